@@ -1,0 +1,42 @@
+# Two commands: `make demo` shows robocle at work, `make test` runs every check.
+# Each sets up .venv by itself; the second time that takes no time.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/ready
+
+.PHONY: demo test check lint bench torch clean
+
+demo: $(READY)
+	$(BIN)/robocle demo
+
+test: lint
+	$(BIN)/python -m pytest -n 2
+
+check: lint
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+lint: $(READY)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+# The reference implementations that some tests and all benchmarks compare with need PyTorch.
+# Choose the build that suits your machine; this takes whatever your package index gives.
+torch: $(READY)
+	$(BIN)/python -m pip install --quiet torch==2.13.0
+	$(BIN)/python -m pip install --quiet --no-deps efficientnet_lite_pytorch==0.1.0
+
+bench: torch
+	$(BIN)/python benchmarks/bench_slda.py
+	$(BIN)/python benchmarks/bench_embedding.py
+
+$(READY): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "robocle needs Python 3.11 or newer")'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $(READY)
+
+clean:
+	rm -rf .venv

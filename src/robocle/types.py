@@ -1,0 +1,40 @@
+"""The values that travel between the parts: feature maps and predictions."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Pixels = NDArray[np.uint8]
+"""Pictures ready for a backbone: (n, side, side, 3), RGB."""
+
+Vectors = NDArray[np.float32]
+"""Pooled pictures, one a row: (n, width)."""
+
+Scores = NDArray[np.float64]
+"""How well each picture fits each label: (n, labels), higher is better."""
+
+
+@dataclass(frozen=True)
+class FeatureMaps:
+    """What a backbone sees in n pictures: a vector a position, and a class token if it has one."""
+
+    grid: NDArray[np.float32]
+    """(n, positions, channels)"""
+    token: NDArray[np.float32] | None = None
+    """(n, channels)"""
+
+    def __len__(self) -> int:
+        return len(self.grid)
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a learner says of one picture."""
+
+    label: str | None
+    """The recognised label, or None for unknown."""
+    confidence: float
+    """From 0 to 1: the label's share among all taught labels. Not calibrated yet."""
+    scores: dict[str, float]
+    """The classifier's score of every taught label, in the order they were taught."""
