@@ -1,0 +1,28 @@
+"""Classifiers: vectors to labels, learnt one at a time.
+
+    clf = robocle.classifier("slda:scatter=exact")
+    clf.learn(z, "mug")
+    clf.scores(Z)        # (n, len(clf.labels)), higher is better
+    clf.labels           # in the order they were first taught
+
+Every classifier is a StreamingClassifier: labels appear when they are taught, no sample is kept
+(unless its description says so), and nothing changes when the input is refused.
+"""
+
+from robocle.classifiers.streaming import ClassifierState, StreamingClassifier
+from robocle.spec import Option, Table
+
+__all__ = ["CLASSIFIERS", "ClassifierState", "StreamingClassifier", "classifier"]
+
+CLASSIFIERS: Table[StreamingClassifier] = Table(
+    "classifier",
+    {
+        "ncm": "robocle.classifiers.ncm:NearestClassMean",
+        "slda": "robocle.classifiers.slda:StreamingLDA",
+    },
+)
+
+
+def classifier(spec: str, **context: Option) -> StreamingClassifier:
+    """The classifier a spec describes, such as "slda:scatter=exact,shrinkage=oas"."""
+    return CLASSIFIERS.build(spec, **context)

@@ -1,0 +1,241 @@
+"""Scatter and class means in the span of the samples met: exact and small while samples are few.
+
+An orthonormal basis Q (rank x width) grows by at most one direction a sample. All that is learnt
+lies in its span, so it is learnt in coordinates c = Q z, and the ridge solution is
+
+    W = M (s Q^T S_r Q + e I)^-1 = M_r (s S_r + e I)^-1 Q            (M = M_r Q)
+
+with no term of size 1/e to cancel. With a ridge of its own for each block of the vector,
+E = diag(e), the push-through identity gives the same at the same size:
+
+    W = M_r (s G S_r + I)^-1 Q E^-1        with G = Q E^-1 Q^T
+
+Everything is float64: near-duplicate frames break a float32 basis.
+"""
+
+import numpy as np
+from scipy.linalg import lapack, qr
+
+from robocle.blas import one_blas_thread
+from robocle.classifiers.dense import DenseScatter
+from robocle.classifiers.streaming import Arrays, ClassifierState, Matrix, Vector
+from robocle.errors import FeatureError
+
+# A sample this close to the span (relative to its length) adds no direction: float32 features
+# are not known any better.
+TOLERANCE = 1e-8
+# What is left of a sample outside the span, when shorter than this, is rounded enough to lean on
+# the basis once it is stretched to length 1: it is set upright a third time.
+SHORT = 1e-3
+# Samples are projected together, as matrix products, when this many wait.
+BATCH = 64
+# From which share of the width on the dense form is better: when samples are learnt in bulk, and
+# when each is followed by a question.
+DENSE_FROM_IN_BULK = 1 / 8
+DENSE_FROM = 1 / 2
+
+
+class CompressedScatter:
+    """Within-class scatter and class means of few samples, in coordinates of their own span."""
+
+    def __init__(self, width: int, blocks: int) -> None:
+        self.width = width
+        self.blocks = blocks
+        self.rank = 0
+        # The first `rank` directions are in use; the rest is room to grow.
+        self._basis_room = np.empty((0, width))
+        self._means_room = np.zeros((0, 0))
+        self._scatter_room = np.zeros((0, 0))
+        self._grams = np.zeros((blocks, 0, 0))
+        self._pending: list[tuple[Vector, int, float, float]] = []
+        self._in_bulk = False
+
+    @property
+    def crowded(self) -> bool:
+        """Whether the dense form would serve these samples better."""
+        limit = DENSE_FROM_IN_BULK if self._in_bulk else DENSE_FROM
+        return self.rank > limit * self.width
+
+    @property
+    def _basis(self) -> Matrix:
+        return self._basis_room[: self.rank]
+
+    @property
+    def _means(self) -> Matrix:
+        return self._means_room[:, : self.rank]
+
+    @property
+    def _scatter(self) -> Matrix:
+        return self._scatter_room[: self.rank, : self.rank]
+
+    def add_row(self) -> None:
+        """Make room for a new class; its mean starts at zero."""
+        empty = np.zeros(self._means_room.shape[1])
+        self._means_room = np.vstack([self._means_room, empty])
+
+    def remove_row(self, row: int) -> None:
+        """Drop a class mean. What the class gave to the scatter stays."""
+        self._flush()
+        self._means_room = np.delete(self._means_room, row, axis=0)
+
+    def add(self, sample: Vector, row: int, weight: float, step: float) -> None:
+        """Add weight * v v^T to the scatter and step * v to the mean, v = sample - mean."""
+        self._pending.append((sample, row, weight, step))
+        self._in_bulk = len(self._pending) == BATCH
+        if self._in_bulk:
+            self._flush()
+
+    def traces(self) -> Vector:
+        """The trace of each diagonal block of the scatter."""
+        self._flush()
+        if self.blocks == 1:
+            return np.array([np.trace(self._scatter)])
+        traces: Vector = np.einsum("ij,bji->b", self._scatter, self._block_grams())
+        return traces
+
+    def squares(self) -> Matrix:
+        """The squared Frobenius norm of each block of the scatter."""
+        self._flush()
+        if self.blocks == 1:
+            return np.array([[np.vdot(self._scatter, self._scatter)]])
+        products = self._scatter @ self._block_grams()
+        squares: Matrix = np.einsum("aij,bji->ab", products, products)
+        return squares
+
+    def solve(self, share: float, ridge: Vector) -> tuple[Matrix, Vector]:
+        """Rows w = (share * S + diag(ridge))^-1 m, and m . w, for each class mean m."""
+        self._flush()
+        if self.blocks == 1:
+            matrix = share * self._scatter
+            matrix[np.diag_indices(self.rank)] += ridge[0]
+            small = _solve_positive(matrix, self._means)
+            return small @ self._basis, np.einsum("ij,ij->i", self._means, small)
+        gram = np.tensordot(1 / ridge, self._block_grams(), 1)
+        matrix = share * gram @ self._scatter + np.eye(self.rank)
+        duals = _solve_general(matrix.T, self._means)
+        weights = duals @ self._basis / np.repeat(ridge, self.width // self.blocks)
+        return weights, np.einsum("ij,ij->i", self._means @ gram, duals)
+
+    def to_dense(self) -> DenseScatter:
+        """The same scatter and means, written out in full width."""
+        self._flush()
+        dense = DenseScatter(self.width, self._means @ self._basis, self.blocks)
+        # S = R^T R with R = |S_r|^1/2 Q: half the work of the product Q^T S_r Q.
+        values, vectors = np.linalg.eigh(self._scatter)
+        dense.add_deviations(np.sqrt(np.maximum(values, 0))[:, None] * (vectors.T @ self._basis))
+        return dense
+
+    def state(self) -> Arrays:
+        self._flush()
+        return {
+            "basis": self._basis.copy(),
+            "mean_coordinates": self._means.copy(),
+            "span_scatter": self._scatter.copy(),
+        }
+
+    @classmethod
+    def restored(
+        cls, state: ClassifierState, prefix: str, width: int, blocks: int
+    ) -> "CompressedScatter":
+        form = cls(width, blocks)
+        form._basis_room = state.take(f"{prefix}basis", None, width)
+        form.rank = len(form._basis_room)
+        form._means_room = state.take(f"{prefix}mean_coordinates", len(state.labels), form.rank)
+        form._scatter_room = state.take(f"{prefix}span_scatter", form.rank, form.rank)
+        return form
+
+    def _flush(self) -> None:
+        """Bring the waiting samples into coordinates and learn them in order."""
+        if self._pending:
+            with one_blas_thread():
+                self._learn_pending()
+
+    def _learn_pending(self) -> None:
+        coordinates = self._coordinates(np.array([sample for sample, *_ in self._pending]))
+        means = self._means
+        for index, (_, row, weight, step) in enumerate(self._pending):
+            deviation = coordinates[index] - means[row]
+            means[row] += step * deviation
+            coordinates[index] = np.sqrt(weight) * deviation
+        scatter = self._scatter
+        scatter += coordinates.T @ coordinates
+        self._pending.clear()
+
+    def _coordinates(self, samples: Matrix) -> Matrix:
+        """The samples' coordinates; the basis grows by the directions it lacks."""
+        basis = self._basis
+        known = samples @ basis.T
+        rest = samples - known @ basis
+        again = rest @ basis.T  # twice is enough (Kahan): the first pass left rounding
+        rest -= again @ basis
+        fresh = _directions(rest, np.linalg.norm(samples, axis=1), basis)
+        self._extend(fresh)
+        return np.hstack([known + again, rest @ fresh.T])
+
+    def _extend(self, directions: Matrix) -> None:
+        grown = self.rank + len(directions)
+        if grown > len(self._basis_room):
+            self._make_room(max(grown, BATCH, 3 * self.rank // 2))
+        self._basis_room[self.rank : grown] = directions
+        self.rank = grown
+
+    def _make_room(self, size: int) -> None:
+        basis, means, scatter = self._basis, self._means, self._scatter
+        self._basis_room = np.empty((size, self.width))
+        self._basis_room[: self.rank] = basis
+        self._means_room = np.zeros((len(means), size))
+        self._means_room[:, : self.rank] = means
+        self._scatter_room = np.zeros((size, size))
+        self._scatter_room[: self.rank, : self.rank] = scatter
+
+    def _block_grams(self) -> Matrix:
+        """Q_b Q_b^T for the columns of each block; only new directions are multiplied."""
+        known = self._grams.shape[1]
+        if known < self.rank:
+            parts = self._basis.reshape(self.rank, self.blocks, -1).transpose(1, 0, 2)
+            grams = np.empty((self.blocks, self.rank, self.rank))
+            grams[:, :known, :known] = self._grams
+            grams[:, known:] = parts[:, known:] @ parts.transpose(0, 2, 1)
+            grams[:, :known, known:] = grams[:, known:, :known].transpose(0, 2, 1)
+            self._grams = grams
+        return self._grams
+
+
+def _directions(rest: Matrix, lengths: Vector, basis: Matrix) -> Matrix:
+    """Orthonormal rows that span what `rest` adds to the basis beyond the tolerance.
+
+    `lengths` are those of the samples that `rest` was left over from.
+    """
+    relative = rest / np.where(lengths > 0, lengths, 1)[:, None]
+    if len(rest) == 1:
+        found = relative if np.linalg.norm(relative) > TOLERANCE else relative[:0]
+    else:
+        # Pivoted, so that all after the first direction under the tolerance is under it too.
+        orthogonal, triangle, _ = qr(relative.T, mode="economic", pivoting=True, check_finite=False)
+        found = orthogonal.T[: int((np.abs(np.diag(triangle)) > TOLERANCE).sum())]
+    if len(found) and np.linalg.norm(relative, axis=1).min() < SHORT:
+        found = found / np.linalg.norm(found, axis=1, keepdims=True)
+        found = found - (found @ basis.T) @ basis
+    upright: Matrix = found / np.linalg.norm(found, axis=1, keepdims=True)
+    return upright
+
+
+def _solve_positive(matrix: Matrix, rows: Matrix) -> Matrix:
+    """Rows x with matrix x = row, for a symmetric positive definite matrix."""
+    if not matrix.size:
+        return rows
+    _, solution, failed = lapack.dposv(matrix, rows.T, lower=1, overwrite_a=1)
+    return _solved(solution, failed)
+
+
+def _solve_general(matrix: Matrix, rows: Matrix) -> Matrix:
+    if not matrix.size:
+        return rows
+    _, _, solution, failed = lapack.dgesv(matrix, rows.T)
+    return _solved(solution, failed)
+
+
+def _solved(solution: Matrix, failed: int) -> Matrix:
+    if failed:
+        raise FeatureError("the covariance cannot be solved: raise the classifier's shrinkage")
+    return solution.T

@@ -1,0 +1,226 @@
+"""Scatter and class means in full width: for more samples than the compressed form is good for.
+
+One width x width array holds it all. Its lower triangle is the scatter S; new deviations wait in a
+buffer and are folded in together. Its upper triangle is the Cholesky factor of S + ridge, made at
+the first prediction; after that RidgeSolution follows new samples without factoring again. The
+diagonal belongs to both, so the factor's is kept aside and put in place while it is used.
+"""
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import combinations_with_replacement
+
+import numpy as np
+from scipy.linalg import blas, lapack
+
+from robocle.blas import one_blas_thread
+from robocle.classifiers.ridge_solution import RidgeSolution
+from robocle.classifiers.streaming import Arrays, ClassifierState, Matrix, Vector
+from robocle.errors import FeatureError
+
+# Deviations folded in together: enough for the matrix product to reach its full speed.
+BATCH = 128
+# More samples than this between two predictions: factoring again is cheaper than following.
+MAX_FOLLOWED = 8
+TILE = 64
+
+
+class DenseScatter:
+    """Within-class scatter and class means in full width, one width x width array in all."""
+
+    def __init__(self, width: int, means: Matrix, blocks: int) -> None:
+        self.width = width
+        self.blocks = blocks
+        self._array = np.zeros((width, width), order="F")
+        self._means = means
+        self._buffer = np.empty((BATCH, width))
+        self._waiting = 0
+        self._factor_diagonal = np.empty(width)
+        # What the last prediction worked out, and the samples that it does not know yet.
+        self._solution: RidgeSolution | None = None
+        self._unfollowed: list[tuple[Vector, int, float, float]] = []
+        self._square: float | None = None
+        self._unsquared: list[Vector] = []
+
+    def add_row(self) -> None:
+        """Make room for a new class; its mean starts at zero."""
+        self._means = np.vstack([self._means, np.zeros(self.width)])
+
+    def remove_row(self, row: int) -> None:
+        """Drop a class mean. What the class gave to the scatter stays."""
+        self._means = np.delete(self._means, row, axis=0)
+        self._give_up()
+
+    def add(self, sample: Vector, row: int, weight: float, step: float) -> None:
+        """Add weight * v v^T to the scatter and step * v to the mean, v = sample - mean."""
+        deviation = sample - self._means[row]
+        self._means[row] += step * deviation
+        np.multiply(deviation, math.sqrt(weight), out=self._buffer[self._waiting])
+        self._waiting += 1
+        if self._waiting == BATCH:
+            self._fold()
+        if len(self._unfollowed) == MAX_FOLLOWED:
+            self._give_up()
+        if self._solution is not None:
+            self._unfollowed.append((deviation, row, weight, step))
+        if self._square is not None:
+            self._unsquared.append(math.sqrt(weight) * deviation)
+
+    def add_deviations(self, rows: Matrix) -> None:
+        """Add the sum of v v^T over rows v to the scatter; the means stay."""
+        self._add_products(rows)
+        self._give_up()
+
+    def traces(self) -> Vector:
+        """The trace of each diagonal block of the scatter."""
+        waiting = self._buffer[: self._waiting]
+        diagonal = np.diagonal(self._array) + np.einsum("ij,ij->j", waiting, waiting)
+        traces: Vector = diagonal.reshape(self.blocks, -1).sum(axis=1)
+        return traces
+
+    def squares(self) -> Matrix:
+        """The squared Frobenius norm of each block of the scatter."""
+        if self.blocks > 1:
+            self._fold()
+            return self._block_squares()
+        if self._square is None:
+            self._fold()
+            self._square = float(self._block_squares().sum())
+        else:
+            self._square += self._square_of_unsquared()
+        self._unsquared.clear()
+        return np.array([[self._square]])
+
+    def solve(self, share: float, ridge: Vector) -> tuple[Matrix, Vector]:
+        """Rows w = (share * S + diag(ridge))^-1 m, and m . w, for each class mean m."""
+        if share == 0:
+            weights = self._means / np.repeat(ridge, self.width // self.blocks)
+        else:
+            weights = self._ridge_weights(ridge / share) / share
+        return weights, np.einsum("ij,ij->i", self._means, weights)
+
+    def state(self) -> Arrays:
+        self._fold()
+        return {"means": self._means.copy(), "scatter": _symmetric(self._array)}
+
+    @classmethod
+    def restored(
+        cls, state: ClassifierState, prefix: str, width: int, blocks: int
+    ) -> "DenseScatter":
+        form = cls(width, state.take(f"{prefix}means", len(state.labels), width), blocks)
+        form._array[:] = state.take(f"{prefix}scatter", width, width)
+        return form
+
+    def _fold(self) -> None:
+        """Bring the waiting deviations into the lower triangle."""
+        if self._waiting:
+            self._add_products(self._buffer[: self._waiting])
+            self._waiting = 0
+
+    def _add_products(self, rows: Matrix) -> None:
+        with one_blas_thread():
+            blas.dsyrk(1.0, rows.T, beta=1.0, c=self._array, lower=1, overwrite_c=1)
+
+    def _give_up(self) -> None:
+        """Forget what the last prediction worked out: too much has changed."""
+        self._solution = self._square = None
+        self._unfollowed.clear()
+        self._unsquared.clear()
+
+    def _ridge_weights(self, ridge: Vector) -> Matrix:
+        """(S + diag(ridge))^-1 m for each class, by following the last solution if that is near."""
+        if self._solution is not None and self._solution.reaches(ridge):
+            for deviation, row, weight, step in self._unfollowed:
+                self._solution.follow(deviation, row, weight, step)
+        else:
+            self._fold()
+            self._factorise(ridge)
+            self._solution = RidgeSolution(self._solve_factored, self._means, ridge)
+        self._unfollowed.clear()
+        return self._solution.weights(ridge)
+
+    def _square_of_unsquared(self) -> float:
+        """How much the unsquared deviations V have added to |S|^2; they are in S already.
+
+        |S|^2 - |S - V^T V|^2 = 2 tr(V S V^T) - |V V^T|^2
+        """
+        rows = np.array(self._unsquared).reshape(-1, self.width)
+        products = sum(float(row @ self._times(row)) for row in rows)
+        return 2 * products - _square(rows @ rows.T)
+
+    def _times(self, vector: Vector) -> Vector:
+        """S vector, the waiting deviations included."""
+        rows = self._buffer[: self._waiting]
+        product: Vector = blas.dsymv(1.0, self._array, vector, lower=1)
+        return product + rows.T @ (rows @ vector)
+
+    def _factorise(self, ridge: Vector) -> None:
+        """The Cholesky factor of S + diag(ridge) in the upper triangle."""
+        _mirror(self._array)
+        scatter_diagonal = np.diagonal(self._array).copy()
+        self._factor_diagonal = scatter_diagonal + np.repeat(ridge, self.width // self.blocks)
+        with self._factor_in_place():
+            _, failed = lapack.dpotrf(self._array, lower=0, clean=0, overwrite_a=1)
+            self._factor_diagonal = np.diagonal(self._array).copy()
+        if failed:
+            self._give_up()
+            raise FeatureError("the covariance cannot be solved: raise the classifier's shrinkage")
+
+    def _solve_factored(self, rows: Matrix) -> Matrix:
+        """Rows x with (S + diag(ridge)) x = row, for the S and ridge last factored."""
+        with self._factor_in_place():
+            if len(rows) == 1:  # two triangular solves read less than LAPACK's general one
+                half = blas.dtrsv(self._array, rows[0], lower=0, trans=1)
+                return blas.dtrsv(self._array, half, lower=0, overwrite_x=1)[None]  # type: ignore[no-any-return]
+            solution, _ = lapack.dpotrs(self._array, rows.T, lower=0)
+            return np.asarray(solution).T
+
+    @contextmanager
+    def _factor_in_place(self) -> Iterator[None]:
+        diagonal = self._array.reshape(-1, order="F")[:: self.width + 1]
+        scatter_diagonal = diagonal.copy()
+        diagonal[:] = self._factor_diagonal
+        try:
+            yield
+        finally:
+            diagonal[:] = scatter_diagonal
+
+    def _block_squares(self) -> Matrix:
+        """The squared norm of each block, from the lower triangle alone."""
+        starts = range(0, self.width, self.width // self.blocks)
+        squares = np.zeros((self.blocks, self.blocks))
+        for a, b in combinations_with_replacement(range(self.blocks), 2):
+            rows, columns = (slice(at, at + starts.step) for at in (starts[b], starts[a]))
+            block = self._array[rows, columns]
+            squares[a, b] = squares[b, a] = _lower_square(block) if a == b else _square(block)
+        return squares
+
+
+def _square(block: Matrix) -> float:
+    return float(np.einsum("ij,ij->", block, block))
+
+
+def _lower_square(block: Matrix) -> float:
+    """The squared norm of the symmetric matrix with this lower triangle, tile by tile."""
+    total = 0.0
+    for start in range(0, len(block), TILE):
+        corner = np.tril(block[start : start + TILE, start : start + TILE])
+        below = block[start + TILE :, start : start + TILE]
+        total += 2 * (_square(corner) + _square(below)) - float((np.diagonal(corner) ** 2).sum())
+    return total
+
+
+def _mirror(array: Matrix) -> None:
+    """Copy the strict lower triangle over the upper, tile by tile, in place."""
+    for start in range(0, len(array), TILE):
+        end = min(start + TILE, len(array))
+        array[start:end, end:] = array[end:, start:end].T
+        corner = np.tril(array[start:end, start:end])
+        array[start:end, start:end] = corner + np.tril(corner, -1).T
+
+
+def _symmetric(array: Matrix) -> Matrix:
+    full = array.copy()
+    _mirror(full)
+    return full

@@ -1,0 +1,195 @@
+"""Streaming linear discriminant analysis: class means and one covariance shared by all (eq. 3).
+
+    scores = W z + b,   w_c = C^-1 m_c,   b_c = -1/2 m_c . w_c,   C the shrunk covariance
+
+The covariance is a sum of weight * v v^T with v = z - m_y, the mean before the sample, so the sum
+itself is kept and divided by the number of samples when it is solved. `scatter` names the weights:
+- `published`: t/(t+1), t the number of all samples before, and a new class starts at mean 0, so its
+  first sample adds z z^T. The update of the paper and of the public code it builds on.
+- `exact`: c/(c+1), c the class's own count before: the within-class scatter, as if all were known.
+
+Few samples are kept in the compressed form, many in the dense one; both are exact and the switch
+happens by itself.
+"""
+
+import numpy as np
+
+from robocle.blas import one_blas_thread
+from robocle.classifiers.compressed import CompressedScatter
+from robocle.classifiers.dense import DenseScatter
+from robocle.classifiers.shrinkage import fixed, oracle_approximating
+from robocle.classifiers.streaming import (
+    Arrays,
+    ClassifierState,
+    Matrix,
+    StreamingClassifier,
+    Vector,
+)
+from robocle.errors import FeatureError, SpecError, StateError
+from robocle.spec import require_between, require_choice
+from robocle.types import Scores
+
+MIN_SHRINKAGE = 1e-9
+# Relative to the covariance's trace: below this, float64 cannot tell the ridge from rounding.
+SMALLEST_RIDGE = 1e-13
+
+
+class StreamingLDA(StreamingClassifier):
+    """Linear discriminant analysis with streaming means and one shared covariance.
+
+    scatter: `exact` within-class scatter, or the `published` update.
+    shrinkage: a number (the paper: 1e-4), or `oas`.
+    covariance: `full`, or `blocks`: none between the pooling's blocks.
+    scale: `none`, or `blocks`: the pooling's blocks brought to one size first.
+    """
+
+    def __init__(
+        self,
+        scatter: str = "exact",
+        shrinkage: float | str = "oas",
+        covariance: str = "full",
+        scale: str = "none",
+        blocks: int = 1,
+    ) -> None:
+        super().__init__()
+        require_choice("scatter", scatter, ("exact", "published"))
+        require_choice("covariance", covariance, ("full", "blocks"))
+        require_choice("scale", scale, ("none", "blocks"))
+        require_between("blocks", blocks, 1, 64)
+        if isinstance(shrinkage, str):
+            if shrinkage != "oas":
+                raise SpecError(f"shrinkage={shrinkage} is not known: give a number or oas")
+        else:
+            require_between("shrinkage", shrinkage, MIN_SHRINKAGE, 1)
+        self.scatter = scatter
+        self.shrinkage = shrinkage
+        self.covariance = covariance
+        self.scale = scale
+        self.blocks = blocks
+        self._forms: list[CompressedScatter | DenseScatter] = []
+        self._samples = 0
+        self._freedom = 0
+        self._energy = np.zeros(blocks)
+        self._solved: tuple[Matrix, Vector] | None = None
+
+    @property
+    def form(self) -> str:
+        """How the covariance is kept at the moment: `compressed` or `dense`."""
+        dense = any(isinstance(form, DenseScatter) for form in self._forms)
+        return "dense" if dense else "compressed"
+
+    def _add_row(self) -> None:
+        if not self._forms:
+            self._forms = [
+                CompressedScatter(self._form_width(), self._form_blocks())
+                for _ in range(self._form_count())
+            ]
+        for form in self._forms:
+            form.add_row()
+
+    def _checked(self, vectors: Matrix, axes: int) -> Matrix:
+        checked = super()._checked(vectors, axes)
+        if checked.shape[-1] % self.blocks:
+            raise FeatureError(
+                f"a vector of {checked.shape[-1]} entries has no {self.blocks} equal blocks"
+            )
+        return checked
+
+    def _learn(self, sample: Vector, row: int) -> None:
+        count = self._counts[row]
+        before = self._samples if self.scatter == "published" else count
+        parts = sample.reshape(len(self._forms), -1)
+        for number, form in enumerate(self._forms):
+            form.add(parts[number], row, weight=before / (before + 1), step=1 / (count + 1))
+            if isinstance(form, CompressedScatter) and form.crowded:
+                self._forms[number] = form.to_dense()
+        self._samples += 1
+        self._freedom += 1 if self.scatter == "published" or count else 0
+        if self.scale == "blocks":
+            blocks = sample.reshape(self.blocks, -1)
+            self._energy += np.einsum("ij,ij->i", blocks, blocks)
+        self._solved = None
+
+    def _scores(self, vectors: Matrix) -> Scores:
+        with one_blas_thread():
+            if self._solved is None:
+                self._solved = self._solve()
+            weights, bias = self._solved
+            scores: Scores = vectors @ weights.T + bias
+        return scores
+
+    def _solve(self) -> tuple[Matrix, Vector]:
+        gains = np.split(self._gains(), len(self._forms))
+        solved = [self._solve_form(*pair) for pair in zip(self._forms, gains, strict=True)]
+        weights = np.hstack([weights for weights, _ in solved])
+        return weights, -0.5 * np.sum([products for _, products in solved], axis=0)
+
+    def _solve_form(
+        self, form: CompressedScatter | DenseScatter, gains: Vector
+    ) -> tuple[Matrix, Vector]:
+        """Blocks scaled by g turn (s S + e I) into (s G S G + e I), which is a ridge of e / g^2."""
+        power = gains[: form.blocks] ** 2
+        trace = float(form.traces() @ power)
+        if isinstance(self.shrinkage, str):
+            square = float(power @ form.squares() @ power)
+            shrunk = oracle_approximating(self._samples, self._freedom, form.width, trace, square)
+        else:
+            shrunk = fixed(self.shrinkage, self._samples)
+        ridge = max(shrunk.ridge, SMALLEST_RIDGE * shrunk.share * trace)
+        return form.solve(shrunk.share, ridge / power)
+
+    def _gains(self) -> Vector:
+        """What brings each block's root mean square to 1."""
+        if self.scale == "none" or not self._energy.all():
+            return np.ones(self.blocks)
+        entries = self._samples * (self.width or 0) / self.blocks
+        return np.sqrt(entries / self._energy)
+
+    def _form_count(self) -> int:
+        return self.blocks if self.covariance == "blocks" else 1
+
+    def _form_width(self) -> int:
+        return (self.width or 0) // self._form_count()
+
+    def _form_blocks(self) -> int:
+        return self.blocks if self.scale == "blocks" and self.covariance == "full" else 1
+
+    def _forget(self, row: int) -> None:
+        """The class's mean goes; its share of the common covariance stays."""
+        for form in self._forms:
+            form.remove_row(row)
+        self._solved = None
+
+    def _state(self) -> Arrays:
+        arrays: Arrays = {
+            "samples": np.array([self._samples, self._freedom], np.int64),
+            "energy": self._energy.copy(),
+        }
+        for number, form in enumerate(self._forms):
+            arrays |= {f"{number}.{name}": array for name, array in form.state().items()}
+        return arrays
+
+    def _restore(self, state: ClassifierState) -> int | None:
+        samples, freedom = state.take("samples", 2)
+        self._samples, self._freedom = int(samples), int(freedom)
+        if not 0 <= self._freedom <= self._samples or self._samples < sum(self._counts):
+            raise StateError("state counts more samples than it has learnt")
+        self._energy = state.take("energy", self.blocks)
+        self._solved = None
+        self._forms = []
+        if not any("." in name for name in state.arrays) and not self._labels:
+            return None  # nothing was ever taught
+        self._forms = [self._restored_form(state, n) for n in range(self._form_count())]
+        if len({form.width for form in self._forms}) != 1:
+            raise StateError("state has covariance blocks of different widths")
+        return self._forms[0].width * len(self._forms)
+
+    def _restored_form(
+        self, state: ClassifierState, number: int
+    ) -> CompressedScatter | DenseScatter:
+        prefix = f"{number}."
+        if f"{prefix}means" in state.arrays:
+            width = state.take(f"{prefix}means", None, None).shape[1]
+            return DenseScatter.restored(state, prefix, width, self._form_blocks())
+        width = state.take(f"{prefix}basis", None, None).shape[1]
+        return CompressedScatter.restored(state, prefix, width, self._form_blocks())

@@ -1,0 +1,32 @@
+"""Poolings: feature maps to one vector a picture.
+
+A pooling is called with FeatureMaps and gives (n, width) float32. Its vectors are made of `blocks`
+equal parts, each with one entry a channel; classifiers may treat the blocks apart.
+"""
+
+from typing import Protocol
+
+from robocle.spec import Table
+from robocle.types import FeatureMaps, Vectors
+
+
+class Pooling(Protocol):
+    """What the rest of robocle needs of a pooling."""
+
+    @property
+    def blocks(self) -> int: ...
+    def __call__(self, maps: FeatureMaps) -> Vectors: ...
+
+
+POOLINGS: Table[Pooling] = Table(
+    "pooling",
+    {
+        "avg": "robocle.pooling.average:Average",
+        "moments": "robocle.pooling.moments:Moments",
+    },
+)
+
+
+def pooling(spec: str) -> Pooling:
+    """The pooling a spec describes, such as "moments:r=3,form=root"."""
+    return POOLINGS.build(spec)

@@ -1,0 +1,25 @@
+"""NCM against scikit-learn and against its own definition."""
+
+import numpy as np
+from sklearn.neighbors import NearestCentroid
+
+from robocle.classifiers import classifier
+
+
+def test_ncm_predicts_as_scikit_learns_nearest_centroid() -> None:
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(0, 1, (200, 32))
+    labels = [str(row) for row in rng.integers(0, 5, 200)]
+    clf = classifier("ncm")
+    for vector, label in zip(vectors, labels, strict=True):
+        clf.learn(vector, label)
+    queries = rng.normal(0, 1, (300, 32))
+    ours = np.array(clf.labels)[clf.scores(queries).argmax(axis=1)]
+    assert (ours == NearestCentroid().fit(vectors, labels).predict(queries)).all()
+
+
+def test_the_score_is_minus_the_squared_distance_to_the_mean() -> None:
+    clf = classifier("ncm")
+    clf.learn([0.0, 0.0], "a")
+    clf.learn([2.0, 0.0], "a")
+    np.testing.assert_allclose(clf.scores([[1.0, 3.0]]), [[-9.0]])
