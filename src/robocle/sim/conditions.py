@@ -1,0 +1,134 @@
+"""Conditions: what a picture's numbers are - view, light, hidden share, clutter, pose.
+
+`clean` is an ordinary view in soft light; each factor changes one thing about it, at level 1
+(mild) to 3 (severe). Here numbers are only drawn; `stage` turns them into a scene, so a planned
+camera path or a fixed hidden share can be passed in just as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from robocle.sim.camera import Triple
+from robocle.sim.lighting import Lighting
+from robocle.sim.objects import CATEGORIES
+
+Rng = np.random.Generator
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that varies between two pictures of one thing, as plain numbers."""
+
+    azimuth: float
+    elevation: float
+    fill: float  # share of the frame's side that the thing spans
+    aim: tuple[float, float] = (0.0, 0.0)  # offset of the thing from the centre, in frame sides
+    lighting: Lighting = field(default_factory=Lighting)
+    exposure: float = 1.0
+    grain: float = 0.0
+    hidden: float = 0.0  # share of the thing's pixels behind an occluder
+    clutter: int = 0
+    pose: tuple[Triple, float] = ((1.0, 0.0, 0.0), 0.0)  # axis and degrees
+
+
+def clean(rng: Rng, category: str) -> Settings:
+    """An ordinary view in soft light."""
+    usual = CATEGORIES[category]
+    warmth = float(rng.uniform(-0.05, 0.05))
+    lighting = Lighting(
+        key_azimuth=float(rng.uniform(-80, 80)),
+        key_elevation=float(rng.uniform(35, 65)),
+        key_strength=float(rng.uniform(0.9, 1.25)),
+        key_softness=float(rng.uniform(6, 14)),
+        key_colour=(1.0 + warmth, 0.98, 0.94 - warmth),
+        sky_strength=float(rng.uniform(0.7, 0.9)),
+    )
+    return Settings(
+        azimuth=float(rng.uniform(-35, 35)),
+        elevation=float(rng.uniform(usual.low, usual.high)),
+        fill=float(rng.uniform(0.58, 0.76)),
+        aim=(float(rng.uniform(-0.05, 0.05)), float(rng.uniform(-0.05, 0.05))),
+        lighting=lighting,
+    )
+
+
+def illumination(settings: Settings, level: int, rng: Rng) -> Settings:
+    """Dim, hard from one side, or coloured light; severe also means noisy."""
+    kind = (_dim, _side, _coloured)[int(rng.integers(3))]
+    return kind(settings, level, rng)
+
+
+def _dim(settings: Settings, level: int, rng: Rng) -> Settings:
+    exposure = (0.50, 0.28, 0.14)[level - 1] * float(rng.uniform(0.85, 1.15))
+    return replace(settings, exposure=exposure, grain=(0.008, 0.016, 0.026)[level - 1])
+
+
+def _side(settings: Settings, level: int, rng: Rng) -> Settings:
+    side = float(rng.choice([-1.0, 1.0])) * float(rng.uniform(75, 150))
+    lighting = replace(
+        settings.lighting,
+        key_azimuth=settings.azimuth + side,
+        key_elevation=float(rng.uniform(12, 25)),
+        key_strength=(1.6, 1.9, 2.2)[level - 1],
+        key_softness=3.0,
+        sky_strength=(0.45, 0.24, 0.10)[level - 1],
+    )
+    return replace(settings, lighting=lighting)
+
+
+def _coloured(settings: Settings, level: int, rng: Rng) -> Settings:
+    tints = ((1.0, 0.62, 0.25), (0.35, 0.55, 1.0), (0.45, 0.95, 0.55), (1.0, 0.45, 0.70))
+    tint = tints[int(rng.integers(len(tints)))]
+    share = (0.45, 0.7, 0.95)[level - 1]
+    red, green, blue = (1 - share + share * part for part in tint)
+    lighting = replace(
+        settings.lighting, key_colour=(red, green, blue), sky_colour=(red, green, blue)
+    )
+    return replace(settings, lighting=lighting, exposure=(0.95, 0.8, 0.65)[level - 1])
+
+
+def occlusion(settings: Settings, level: int, rng: Rng) -> Settings:
+    """Something plain in front hides about 20, 40 or 60 % of the thing."""
+    return replace(settings, hidden=(0.2, 0.4, 0.6)[level - 1] + float(rng.uniform(-0.04, 0.04)))
+
+
+def scale(settings: Settings, level: int, rng: Rng) -> Settings:
+    """A farther camera: the thing is small, and not in the middle."""
+    fill = (0.42, 0.31, 0.22)[level - 1] * float(rng.uniform(0.92, 1.08))
+    reach = 0.4 * (1 - fill)
+    aim = float(rng.uniform(-reach, reach)), float(rng.uniform(-0.6 * reach, 0.6 * reach))
+    return replace(settings, fill=fill, aim=aim)
+
+
+def clutter(settings: Settings, level: int, rng: Rng) -> Settings:
+    """Unrelated blocks, tins, boxes and papers around and behind."""
+    fill = settings.fill * (0.9, 0.8, 0.72)[level - 1]
+    return replace(settings, clutter=(4, 8, 14)[level - 1], fill=fill)
+
+
+def pose(settings: Settings, level: int, rng: Rng) -> Settings:
+    """From the side or behind; lying or from above; tumbled."""
+    turned = replace(settings, azimuth=float(rng.choice([-1.0, 1.0])) * float(rng.uniform(70, 180)))
+    if level == 1:
+        return turned
+    direction = float(rng.uniform(0, 2 * np.pi))
+    axis = float(np.cos(direction)), float(np.sin(direction)), 0.0
+    if level == 2 and rng.random() < 0.5:
+        return replace(turned, elevation=float(rng.uniform(66, 82)))
+    tilt = float(rng.uniform(75, 105)) if level == 2 else float(rng.uniform(110, 180))
+    return replace(turned, pose=(axis, tilt), elevation=float(rng.uniform(12, 60)))
+
+
+Factor = Callable[[Settings, int, Rng], Settings]
+FACTORS: dict[str, Factor] = {
+    "illumination": illumination,
+    "occlusion": occlusion,
+    "scale": scale,
+    "clutter": clutter,
+    "pose": pose,
+}
+CONDITIONS = ("clean", *FACTORS)

@@ -1,0 +1,142 @@
+"""Patterns: stripes, checks, dots, labels, wood, speckle - colours as functions of place.
+
+A pattern is called with the rest positions and the uv of all visible points of one part and
+returns their colours. Noise comes from a hash of lattice points, not from an rng, so it needs no
+state and looks the same from every side.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robocle.sim.materials import Floats, Pattern
+
+
+def lattice_hash(x: NDArray[np.int64], y: NDArray[np.int64], z: NDArray[np.int64]) -> Floats:
+    """A fixed pseudo-random number 0..1 for every lattice point."""
+    with np.errstate(over="ignore"):
+        h = (x * 374761393 + y * 668265263 + z * 2147483647).astype(np.uint32)
+        h = (h ^ (h >> np.uint32(13))) * np.uint32(1274126177)
+        h = (h ^ (h >> np.uint32(16))) * np.uint32(2246822519)
+    return (h ^ (h >> np.uint32(15))).astype(np.float64) / 4294967295.0
+
+
+def noise(place: Floats) -> Floats:
+    """Smooth noise 0..1 with features about one unit wide."""
+    cell = np.floor(place)
+    t = place - cell
+    t = t * t * (3 - 2 * t)
+    x, y, z = (cell[:, axis].astype(np.int64) for axis in range(3))
+    planes = []
+    for dz in (0, 1):
+        rows = []
+        for dy in (0, 1):
+            near, far = lattice_hash(x, y + dy, z + dz), lattice_hash(x + 1, y + dy, z + dz)
+            rows.append(near + (far - near) * t[:, 0])
+        planes.append(rows[0] + (rows[1] - rows[0]) * t[:, 1])
+    return planes[0] + (planes[1] - planes[0]) * t[:, 2]
+
+
+def blend(low: Floats, high: Floats, share: Floats) -> Floats:
+    """Mix two colours (or colour arrays) by a share per point."""
+    return low + (high - low) * np.clip(share, 0.0, 1.0)[:, None]
+
+
+def bands(axis: int, edges: tuple[float, ...], base: Floats, band: Floats) -> Pattern:
+    """Bands along an axis of rest space: `edges` lists start and end of each band."""
+
+    def colour(rest: Floats, uv: Floats) -> Floats:
+        inside = np.searchsorted(np.asarray(edges), rest[:, axis]) % 2 == 1
+        return np.where(inside[:, None], band, base)
+
+    return colour
+
+
+def stripes(
+    count: float, base: Floats, stripe: Floats, along: int = 1, share: float = 0.5
+) -> Pattern:
+    """`count` stripes over the u (0) or v (1) direction of the surface."""
+    return lambda rest, uv: np.where((uv[:, along] * count % 1 < share)[:, None], stripe, base)
+
+
+def checks(across: float, along: float, one: Floats, two: Floats) -> Pattern:
+    """A chequer over the surface."""
+
+    def colour(rest: Floats, uv: Floats) -> Floats:
+        odd = (np.floor(uv[:, 0] * across) + np.floor(uv[:, 1] * along)) % 2 == 1
+        return np.where(odd[:, None], one, two)
+
+    return colour
+
+
+def dots(across: float, along: float, base: Floats, dot: Floats, radius: float = 0.3) -> Pattern:
+    """Dots in staggered rows over the surface."""
+
+    def colour(rest: Floats, uv: Floats) -> Floats:
+        row = np.floor(uv[:, 1] * along)
+        x = (uv[:, 0] * across + 0.5 * (row % 2)) % 1 - 0.5
+        y = uv[:, 1] * along - row - 0.5
+        return np.where((x * x + y * y < radius * radius)[:, None], dot, base)
+
+    return colour
+
+
+def label(
+    u: tuple[float, float], v: tuple[float, float], base: Pattern, paper: Floats, ink: Floats
+) -> Pattern:
+    """A printed label: a frame, a big mark and lines of small print, within u and v."""
+
+    def colour(rest: Floats, uv: Floats) -> Floats:
+        x = (uv[:, 0] - u[0]) / (u[1] - u[0])
+        y = (uv[:, 1] - v[0]) / (v[1] - v[0])
+        inside = (x > 0) & (x < 1) & (y > 0) & (y < 1)
+        mark = (np.abs(x - 0.5) / 0.28) ** 2 + (np.abs(y - 0.64) / 0.20) ** 2 < 1
+        lines = (y > 0.08) & (y < 0.36) & (x > 0.15) & (x < 0.85) & (y * 14 % 1 < 0.5)
+        frame = (y > 0.93) | (y < 0.04)
+        printed = np.where((mark | lines | frame)[:, None], ink, paper)
+        return np.where(inside[:, None], printed, base(rest, uv))
+
+    return colour
+
+
+def speckled(base: Floats, spot: Floats, size: float, share: float = 0.35) -> Pattern:
+    """Irregular spots about `size` wide."""
+
+    def colour(rest: Floats, uv: Floats) -> Floats:
+        field = noise(rest / size)
+        return blend(base, spot, (field - (1 - share)) * 6)
+
+    return colour
+
+
+def mottled(base: Floats, other: Floats, size: float) -> Pattern:
+    """A soft drift from one colour to another."""
+
+    def colour(rest: Floats, uv: Floats) -> Floats:
+        return blend(base, other, 0.6 * noise(rest / size) + 0.4 * noise(rest / size * 2.7))
+
+    return colour
+
+
+def cloth(base: Floats, size: float, depth: float = 0.56) -> Pattern:
+    """Woven or furry: fine grain, `depth` deep, in brightness."""
+
+    def colour(rest: Floats, uv: Floats) -> Floats:
+        grain = 1 + depth * (noise(rest / size) - 0.5)
+        return base * grain[:, None]
+
+    return colour
+
+
+def wood(light: Floats, dark: Floats, axis: int = 0, size: float = 0.05) -> Pattern:
+    """Grain along an axis of rest space."""
+
+    def colour(rest: Floats, uv: Floats) -> Floats:
+        place = rest / size
+        place[:, axis] *= 0.12
+        rings = noise(place) * 5 % 1
+        fibre = noise(place * 5.1)
+        return blend(light, dark, 0.55 * rings + 0.3 * fibre)
+
+    return colour

@@ -1,0 +1,222 @@
+"""Shapes: the few ways a household thing is made - turned, bent, swept, cut out, moulded.
+
+Every function returns a smooth `Mesh` in the units it was given. A hard edge comes from passing
+two profiles, or from a function that makes its caps as separate grids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from robocle.sim.mesh import Floats, Ints, Mesh, Vector, grid, merge, unit
+
+Points = Sequence[Sequence[float]] | Floats
+
+
+def curve(points: Points, count: int = 24) -> Floats:
+    """A smooth (Catmull-Rom) curve through points."""
+    p = np.asarray(points, dtype=np.float64)
+    p = np.concatenate([[2 * p[0] - p[1]], p, [2 * p[-1] - p[-2]]])
+    place = np.linspace(0, len(p) - 3, count)
+    start = np.minimum(place.astype(int), len(p) - 4)
+    t = (place - start)[:, None]
+    a, b, c, d = (p[start + k] for k in range(4))
+    smooth: Floats = 0.5 * (
+        2 * b + (c - a) * t + (2 * a - 5 * b + 4 * c - d) * t**2 + (3 * b - a - 3 * c + d) * t**3
+    )
+    return smooth
+
+
+def arc(radius: float, start: float, end: float, count: int = 24) -> Floats:
+    """Points (x, y) on a circle, angles in degrees."""
+    angle = np.radians(np.linspace(start, end, count))
+    return radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+
+
+def lathe(*profiles: Points, sides: int = 48) -> Mesh:
+    """Turn profiles of (radius, height) about the z axis; edges between profiles stay hard."""
+    angle = np.linspace(0, 2 * np.pi, sides, endpoint=False)
+    meshes = []
+    for profile in profiles:
+        p = np.asarray(profile, dtype=np.float64)
+        x, y = p[:, :1] * np.cos(angle), p[:, :1] * np.sin(angle)
+        z = np.broadcast_to(p[:, 1:2], x.shape)
+        meshes.append(grid(np.stack([x, y, z], axis=-1), wrap=True))
+    return merge(meshes)
+
+
+def disc(radius: float, height: float, sides: int = 48) -> Mesh:
+    """A flat horizontal disc."""
+    return lathe([(0, height), (radius / 2, height), (radius, height)], sides=sides)
+
+
+def cylinder(radius: float, low: float, high: float, bevel: float = 0.0, sides: int = 40) -> Mesh:
+    """An upright cylinder with (bevelled) flat ends."""
+    b = max(bevel, 1e-4)
+    edge = arc(b, 0, 90, 4)
+    top = [(radius - b + x, high - b + y) for x, y in edge]
+    bottom = [(radius - b + x, low + b - y) for x, y in edge[::-1]]
+    side = [*bottom, *top]
+    caps = [(0.0, low), (radius - b, low)], [(radius - b, high), (0.0, high)]
+    return lathe(side, *caps, sides=sides)
+
+
+def frames(path: Floats, closed: bool = False) -> tuple[Floats, Floats]:
+    """Two directions across a path at each of its points, carried along without twist."""
+    ahead = np.roll(path, -1, axis=0) - np.roll(path, 1, axis=0)
+    if not closed:
+        ahead[0], ahead[-1] = path[1] - path[0], path[-1] - path[-2]
+    ahead = unit(ahead)
+    side = np.cross(ahead[0], (0.0, 0.0, 1.0))
+    if float(np.abs(side).max()) < 1e-3:
+        side = np.array([1.0, 0.0, 0.0])
+    sides = []
+    for direction in ahead:
+        side = unit(side - direction * (side * direction).sum())
+        sides.append(side)
+    first = np.array(sides)
+    return first, np.cross(ahead, first)
+
+
+def tube(
+    path: Points, radius: float | Vector, sides: int = 14, flat: float = 1.0, closed: bool = False
+) -> Mesh:
+    """A round (or, with `flat` below 1, flattened) rod along a path, with rounded ends."""
+    p = np.asarray(path, dtype=np.float64)
+    r = np.broadcast_to(np.asarray(radius, dtype=np.float64), (len(p),))
+    if not closed:
+        p, r = _round_ends(p, r)
+    across, up = frames(p, closed)
+    angle = np.linspace(0, 2 * np.pi, sides, endpoint=False)[:, None]
+    ring = np.cos(angle) * across[:, None] + flat * np.sin(angle) * up[:, None]
+    rings = p[:, None] + r[:, None, None] * ring
+    if closed:
+        rings = np.concatenate([rings, rings[:1]])
+    return grid(rings, wrap=True)
+
+
+def _round_ends(path: Floats, radius: Floats) -> tuple[Floats, Floats]:
+    first, last = unit(path[0] - path[1]), unit(path[-1] - path[-2])
+    angle = np.radians([90, 60, 30])
+    out, thin = np.sin(angle)[:, None], np.cos(angle)
+    before, after = path[0] + first * out * radius[0], path[-1] + last * out[::-1] * radius[-1]
+    return (
+        np.concatenate([before, path, after]),
+        np.concatenate([thin * radius[0], radius, thin[::-1] * radius[-1]]),
+    )
+
+
+def loft(sections: Floats) -> Mesh:
+    """Join closed cross-sections (n, m, 3) into a body with flat ends."""
+    body = grid(sections, wrap=True)
+    ends = []
+    for ring in (sections[0], sections[-1]):
+        centre = np.broadcast_to(ring.mean(axis=0), ring.shape)
+        ends.append(grid(np.stack([centre, ring]), wrap=True))
+    return merge([body, *ends])
+
+
+def oval(width: float, height: float, power: float = 2.0, count: int = 32) -> Floats:
+    """A closed outline between ellipse (power 2) and rectangle (power 5 and more)."""
+    angle = np.linspace(0, 2 * np.pi, count, endpoint=False)
+    c, s = np.cos(angle), np.sin(angle)
+    bent = (np.abs(c) ** power + np.abs(s) ** power) ** (-1 / power)
+    return np.stack([c * bent * width / 2, s * bent * height / 2], axis=1)
+
+
+def box(size: Vector, radius: float = 0.02) -> Mesh:
+    """A box with rounded edges, centred on the origin."""
+    half = np.asarray(size, dtype=np.float64) / 2
+    r = min(radius, float(half.min()) * 0.98)
+    return merge([_box_side(half, r, axis, sign) for axis in range(3) for sign in (-1.0, 1.0)])
+
+
+def _box_side(half: Floats, r: float, axis: int, sign: float) -> Mesh:
+    one, two = (axis + 1) % 3, (axis + 2) % 3
+    ticks = [
+        np.concatenate(
+            [np.linspace(-half[k], r - half[k], 4), np.linspace(half[k] - r, half[k], 4)]
+        )
+        for k in (one, two)
+    ]
+    place = np.zeros((8, 8, 3))
+    place[..., one], place[..., two] = np.meshgrid(ticks[0], ticks[1])
+    place[..., axis] = sign * half[axis]
+    inner = np.clip(place, r - half, half - r)
+    outward = unit(place - inner)
+    points = inner + r * outward
+    mesh = grid(points)
+    uv = (points[..., [one, two]] / half[[one, two]] + 1) / 2
+    return Mesh(mesh.points, mesh.faces, outward.reshape(-1, 3), uv.reshape(-1, 2), mesh.rest)
+
+
+def ellipsoid(radii: Vector, sides: int = 32) -> Mesh:
+    """A ball stretched along the axes."""
+    x, y, z = (float(radius) for radius in radii)
+    p = arc(1.0, -90, 90, max(sides * 2 // 3, 8))
+    p[0, 0] = p[-1, 0] = 0.0
+    angle = np.linspace(0, 2 * np.pi, sides, endpoint=False)
+    ring = np.stack([np.cos(angle) * x, np.sin(angle) * y, np.zeros_like(angle)], axis=1)
+    up = np.zeros((len(p), 1, 3))
+    up[:, 0, 2] = p[:, 1] * z
+    return grid(p[:, :1, None] * ring + up, wrap=True)
+
+
+def extrude(outline: Points, thickness: float, bevel: float = 0.0) -> Mesh:
+    """Cut an outline (x, y) out of a sheet lying at z = 0..thickness, with bevelled edges."""
+    p = np.asarray(outline, dtype=np.float64)
+    if signed_area(p) < 0:
+        p = p[::-1]
+    inset = p - bevel * _outward(p)
+    levels = [(inset, 0.0), (p, bevel), (p, thickness - bevel), (inset, thickness)]
+    rings = np.stack([np.column_stack([q, np.full(len(q), z)]) for q, z in levels])
+    faces = triangulate(inset)
+    side = merge([grid(rings[k : k + 2], wrap=True) for k in range(3)])
+    return merge([side, _flat(inset, 0.0, faces), _flat(inset, thickness, faces)])
+
+
+def _flat(outline: Floats, height: float, faces: Ints) -> Mesh:
+    points = np.column_stack([outline, np.full(len(outline), height)])
+    normals = np.broadcast_to((0.0, 0.0, 1.0), points.shape).copy()
+    span = np.maximum(np.ptp(outline, axis=0), 1e-9)
+    return Mesh(points, faces, normals, (outline - outline.min(axis=0)) / span, points)
+
+
+def signed_area(outline: Floats) -> float:
+    """Positive for an anticlockwise outline."""
+    after = np.roll(outline, -1, axis=0)
+    return float((outline[:, 0] * after[:, 1] - after[:, 0] * outline[:, 1]).sum() / 2)
+
+
+def _outward(outline: Floats) -> Floats:
+    edge = np.roll(outline, -1, axis=0) - outline
+    normal = unit(np.column_stack([edge[:, 1], -edge[:, 0]]))
+    return unit(normal + np.roll(normal, 1, axis=0))
+
+
+def triangulate(outline: Floats) -> Ints:
+    """Cut a simple anticlockwise outline into triangles by clipping ears."""
+    left = list(range(len(outline)))
+    faces: list[tuple[int, int, int]] = []
+    while len(left) > 3:
+        ear = next((k for k in range(len(left)) if _is_ear(outline, left, k)), 0)
+        faces.append((left[ear - 1], left[ear], left[(ear + 1) % len(left)]))
+        del left[ear]
+    return np.array([*faces, tuple(left)], dtype=np.int64)
+
+
+def _is_ear(outline: Floats, left: list[int], k: int) -> bool:
+    a, b, c = outline[left[k - 1]], outline[left[k]], outline[left[(k + 1) % len(left)]]
+    if _turn(a, b, c) <= 1e-12:
+        return False
+    skip = {left[k - 1], left[k], left[(k + 1) % len(left)]}
+    rest = outline[[i for i in left if i not in skip]]
+    inside = (_turn(a, b, rest) > 0) & (_turn(b, c, rest) > 0) & (_turn(c, a, rest) > 0)
+    return not bool(inside.any())
+
+
+def _turn(a: Floats, b: Floats, c: Floats) -> Floats:
+    cross: Floats = (b[0] - a[0]) * (c[..., 1] - a[1]) - (b[1] - a[1]) * (c[..., 0] - a[0])
+    return cross

@@ -1,0 +1,165 @@
+"""Pictures: the same everywhere, different where they should be, and under the asked condition."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+
+import robocle.sim
+from robocle.sim import Shot, categories, render
+from robocle.sim.camera import project
+from robocle.sim.conditions import FACTORS, Settings
+from robocle.sim.home import QUALITY, encode
+from robocle.sim.lighting import Lighting
+from robocle.sim.materials import Material, plain
+from robocle.sim.mesh import Thing, all_points
+from robocle.sim.objects import build
+from robocle.sim.scene import Scene, draw
+from robocle.sim.stage import frame, settings_of, stage
+
+SHOTS = [
+    Shot(0, "mug", 1),
+    Shot(0, "glasses", 2, "illumination", 3),
+    Shot(0, "fork", 3, "clutter", 2),
+]
+SOURCE = Path(robocle.sim.__file__).parents[2]
+
+
+def pixels(picture: Image.Image) -> NDArray[np.float64]:
+    return np.asarray(picture, dtype=np.float64)
+
+
+def hashes_here(shots: list[Shot]) -> dict[str, str]:
+    """Hash pixels rather than JPEG bytes, which would forgive a difference of one grey level."""
+    return {s.path: hashlib.sha256(render(s).tobytes()).hexdigest() for s in shots}
+
+
+def hashes_elsewhere(shots: list[Shot], **environment: str) -> dict[str, str]:
+    """The same in a new process."""
+    code = (
+        "import hashlib, json\n"
+        "from robocle.sim import Shot, render\n"
+        f"shots = {shots!r}\n"
+        "found = {s.path: hashlib.sha256(render(s).tobytes()).hexdigest() for s in shots}\n"
+        "print(json.dumps(found))"
+    )
+    found: dict[str, str] = json.loads(in_new_process(code, **environment))
+    return found
+
+
+def in_new_process(code: str, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        env={**os.environ, "PYTHONPATH": str(SOURCE), **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def test_another_process_and_another_order_give_the_same_pixels() -> None:
+    assert hashes_elsewhere(SHOTS[::-1]) == hashes_here(SHOTS)
+
+
+def test_a_simpler_processor_gives_the_same_pixels() -> None:
+    found = np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])
+    assert hashes_elsewhere(SHOTS, NPY_DISABLE_CPU_FEATURES=" ".join(found)) == hashes_here(SHOTS)
+
+
+def test_a_set_written_in_another_order_by_another_process_has_the_same_bytes(
+    tmp_path: Path,
+) -> None:
+    code = (
+        "from pathlib import Path\n"
+        "from robocle.sim import Shot, render_home\n"
+        f"render_home(Path({str(tmp_path)!r}), {SHOTS[::-1]!r})"
+    )
+    in_new_process(code)
+    for shot in SHOTS:
+        assert (tmp_path / shot.path).read_bytes() == encode(render(shot), QUALITY)
+
+
+def test_another_seed_gives_another_picture() -> None:
+    assert hashes_here([SHOTS[0]]) != hashes_here([replace(SHOTS[0], seed=1)])
+
+
+def test_no_graphics_library_is_imported() -> None:
+    code = "import sys, robocle.sim; print(sorted({n.split('.')[0] for n in sys.modules}))"
+    loaded = in_new_process(code)
+    assert "numpy" in loaded
+    assert not [name for name in ("pyvista", "vtkmodules", "matplotlib") if f"'{name}'" in loaded]
+
+
+def on_grey(thing: Thing, size: int = 64) -> NDArray[np.float64]:
+    """The thing alone, always from the same side and in the same light."""
+    grey = plain((0.4, 0.4, 0.4))
+    camera = frame(thing, Settings(azimuth=20, elevation=35, fill=0.7))
+    return pixels(draw(Scene(thing, [], [], camera, Lighting(), grey, grey), size))
+
+
+@pytest.mark.parametrize("category", categories())
+def test_instances_of_a_category_look_different(category: str) -> None:
+    looks = [on_grey(build(0, category, instance)) for instance in (1, 2, 3)]
+    for one, two in ((0, 1), (0, 2), (1, 2)):
+        assert np.abs(looks[one] - looks[two]).mean() > 1.0
+
+
+@pytest.mark.parametrize("category", categories())
+def test_a_thing_stands_on_the_table_and_fills_the_frame(category: str) -> None:
+    for instance in (1, 2, 3):
+        scene = stage(shot := Shot(0, category, instance), settings_of(shot))
+        points = all_points(scene.thing)
+        assert points[:, 2].min() == pytest.approx(0, abs=1e-9)
+        x, y, _ = project(scene.camera, points, 1)
+        assert 0.45 <= max(np.ptp(x), np.ptp(y)) <= 0.78
+        assert min(x.min(), y.min()) > 0
+        assert max(x.max(), y.max()) < 1
+
+
+def marked_pixels(scene: Scene) -> float:
+    """Count the pixels of the thing by painting it a glowing green."""
+    green = Material(plain((0.0, 5.0, 0.0)), roughness=1.0, glow=5.0)
+    thing = [replace(part, material=green) for part in scene.thing]
+    red, lime, blue = pixels(draw(replace(scene, thing=thing), 96)).transpose(2, 0, 1)
+    return float(((lime > 240) & (red < 160) & (blue < 160)).sum())
+
+
+@pytest.mark.parametrize("category", ["banana", "chair", "mug"])
+@pytest.mark.parametrize(("level", "share"), [(1, 0.2), (2, 0.4), (3, 0.6)])
+def test_occlusion_hides_the_share_its_level_says(category: str, level: int, share: float) -> None:
+    shot = Shot(0, category, 1, "occlusion", level)
+    scene = stage(shot, settings_of(shot))
+    whole = marked_pixels(replace(scene, front=[]))
+    assert whole > 200
+    assert 1 - marked_pixels(scene) / whole == pytest.approx(share, abs=0.1)
+
+
+def test_a_higher_level_of_scale_makes_the_thing_smaller() -> None:
+    spans = [settings_of(Shot(0, "mug", 1, "scale", level)).fill for level in (1, 2, 3)]
+    assert 0.55 > spans[0] > spans[1] > spans[2] > 0.1
+
+
+def test_a_higher_level_of_clutter_brings_more_things() -> None:
+    counts = [
+        len(stage(shot, settings_of(shot)).others)
+        for shot in (Shot(0, "mug", 1, "clutter", level) for level in (1, 2, 3))
+    ]
+    assert 0 < counts[0] < counts[1] < counts[2]
+
+
+@pytest.mark.parametrize("factor", sorted(FACTORS))
+def test_every_factor_and_level_changes_the_picture(factor: str) -> None:
+    looks = [pixels(render(Shot(0, "teapot", 1, factor, level), 64)) for level in (1, 2, 3)]
+    for one, two in ((0, 1), (0, 2), (1, 2)):
+        assert np.abs(looks[one] - looks[two]).mean() > 2.0
