@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: demo test check lint bench torch clean
+.PHONY: demo test check lint bench bench-quick torch clean
 
 demo: $(READY)
 	$(BIN)/robocle demo
@@ -30,6 +30,11 @@ torch: $(READY)
 bench: torch
 	$(BIN)/python benchmarks/bench_slda.py
 	$(BIN)/python benchmarks/bench_embedding.py
+
+# Small sizes: that the results agree, not how fast they come.
+bench-quick: torch
+	$(BIN)/python benchmarks/bench_slda.py --quick
+	$(BIN)/python benchmarks/bench_embedding.py --quick
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "robocle needs Python 3.11 or newer")'
