@@ -62,7 +62,7 @@ def require_agreement(
     print(f"  scores agree with the float64 reference to {error:.1e}, labels fully", flush=True)
 
 
-def finish() -> None:
-    """Exit with 1 if a demand was missed."""
-    if failures:
+def finish(*, demanding: bool) -> None:
+    """Exit with 1 if a demand was missed, where demands count."""
+    if failures and demanding:
         sys.exit(f"{len(failures)} demand(s) missed: {'; '.join(failures)}")

@@ -7,6 +7,7 @@
     ├── NothingTaughtError   asked to recognise before anything was taught
     ├── SpecError            an unknown part name or option
     ├── BackboneError        a backbone that cannot be built or run
+    ├── DataError            a data set that is not there, or not laid out as it should be
     ├── StateError           a state file that cannot be read or does not fit
     └── MissingExtraError    an optional dependency is not installed
 
@@ -46,6 +47,10 @@ class BackboneError(RobocleError):
     """A backbone that cannot be built or run."""
 
 
+class DataError(RobocleError):
+    """A data set that is not there, not laid out as it should be, or too small for what is asked."""
+
+
 class StateError(RobocleError):
     """A state file that cannot be read, or that belongs to another backbone or version."""
 
@@ -53,9 +58,9 @@ class StateError(RobocleError):
 class MissingExtraError(RobocleError):
     """An optional dependency is not installed.
 
-    >>> raise MissingExtraError("sim", "rendering needs pyvista")
+    >>> raise MissingExtraError("report", "the report needs matplotlib")
     Traceback (most recent call last):
-    robocle.errors.MissingExtraError: rendering needs pyvista: pip install 'robocle[sim]'
+    robocle.errors.MissingExtraError: the report needs matplotlib: pip install 'robocle[report]'
     """
 
     def __init__(self, extra: str, why: str) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from robocle.backbones import Backbone, backbone
 from robocle.classifiers import CLASSIFIERS, ClassifierState
-from robocle.errors import NothingTaughtError, StateError
+from robocle.errors import NothingTaughtError, SpecError, StateError
 from robocle.images import PREPROCESSING, Picture, to_pixels
 from robocle.pooling import POOLINGS
 from robocle.store import Parts, StoredState, read_state, write_state
@@ -109,7 +109,10 @@ class Learner:
         """The learner in a file. A backbone that is already loaded can be passed."""
         stored = read_state(Path(path))
         parts = stored.parts
-        learner = cls(backbone or parts.backbone, parts.pooling, parts.classifier)
+        try:
+            learner = cls(backbone or parts.backbone, parts.pooling, parts.classifier)
+        except SpecError as error:
+            raise StateError(f"{path} needs a part that is not here: {error}") from error
         _require_same_parts(str(path), parts, learner.parts)
         learner._restore(str(path), ClassifierState(stored.labels, stored.arrays))
         return learner

@@ -7,7 +7,6 @@ an import path "module:Class", ours from the table, other people's from the entr
 
 import difflib
 import inspect
-import math
 import types
 import typing
 from collections.abc import Iterable, Mapping
@@ -78,7 +77,7 @@ def require_choice(option: str, value: object, choices: tuple[str, ...]) -> None
 
 def require_between(option: str, value: float, low: float, high: float) -> None:
     """Refuse a number outside low..high."""
-    if not (math.isfinite(value) and low <= value <= high):
+    if not low <= value <= high:  # NaN is not, either
         raise SpecError(f"{option}={value} is out of range: give {low:g} to {high:g}")
 
 
@@ -116,6 +115,11 @@ class Table(Generic[Part]):
     def summary(self, name: str) -> str:
         """One line that says what a part is: the first of its docstring."""
         return (inspect.getdoc(self._class(name)) or "").partition("\n")[0]
+
+    def defaults(self, name: str) -> dict[str, Option]:
+        """The options of a part and what they are if left out."""
+        signature = inspect.signature(self._class(name))
+        return {key: option.default for key, option in signature.parameters.items()}
 
     def _class(self, name: str) -> type[Part]:
         targets = self._builtin if name in self._builtin else self._plugins()

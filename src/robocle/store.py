@@ -60,7 +60,7 @@ def write_state(path: Path, state: StoredState) -> None:
 
 def read_state(path: Path) -> StoredState:
     """The state in a file, checked as far as this can be done without its parts."""
-    if not path.is_file():
+    if not os.path.isfile(path):  # unlike path.is_file(), no error for a name that is too long
         raise StateError(f"there is no state file {path}: teach something to make one")
     try:
         with safe_open(path, framework="numpy") as file:
@@ -81,7 +81,7 @@ def _parsed(
     try:
         head = json.loads(metadata[METADATA_KEY])
         version = head.pop("format")
-    except (ValueError, KeyError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StateError(f"{path} is damaged: its description cannot be read") from error
     if version != FORMAT:
         raise StateError(
@@ -94,8 +94,9 @@ def _parsed(
     except (KeyError, TypeError) as error:
         raise StateError(f"{path} is damaged: its description is incomplete") from error
     texts = [*asdict(parts).values(), *labels] if isinstance(labels, list) else [None]
-    if not all(isinstance(text, str) for text in texts):
-        raise StateError(f"{path} is damaged: its description is not text")
+    # What is printable cannot play tricks on a terminal when it is shown.
+    if not all(isinstance(text, str) and text.isprintable() for text in texts):
+        raise StateError(f"{path} is damaged: a part or label in it is not plain text")
     return StoredState(parts, tuple(labels), arrays)
 
 

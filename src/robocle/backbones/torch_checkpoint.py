@@ -56,7 +56,7 @@ class _Tensor:
             raise BackboneError(f"checkpoint tensor of shape {self.shape} reaches past its storage")
         strides = [stride * elements.itemsize for stride in self.strides]
         view = np.lib.stride_tricks.as_strided(elements[self.offset :], self.shape, strides)
-        return np.ascontiguousarray(view)
+        return np.array(view, order="C")  # np.ascontiguousarray would give a scalar an axis
 
 
 def _rebuild_tensor(

