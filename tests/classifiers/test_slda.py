@@ -169,9 +169,7 @@ def test_the_oracle_approximating_share_is_scikit_learns_for_wide_vectors() -> N
     vectors = np.random.default_rng(0).normal(size=(50, 2000)) * np.linspace(0.5, 2, 2000)
     reference = OAS(assume_centered=True).fit(vectors)
     scatter = vectors.T @ vectors
-    found = oracle_approximating(
-        50, 50, 2000, float(np.trace(scatter)), float((scatter**2).sum())
-    )
+    found = oracle_approximating(50, 50, 2000, float(np.trace(scatter)), float((scatter**2).sum()))
     # scikit-learn leaves out the terms in 2/p of the published formula.
     assert 1 - found.share * 50 == pytest.approx(reference.shrinkage_, rel=2e-3)
 

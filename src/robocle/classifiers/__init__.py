@@ -17,8 +17,18 @@ __all__ = ["CLASSIFIERS", "ClassifierState", "StreamingClassifier", "classifier"
 CLASSIFIERS: Table[StreamingClassifier] = Table(
     "classifier",
     {
-        "ncm": "robocle.classifiers.ncm:NearestClassMean",
         "slda": "robocle.classifiers.slda:StreamingLDA",
+        "ncm": "robocle.classifiers.ncm:NearestClassMean",
+        "sqda": "robocle.classifiers.sqda:StreamingQDA",
+        "snb": "robocle.classifiers.snb:StreamingNaiveBayes",
+        "sovr": "robocle.classifiers.sovr:StreamingOneVersusRest",
+        "cbcl": "robocle.classifiers.cbcl:CentroidConcepts",
+        "perceptron": "robocle.classifiers.perceptron:OnlinePerceptron",
+        "finetune": "robocle.classifiers.finetune:FineTuning",
+        "icarl": "robocle.classifiers.icarl:OnlineICaRL",
+        "ridge": "robocle.classifiers.ridge:RidgeRegression",
+        "fecam": "robocle.classifiers.fecam:FeatureCovariances",
+        "klda": "robocle.classifiers.klda:KernelLDA",
     },
 )
 

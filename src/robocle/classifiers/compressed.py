@@ -38,9 +38,10 @@ DENSE_FROM = 1 / 2
 class CompressedScatter:
     """Within-class scatter and class means of few samples, in coordinates of their own span."""
 
-    def __init__(self, width: int, blocks: int) -> None:
+    def __init__(self, width: int, blocks: int, *, centred: bool = True) -> None:
         self.width = width
         self.blocks = blocks
+        self._centred = centred
         self.rank = 0
         # The first `rank` directions are in use; the rest is room to grow.
         self._basis_room = np.empty((0, width))
@@ -79,7 +80,10 @@ class CompressedScatter:
         self._means_room = np.delete(self._means_room, row, axis=0)
 
     def add(self, sample: Vector, row: int, weight: float, step: float) -> None:
-        """Add weight * v v^T to the scatter and step * v to the mean, v = sample - mean."""
+        """Add weight * v v^T to the scatter and step * v to the mean, v = sample - mean.
+
+        Without centring v is the sample itself, and with steps of 1 the means are sums.
+        """
         self._pending.append((sample, row, weight, step))
         self._in_bulk = len(self._pending) == BATCH
         if self._in_bulk:
@@ -119,7 +123,9 @@ class CompressedScatter:
     def to_dense(self) -> DenseScatter:
         """The same scatter and means, written out in full width."""
         self._flush()
-        dense = DenseScatter(self.width, self._means @ self._basis, self.blocks)
+        dense = DenseScatter(
+            self.width, self._means @ self._basis, self.blocks, centred=self._centred
+        )
         # S = R^T R with R = |S_r|^1/2 Q: half the work of the product Q^T S_r Q.
         values, vectors = np.linalg.eigh(self._scatter)
         dense.add_deviations(np.sqrt(np.maximum(values, 0))[:, None] * (vectors.T @ self._basis))
@@ -135,9 +141,9 @@ class CompressedScatter:
 
     @classmethod
     def restored(
-        cls, state: ClassifierState, prefix: str, width: int, blocks: int
+        cls, state: ClassifierState, prefix: str, width: int, blocks: int, *, centred: bool = True
     ) -> "CompressedScatter":
-        form = cls(width, blocks)
+        form = cls(width, blocks, centred=centred)
         form._basis_room = state.take(f"{prefix}basis", None, width)
         form.rank = len(form._basis_room)
         form._means_room = state.take(f"{prefix}mean_coordinates", len(state.labels), form.rank)
@@ -154,7 +160,7 @@ class CompressedScatter:
         coordinates = self._coordinates(np.array([sample for sample, *_ in self._pending]))
         means = self._means
         for index, (_, row, weight, step) in enumerate(self._pending):
-            deviation = coordinates[index] - means[row]
+            deviation = coordinates[index] - means[row] if self._centred else coordinates[index]
             means[row] += step * deviation
             coordinates[index] = np.sqrt(weight) * deviation
         scatter = self._scatter

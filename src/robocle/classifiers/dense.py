@@ -29,9 +29,10 @@ TILE = 64
 class DenseScatter:
     """Within-class scatter and class means in full width, one width x width array in all."""
 
-    def __init__(self, width: int, means: Matrix, blocks: int) -> None:
+    def __init__(self, width: int, means: Matrix, blocks: int, *, centred: bool = True) -> None:
         self.width = width
         self.blocks = blocks
+        self._centred = centred
         self._array = np.zeros((width, width), order="F")
         self._means = means
         self._buffer = np.empty((BATCH, width))
@@ -53,8 +54,11 @@ class DenseScatter:
         self._give_up()
 
     def add(self, sample: Vector, row: int, weight: float, step: float) -> None:
-        """Add weight * v v^T to the scatter and step * v to the mean, v = sample - mean."""
-        deviation = sample - self._means[row]
+        """Add weight * v v^T to the scatter and step * v to the mean, v = sample - mean.
+
+        Without centring v is the sample itself, and with steps of 1 the means are sums.
+        """
+        deviation = sample - self._means[row] if self._centred else sample
         self._means[row] += step * deviation
         np.multiply(deviation, math.sqrt(weight), out=self._buffer[self._waiting])
         self._waiting += 1
@@ -106,10 +110,12 @@ class DenseScatter:
 
     @classmethod
     def restored(
-        cls, state: ClassifierState, prefix: str, width: int, blocks: int
+        cls, state: ClassifierState, prefix: str, width: int, blocks: int, *, centred: bool = True
     ) -> "DenseScatter":
-        form = cls(width, state.take(f"{prefix}means", len(state.labels), width), blocks)
-        form._array[:] = state.take(f"{prefix}scatter", width, width)
+        means = state.take(f"{prefix}means", len(state.labels), width)
+        scatter = state.take(f"{prefix}scatter", width, width)  # before any memory of that size
+        form = cls(width, means, blocks, centred=centred)
+        form._array[:] = scatter
         return form
 
     def _fold(self) -> None:

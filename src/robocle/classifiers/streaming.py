@@ -44,6 +44,11 @@ class ClassifierState:
         return np.array(array, np.float64)
 
 
+def appended(rows: Matrix, new: Vector) -> Matrix:
+    """The rows with a new one at the end; the first row gives the width."""
+    return np.vstack([rows, new]) if len(rows) else new[None].copy()
+
+
 def require_label(label: str) -> str:
     """Refuse a label that cannot be shown on one line."""
     if not isinstance(label, str):

@@ -1,7 +1,7 @@
 """Poolings: feature maps to one vector a picture.
 
 A pooling is called with FeatureMaps and gives (n, width) float32. Its vectors are made of `blocks`
-equal parts, each with one entry a channel; classifiers may treat the blocks apart.
+equal parts of different kind; classifiers may treat the blocks apart.
 """
 
 from typing import Protocol
@@ -22,6 +22,14 @@ POOLINGS: Table[Pooling] = Table(
     "pooling",
     {
         "avg": "robocle.pooling.average:Average",
+        "max": "robocle.pooling.extremes:Maximum",
+        "avgmax": "robocle.pooling.extremes:AverageMaximum",
+        "mix": "robocle.pooling.extremes:Mix",
+        "stochastic": "robocle.pooling.stochastic:Stochastic",
+        "lp": "robocle.pooling.lp:PowerMean",
+        "rap": "robocle.pooling.extremes:RankedActivations",
+        "isqrt": "robocle.pooling.isqrt:RootCovariance",
+        "cls": "robocle.pooling.token:ClassToken",
         "moments": "robocle.pooling.moments:Moments",
     },
 )

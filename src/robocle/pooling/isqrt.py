@@ -1,0 +1,60 @@
+"""iSQRT-COV: the square root of the channels' covariance over the positions (Li et al. 2018).
+
+The root is found by Newton and Schulz's iteration. A covariance of d channels has d(d+1)/2
+entries; so that the vector keeps the width of an average, the channels are first brought down to
+the few whose covariance has d entries, by a fixed random projection (the original learns it), and
+the triangle is cut at d.
+"""
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robocle.blas import one_blas_thread
+from robocle.randomness import keyed_rng
+from robocle.spec import require_between
+from robocle.types import FeatureMaps, Vectors
+
+
+class RootCovariance:
+    """The matrix square root of the reduced channels' covariance (iSQRT-COV)."""
+
+    blocks = 1
+
+    def __init__(self, iterations: int = 5, seed: int = 0) -> None:
+        require_between("iterations", iterations, 1, 50)
+        require_between("seed", seed, 0, 2**63)
+        self.iterations = iterations
+        self.seed = seed
+
+    def __call__(self, maps: FeatureMaps) -> Vectors:
+        channels = maps.grid.shape[2]
+        projection = _projection(self.seed, channels)
+        rows, columns = np.triu_indices(projection.shape[1])
+        with one_blas_thread():
+            reduced = maps.grid.astype(np.float64) @ projection
+            centred = reduced - reduced.mean(axis=1, keepdims=True)
+            covariance = centred.transpose(0, 2, 1) @ centred / maps.grid.shape[1]
+            root = square_roots(covariance, self.iterations)
+        return root[:, rows, columns][:, :channels].astype(np.float32)
+
+
+def square_roots(matrices: NDArray[np.float64], iterations: int) -> NDArray[np.float64]:
+    """The square roots of positive semi-definite matrices (n, k, k), by Newton and Schulz."""
+    trace = np.trace(matrices, axis1=1, axis2=2)[:, None, None]
+    root = matrices / np.where(trace > 0, trace, 1)
+    inverse = np.broadcast_to(np.eye(matrices.shape[1]), matrices.shape)
+    for _ in range(iterations):
+        step = 1.5 * np.eye(matrices.shape[1]) - 0.5 * inverse @ root
+        root, inverse = root @ step, step @ inverse
+    return np.asarray(root * np.sqrt(trace))
+
+
+@lru_cache(maxsize=4)
+def _projection(seed: int, channels: int) -> NDArray[np.float64]:
+    """To the fewest channels whose covariance has at least `channels` different entries."""
+    reduced = math.ceil((math.sqrt(8 * channels + 1) - 1) / 2)
+    gaussian = keyed_rng(seed, "isqrt projection", channels).normal(size=(channels, reduced))
+    return np.linalg.qr(gaussian)[0]

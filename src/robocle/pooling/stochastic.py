@@ -1,0 +1,49 @@
+"""Stochastic pooling: one position a channel, drawn in proportion to its activation.
+
+Zeiler & Fergus, "Stochastic pooling for regularization of deep CNNs" (2013). The draw is keyed by
+the seed and the map itself, so a picture always gets the same vector, alone or in any batch.
+"""
+
+import hashlib
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robocle.randomness import keyed_rng
+from robocle.spec import require_between
+from robocle.types import FeatureMaps, Vectors
+
+
+class Stochastic:
+    """The value at one position a channel, drawn in proportion to activation."""
+
+    blocks = 1
+
+    def __init__(self, seed: int = 0) -> None:
+        require_between("seed", seed, 0, 2**63)
+        self.seed = seed
+
+    def __call__(self, maps: FeatureMaps) -> Vectors:
+        positive = np.maximum(maps.grid, 0).astype(np.float64)
+        reach = np.cumsum(positive, axis=1)
+        total = reach[:, -1:]
+        # A channel without positive activation has no proportions: every position alike.
+        steps = np.arange(1, maps.grid.shape[1] + 1, dtype=np.float64)[None, :, None]
+        reach = np.where(total > 0, reach, steps)
+        draws = self._draws(maps.grid)[:, None] * reach[:, -1:]
+        chosen = (reach > draws).argmax(axis=1)
+        drawn: Vectors = np.take_along_axis(maps.grid, chosen[:, None], axis=1)[:, 0]
+        return drawn
+
+    def _draws(self, grid: NDArray[np.float32]) -> NDArray[np.float64]:
+        """A number from 0 to 1 for each picture and channel."""
+        channels = grid.shape[2]
+        draws = [
+            keyed_rng(self.seed, "stochastic pooling", _content(picture)).random(channels)
+            for picture in grid
+        ]
+        return np.array(draws).reshape(len(grid), channels)
+
+
+def _content(picture: NDArray[np.float32]) -> str:
+    return hashlib.sha256(np.ascontiguousarray(picture).tobytes()).hexdigest()

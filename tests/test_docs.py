@@ -1,0 +1,79 @@
+"""The documents keep up with the code."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from robocle.backbones import BACKBONES
+from robocle.classifiers import CLASSIFIERS
+from robocle.cli import main
+from robocle.errors import SpecError
+from robocle.pooling import POOLINGS
+from robocle.spec import Table
+
+ROOT = Path(__file__).parents[1]
+PAGES: dict[str, Table[Any]] = {
+    "backbones.md": BACKBONES,
+    "poolings.md": POOLINGS,
+    "classifiers.md": CLASSIFIERS,
+}
+ENTRIES = [(page, name) for page, table in PAGES.items() for name in table.names()]
+
+
+def sections(page: str) -> dict[str, str]:
+    text = (ROOT / "docs" / page).read_text("utf-8")
+    parts = re.split(r"^## (.+)$", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+@pytest.mark.parametrize(("page", "name"), ENTRIES)
+def test_every_part_has_a_section_that_shows_its_spec_and_names_its_options(
+    page: str, name: str
+) -> None:
+    section = sections(page).get(name)
+    assert section, f"docs/{page} has no section '## {name}'"
+    assert re.search(rf"`{name}[:`]", section)
+    for option in PAGES[page].defaults(name):
+        assert re.search(rf"\b{option}\b", section), f"{name}'s option {option} is not documented"
+
+
+@pytest.mark.parametrize(("page", "name"), ENTRIES)
+def test_every_spec_in_the_documents_can_be_built(page: str, name: str) -> None:
+    table = PAGES[page]
+    for spec in re.findall(rf"`({name}(?::[a-z_]+=[^`]*)?)`", sections(page).get(name, "")):
+        table.build(spec)
+
+
+def test_the_documents_describe_no_part_that_is_not_there() -> None:
+    for page, table in PAGES.items():
+        titles = {title for title in sections(page) if re.fullmatch(r"[a-z0-9_]+", title)}
+        assert titles == set(table.names())
+
+
+def test_every_command_stands_in_the_documents() -> None:
+    text = " ".join(
+        path.read_text("utf-8") for path in [ROOT / "README.md", *ROOT.glob("docs/*.md")]
+    )
+    for command in main.commands:
+        assert f"robocle {command}" in text, f"the command {command} is not documented"
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/*.md")]:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", path.read_text("utf-8")):
+            assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+def test_parts_lists_every_part_with_one_line_that_says_what_it_is() -> None:
+    output = CliRunner().invoke(main, ["parts"]).output
+    for table in PAGES.values():
+        for name in table.names():
+            assert re.search(rf"^  {name} +\w.{{10,}}$", output, flags=re.MULTILINE)
+
+
+def test_an_unknown_part_suggests_the_nearest_name() -> None:
+    with pytest.raises(SpecError, match="did you mean 'moments'"):
+        POOLINGS.build("moment")
