@@ -10,8 +10,11 @@ from click.testing import CliRunner
 from robocle.backbones import BACKBONES
 from robocle.classifiers import CLASSIFIERS
 from robocle.cli import main
+from robocle.corruptions import CORRUPTIONS
+from robocle.datasets import DATASETS
 from robocle.errors import SpecError
 from robocle.pooling import POOLINGS
+from robocle.scenarios import SCENARIOS
 from robocle.spec import Table
 
 ROOT = Path(__file__).parents[1]
@@ -19,6 +22,9 @@ PAGES: dict[str, Table[Any]] = {
     "backbones.md": BACKBONES,
     "poolings.md": POOLINGS,
     "classifiers.md": CLASSIFIERS,
+    "corruptions.md": CORRUPTIONS,
+    "datasets.md": DATASETS,
+    "scenarios.md": SCENARIOS,
 }
 ENTRIES = [(page, name) for page, table in PAGES.items() for name in table.names()]
 

@@ -48,7 +48,7 @@ class BackboneError(RobocleError):
 
 
 class DataError(RobocleError):
-    """A data set that is not there, not laid out as it should be, or too small for what is asked."""
+    """A data set that is not there, not laid out as it should be, or too small for its use."""
 
 
 class StateError(RobocleError):
@@ -58,9 +58,9 @@ class StateError(RobocleError):
 class MissingExtraError(RobocleError):
     """An optional dependency is not installed.
 
-    >>> raise MissingExtraError("report", "the report needs matplotlib")
+    >>> raise MissingExtraError("bench", "the report needs matplotlib")
     Traceback (most recent call last):
-    robocle.errors.MissingExtraError: the report needs matplotlib: pip install 'robocle[report]'
+    robocle.errors.MissingExtraError: the report needs matplotlib: pip install 'robocle[bench]'
     """
 
     def __init__(self, extra: str, why: str) -> None:

@@ -8,7 +8,7 @@ does.
 """
 
 import numpy as np
-from scipy.spatial.distance import cdist, pdist, squareform
+from scipy.spatial.distance import cdist, pdist
 
 from robocle.classifiers.streaming import (
     Arrays,
@@ -63,11 +63,15 @@ class CentroidConcepts(StreamingClassifier):
 
     def _merge_nearest(self) -> None:
         """Merge the two nearest centroids of one class; a class always keeps one."""
-        distances = squareform(pdist(self._places))
-        strangers = self._owners[:, None] != self._owners[None]
-        distances[strangers | np.eye(len(distances), dtype=bool)] = np.inf
-        kept, dropped = np.unravel_index(distances.argmin(), distances.shape)
-        if not np.isfinite(distances[kept, dropped]):
+        kept, dropped, nearest = 0, 0, np.inf
+        for row in np.flatnonzero(np.bincount(self._owners) > 1):
+            own = np.flatnonzero(self._owners == row)
+            distances = pdist(self._places[own])
+            if distances.min() < nearest:
+                nearest = distances.min()
+                first, second = np.triu_indices(len(own), 1)
+                kept, dropped = own[first[distances.argmin()]], own[second[distances.argmin()]]
+        if kept == dropped:
             return  # every class has just one
         share = self._sizes[dropped] / (self._sizes[kept] + self._sizes[dropped])
         self._places[kept] += share * (self._places[dropped] - self._places[kept])

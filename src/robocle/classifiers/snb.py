@@ -24,41 +24,53 @@ class StreamingNaiveBayes(ClassMeanClassifier):
         self.variant = variant
         self.shrinkage = shrinkage
         self._squares: Matrix = np.empty((0, 0))
-        self._solved: tuple[Matrix, Matrix, Vector] | None = None
+        self._precisions: Matrix = np.empty((0, 0))
+        self._weights: Matrix = np.empty((0, 0))
+        self._bias: Vector = np.empty(0)
+        self._unsolved: set[int] = set()
 
     def _add_row(self) -> None:
         super()._add_row()
         self._squares = appended(self._squares, np.zeros(self.width or 0))
+        self._make_room()
 
     def _learn(self, sample: Vector, row: int) -> None:
         deviation = sample - self._means[row]
         super()._learn(sample, row)
         self._squares[row] += deviation * (sample - self._means[row])
-        self._solved = None
+        self._unsolved.add(row)
 
     def _scores(self, vectors: Matrix) -> Scores:
         """-1/2 sum((x - m)^2 / v) as products with x^2 and x: no array of all pairs."""
-        if self._solved is None:
-            self._solved = self._solve()
-        precisions, weights, bias = self._solved
-        linear: Scores = vectors @ weights.T + bias
+        self._solve()
+        linear: Scores = vectors @ self._weights.T + self._bias
         if self.variant == "published":
             return linear
-        return linear - 0.5 * (vectors**2 @ precisions.T)
+        return linear - 0.5 * (vectors**2 @ self._precisions.T)
 
-    def _solve(self) -> tuple[Matrix, Matrix, Vector]:
-        counts = np.array(self._counts, np.float64)[:, None]
-        variances = (1 - self.shrinkage) * self._squares / counts + self.shrinkage
-        weights = self._means / variances
-        bias = -0.5 * (self._means * weights).sum(axis=1)
-        if self.variant == "correct":
-            bias -= 0.5 * np.log(variances).sum(axis=1)
-        return 1 / variances, weights, bias
+    def _solve(self) -> None:
+        """Bring the classes up to date that have learnt since the last question."""
+        for row in self._unsolved:
+            variance = (1 - self.shrinkage) * self._squares[row] / self._counts[row]
+            variance += self.shrinkage
+            self._precisions[row] = 1 / variance
+            self._weights[row] = self._means[row] / variance
+            self._bias[row] = -0.5 * (self._means[row] @ self._weights[row])
+            if self.variant == "correct":
+                self._bias[row] -= 0.5 * np.log(variance).sum()
+        self._unsolved.clear()
+
+    def _make_room(self) -> None:
+        """Every class has a row and is yet to be solved."""
+        self._precisions = np.empty_like(self._means)
+        self._weights = np.empty_like(self._means)
+        self._bias = np.empty(len(self._means))
+        self._unsolved = set(range(len(self._means)))
 
     def _forget(self, row: int) -> None:
         super()._forget(row)
         self._squares = np.delete(self._squares, row, axis=0)
-        self._solved = None
+        self._make_room()
 
     def _state(self) -> Arrays:
         return super()._state() | {"squares": self._squares.copy()}
@@ -66,5 +78,5 @@ class StreamingNaiveBayes(ClassMeanClassifier):
     def _restore(self, state: ClassifierState) -> int | None:
         width = super()._restore(state)
         self._squares = state.take("squares", *self._means.shape)
-        self._solved = None
+        self._make_room()
         return width

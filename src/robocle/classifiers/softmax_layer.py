@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas
 
+from robocle.blas import one_blas_thread
 from robocle.classifiers.streaming import Arrays, ClassifierState, Matrix, Vector, appended
 from robocle.randomness import keyed_rng
 
@@ -45,12 +46,16 @@ class SoftmaxLayer:
     def step(self, samples: Sequence[Vector], rows: NDArray[np.int64]) -> None:
         """One step down the mean cross-entropy of a batch."""
         extended = self._extended(samples)
-        errors = _softmax(extended @ self._weights.T)
-        errors[np.arange(len(rows)), rows] -= 1
-        # In place, by BLAS: an array of the weights' size takes longer to allocate than to fill.
+        with one_blas_thread():
+            errors = _softmax(extended @ self._weights.T) / len(rows)
+            errors[np.arange(len(rows)), rows] -= 1 / len(rows)
+            self._descend(extended, errors)
+
+    def _descend(self, extended: Matrix, errors: Matrix) -> None:
+        """In place, by BLAS: to allocate an array of the weights' size takes longer than to add."""
         weights, momenta = self._weights.ravel(), self._momenta.ravel()
         blas.dgemm(
-            1 / len(samples), extended.T, errors.T, MOMENTUM, self._momenta.T, 0, 1, overwrite_c=1
+            1.0, extended.T, errors.T, beta=MOMENTUM, c=self._momenta.T, trans_b=1, overwrite_c=1
         )
         blas.daxpy(weights, momenta, a=DECAY)
         blas.daxpy(momenta, weights, a=-self._rate)

@@ -6,19 +6,31 @@ the identity (Friedman, "Regularized discriminant analysis", 1989):
     C_k = (1 - shrinkage) [(1 - shared) S_k / n_k + shared S / n] + shrinkage I
     score = -1/2 ((x - m_k)^T C_k^-1 (x - m_k) + log det C_k)
 
-The part common to all classes, B, is factored once; in the coordinates in which B is the identity a
-class differs from it by its own few deviations, and LowRankGaussian does the rest.
+The part common to all classes is B = share A^T A + ridge I, with A the deviations of all. A class
+adds own R^T R, R being its rows of A, so with P P^T = I + own R B^-1 R^T Woodbury gives
+
+    d^T C_k^-1 d = d^T B^-1 d - own |P^-1 R B^-1 d|^2,      det C_k = det B (det P)^2
+
+and B^-1 is known by the rows A while they are few, by a factor of B when they are many.
 """
 
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import blas, lapack
+from scipy.spatial.distance import cdist
 
 from robocle.blas import one_blas_thread
 from robocle.classifiers.class_scatters import ClassScatterClassifier
-from robocle.classifiers.low_rank_gaussian import LowRankGaussian
 from robocle.classifiers.streaming import ClassifierState, Matrix, Vector
+from robocle.errors import FeatureError
 from robocle.spec import require_between
 from robocle.types import Scores
+
+# Relative to the largest trace of a class: below this, float64 cannot tell the ridge from rounding.
+SMALLEST_RIDGE = 1e-13
 
 
 class StreamingQDA(ClassScatterClassifier):
@@ -30,7 +42,7 @@ class StreamingQDA(ClassScatterClassifier):
         require_between("shrinkage", shrinkage, 1e-9, 1)
         self.shared = shared
         self.shrinkage = shrinkage
-        self._solved: tuple[Matrix, Matrix, list[LowRankGaussian]] | None = None
+        self._solved: _Solution | None = None
 
     def _learn(self, sample: Vector, row: int) -> None:
         super()._learn(sample, row)
@@ -48,35 +60,122 @@ class StreamingQDA(ClassScatterClassifier):
         with one_blas_thread():
             if self._solved is None:
                 self._solved = self._solve()
-            factor, means, classes = self._solved
-            white = _whitened(factor, vectors)
-            columns = [
-                gaussian.distances(white - mean) + gaussian.log_determinant
-                for gaussian, mean in zip(classes, means, strict=True)
-            ]
-        return -0.5 * np.array(columns).T
+            return self._solved.scores(vectors)
 
-    def _solve(self) -> tuple[Matrix, Matrix, list[LowRankGaussian]]:
-        rows = [self._factor(row) for row in range(len(self._labels))]
-        everyone = np.vstack(rows)
-        common = everyone.T @ everyone
-        common *= (1 - self.shrinkage) * self.shared / sum(self._counts)
-        common[np.diag_indices(len(common))] += self._ridge(common)
-        factor = cholesky(common, lower=True, overwrite_a=True, check_finite=False)
-        own = (1 - self.shrinkage) * (1 - self.shared)
-        white = _whitened(factor, everyone)
-        parts = np.split(white, np.cumsum([len(part) for part in rows])[:-1])
-        classes = [
-            LowRankGaussian(np.sqrt(own / count) * part)
-            for part, count in zip(parts, self._counts, strict=True)
+    def _solve(self) -> "_Solution":
+        factors = [self._factor(row) for row in range(len(self._labels))]
+        share = (1 - self.shrinkage) * self.shared / sum(self._counts)
+        owns = (1 - self.shrinkage) * (1 - self.shared) / np.array(self._counts, np.float64)
+        traces = np.array([np.vdot(factor, factor) for factor in factors])
+        largest = float((share * traces.sum() + owns * traces).max())
+        ridge = max(self.shrinkage, SMALLEST_RIDGE * largest)
+        rows = np.vstack(factors)
+        ends = np.cumsum([len(factor) for factor in factors]).tolist()
+        spans = [slice(*pair) for pair in pairwise([0, *ends])]
+        kind = FewRows if len(rows) <= rows.shape[1] else ManyRows
+        return _Solution(kind(rows, spans, share, ridge), self._means, spans, owns)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Vectors v as B sees them: coordinates that tell their distances, and A B^-1 v."""
+
+    vectors: Matrix
+    coordinates: Matrix
+    along: Matrix
+
+
+class FewRows:
+    """B^-1 = (I - share A^T K^-1 A) / ridge, by the factor of K = share A A^T + ridge I."""
+
+    def __init__(self, rows: Matrix, spans: list[slice], share: float, ridge: float) -> None:
+        self._rows = rows if len(rows) else np.zeros((1, rows.shape[1]))
+        self._share = share
+        self._ridge = ridge
+        self._factor = _cholesky(blas.dsyrk(share, self._rows.T, trans=1, lower=1), ridge)
+        self.grams = self._grams(spans)
+        unreached = rows.shape[1] - len(self._rows)
+        self.log_determinant = _log_determinant(self._factor) + unreached * math.log(ridge)
+
+    def _grams(self, spans: list[slice]) -> list[Matrix]:
+        """R B^-1 R^T = (I - ridge K^-1) / share, for the rows of each span."""
+        if not self._share:
+            return [self._rows[span] @ self._rows[span].T / self._ridge for span in spans]
+        inverse, _ = lapack.dtrtri(self._factor, lower=1)
+        columns = [inverse[span.start :, span] for span in spans]
+        return [(np.eye(c.shape[1]) - self._ridge * (c.T @ c)) / self._share for c in columns]
+
+    def see(self, vectors: Matrix) -> Seen:
+        coordinates = _solved(self._factor, vectors @ self._rows.T)
+        return Seen(vectors, coordinates, _solved(self._factor, coordinates, transposed=1))
+
+    def distances(self, some: Seen, others: Seen) -> Matrix:
+        """d^T B^-1 d of all pairs."""
+        plain: Matrix = cdist(some.vectors, others.vectors, "sqeuclidean")
+        along: Matrix = cdist(some.coordinates, others.coordinates, "sqeuclidean")
+        return (plain - self._share * along) / self._ridge
+
+
+class ManyRows:
+    """B^-1 by the factor L of B: B is the identity in the coordinates L^-1 v."""
+
+    def __init__(self, rows: Matrix, spans: list[slice], share: float, ridge: float) -> None:
+        self._factor = _cholesky(blas.dsyrk(share, rows.T, lower=1), ridge)
+        self._rows = _solved(self._factor, rows)
+        self.grams = [self._rows[span] @ self._rows[span].T for span in spans]
+        self.log_determinant = _log_determinant(self._factor)
+
+    def see(self, vectors: Matrix) -> Seen:
+        coordinates = _solved(self._factor, vectors)
+        return Seen(vectors, coordinates, coordinates @ self._rows.T)
+
+    def distances(self, some: Seen, others: Seen) -> Matrix:
+        """d^T B^-1 d of all pairs."""
+        distances: Matrix = cdist(some.coordinates, others.coordinates, "sqeuclidean")
+        return distances
+
+
+class _Solution:
+    """What all questions after a sample have in common."""
+
+    def __init__(
+        self, common: FewRows | ManyRows, means: Matrix, spans: list[slice], owns: Vector
+    ) -> None:
+        self._common = common
+        self._means = common.see(means)
+        self._spans = spans
+        self._roots = np.sqrt(owns)
+        self._factors = [
+            _cholesky(own * gram, 1.0) for own, gram in zip(owns, common.grams, strict=True)
         ]
-        return factor, _whitened(factor, self._means), classes
 
-    def _ridge(self, common: Matrix) -> float:
-        """The shrinkage, or what float64 can tell from rounding beside a huge covariance."""
-        return max(self.shrinkage, 1e-13 * float(np.trace(common)))
+    def scores(self, vectors: Matrix) -> Scores:
+        seen = self._common.see(vectors)
+        scores = self._common.distances(seen, self._means) + self._common.log_determinant
+        for row, (span, factor) in enumerate(zip(self._spans, self._factors, strict=True)):
+            if len(factor):
+                along = seen.along[:, span] - self._means.along[row, span]
+                own = _solved(factor, self._roots[row] * along)
+                scores[:, row] += _log_determinant(factor) - np.einsum("ij,ij->i", own, own)
+        return -0.5 * scores
 
 
-def _whitened(factor: Matrix, rows: Matrix) -> Matrix:
-    solved: Matrix = solve_triangular(factor, rows.T, lower=True, check_finite=False)
-    return solved.T
+def _cholesky(matrix: Matrix, ridge: float) -> Matrix:
+    """The lower factor of matrix + ridge I, by its lower triangle; the matrix is used up."""
+    if not matrix.size:
+        return matrix
+    matrix[np.diag_indices(len(matrix))] += ridge
+    factor, failed = lapack.dpotrf(matrix, lower=1, overwrite_a=1)
+    if failed:
+        raise FeatureError("the covariance cannot be solved: raise the classifier's shrinkage")
+    return np.asarray(factor)
+
+
+def _solved(factor: Matrix, rows: Matrix, transposed: int = 0) -> Matrix:
+    """L^-1 of each row, or L^-T of it."""
+    solution: Matrix = blas.dtrsm(1.0, factor, rows.T, lower=1, trans_a=transposed)
+    return solution.T
+
+
+def _log_determinant(factor: Matrix) -> float:
+    return 2 * float(np.log(np.diagonal(factor)).sum())

@@ -1,15 +1,14 @@
-"""The shipped pictures: `home/<condition>/<category>_<instance>/<number>.jpg`.
+"""The shipped pictures of the home, rendered by `robocle sim` with seed 0.
 
-They were rendered by `robocle sim` with seed 0. The first five clean pictures of each category's
-first instance are for teaching, all others for asking.
+The first five clean pictures of each category's first instance are for teaching, all others for
+asking.
 """
 
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 
-TAUGHT_INSTANCE = "01"
-SHOTS = 5
+from robocle.datasets.home import Home
+
 CONDITIONS = ("clean", "illumination", "occlusion", "scale", "clutter", "pose")
 
 
@@ -21,25 +20,18 @@ class DemoPicture:
     condition: str
     category: str
     instance: str
-
-    @property
-    def is_taught(self) -> bool:
-        """Whether this picture is taught rather than asked about."""
-        first = self.path.stem.isdecimal() and int(self.path.stem) < SHOTS
-        return self.condition == "clean" and self.instance == TAUGHT_INSTANCE and first
+    is_taught: bool
+    """Whether this picture is taught rather than asked about."""
 
     @property
     def is_other_thing(self) -> bool:
         """Whether it shows another thing of the category than the one that is taught."""
-        return self.instance != TAUGHT_INSTANCE
+        return self.instance != f"{self.category}_01"
 
 
 def home_pictures() -> list[DemoPicture]:
     """All shipped pictures, in the order of their paths."""
-    home = Path(str(files("robocle.demo") / "home"))
-    return [_described(path) for path in sorted(home.glob("*/*/*.jpg"))]
-
-
-def _described(path: Path) -> DemoPicture:
-    category, _, instance = path.parent.name.rpartition("_")
-    return DemoPicture(path, path.parent.parent.name, category, instance)
+    return [
+        DemoPicture(e.path, e.domain, e.label, e.instance, e.split == "train")
+        for e in Home().examples()
+    ]

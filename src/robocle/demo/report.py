@@ -1,12 +1,11 @@
 """The demo's report: one HTML file with tables, plots and example pictures inside."""
 
 import base64
-import io
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
+from robocle.bench.plots import svg
 from robocle.demo.pictures import CONDITIONS, DemoPicture
 from robocle.demo.run import DemoResult, Outcome
 from robocle.errors import MissingExtraError, RobocleError
@@ -21,7 +20,7 @@ def require_report_extra() -> None:
         import jinja2  # noqa: F401
         import matplotlib  # noqa: F401
     except ImportError as error:
-        raise MissingExtraError("report", "the report needs jinja2 and matplotlib") from error
+        raise MissingExtraError("bench", "the report needs jinja2 and matplotlib") from error
 
 
 def write_report(result: DemoResult, path: Path) -> None:
@@ -85,15 +84,8 @@ def _plot(result: DemoResult, *, other_thing: bool) -> str:
     axes.set_ylabel("right answers, %")
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(ncols=len(COLOURS), loc="upper center", bbox_to_anchor=(0.5, 1.18), frameon=False)
-    return _svg(figure)
+    return svg(figure)
 
 
 def _heights(result: DemoResult, outcome: Outcome, *, other_thing: bool) -> list[float]:
     return [result.accuracy(outcome, c, other_thing=other_thing) for c in CONDITIONS]
-
-
-def _svg(figure: Any) -> str:
-    buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", metadata={"Date": None})
-    drawing = buffer.getvalue()
-    return drawing[drawing.index("<svg") :]

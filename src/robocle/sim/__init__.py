@@ -6,6 +6,18 @@ made.
 """
 
 from robocle.sim.home import categories, home_plan, is_teaching, render, render_home
+from robocle.sim.openloris import FRAMES, Recording, openloris_plan, render_openloris
 from robocle.sim.stage import Shot
 
-__all__ = ["Shot", "categories", "home_plan", "is_teaching", "render", "render_home"]
+__all__ = [
+    "FRAMES",
+    "Recording",
+    "Shot",
+    "categories",
+    "home_plan",
+    "is_teaching",
+    "openloris_plan",
+    "render",
+    "render_home",
+    "render_openloris",
+]

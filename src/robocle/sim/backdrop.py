@@ -7,6 +7,7 @@ are drawn independently of the object: a backdrop says nothing about the categor
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -109,9 +110,11 @@ SURFACES: tuple[Maker, ...] = (planks, planks, tiles, gingham, painted, stone, w
 WALLS: tuple[Maker, ...] = (painted, painted, stone, paper_stripes, tiles)
 
 
-def behind(camera: Camera, wall: float, directions: Floats) -> tuple[Floats, Floats, Floats]:
+def behind(
+    camera: Camera, wall: float, wall_azimuth: float, directions: Floats
+) -> tuple[Floats, Floats, Floats]:
     """Meet the floor or the wall: place, normal, and the place on the plane it was met on."""
-    eye, (right, _, ahead) = camera.eye, camera.axes
+    eye, (right, _, ahead) = camera.eye, replace(camera, azimuth=wall_azimuth).axes
     flat = unit(np.array([ahead[0], ahead[1], 0.0]))
     with np.errstate(divide="ignore", invalid="ignore"):
         to_floor = np.where(directions[:, 2] < -1e-9, -eye[2] / directions[:, 2], np.inf)

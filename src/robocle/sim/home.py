@@ -11,13 +11,14 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import Protocol
 
 from PIL import Image
 
-from robocle.errors import SpecError
+from robocle.errors import DataError, SpecError
 from robocle.randomness import keyed_rng
 from robocle.sim.conditions import FACTORS
 from robocle.sim.objects import CATEGORIES
@@ -91,26 +92,61 @@ def render_home(
     progress: Callable[[Iterable[Shot]], Iterable[Shot]] = _as_they_come,
 ) -> None:
     """Write the pictures of the shots under a folder, and an index.json that describes them."""
-    seed = _only_seed(shots)
+    seed = only_seed(shots)
     hashes = {}
     for shot in progress(shots):
-        data = encode(render(shot, size), quality)
-        _write(folder / shot.path, data)
-        hashes[shot.path] = hashlib.sha256(data).hexdigest()
+        hashes[shot.path] = write_picture(folder, shot.path, render(shot, size), quality)
+    write_index(
+        folder,
+        seed=seed,
+        size=size,
+        quality=quality,
+        categories={shot.category for shot in shots},
+        levels={shot.path: shot.level for shot in shots if shot.level},
+        hashes=hashes,
+    )
+
+
+def write_picture(folder: Path, name: str, picture: Image.Image, quality: int) -> str:
+    """Write a picture under a folder; return the hash of its bytes."""
+    data = encode(picture, quality)
+    _write(folder / name, data)
+    return hashlib.sha256(data).hexdigest()
+
+
+def write_index(
+    folder: Path,
+    *,
+    seed: int,
+    size: int,
+    quality: int,
+    categories: Iterable[str],
+    levels: Mapping[str, int],
+    hashes: Mapping[str, str],
+) -> None:
+    """Write the index.json that describes the pictures of a folder."""
     index = {
         "format": FORMAT,
         "seed": seed,
         "size": size,
         "quality": quality,
         "versions": {name: version(name) for name in ("numpy", "pillow")},
-        "categories": sorted({shot.category for shot in shots}),
-        "levels": {shot.path: shot.level for shot in shots if shot.level},
+        "categories": sorted(categories),
+        "levels": dict(levels),
         "sha256": dict(sorted(hashes.items())),
     }
     _write(folder / "index.json", (json.dumps(index, indent=1) + "\n").encode())
 
 
-def _only_seed(shots: Sequence[Shot]) -> int:
+class Seeded(Protocol):
+    """Something to render: a shot or a recording."""
+
+    @property
+    def seed(self) -> int: ...
+
+
+def only_seed(shots: Iterable[Seeded]) -> int:
+    """The seed that all of them have."""
     seeds = sorted({shot.seed for shot in shots})
     if len(seeds) != 1:
         raise SpecError(f"a folder holds the pictures of one seed, not of {seeds}: split the shots")
@@ -119,7 +155,10 @@ def _only_seed(shots: Sequence[Shot]) -> int:
 
 def _write(path: Path, data: bytes) -> None:
     """Write beside the target, then rename: a reader never sees half a file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_bytes(data)
-    beside.replace(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside.write_bytes(data)
+        beside.replace(path)
+    except OSError as error:
+        raise DataError(f"cannot write {path}: {error.strerror}") from error

@@ -42,6 +42,7 @@ class Scene:
     floor: Pattern
     wall: Pattern
     wall_distance: float = 2.0
+    wall_azimuth: float = 0.0  # of a camera that looks straight at the wall
     exposure: float = 1.0
     grain: float = 0.0
     seed: int = 0
@@ -79,7 +80,9 @@ def draw(scene: Scene, size: int) -> Image.Image:
 def _backdrop(scene: Scene, fine: int, pixel: Ints) -> Surface:
     """Floor and wall at the given pixels."""
     directions = rays(scene.camera, fine)[pixel]
-    place, normal, on_plane = behind(scene.camera, scene.wall_distance, directions)
+    place, normal, on_plane = behind(
+        scene.camera, scene.wall_distance, scene.wall_azimuth, directions
+    )
     on_wall = normal[:, 2] < 0.5
     colour = np.empty_like(place)
     colour[on_wall] = scene.wall(on_plane[on_wall], on_plane[on_wall, :2])

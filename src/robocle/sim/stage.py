@@ -79,6 +79,7 @@ def stage(shot: Shot, settings: Settings) -> Scene:
         floor,
         wall,
         wall_distance=float(rng.uniform(1.1, 2.4)),
+        wall_azimuth=settings.azimuth,
         exposure=settings.exposure,
         grain=settings.grain,
         seed=shot.seed,

@@ -1,61 +1,19 @@
-"""The command line: parses, calls, prints.
-
-Results go to stdout. A RobocleError is one line on stderr and exit code 1; anything else is a bug
-and shows its traceback. What a command needs is imported inside it, so that `--help` is quick.
-"""
+"""Commands that teach, ask and look into a state."""
 
 import json
-import logging
+import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from robocle.errors import ImageError, LabelError, RobocleError, StateError
+from robocle.cli.app import StatePath, complain, counted, main, progress
+from robocle.errors import ImageError, StateError
 
 if TYPE_CHECKING:
     from robocle.learner import Learner
-
-Item = TypeVar("Item")
-StatePath = click.Path(dir_okay=False, path_type=Path)
-
-
-class RobocleGroup(click.Group):
-    """Commands whose RobocleErrors become one line and exit code 1."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run a command."""
-        try:
-            return super().invoke(ctx)
-        except RobocleError as error:
-            complain(error)
-            ctx.exit(1)
-
-
-def complain(error: RobocleError) -> None:
-    """Print an error as one line, whatever is in it."""
-    click.echo(f"robocle: {' '.join(str(error).split())}", err=True)
-
-
-def progress(items: Sequence[Item], what: str) -> Iterable[Item]:
-    """The items, with a progress bar if they take longer than a second and someone is watching."""
-    from tqdm import tqdm
-
-    bar: Iterable[Item] = tqdm(
-        items, desc=what, delay=1, disable=not sys.stderr.isatty(), leave=False
-    )
-    return bar
-
-
-@click.group(cls=RobocleGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="robocle")
-@click.option("-v", "--verbose", is_flag=True, help="Say what is going on.")
-def main(verbose: bool) -> None:
-    """Teach a device objects by showing it a few pictures; it recognises them later."""
-    if verbose:
-        logging.basicConfig(level=logging.INFO, format="%(message)s")
 
 
 @main.command()
@@ -77,8 +35,8 @@ def teach(state: Path, what: tuple[str, ...], **parts: str | None) -> None:
         learner.teach_vector(vector, label)
     learner.save(state)
     taught = list(dict.fromkeys(label for _, label in lessons))
-    click.echo(f"taught {_counted(len(lessons), 'picture')} of {', '.join(taught)}; {state} knows "
-               f"{_counted(len(learner.labels), 'label')}")  # fmt: skip
+    click.echo(f"taught {counted(len(lessons), 'picture')} of {', '.join(taught)}; {state} knows "
+               f"{counted(len(learner.labels), 'label')}")  # fmt: skip
 
 
 @main.command()
@@ -112,12 +70,14 @@ def predict(state: Path, images: tuple[Path, ...], as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def inspect(state: Path, as_json: bool) -> None:
     """Show what STATE knows: labels, counts, sizes and parts."""
+    from robocle.classifiers import ClassifierState
     from robocle.store import read_state
 
     stored = read_state(state)
-    counts: Sequence[int] = list(stored.arrays.get("counts", ()))
-    if len(counts) != len(stored.labels):
-        raise StateError(f"{state} is damaged: it does not count every label")
+    try:
+        counts = ClassifierState(stored.labels, stored.arrays).take("counts", len(stored.labels))
+    except StateError as error:
+        raise StateError(f"{state} is damaged: {error}") from error
     summary = {
         "labels": {label: int(n) for label, n in zip(stored.labels, counts, strict=True)},
         "parts": vars(stored.parts),
@@ -135,7 +95,7 @@ def forget(state: Path, label: str) -> None:
     learner = _existing(state)
     learner.forget(label)
     learner.save(state)
-    click.echo(f"forgot {label}; {state} knows {_counted(len(learner.labels), 'label')}")
+    click.echo(f"forgot {label}; {state} knows {counted(len(learner.labels), 'label')}")
 
 
 @main.command()
@@ -150,47 +110,6 @@ def rename(state: Path, label: str, new: str) -> None:
     click.echo(f"{label} is now {new} in {state}")
 
 
-@main.command()
-@click.option("--out", type=StatePath, default="robocle-demo.html", show_default=True,
-              help="Where the report goes.")  # fmt: skip
-def demo(out: Path) -> None:
-    """Teach 5 pictures of each object, meet it in other conditions, and report."""
-    from robocle.demo.report import require_report_extra, write_report
-    from robocle.demo.run import run_demo
-    from robocle.demo.table import as_text
-
-    require_report_extra()
-    result = run_demo(progress)
-    click.echo(as_text(result))
-    write_report(result, out)
-    click.echo(f"\n{result.seconds:.0f} seconds; the report with plots and pictures is in {out}")
-
-
-@main.command()
-@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True,
-              help="Which home: the same seed gives the same bytes.")  # fmt: skip
-@click.option("--instances", type=click.IntRange(1, 99), default=3, show_default=True,
-              help="How many different things of each category.")  # fmt: skip
-@click.option("--size", type=click.IntRange(64, 2048), default=224, show_default=True,
-              help="Width and height in pixels.")  # fmt: skip
-@click.option("--category", "categories", multiple=True, help="Only this one (may be repeated).")
-def sim(folder: Path, seed: int, instances: int, size: int, categories: tuple[str, ...]) -> None:
-    """Render a home of household objects into FOLDER: <condition>/<object>/<number>.jpg."""
-    from robocle import sim as renderer
-    from robocle.spec import nearest
-
-    known = renderer.categories()
-    for name in categories:
-        if name not in known:
-            raise LabelError(f"no category {name!r} can be rendered: {nearest(name, known)}")
-    shots = renderer.home_plan(seed, instances)
-    wanted = [shot for shot in shots if not categories or shot.category in categories]
-    renderer.render_home(folder, wanted, size=size,
-                         progress=lambda shots: progress(list(shots), "rendering"))  # fmt: skip
-    click.echo(f"rendered {_counted(len(wanted), 'picture')} into {folder}")
-
-
 def _lessons(what: tuple[str, ...]) -> list[tuple[Path, str]]:
     """What to teach: (picture, label), in order."""
     from robocle.classifiers.streaming import require_label
@@ -200,7 +119,7 @@ def _lessons(what: tuple[str, ...]) -> list[tuple[Path, str]]:
         folder = Path(what[0])
         if not folder.is_dir():
             raise ImageError(f"give pictures of {what[0]!r} to teach, or a folder of label folders")
-        labels = sorted(path for path in folder.iterdir() if path.is_dir())
+        labels = sorted(path for path in folder.glob("[!.]*") if path.is_dir())
         lessons = [(path, label.name) for label in labels for path in pictures_in(label)]
         if not lessons:
             raise ImageError(f"{folder} has no label folders with pictures: <label>/<picture>.jpg")
@@ -227,7 +146,7 @@ def _opened(state: Path, parts: dict[str, str]) -> "Learner":
     """The learner in a file, or a new one."""
     from robocle.learner import Learner
 
-    if not state.exists():
+    if not os.path.exists(state):  # unlike state.exists(), no error for a name that is too long
         return Learner(**parts)
     if parts:
         raise StateError(
@@ -243,13 +162,9 @@ def _existing(state: Path) -> "Learner":
     return Learner.load(state)
 
 
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
 def _as_text(state: Path, summary: dict[str, Any]) -> str:
     labels, parts = summary["labels"], summary["parts"]
-    lines = [f"{state}: {_counted(len(labels), 'label')}, {sum(labels.values())} pictures, "
+    lines = [f"{state}: {counted(len(labels), 'label')}, {sum(labels.values())} pictures, "
              f"{summary['bytes'] / 1e6:.2f} MB"]  # fmt: skip
     lines += [f"  {count:>5}  {label}" for label, count in labels.items()]
     lines += [f"{name:<14} {value}" for name, value in parts.items()]

@@ -1,0 +1,142 @@
+"""Corruptions against plain references: `python benchmarks/bench_corruptions.py`.
+
+A train x test matrix corrupts every picture under every condition, so each corruption must cost
+less than the backbone that looks at the picture afterwards. The references make the same draws.
+"""
+
+import argparse
+from collections.abc import Callable, Sequence
+from functools import partial
+from statistics import fmean
+
+import numpy as np
+from measuring import alternating, finish, report
+from numpy.typing import NDArray
+from PIL import Image, ImageEnhance
+from scipy import ndimage
+
+from robocle.corruptions import corruption, corruption_rng
+from robocle.corruptions.camera import draw_deviation
+from robocle.corruptions.geometry import draw_motion, homography
+from robocle.corruptions.illumination import draw_light
+from robocle.types import Pixels
+
+SIDE = 224
+Rng = np.random.Generator
+Reference = Callable[[Pixels, Rng], Pixels]
+
+
+def photographs(count: int) -> list[Pixels]:
+    """Pictures with the detail of photographs: smooth shapes with fine texture."""
+    rng = np.random.default_rng(0)
+    coarse = [
+        Image.fromarray(rng.integers(0, 256, (8, 8, 3), dtype=np.uint8)) for _ in range(count)
+    ]
+    smooth = [image.resize((SIDE, SIDE), Image.Resampling.BICUBIC) for image in coarse]
+    return [to_levels(np.asarray(image) + rng.normal(0, 8, (SIDE, SIDE, 3))) for image in smooth]
+
+
+def to_levels(values: NDArray[np.float64]) -> Pixels:
+    return np.clip(np.rint(values), 0, 255).astype(np.uint8)
+
+
+def illum(pixels: Pixels, rng: Rng) -> Pixels:
+    """The steps of torchvision's ColorJitter on a PIL image, written out."""
+    light = draw_light(rng)
+    image = Image.fromarray(pixels)
+    for step in light.order:
+        if step == "brightness":
+            image = ImageEnhance.Brightness(image).enhance(light.brightness)
+        elif step == "contrast":
+            image = ImageEnhance.Contrast(image).enhance(light.contrast)
+        elif step == "saturation":
+            image = ImageEnhance.Color(image).enhance(light.saturation)
+        else:
+            hue, saturation, value = image.convert("HSV").split()
+            shifted = np.asarray(hue) + np.array(int(light.hue * 255)).astype(np.uint8)
+            parts = (Image.fromarray(shifted), saturation, value)
+            image = Image.merge("HSV", parts).convert("RGB")
+    return np.asarray(image)
+
+
+def geom(pixels: Pixels, rng: Rng) -> Pixels:
+    """Every pixel's source looked up in float64, channel by channel."""
+    rows, columns = (np.mgrid[:SIDE, :SIDE] + 0.5) / SIDE - 0.5
+    places = np.stack([columns, rows, np.ones_like(rows)]).reshape(3, -1)
+    x, y, w = np.linalg.inv(homography(draw_motion(rng))) @ places
+    sources = np.stack([y / w + 0.5, x / w + 0.5]) * SIDE - 0.5
+    inside = ((sources >= -0.5) & (sources < SIDE - 0.5)).all(axis=0)
+    channels = [
+        inside * ndimage.map_coordinates(plane, sources, order=1, mode="nearest")
+        for plane in np.moveaxis(pixels.astype(np.float64), 2, 0)
+    ]
+    return to_levels(np.stack(channels, axis=-1).reshape(pixels.shape))
+
+
+def noise(pixels: Pixels, rng: Rng) -> Pixels:
+    deviation = 128 * draw_deviation(rng, 0.1, 0.5)
+    drawn = rng.standard_normal(pixels.shape, dtype=np.float32).astype(np.float64)
+    return to_levels(pixels + deviation * drawn)
+
+
+def blur(pixels: Pixels, rng: Rng) -> Pixels:
+    """The whole 11 x 11 kernel at every pixel."""
+    deviation = draw_deviation(rng, 0.5, 3.0)
+    rows, columns = np.mgrid[-5:6, -5:6]
+    kernel = np.exp(-(rows**2 + columns**2) / (2 * deviation**2))
+    whole = (kernel / kernel.sum())[..., None]
+    return to_levels(ndimage.convolve(pixels.astype(np.float64), whole, mode="mirror"))
+
+
+def everything(pixels: Pixels, rng: Rng) -> Pixels:
+    return noise(geom(illum(pixels, rng), rng), rng)
+
+
+# The reference, how many levels a value may differ by, and the milliseconds allowed.
+REFERENCES: dict[str, tuple[Reference, int, float]] = {
+    "illum": (illum, 16, 3.0),  # the reference has 256 hues only
+    "geom": (geom, 1, 3.0),
+    "noise": (noise, 1, 3.0),
+    "blur": (blur, 1, 3.0),
+    "all": (everything, 16, 9.0),  # three of them in a row
+}
+
+
+def require_equal(name: str, found: list[Pixels], expected: list[Pixels], levels: int) -> None:
+    """All but a few values must agree: at the edge to the black, rounding decides."""
+    apart = np.abs(np.array(found, np.int16) - np.array(expected, np.int16))
+    share = float((apart > levels).mean())
+    assert share < 1e-4, f"{name}: {100 * share:.3f} % of the values differ"
+    print(f"{name}: the reference's values to {levels} levels, on average {apart.mean():.3f}")
+
+
+def milliseconds(works: Sequence[Sequence[Callable[[], Pixels]]], rounds: int) -> list[float]:
+    """The mean over the pictures of the shortest time of each work: noise is short, too."""
+    best = [alternating([*both], rounds) for both in zip(*works, strict=True)]
+    return [1e3 * fmean(times) for times in zip(*best, strict=True)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="few pictures: agreement only")
+    quick = parser.parse_args().quick
+    pictures = list(enumerate(photographs(3 if quick else 20)))
+    for name, (reference, levels, allowed) in REFERENCES.items():
+
+        def applied(work: Reference, i: int, picture: Pixels, name: str = name) -> Pixels:
+            return work(picture, corruption_rng(0, i, name))
+
+        works = [
+            [partial(applied, work, i, picture) for i, picture in pictures]
+            for work in (corruption(name), reference)
+        ]
+        found, expected = ([work() for work in each] for each in works)
+        require_equal(name, found, expected, levels)
+        ours, plain = milliseconds(works, 1 if quick else 20)
+        report(f"{name}, a picture", ours, allowed, at_least=False, unit=" ms")
+        print(f"  {'the reference takes':<48} {plain / ours:>10,.2f}x")
+    finish(demanding=not quick)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The benchmark: experiments over data sets, methods and orderings, and their reports."""

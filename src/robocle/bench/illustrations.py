@@ -1,0 +1,67 @@
+"""What a report shows besides figures: moment distributions and example pictures."""
+
+import base64
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from robocle.bench.embedding import corrupted_pixels, embed
+from robocle.bench.experiment import Study
+from robocle.bench.moment_distances import moment_distances
+from robocle.bench.trial import Trial
+from robocle.bench.vector_cache import VectorCache
+
+MOMENTS = ("moments:r=3,form=root", "moments:r=3,form=standardised")
+MEASURED_PICTURES = 400
+SHOWN_PICTURES = 8
+SHOWN_SIDE = 112
+
+
+def moment_trials(study: Study, root: str, backbones: Sequence[str]) -> list[Trial]:
+    """What the moment figure measures: a trial without a classifier for each backbone and form."""
+    corruptions = tuple(dict.fromkeys(("clean", *study.tested)))
+    return [
+        Trial(study.dataset, root, study.scenario, study.seeds[0], backbone, form, "", "clean",
+              corruptions)
+        for backbone in backbones
+        for form in MOMENTS
+    ]  # fmt: skip
+
+
+def measure_moments(trial: Trial, cache: VectorCache) -> dict[str, Any]:
+    """The moment figure's data for one backbone and form."""
+    paths = _spread(_asked(trial), MEASURED_PICTURES)
+    for corruption in trial.tested:
+        embed(cache, trial.view(corruption), [trial.pooling], paths)
+    return moment_distances(paths, trial.view("clean"), trial.pooling, trial.tested, cache)
+
+
+def example_pictures(trial: Trial, side: int) -> dict[str, list[str]]:
+    """A few pictures under each corruption, as data addresses for a page."""
+    paths = _spread(_asked(trial), SHOWN_PICTURES)
+    conditions = dict.fromkeys((trial.taught, *trial.tested))
+    return {
+        condition: [_address(path, trial, condition, side) for path in paths]
+        for condition in conditions
+    }
+
+
+def _asked(trial: Trial) -> list[Path]:
+    return [example.path for test in trial.stream().tests.values() for example in test]
+
+
+def _spread(paths: list[Path], count: int) -> list[Path]:
+    """At most so many, evenly spread."""
+    step = max(1, len(paths) // count)
+    return paths[::step][:count]
+
+
+def _address(path: Path, trial: Trial, condition: str, side: int) -> str:
+    pixels = corrupted_pixels(path, side, trial.view(condition))
+    small = Image.fromarray(pixels).resize((SHOWN_SIDE, SHOWN_SIDE))
+    buffer = io.BytesIO()
+    small.save(buffer, "JPEG", quality=80)
+    return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode()

@@ -1,0 +1,108 @@
+"""Results: one JSON object a line, each complete in itself.
+
+A line carries the trial, what it gave, and where it comes from (commit, versions, data). Lines are
+appended and flushed to disk one by one, so a run that is stopped loses nothing; a half-written
+last line is passed over.
+"""
+
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from robocle.bench.trial import Trial
+from robocle.errors import RobocleError
+
+LIBRARIES = ("robocle", "numpy", "scipy", "onnxruntime", "pillow")
+
+
+def read_results(path: Path) -> Iterator[dict[str, Any]]:
+    """The results in a file; damaged lines are passed over."""
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        for line in file:
+            try:
+                record = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(record, dict) and "trial" in record and "key" in record:
+                yield record
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a result stands in its experiment, and in the paper's tables."""
+
+    experiment: str
+    study: str
+    method: str
+    over: str = ""
+    shows: tuple[str, ...] = ()
+    paper: Mapping[str, str] = field(default_factory=dict)
+
+
+def append_result(
+    path: Path, place: Place, trial: Trial, result: dict[str, Any], kind: str = "trial"
+) -> None:
+    """Write one result, durably. Its kind is a trial's, or an illustration for the report."""
+    record = {
+        "key": trial.key if kind == "trial" else f"{kind} {trial.key}",
+        "kind": kind,
+        **asdict(place),
+        "trial": asdict(trial) | {"root": ""},
+        "result": result,
+        "origin": origin(),
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    line = json.dumps(record, ensure_ascii=False, allow_nan=True) + "\n"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab") as file:
+            if file.tell() and not _ends_with_newline(path):
+                file.write(b"\n")
+            file.write(line.encode())
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise RobocleError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _ends_with_newline(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) == b"\n"
+
+
+@cache
+def origin() -> dict[str, Any]:
+    """Where results of this process come from."""
+    return {
+        "commit": _commit(),
+        "versions": {name: version(name) for name in LIBRARIES},
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+    }
+
+
+def _commit() -> str:
+    """The commit of the running code, with a + if it was changed since."""
+    here = Path(__file__).parent
+    try:
+        described = subprocess.run(
+            ["git", "describe", "--always", "--dirty=+", "--abbrev=12", "--exclude=*"],
+            cwd=here,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return described.stdout.strip()

@@ -1,0 +1,168 @@
+"""The one loop: teach a stream, ask after each step, and sum up.
+
+Asking after each step makes sense where each step brings a new label; where labels repeat, as in
+videos of things seen before, the learner is asked at the end.
+"""
+
+import hashlib
+import resource
+import time
+from typing import Any
+
+import numpy as np
+
+from robocle.bench import metrics
+from robocle.bench.embedding import content_hash, corrupted_pixels, loaded_backbone
+from robocle.bench.questions import Answers, Questions
+from robocle.bench.trial import Trial
+from robocle.bench.vector_cache import VectorCache
+from robocle.classifiers import StreamingClassifier, classifier
+from robocle.pooling import pooling
+from robocle.scenarios import Scenario
+from robocle.types import Example
+
+TIMED = 10
+
+
+def run_trial(trial: Trial, cache: VectorCache, unreadable: frozenset[str]) -> dict[str, Any]:
+    """Teach a trial's stream and ask; gives the result as plain data."""
+    stream = _readable(trial.stream(), unreadable)
+    clf = classifier(trial.classifier, blocks=pooling(trial.pooling).blocks)
+    tests = {
+        (name, corruption): Questions(examples, trial.view(corruption), trial.pooling, cache)
+        for name, examples in stream.tests.items()
+        for corruption in trial.tested
+    }
+    first = next(iter(tests.values()))
+    asked_each_step = brings_a_label_each_step(stream)
+    after_steps: list[Answers] = []
+    seconds = 0.0
+    for step in stream.steps:
+        seconds += _teach(clf, step, trial, cache)
+        if asked_each_step:
+            after_steps.append(first.ask(clf))
+    final = {name: questions.ask(clf) for name, questions in tests.items()}
+    return {
+        **_accuracies(trial, final),
+        **_step_metrics(after_steps, clf.labels),
+        **_costs(trial, clf, stream, seconds, first),
+        "labels": len(clf.labels),
+        "taught": sum(map(len, stream.steps)),
+        "asked": sum(len(test) for test in stream.tests.values()),
+        "data_sha256": _data_hash(stream),
+    }
+
+
+def brings_a_label_each_step(stream: Scenario) -> bool:
+    """Whether every step teaches at least one label that no step before it did."""
+    seen: set[str] = set()
+    for step in stream.steps:
+        fresh = {example.label for example in step} - seen
+        if not fresh:
+            return False
+        seen |= fresh
+    return True
+
+
+def _readable(stream: Scenario, unreadable: frozenset[str]) -> Scenario:
+    """The stream without the pictures that cannot be read."""
+
+    def kept(examples: tuple[Example, ...]) -> tuple[Example, ...]:
+        return tuple(example for example in examples if str(example.path) not in unreadable)
+
+    steps = tuple(kept(step) for step in stream.steps)
+    tests = {name: kept(test) for name, test in stream.tests.items()}
+    return Scenario(tuple(step for step in steps if step), tests)
+
+
+def _teach(
+    clf: StreamingClassifier, step: tuple[Example, ...], trial: Trial, cache: VectorCache
+) -> float:
+    """Teach one step; gives the seconds that learning took."""
+    view = trial.view(trial.taught)
+    vectors = cache.read(view.keys([example.path for example in step], trial.pooling))
+    start = time.perf_counter()
+    for example, vector in zip(step, vectors, strict=True):
+        clf.learn(vector, example.label)
+    return time.perf_counter() - start
+
+
+def _accuracies(trial: Trial, final: dict[tuple[str, str], Answers]) -> dict[str, Any]:
+    """By test set and corruption, and the mean over those that differ from what was taught."""
+    micro = {f"{name}/{corruption}": answers.micro for (name, corruption), answers in final.items()}
+    macro = {
+        f"{name}/{corruption}": float(np.mean(list(answers.by_label().values())))
+        for (name, corruption), answers in final.items()
+    }
+    home = next(iter(final))[0]
+    other = [
+        answers.micro
+        for (name, corruption), answers in final.items()
+        if (name, corruption) != (home, trial.taught)
+    ]
+    return {
+        "accuracy": micro,
+        "macro_accuracy": macro,
+        "average_other_domain": float(np.mean(other)) if other else None,
+    }
+
+
+def _step_metrics(after_steps: list[Answers], labels: tuple[str, ...]) -> dict[str, Any]:
+    if not after_steps:
+        return {}
+    matrix = np.full((len(after_steps), len(labels)), np.nan)
+    for row, answers in enumerate(after_steps):
+        for label, accuracy in answers.by_label().items():
+            matrix[row, labels.index(label)] = accuracy
+    return {
+        "per_step": [answers.micro for answers in after_steps],
+        "plasticity": metrics.plasticity(matrix),
+        "forgetting": metrics.forgetting(matrix),
+        "backward_transfer": metrics.backward_transfer(matrix),
+        "paper_forg": metrics.paper_forg(matrix),
+        "paper_bwt": metrics.paper_bwt(matrix),
+    }
+
+
+def _costs(
+    trial: Trial, clf: StreamingClassifier, stream: Scenario, seconds: float, asked: Questions
+) -> dict[str, Any]:
+    """Times of the whole pipeline: looking at a picture is timed afresh, the cache aside."""
+    looking = _seconds_to_look(trial, stream.steps[0])
+    vectors = asked.some(TIMED)
+    clf.scores(vectors[:1])
+    start = time.perf_counter()
+    for vector in vectors:
+        clf.scores(vector[None])
+    answering = (time.perf_counter() - start) / len(vectors)
+    taught = sum(map(len, stream.steps))
+    return {
+        "training_minutes": (taught * looking + seconds) / 60,
+        "frames_per_second": 1 / (looking + answering),
+        "milliseconds_to_look": 1e3 * looking,
+        "milliseconds_to_learn": 1e3 * seconds / taught,
+        "milliseconds_to_answer": 1e3 * answering,
+        "state_bytes": sum(array.nbytes for array in clf.state().arrays.values()),
+        "peak_megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def _seconds_to_look(trial: Trial, examples: tuple[Example, ...]) -> float:
+    """The shortest time from file to vector over a few pictures."""
+    network, pool = loaded_backbone(trial.backbone), pooling(trial.pooling)
+    view = trial.view("clean")
+    best = float("inf")
+    for example in (examples * TIMED)[:TIMED]:
+        start = time.perf_counter()
+        pixels = corrupted_pixels(example.path, network.input_size, view)
+        pool(network.features(pixels[None]))
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def _data_hash(stream: Scenario) -> str:
+    """The hash of every picture and label of the stream."""
+    everything = [example for step in stream.steps for example in step]
+    everything += [example for test in stream.tests.values() for example in test]
+    lines = sorted(f"{example.label} {content_hash(example.path)}" for example in everything)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()

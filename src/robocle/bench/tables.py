@@ -1,0 +1,169 @@
+"""Tables: results set out as the paper sets them out, its numbers beside ours.
+
+A table is headers and rows of plain cells; how it looks in Markdown, LaTeX or HTML is the report's.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import mean, stdev
+from typing import Any
+
+from robocle.bench.metrics import room_aware_gain
+from robocle.bench.paper import paper_number
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A figure: its mean over the orderings, their deviation, and the paper's figure."""
+
+    mean: float
+    deviation: float | None = None
+    paper: float | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A title, column headers, and rows that begin with a name."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[Cell | None, ...]], ...]
+
+
+def grouped(records: Iterable[Record], name: Callable[[Record], Any]) -> dict[Any, list[Record]]:
+    """Records by a name of theirs, in the order of appearance."""
+    groups: dict[Any, list[Record]] = {}
+    for record in records:
+        groups.setdefault(name(record), []).append(record)
+    return groups
+
+
+def by_method(records: Iterable[Record]) -> dict[str, list[Record]]:
+    """Records by method."""
+    return grouped(records, lambda record: record["method"])
+
+
+def by_backbone(records: Iterable[Record]) -> dict[str, list[Record]]:
+    """Records by backbone."""
+    return grouped(records, lambda record: record["trial"]["backbone"])
+
+
+def cell(values: Sequence[float | None], paper: float | None = None) -> Cell | None:
+    """The mean and deviation over orderings; None where there is nothing."""
+    known = [value for value in values if value is not None and value == value]
+    if not known:
+        return None
+    return Cell(mean(known), stdev(known) if len(known) > 1 else None, paper)
+
+
+def accuracy_tables(records: Sequence[Record]) -> Iterator[Table]:
+    """A table a study: methods down, backbones and test sets across, gains below their method."""
+    for study, of_study in grouped(records, lambda r: r["study"]).items():
+        columns = [
+            (backbone, test)
+            for backbone, of_backbone in by_backbone(of_study).items()
+            for test in dict.fromkeys(t for r in of_backbone for t in r["result"]["accuracy"])
+        ]
+        several = len({test for _, test in columns}) > 1
+        heads = [f"{b} {test.partition('/')[0]}" if several else b for b, test in columns]
+        rows: list[tuple[str, tuple[Cell | None, ...]]] = []
+        found: dict[str, tuple[Cell | None, ...]] = {}
+        for method, of_method in by_method(of_study).items():
+            found[method] = tuple(_accuracy(of_method, *column) for column in columns)
+            rows.append((method, found[method]))
+            over = of_method[0]["over"]
+            if over in found:
+                rows.append((f"gain over {over}", _gains(found[over], found[method])))
+        yield Table(f"{study}: accuracy, %", tuple(heads), tuple(rows))
+
+
+def _accuracy(records: Sequence[Record], backbone: str, test: str) -> Cell | None:
+    of_backbone = [r for r in records if r["trial"]["backbone"] == backbone]
+    if not of_backbone:
+        return None
+    values = [record["result"]["accuracy"].get(test) for record in of_backbone]
+    return cell(values, paper_value(of_backbone[0]))
+
+
+def _gains(first: Sequence[Cell | None], second: Sequence[Cell | None]) -> tuple[Cell | None, ...]:
+    return tuple(
+        Cell(
+            room_aware_gain(a.mean, b.mean),
+            paper=None if a.paper is None or b.paper is None else room_aware_gain(a.paper, b.paper),
+        )
+        if a and b
+        else None
+        for a, b in zip(first, second, strict=True)
+    )
+
+
+def paper_value(record: Record, **more: str) -> float | None:
+    """What the paper prints where this result stands, if it is one of the paper's."""
+    paper = dict(record["paper"])
+    if not paper:
+        return None
+    table = paper.pop("table")
+    return paper_number(table, backbone=record["trial"]["backbone"], **paper, **more)
+
+
+METRICS = {
+    "accuracy, %": (lambda r: next(iter(r["accuracy"].values())), "accuracy"),
+    "macro accuracy, %": (lambda r: next(iter(r["macro_accuracy"].values())), ""),
+    "backward transfer": (lambda r: r.get("backward_transfer"), ""),
+    "forgetting": (lambda r: r.get("forgetting"), ""),
+    "plasticity": (lambda r: r.get("plasticity"), "pla"),
+    "BwT as printed": (lambda r: r.get("paper_bwt"), "bwt"),
+    "Forg as printed": (lambda r: r.get("paper_forg"), "forg"),
+    "TTime, min": (lambda r: r["training_minutes"], "ttime"),
+    "FPS": (lambda r: r["frames_per_second"], "fps"),
+    "state, MB": (lambda r: r["state_bytes"] / 1e6, ""),
+}
+
+
+def metric_tables(records: Sequence[Record]) -> Iterator[Table]:
+    """A table a study and backbone: methods down, all metrics across."""
+    for study, of_study in grouped(records, lambda r: r["study"]).items():
+        for backbone, of_backbone in by_backbone(of_study).items():
+            rows = tuple(
+                (method, tuple(_metric(of_method, *METRICS[name]) for name in METRICS))
+                for method, of_method in by_method(of_backbone).items()
+            )
+            yield Table(f"{study}, {backbone}: metrics", tuple(METRICS), rows)
+
+
+def _metric(
+    records: Sequence[Record], pick: Callable[[Record], float | None], printed: str
+) -> Cell | None:
+    paper = paper_value(records[0], metric=printed) if printed else None
+    return cell([pick(record["result"]) for record in records], paper)
+
+
+def matrix_tables(records: Sequence[Record]) -> Iterator[Table]:
+    """A table a study, backbone and method: taught corruption down, tested across."""
+    for study, of_study in grouped(records, lambda r: r["study"]).items():
+        for backbone, of_backbone in by_backbone(of_study).items():
+            for method, of_method in by_method(of_backbone).items():
+                by_taught = grouped(of_method, lambda r: r["trial"]["taught"])
+                tested = of_method[0]["trial"]["tested"]
+                rows = tuple(
+                    (taught, tuple(_matrix_row(of_taught, tested)))
+                    for taught, of_taught in by_taught.items()
+                )
+                title = f"{study}, {backbone}, {method}: taught down, tested across, accuracy, %"
+                yield Table(title, (*tested, "Avg OD"), rows)
+
+
+def _matrix_row(records: Sequence[Record], tested: Sequence[str]) -> Iterator[Cell | None]:
+    taught = records[0]["trial"]["taught"]
+    for corruption in tested:
+        values = [_of_corruption(record, corruption) for record in records]
+        yield cell(values, paper_value(records[0], train=taught, test=corruption))
+    other = [record["result"]["average_other_domain"] for record in records]
+    yield cell(other, paper_value(records[0], train=taught, test="avg_od"))
+
+
+def _of_corruption(record: Record, corruption: str) -> float | None:
+    accuracy: dict[str, float] = record["result"]["accuracy"]
+    return next((v for test, v in accuracy.items() if test.split("/")[1] == corruption), None)

@@ -1,0 +1,76 @@
+"""A trial: one method learns one stream and is asked; the benchmark is many of them.
+
+A trial is plain text and numbers, so it can be sent to another process or machine and written into
+a result; its key names it, so that a stopped run goes on where it was.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from robocle.bench.embedding import View
+from robocle.datasets import dataset
+from robocle.scenarios import Scenario, scenario
+from robocle.types import Example
+
+
+@dataclass(frozen=True)
+class Trial:
+    """All that decides a result, and nothing else."""
+
+    dataset: str
+    root: str
+    scenario: str
+    seed: int
+    backbone: str
+    pooling: str
+    classifier: str
+    taught: str = "clean"
+    tested: tuple[str, ...] = ("clean",)
+    corruption_seed: int = 0
+
+    @property
+    def key(self) -> str:
+        """A name for this trial: equal trials, equal keys, wherever the data lie."""
+        plan = {name: value for name, value in asdict(self).items() if name != "root"}
+        return hashlib.sha256(json.dumps(plan, sort_keys=True).encode()).hexdigest()[:16]
+
+    def view(self, corruption: str) -> View:
+        """How this trial looks at pictures under a corruption."""
+        return View(self.backbone, corruption, self.corruption_seed)
+
+    def stream(self) -> Scenario:
+        """What is taught and asked, in order."""
+        return _stream(self.dataset, self.root, self.scenario, self.seed)
+
+
+@lru_cache(maxsize=8)
+def _stream(dataset: str, root: str, plan: str, seed: int) -> Scenario:
+    return scenario(plan).stream(_examples(dataset, root), seed)
+
+
+@lru_cache(maxsize=2)
+def _examples(spec: str, root: str) -> Sequence[Example]:
+    return dataset(spec).examples(Path(root) if root else None)
+
+
+@dataclass(frozen=True)
+class Needed:
+    """Pictures that a trial needs to be embedded."""
+
+    view: View
+    pooling: str
+    paths: tuple[Path, ...]
+
+
+def needed_by(trial: Trial) -> list[Needed]:
+    """Which pictures under which views a trial needs."""
+    stream = trial.stream()
+    taught = tuple(example.path for step in stream.steps for example in step)
+    asked = tuple(dict.fromkeys(e.path for test in stream.tests.values() for e in test))
+    wanted = [Needed(trial.view(trial.taught), trial.pooling, taught)]
+    wanted += [Needed(trial.view(each), trial.pooling, asked) for each in trial.tested]
+    return wanted

@@ -1,0 +1,56 @@
+"""Corruptions: the conditions an object may be met in.
+
+    rng = corruption_rng(seed=0, image_key="mug_01/0.jpg", corruption_name="geom")
+    corruption("geom:strength=0.5")(pixels, rng)
+
+A corruption is called with the square pixels a backbone gets and a generator, and gives pixels of
+the same kind. The caller owns the generator, so two learners tested with the same seed see the
+same pixels.
+"""
+
+from typing import Protocol
+
+import numpy as np
+
+from robocle.randomness import Key, keyed_rng
+from robocle.spec import Table, parse_spec
+from robocle.types import Pixels
+
+__all__ = ["CORRUPTIONS", "Corruption", "corruption", "corruption_rng"]
+
+
+class Corruption(Protocol):
+    """What the rest of robocle needs of a corruption."""
+
+    def __call__(self, pixels: Pixels, rng: np.random.Generator) -> Pixels: ...
+
+
+CORRUPTIONS: Table[Corruption] = Table(
+    "corruption",
+    {
+        "clean": "robocle.corruptions.combined:Clean",
+        "illum": "robocle.corruptions.illumination:Illumination",
+        "geom": "robocle.corruptions.geometry:Geometry",
+        "noise": "robocle.corruptions.camera:Noise",
+        "blur": "robocle.corruptions.camera:Blur",
+        "all": "robocle.corruptions.combined:All",
+    },
+)
+
+
+def corruption(spec: str) -> Corruption:
+    """The corruption a spec describes, such as "noise:low=0.1,high=0.3"."""
+    return CORRUPTIONS.build(spec)
+
+
+def corruption_rng(seed: int, image_key: Key, corruption_name: str) -> np.random.Generator:
+    """The generator that belongs to this seed, this picture and this corruption.
+
+    The options of a spec do not count: a picture is turned the same way at every strength, only
+    further.
+
+    >>> full, half = (corruption_rng(0, "mug_01/0.jpg", f"geom:strength={s}") for s in (1, 0.5))
+    >>> float(full.random()) == float(half.random())
+    True
+    """
+    return keyed_rng(seed, "corruption", parse_spec(corruption_name).name, image_key)

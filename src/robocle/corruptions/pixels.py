@@ -1,0 +1,22 @@
+"""The pixels that corruptions take."""
+
+import numpy as np
+
+from robocle.errors import ImageError
+from robocle.types import Pixels
+
+
+def side_of(pixels: Pixels) -> int:
+    """The side of one square picture; anything else is refused.
+
+    >>> side_of(np.zeros((2, 224, 224, 3), np.uint8))
+    Traceback (most recent call last):
+    robocle.errors.ImageError: a corruption takes one picture as square uint8 RGB pixels, not a \
+uint8 array of shape (2, 224, 224, 3): make them with robocle.images.to_pixels
+    """
+    if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape != (len(pixels),) * 2 + (3,):
+        raise ImageError(
+            "a corruption takes one picture as square uint8 RGB pixels, not a "
+            f"{pixels.dtype} array of shape {pixels.shape}: make them with robocle.images.to_pixels"
+        )
+    return len(pixels)

@@ -1,0 +1,27 @@
+"""A tiny data set of real pictures, and a vector cache of its own for each test."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from robocle.demo.pictures import home_pictures
+
+CATEGORIES = ("mug", "clock", "banana")
+
+
+@pytest.fixture(scope="session")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """<class>/<number>.jpg: nine pictures of three things, as the folder data set reads them."""
+    root = tmp_path_factory.mktemp("pictures")
+    for category in CATEGORIES:
+        (root / category).mkdir()
+        shown = [p for p in home_pictures() if p.category == category and p.condition == "clean"]
+        for number, picture in enumerate(shown[:9]):
+            shutil.copy(picture.path, root / category / f"{number}.jpg")
+    return root
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    return tmp_path / "vectors.sqlite"

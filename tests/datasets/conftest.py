@@ -1,0 +1,24 @@
+"""Trees of empty files: a listing opens no picture, so they need not be any."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+
+Plant = Callable[[Iterable[str]], Path]
+
+
+@pytest.fixture
+def plant(tmp_path: Path) -> Plant:
+    """Makes files; a name ending in a slash makes an empty folder."""
+
+    def made(names: Iterable[str]) -> Path:
+        for name in names:
+            path = tmp_path / name
+            folder = path if name.endswith("/") else path.parent
+            folder.mkdir(parents=True, exist_ok=True)
+            if path is not folder:
+                path.touch()
+        return tmp_path
+
+    return made

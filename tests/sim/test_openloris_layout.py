@@ -1,0 +1,282 @@
+"""The home as OpenLORIS's videos: smooth paths, keyed scenes, and a tree its reader reads."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from PIL import Image
+
+from robocle.cli import main
+from robocle.datasets import dataset
+from robocle.datasets.openloris import FACTORS, SPLITS, level_of
+from robocle.scenarios import scenario
+from robocle.sim import Recording, categories, openloris_plan, render_openloris
+from robocle.sim.camera import project
+from robocle.sim.home import QUALITY, encode
+from robocle.sim.mesh import all_points
+from robocle.sim.openloris import RENDERED_AS, STRETCHES, frame_path, record, scenes
+from robocle.sim.stage import hidden_share, set_of_pixels
+
+FRAMES = 5
+
+
+def split_of(number: int, count: int) -> str:
+    return frame_path(Recording(0, "mug", 1, "pixel", 1), number, count).partition("/")[0]
+
+
+# ---- the plan
+
+
+def test_the_plan_is_every_thing_under_every_factor_and_segment() -> None:
+    plan = openloris_plan(0, instances=2)
+    assert {(r.factor, r.segment) for r in plan} == {(f, s) for f in FACTORS for s in range(1, 10)}
+    assert len(plan) == len(set(plan)) == len(categories()) * 2 * 4 * 9
+    assert set(plan) < set(openloris_plan(0, instances=3))
+
+
+def test_factors_and_splits_are_those_of_the_reader() -> None:
+    assert tuple(RENDERED_AS) == FACTORS
+    assert set(STRETCHES) == set(SPLITS)
+
+
+def test_the_levels_rise_every_three_segments() -> None:
+    levels = [Recording(0, "mug", 1, "pixel", segment).level for segment in range(1, 10)]
+    assert levels == [1, 1, 1, 2, 2, 2, 3, 3, 3]
+
+
+def test_stretches_of_a_path_go_to_the_splits_in_turn() -> None:
+    assert [split_of(k, 10) for k in range(10)] == [
+        "train", "train", "test", "test", "train",
+        "train", "validation", "validation", "train", "train",
+    ]  # fmt: skip
+    assert [split_of(k, 2) for k in range(2)] == ["train", "test"]
+    assert Counter(split_of(k, 500) for k in range(500)) == {
+        "train": 300, "test": 100, "validation": 100,
+    }  # fmt: skip
+
+
+def test_frames_sorted_by_name_are_in_order() -> None:
+    paths = [frame_path(Recording(0, "mug", 1, "pixel", 1), k, 2000) for k in range(2000)]
+    names = [path.rpartition("/")[2] for path in paths]
+    assert names == sorted(names)
+
+
+# ---- the path
+
+RECORDINGS = [
+    Recording(0, category, 1, factor, segment)
+    for category, factor, segment in [
+        ("mug", "clutter", 1),
+        ("fork", "illumination", 5),
+        ("chair", "occlusion", 9),
+        ("toy_car", "pixel", 4),
+    ]
+]
+
+
+@pytest.mark.parametrize("recording", RECORDINGS, ids=lambda r: r.factor)
+def test_the_camera_moves_smoothly_around_the_thing(recording: Recording) -> None:
+    cameras = [scene.camera for scene in scenes(recording, 30)]
+    eyes = np.array([camera.eye for camera in cameras])
+    steps = np.linalg.norm(np.diff(eyes, axis=0), axis=1) / np.mean([c.distance for c in cameras])
+    assert steps.min() > 0
+    assert steps.max() < 0.08
+    turns = np.diff([camera.azimuth for camera in cameras])
+    assert abs(turns.sum()) > 29
+    assert np.allclose(turns, turns[0])
+
+
+@pytest.mark.parametrize("category", categories())
+def test_the_thing_stays_in_the_picture(category: str) -> None:
+    for factor, segment in (("clutter", 1), ("pixel", 2), ("pixel", 9)):
+        for scene in scenes(Recording(0, category, 1, factor, segment), 6):
+            x, y, _ = project(scene.camera, all_points(scene.thing), 1)
+            assert min(x.min(), y.min()) > 0
+            assert max(x.max(), y.max()) < 1
+
+
+@pytest.mark.parametrize("recording", RECORDINGS, ids=lambda r: r.factor)
+def test_all_stands_still_but_the_camera(recording: Recording) -> None:
+    first, *others = scenes(recording, 4)
+    for scene in others:
+        assert scene.thing is first.thing
+        assert scene.others is first.others
+        assert scene.floor is first.floor
+        assert (scene.lighting, scene.wall_azimuth) == (first.lighting, first.wall_azimuth)
+        assert scene.camera != first.camera
+
+
+@pytest.mark.parametrize("category", ["banana", "mug", "teapot"])
+@pytest.mark.parametrize(("segment", "share"), [(2, 0.2), (5, 0.4), (8, 0.6)])
+def test_what_is_in_front_hides_the_thing_all_along_the_path(
+    category: str, segment: int, share: float
+) -> None:
+    path = scenes(Recording(0, category, 1, "occlusion", segment), 7)
+    hidden = [hidden_share(scene.thing, scene.front, scene.camera) for scene in path]
+    assert np.mean(hidden) == pytest.approx(share, abs=0.12)
+    assert np.ptp(hidden) < 0.4
+
+
+def test_what_is_in_front_stays_where_it_is_on_the_picture() -> None:
+    covered = [
+        set(set_of_pixels(scene.front, scene.camera).tolist())
+        for scene in scenes(Recording(0, "mug", 1, "occlusion", 5), 4)
+    ]
+    for other in covered[1:]:
+        assert len(covered[0] ^ other) < 0.02 * len(covered[0])
+
+
+def test_pixel_is_the_size_of_the_thing() -> None:
+    sizes = [
+        np.mean(
+            [
+                len(set_of_pixels(scene.thing, scene.camera))
+                for segment in range(3 * level + 1, 3 * level + 4)
+                for scene in scenes(Recording(0, "mug", 1, "pixel", segment), 3)
+            ]
+        )
+        for level in range(3)
+    ]
+    assert sizes[0] > 1.3 * sizes[1] > 1.3 * 1.3 * sizes[2]
+
+
+def test_segments_of_one_level_are_different_scenes() -> None:
+    looks = [
+        np.asarray(next(record(Recording(0, "mug", 1, "clutter", segment), 2, 64)), np.float64)
+        for segment in (1, 2, 3)
+    ]
+    for one, two in ((0, 1), (0, 2), (1, 2)):
+        assert np.abs(looks[one] - looks[two]).mean() > 5
+
+
+def test_grain_differs_from_frame_to_frame() -> None:
+    keys = {scene.grain_key for scene in scenes(RECORDINGS[1], 5)}
+    assert len(keys) == 5
+
+
+# ---- a rendered tree
+
+TINY = [
+    Recording(0, category, 1, factor, segment)
+    for category in ("mug", "toy_car")
+    for factor in ("illumination", "pixel")
+    for segment in (1, 9)
+]
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two categories, two factors, two segments, five frames each."""
+    root = tmp_path_factory.mktemp("rendered")
+    render_openloris(root, TINY, FRAMES, size=96)
+    return root
+
+
+def test_the_rendered_tree_is_read_by_the_reader_of_openloris(tree: Path) -> None:
+    found = dataset("openloris").examples(tree)
+    assert Counter(e.split for e in found) == {"train": 24, "test": 8, "validation": 8}
+    assert {e.label for e in found} == {"mug", "toy_car"}
+    assert {e.instance for e in found} == {"mug_01", "toy_car_01"}
+    assert {e.video for e in found} == {
+        f"{r.factor}/segment{r.segment}/{r.category}_01" for r in TINY
+    }
+    for example in found:
+        with Image.open(example.path) as picture:
+            assert (picture.format, picture.size) == ("JPEG", (96, 96))
+
+
+def test_the_streams_of_openloris_come_out_of_the_rendered_tree(tree: Path) -> None:
+    found = dataset("openloris").examples(tree)
+    small = scenario("low_shot_instance").stream(found, seed=0)
+    assert [[e.path.stem for e in step] for step in small.steps] == [
+        ["000000", "000002", "000004"]
+    ] * 2
+    assert len(small.tests["test"]) == 8
+    whole = scenario("instance").stream(found, seed=0)
+    assert len(whole.steps[0]) == 24
+
+
+def test_empty_instance_folders_of_a_rendered_tree_are_skipped(tree: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(tree, copy)
+    emptied = [
+        copy / "train" / "pixel" / "segment1" / "mug_01",
+        copy / "train" / "pixel" / "segment9" / "mug_01",
+        copy / "train" / "illumination" / "segment1" / "mug_01",
+        copy / "test" / "pixel" / "segment1" / "toy_car_01",
+    ]
+    for folder in emptied:
+        for frame in folder.iterdir():
+            frame.unlink()
+        assert folder.is_dir()
+    found = dataset("openloris").examples(copy)
+    assert len(found) == 40 - 3 * 3 - 1
+    for seed in range(5):
+        steps = scenario("low_shot_instance").stream(found, seed).steps
+        taught = {step[0].label: step[0].video for step in steps}
+        assert taught["mug"] == "illumination/segment9/mug_01"
+
+
+def test_a_frame_rendered_alone_equals_the_one_in_the_tree(tree: Path) -> None:
+    for recording in (TINY[0], TINY[-1]):
+        for number, picture in enumerate(record(recording, FRAMES, 96)):
+            path = tree / frame_path(recording, number, FRAMES)
+            assert path.read_bytes() == encode(picture, QUALITY)
+
+
+def test_no_two_frames_are_the_same_picture(tree: Path) -> None:
+    hashes = {hashlib.sha256(path.read_bytes()).hexdigest() for path in tree.rglob("*.jpg")}
+    assert len(hashes) == len(TINY) * FRAMES
+
+
+def test_the_index_of_the_tree_tells_hashes_and_levels(tree: Path) -> None:
+    index = json.loads((tree / "index.json").read_text())
+    assert (index["seed"], index["size"], index["categories"]) == (0, 96, ["mug", "toy_car"])
+    found = {e.path.relative_to(tree).as_posix(): e for e in dataset("openloris").examples(tree)}
+    assert index["levels"] == {path: level_of(example) for path, example in found.items()}
+    for path, expected in index["sha256"].items():
+        assert hashlib.sha256((tree / path).read_bytes()).hexdigest() == expected
+
+
+# ---- the command
+
+
+@pytest.mark.slow
+def test_the_command_renders_a_whole_tree(tmp_path: Path) -> None:
+    arguments = ["sim", "--layout", "openloris", "--category", "mug", "--category", "toy_car"]
+    arguments += ["--instances", "1", "--frames", "2", "--size", "64", str(tmp_path / "out")]
+    result = CliRunner().invoke(main, arguments)
+    assert result.output == f"rendered 144 pictures into {tmp_path / 'out'}\n"
+    found = dataset("openloris").examples(tmp_path / "out")
+    assert Counter(e.split for e in found) == {"train": 72, "test": 72}
+    assert len({e.video for e in found}) == 72
+
+
+def test_frames_are_refused_for_a_home_of_single_pictures(tmp_path: Path) -> None:
+    result = CliRunner().invoke(main, ["sim", "--frames", "3", str(tmp_path / "out")])
+    assert result.exit_code == 2
+    assert "--frames goes with --layout openloris" in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_unknown_category_is_refused_for_videos_too(tmp_path: Path) -> None:
+    arguments = ["sim", "--layout", "openloris", "--category", "mugg", str(tmp_path / "out")]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 1
+    assert "did you mean 'mug'?" in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_refused_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    arguments = ["sim", "--category", "mug", "--size", "64", str(tmp_path / "file" / "out")]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("robocle: cannot write ")
