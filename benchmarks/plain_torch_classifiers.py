@@ -1,10 +1,11 @@
 """Every classifier as one would write it in PyTorch: what ours are measured against and agree with.
 
-Room for all classes from the start, full width x width matrices, inverses at each prediction. The
-only cleverness is none; the only kindness, that a class not met yet is left out by a slice.
+Each has room for all classes from the start, keeps full width x width matrices, and inverts them at
+each prediction. Classes are met in the order 0, 1, 2...; those not met yet are left out by a slice.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 import torch
@@ -141,12 +142,13 @@ class PlainFineTuning:
     """nn.Linear, cross-entropy and SGD; a new class is a new row, with no momentum."""
 
     def __init__(self, width: int, classes: int, dtype: torch.dtype) -> None:
-        self.layer = nn.Linear(width, 0, dtype=dtype)
-        self.optimiser = torch.optim.SGD(self.layer.parameters(), lr=0.001)
+        self.met = 0
+        self.layer = nn.Linear(width, 1, dtype=dtype)
+        self.optimiser = torch.optim.SGD(self.layer.parameters())
         self.loss = nn.CrossEntropyLoss()
 
     def learn(self, vector: Tensor, row: int) -> None:
-        if row == self.layer.out_features:
+        if row == self.met:
             self.grow()
         self.step(vector[None], torch.tensor([row]))
 
@@ -156,20 +158,23 @@ class PlainFineTuning:
         self.optimiser.step()
 
     def grow(self) -> None:
-        old, momenta = self.layer, self.optimiser.state
-        row, width = old.out_features, old.in_features
-        first = keyed_rng(0, "softmax row", row).normal(0, 0.01, width)  # the same as ours
-        self.layer = nn.Linear(width, row + 1, dtype=old.weight.dtype)
+        old, momenta, rows = self.layer, self.optimiser.state, self.met
+        self.met += 1
+        self.layer = nn.Linear(old.in_features, self.met, dtype=old.weight.dtype)
+        # The same first weights as ours.
+        first = keyed_rng(0, "softmax row", rows).normal(0, 0.01, old.in_features)
         with torch.no_grad():
-            self.layer.weight.copy_(torch.cat([old.weight, torch.tensor(first)[None]]))
-            self.layer.bias.copy_(torch.cat([old.bias, torch.zeros(1)]))
+            self.layer.weight[rows] = torch.tensor(first)
+            self.layer.bias[rows] = 0
+            self.layer.weight[:rows] = old.weight[:rows]
+            self.layer.bias[:rows] = old.bias[:rows]
         self.optimiser = torch.optim.SGD(
             self.layer.parameters(), lr=0.001, momentum=0.9, weight_decay=1e-5
         )
         for was, now in zip(old.parameters(), self.layer.parameters(), strict=True):
             buffer = torch.zeros_like(now)
-            if row:
-                buffer[:row] = momenta[was]["momentum_buffer"]
+            if rows:
+                buffer[:rows] = momenta[was]["momentum_buffer"]
             self.optimiser.state[now]["momentum_buffer"] = buffer
 
     @torch.no_grad()
@@ -190,7 +195,7 @@ class PlainICaRL(PlainFineTuning):
         self.owners: list[int] = []
 
     def learn(self, vector: Tensor, row: int) -> None:
-        if row == self.layer.out_features:
+        if row == self.met:
             self.grow()
         drawn = torch.randperm(len(self.stored))[:REPLAYED].tolist()
         batch = torch.stack([vector] + [self.stored[place] for place in drawn])
@@ -348,7 +353,7 @@ PLAIN: dict[str, Callable[[int, int, torch.dtype], PlainClassifier]] = {
     "perceptron": PlainPerceptron,
     "finetune": PlainFineTuning,
     "icarl:buffer=1000": PlainICaRL,
-    "icarl:per_class=2": lambda *sizes: PlainICaRL(*sizes, per_class=2),
+    "icarl:per_class=2": partial(PlainICaRL, per_class=2),
     "ridge": PlainRidge,
     "fecam": PlainFeCAM,
     "klda": PlainKernelLDA,

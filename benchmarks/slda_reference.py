@@ -22,7 +22,7 @@ class TorchSLDA:
         self.weights: torch.Tensor | None = None
         self.bias: torch.Tensor | None = None
 
-    @torch.no_grad()
+    @torch.no_grad()  # type: ignore[untyped-decorator]
     def learn(self, vector: torch.Tensor, row: int) -> None:
         deviation = vector - self.means[row]
         delta = torch.outer(deviation, deviation) * self.samples / (self.samples + 1)
@@ -32,7 +32,7 @@ class TorchSLDA:
         self.samples += 1
         self.weights = None
 
-    @torch.no_grad()
+    @torch.no_grad()  # type: ignore[untyped-decorator]
     def scores(self, vectors: torch.Tensor) -> torch.Tensor:
         if self.weights is None:
             identity = torch.eye(len(self.covariance))

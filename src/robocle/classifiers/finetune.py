@@ -29,7 +29,7 @@ class FineTuning(StreamingClassifier):
         self._layer.add_row(self.width or 0)
 
     def _learn(self, sample: Vector, row: int) -> None:
-        self._layer.step([sample], np.array([row]))
+        self._layer.step(np.append(sample, 1.0)[None], np.array([row]))
 
     def _scores(self, vectors: Matrix) -> Scores:
         return self._layer.logits(vectors)

@@ -44,7 +44,9 @@ class OnlineICaRL(StreamingClassifier):
         self.rate = rate
         self.seed = seed
         self._layer = SoftmaxLayer(rate, seed)
-        self._stored: list[Vector] = []
+        # Samples with a 1 at their ends, as the layer takes them; as many as there are owners.
+        self._room: Matrix = np.empty((0, 0))
+        self._batch: Matrix = np.empty((0, 0))
         self._owners: NDArray[np.int64] = np.empty(0, np.int64)
         self._steps = 0
 
@@ -54,19 +56,35 @@ class OnlineICaRL(StreamingClassifier):
     def _learn(self, sample: Vector, row: int) -> None:
         rng = keyed_rng(self.seed, "icarl", self._steps)
         self._steps += 1
-        drawn = rng.permutation(len(self._stored))[:REPLAYED]
-        batch = [sample, *(self._stored[place] for place in drawn)]
-        self._layer.step(batch, np.append(row, self._owners[drawn]))
+        drawn = rng.permutation(len(self._owners))[:REPLAYED]
+        self._layer.step(self._replayed(sample, drawn), np.append(row, self._owners[drawn]))
         self._store(sample, row, rng)
 
+    def _replayed(self, sample: Vector, drawn: NDArray[np.int64]) -> Matrix:
+        """The sample and the drawn ones, in an array that is used again and again."""
+        if not self._batch.size:
+            self._batch = np.ones((1 + REPLAYED, len(sample) + 1))
+        batch = self._batch[: 1 + len(drawn)]
+        batch[0, :-1] = sample
+        if len(drawn):  # "clip" writes straight to its place, and all are in range
+            np.take(self._room, drawn, axis=0, out=batch[1:], mode="clip")
+        return batch
+
     def _store(self, sample: Vector, row: int, rng: np.random.Generator) -> None:
-        leaving = self._leaving(row, rng)
-        if leaving is None:
-            self._stored.append(sample.copy())
+        place = self._leaving(row, rng)
+        if place is None:
+            place = len(self._owners)
             self._owners = np.append(self._owners, row)
-        else:
-            self._stored[leaving] = sample.copy()
-            self._owners[leaving] = row
+            self._make_room(place + 1, len(sample))
+        self._room[place, :-1] = sample
+        self._owners[place] = row
+
+    def _make_room(self, places: int, width: int) -> None:
+        """Room for so many samples; it grows by half, so that few are ever moved."""
+        if places > len(self._room):
+            room = np.ones((max(places, 3 * len(self._room) // 2, REPLAYED), width + 1))
+            room[: len(self._room)] = self._room.reshape(len(self._room), width + 1)
+            self._room = room
 
     def _leaving(self, row: int, rng: np.random.Generator) -> int | None:
         """Which stored sample makes room for one of this row, if one must."""
@@ -74,7 +92,7 @@ class OnlineICaRL(StreamingClassifier):
         if self.per_class:
             full, largest = sizes[row] >= self.per_class, row
         else:
-            full, largest = len(self._stored) >= self.buffer, int(sizes.argmax())
+            full, largest = len(self._owners) >= self.buffer, int(sizes.argmax())
         return int(rng.choice(np.flatnonzero(self._owners == largest))) if full else None
 
     def _scores(self, vectors: Matrix) -> Scores:
@@ -84,12 +102,12 @@ class OnlineICaRL(StreamingClassifier):
         """The stored samples of the class go too."""
         self._layer.remove_row(row)
         kept = np.flatnonzero(self._owners != row)
-        self._stored = [self._stored[place] for place in kept]
+        self._room = self._room[kept]
         self._owners = self._owners[kept] - (self._owners[kept] > row)
 
     def _state(self) -> Arrays:
         return self._layer.state() | {
-            "stored_samples": np.array(self._stored).reshape(len(self._stored), self.width or 0),
+            "stored_samples": self._room[: len(self._owners), :-1].copy(),
             "stored_rows": self._owners.copy(),
             "steps": np.array([self._steps], np.int64),
         }
@@ -97,8 +115,9 @@ class OnlineICaRL(StreamingClassifier):
     def _restore(self, state: ClassifierState) -> int | None:
         self._layer = SoftmaxLayer(self.rate, self.seed)
         width = self._layer.restore(state)
-        self._stored = list(state.take("stored_samples", None, width if state.labels else None))
-        self._owners = state.take("stored_rows", len(self._stored)).astype(np.int64)
+        stored = state.take("stored_samples", None, width if state.labels else None)
+        self._room = np.hstack([stored, np.ones((len(stored), 1))])
+        self._owners = state.take("stored_rows", len(stored)).astype(np.int64)
         self._steps = int(state.take("steps", 1)[0])
         if not set(self._owners.tolist()) <= set(range(len(state.labels))):
             raise StateError("state stores samples of an unknown label")

@@ -4,14 +4,12 @@ SGD with momentum and weight decay as PyTorch defines it: g = gradient + decay w
 u = momentum u + g, w = w - rate u. New rows are drawn by a key, so a stream always gives the same.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas
 
 from robocle.blas import one_blas_thread
-from robocle.classifiers.streaming import Arrays, ClassifierState, Matrix, Vector, appended
+from robocle.classifiers.streaming import Arrays, ClassifierState, Matrix, appended
 from robocle.randomness import keyed_rng
 
 MOMENTUM = 0.9
@@ -28,7 +26,6 @@ class SoftmaxLayer:
         self._drawn = 0
         self._weights: Matrix = np.empty((0, 0))
         self._momenta: Matrix = np.empty((0, 0))
-        self._batch: Matrix = np.empty((0, 0))
 
     def add_row(self, width: int) -> None:
         """A new class: small random weights, no bias, no momentum."""
@@ -43,30 +40,21 @@ class SoftmaxLayer:
         self._weights = np.delete(self._weights, row, axis=0)
         self._momenta = np.delete(self._momenta, row, axis=0)
 
-    def step(self, samples: Sequence[Vector], rows: NDArray[np.int64]) -> None:
-        """One step down the mean cross-entropy of a batch."""
-        extended = self._extended(samples)
+    def step(self, batch: Matrix, rows: NDArray[np.int64]) -> None:
+        """One step down the mean cross-entropy of a batch of vectors with a 1 at their ends."""
         with one_blas_thread():
-            errors = _softmax(extended @ self._weights.T) / len(rows)
+            errors = _softmax(batch @ self._weights.T) / len(rows)
             errors[np.arange(len(rows)), rows] -= 1 / len(rows)
-            self._descend(extended, errors)
+            self._descend(batch, errors)
 
-    def _descend(self, extended: Matrix, errors: Matrix) -> None:
+    def _descend(self, batch: Matrix, errors: Matrix) -> None:
         """In place, by BLAS: to allocate an array of the weights' size takes longer than to add."""
         weights, momenta = self._weights.ravel(), self._momenta.ravel()
         blas.dgemm(
-            1.0, extended.T, errors.T, beta=MOMENTUM, c=self._momenta.T, trans_b=1, overwrite_c=1
+            1.0, batch.T, errors.T, beta=MOMENTUM, c=self._momenta.T, trans_b=1, overwrite_c=1
         )
         blas.daxpy(weights, momenta, a=DECAY)
         blas.daxpy(momenta, weights, a=-self._rate)
-
-    def _extended(self, samples: Sequence[Vector]) -> Matrix:
-        """The samples with a 1 at the end, in an array that is used again and again."""
-        if self._batch.shape != (len(samples), self._weights.shape[1]):
-            self._batch = np.ones((len(samples), self._weights.shape[1]))
-        for place, sample in enumerate(samples):
-            self._batch[place, :-1] = sample
-        return self._batch
 
     def logits(self, vectors: Matrix) -> Matrix:
         """The scores of vectors."""
@@ -83,8 +71,9 @@ class SoftmaxLayer:
 
     def restore(self, state: ClassifierState) -> int | None:
         """Take over a layer's arrays; gives the width."""
-        self._weights = state.take("weights", len(state.labels), None)
-        self._momenta = state.take("momenta", *self._weights.shape)
+        # Row by row in memory, or the steps in place would go astray.
+        self._weights = np.ascontiguousarray(state.take("weights", len(state.labels), None))
+        self._momenta = np.ascontiguousarray(state.take("momenta", *self._weights.shape))
         self._drawn = int(state.take("drawn", 1)[0])
         return max(self._weights.shape[1] - 1, 0) or None
 
