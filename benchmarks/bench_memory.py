@@ -1,0 +1,85 @@
+"""A trial over very many pictures must not hold them all: `python benchmarks/bench_memory.py`.
+
+The pictures are one tiny JPEG with a different tail each, and their vectors are put into the cache
+beforehand, so that this measures the benchmark's own loop: listing, drawing, teaching, asking
+after each step. The memory is that of a fresh process, at its peak.
+"""
+
+import argparse
+import io
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from measuring import finish, report
+from PIL import Image
+
+from robocle.bench.embedding import View
+from robocle.bench.vector_cache import VectorCache
+
+POOLING, WIDTH = "moments:r=3,form=root", 3840
+CLASSES = 10
+MEASURED = """
+import json, sys, time
+from pathlib import Path
+from robocle.bench.run import run_trial
+from robocle.bench.trial import Trial
+from robocle.bench.vector_cache import VectorCache
+trial = Trial("folder:layout=classes", sys.argv[1], "class_iid:shots=5", 0, "efficientnet_lite0",
+              sys.argv[3], "slda")
+start = time.perf_counter()
+result = run_trial(trial, VectorCache(Path(sys.argv[2])), frozenset())
+print(json.dumps({"megabytes": result["peak_megabytes"], "asked": result["asked"],
+                  "accuracy": result["accuracy"]["test/clean"],
+                  "seconds": time.perf_counter() - start}))
+"""
+
+
+def make_pictures(root: Path, cache: VectorCache, count: int) -> None:
+    """Pictures by class, and a vector for each that tells its class."""
+    buffer = io.BytesIO()
+    Image.new("RGB", (32, 32), "grey").save(buffer, "JPEG")
+    rng = np.random.default_rng(0)
+    centres = rng.normal(0, 1, (CLASSES, WIDTH)).astype(np.float32)
+    view = View("efficientnet_lite0")
+    for row in range(CLASSES):
+        folder = root / f"class{row}"
+        folder.mkdir(parents=True)
+        paths = [folder / f"{number}.jpg" for number in range(count // CLASSES)]
+        for path in paths:
+            path.write_bytes(buffer.getvalue() + f"{row}/{path.name}".encode())
+        for start in range(0, len(paths), 500):
+            part = paths[start : start + 500]
+            noise = rng.normal(0, 1, (len(part), WIDTH)).astype(np.float32)
+            keys = view.keys(part, POOLING)
+            cache.write(dict(zip(keys, centres[row] + noise, strict=True)))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a thousand pictures: that it works")
+    quick = parser.parse_args().quick
+    count = 1_000 if quick else 100_000
+    with tempfile.TemporaryDirectory() as folder:
+        cache = Path(folder) / "vectors.sqlite"
+        make_pictures(Path(folder) / "pictures", VectorCache(cache), count)
+        run = subprocess.run(
+            [sys.executable, "-c", MEASURED, f"{folder}/pictures", str(cache), POOLING],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    found = json.loads(run.stdout)
+    assert found["asked"] == count - 5 * CLASSES
+    assert found["accuracy"] > 99, "the vectors tell their class, the answers do not"
+    everything = count * WIDTH * 4 / 1e6
+    print(f"{count} pictures, {everything:,.0f} MB of vectors, {found['seconds']:.0f} s")
+    report("peak memory", found["megabytes"], 2000, at_least=False, unit=" MB")
+    finish(demanding=not quick)
+
+
+if __name__ == "__main__":
+    main()
