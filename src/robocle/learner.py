@@ -21,7 +21,7 @@ from robocle.types import Prediction
 
 DEFAULT_BACKBONE = "efficientnet_lite0"
 DEFAULT_POOLING = "moments:r=3,form=root"
-DEFAULT_CLASSIFIER = "slda:scatter=exact,shrinkage=oas,covariance=blocks"
+DEFAULT_CLASSIFIER = "slda:scatter=exact,shrinkage=oas,covariance=blocks,score=cosine"
 
 
 class Learner:

@@ -16,6 +16,8 @@ SPECS = [
     "slda:scale=blocks,blocks=3",
     "slda:covariance=blocks,scale=blocks,blocks=3,shrinkage=0.1",
     "slda:shrinkage=1",
+    "slda:score=cosine",
+    "slda:score=cosine,covariance=blocks,blocks=3",
     "snb:variant=published",
     "cbcl:variant=published,k=3,threshold=2,centroids=6",
     "sqda:shared=0",

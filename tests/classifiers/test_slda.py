@@ -174,6 +174,25 @@ def test_the_oracle_approximating_share_is_scikit_learns_for_wide_vectors() -> N
     assert 1 - found.share * 50 == pytest.approx(reference.shrinkage_, rel=2e-3)
 
 
+@pytest.mark.parametrize("samples", [40, 400])
+def test_the_cosine_score_is_the_cosine_between_whitened_deviations_from_the_centre(
+    samples: int,
+) -> None:
+    vectors, labels = stream(samples, 96, 5, seed=samples)
+    queries = np.abs(vectors[:9] + 0.2)
+    clf = classifier("slda:score=cosine,shrinkage=0.1")
+    for vector, label in zip(vectors, labels, strict=True):
+        clf.learn(vector, label)
+    within = batch_scatter(vectors, labels, "exact") / samples
+    whiten = np.linalg.cholesky(np.linalg.inv(0.9 * within + 0.1 * np.eye(96)))
+    means = np.array([vectors[[x == name for x in labels]].mean(axis=0) for name in clf.labels])
+    centre = means.mean(axis=0)
+    towards = (means - centre) @ whiten
+    seen = (queries - centre) @ whiten
+    cosines = seen @ towards.T / np.linalg.norm(towards, axis=1)
+    np.testing.assert_allclose(clf.scores(queries), cosines, rtol=1e-6, atol=1e-6)
+
+
 def test_near_duplicate_frames_keep_the_compressed_basis_orthonormal() -> None:
     rng = np.random.default_rng(1)
     frame = np.abs(rng.normal(size=900))

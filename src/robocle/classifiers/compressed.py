@@ -106,19 +106,19 @@ class CompressedScatter:
         squares: Matrix = np.einsum("aij,bji->ab", products, products)
         return squares
 
-    def solve(self, share: float, ridge: Vector) -> tuple[Matrix, Vector]:
-        """Rows w = (share * S + diag(ridge))^-1 m, and m . w, for each class mean m."""
+    def solve(self, share: float, ridge: Vector) -> tuple[Matrix, Matrix]:
+        """Rows w = (share * S + diag(ridge))^-1 m for each class mean m, and all products m . w."""
         self._flush()
         if self.blocks == 1:
             matrix = share * self._scatter
             matrix[np.diag_indices(self.rank)] += ridge[0]
             small = _solve_positive(matrix, self._means)
-            return small @ self._basis, np.einsum("ij,ij->i", self._means, small)
+            return small @ self._basis, self._means @ small.T
         gram = np.tensordot(1 / ridge, self._block_grams(), 1)
         matrix = share * gram @ self._scatter + np.eye(self.rank)
         duals = _solve_general(matrix.T, self._means)
         weights = duals @ self._basis / np.repeat(ridge, self.width // self.blocks)
-        return weights, np.einsum("ij,ij->i", self._means @ gram, duals)
+        return weights, self._means @ gram @ duals.T
 
     def to_dense(self) -> DenseScatter:
         """The same scatter and means, written out in full width."""

@@ -96,13 +96,13 @@ class DenseScatter:
         self._unsquared.clear()
         return np.array([[self._square]])
 
-    def solve(self, share: float, ridge: Vector) -> tuple[Matrix, Vector]:
-        """Rows w = (share * S + diag(ridge))^-1 m, and m . w, for each class mean m."""
+    def solve(self, share: float, ridge: Vector) -> tuple[Matrix, Matrix]:
+        """Rows w = (share * S + diag(ridge))^-1 m for each class mean m, and all products m . w."""
         if share == 0:
             weights = self._means / np.repeat(ridge, self.width // self.blocks)
         else:
             weights = self._ridge_weights(ridge / share) / share
-        return weights, np.einsum("ij,ij->i", self._means, weights)
+        return weights, self._means @ weights.T
 
     def state(self) -> Arrays:
         self._fold()

@@ -8,6 +8,12 @@ itself is kept and divided by the number of samples when it is solved. `scatter`
   first sample adds z z^T. The update of the paper and of the public code it builds on.
 - `exact`: c/(c+1), c the class's own count before: the within-class scatter, as if all were known.
 
+`score` names how a class is scored:
+- `linear`: as above, the paper's.
+- `cosine`: the cosine between z and m_c, both seen from the mean of the class means and measured
+  by C^-1.
+  The linear score compares |m_c|^2 between classes, and few shots know that length badly.
+
 Few samples are kept in the compressed form, many in the dense one; both are exact and the switch
 happens by itself.
 """
@@ -41,6 +47,7 @@ class StreamingLDA(StreamingClassifier):
     shrinkage: a number (the paper: 1e-4), or `oas`.
     covariance: `full`, or `blocks`: none between the pooling's blocks.
     scale: `none`, or `blocks`: the pooling's blocks brought to one size first.
+    score: `linear`, or `cosine`: about the mean of the classes, lengths left aside.
     """
 
     def __init__(
@@ -49,12 +56,14 @@ class StreamingLDA(StreamingClassifier):
         shrinkage: float | str = "oas",
         covariance: str = "full",
         scale: str = "none",
+        score: str = "linear",
         blocks: int = 1,
     ) -> None:
         super().__init__()
         require_choice("scatter", scatter, ("exact", "published"))
         require_choice("covariance", covariance, ("full", "blocks"))
         require_choice("scale", scale, ("none", "blocks"))
+        require_choice("score", score, ("linear", "cosine"))
         require_between("blocks", blocks, 1, 64)
         if isinstance(shrinkage, str):
             if shrinkage != "oas":
@@ -65,6 +74,7 @@ class StreamingLDA(StreamingClassifier):
         self.shrinkage = shrinkage
         self.covariance = covariance
         self.scale = scale
+        self.score = score
         self.blocks = blocks
         self._forms: list[CompressedScatter | DenseScatter] = []
         self._samples = 0
@@ -122,11 +132,14 @@ class StreamingLDA(StreamingClassifier):
         gains = np.split(self._gains(), len(self._forms))
         solved = [self._solve_form(*pair) for pair in zip(self._forms, gains, strict=True)]
         weights = np.hstack([weights for weights, _ in solved])
-        return weights, -0.5 * np.sum([products for _, products in solved], axis=0)
+        products = np.sum([products for _, products in solved], axis=0)
+        if self.score == "cosine":
+            return _cosine(weights, products)
+        return weights, -0.5 * np.diagonal(products)
 
     def _solve_form(
         self, form: CompressedScatter | DenseScatter, gains: Vector
-    ) -> tuple[Matrix, Vector]:
+    ) -> tuple[Matrix, Matrix]:
         """Blocks scaled by g turn (s S + e I) into (s G S G + e I), which is a ridge of e / g^2."""
         power = gains[: form.blocks] ** 2
         trace = float(form.traces() @ power)
@@ -193,3 +206,19 @@ class StreamingLDA(StreamingClassifier):
             return DenseScatter.restored(state, prefix, width, self._form_blocks())
         width = state.take(f"{prefix}basis", None, None).shape[1]
         return CompressedScatter.restored(state, prefix, width, self._form_blocks())
+
+
+def _cosine(weights: Matrix, products: Matrix) -> tuple[Matrix, Vector]:
+    """Weights and bias of the cosine to each class mean, seen from the mean c of the means.
+
+    With w = C^-1 m and the products P = m_i . w_j: (z - c) . (w_j - w) / |m_j - c|, where w is the
+    mean weight. The length of z - c is the same for all classes and is left out.
+    """
+    towards_centre = products.mean(axis=0)
+    squared = np.diagonal(products) - 2 * towards_centre + towards_centre.mean()
+    scale = float(np.diagonal(products).max(initial=0.0))
+    lengths = np.sqrt(np.maximum(squared, 0))
+    # A class that stands on the centre has no direction: it is neither near nor far.
+    inverse = np.divide(1, lengths, out=np.zeros_like(lengths), where=squared > 1e-12 * scale)
+    bias = towards_centre.mean() - towards_centre
+    return (weights - weights.mean(axis=0)) * inverse[:, None], bias * inverse
