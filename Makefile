@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: demo test check lint bench bench-quick torch clean
+.PHONY: demo test check lint bench bench-quick results torch clean
 
 demo: $(READY)
 	$(BIN)/robocle demo
@@ -31,12 +31,23 @@ bench: torch
 	$(BIN)/python benchmarks/bench_slda.py
 	$(BIN)/python benchmarks/bench_embedding.py
 	$(BIN)/python benchmarks/bench_corruptions.py
+	$(BIN)/python benchmarks/bench_pooling.py
+	$(BIN)/python benchmarks/bench_classifiers.py
+	$(BIN)/python benchmarks/bench_memory.py
 
 # Small sizes: that the results agree, not how fast they come.
 bench-quick: torch
 	$(BIN)/python benchmarks/bench_slda.py --quick
 	$(BIN)/python benchmarks/bench_embedding.py --quick
 	$(BIN)/python benchmarks/bench_corruptions.py --quick
+	$(BIN)/python benchmarks/bench_pooling.py --quick
+	$(BIN)/python benchmarks/bench_classifiers.py --quick
+	$(BIN)/python benchmarks/bench_memory.py --quick
+
+# The pages in docs/results, from the data sets in DATA.
+DATA ?= data
+results: $(READY)
+	$(BIN)/python docs/results/generate.py $(DATA)
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "robocle needs Python 3.11 or newer")'
