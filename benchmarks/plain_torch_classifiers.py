@@ -177,9 +177,9 @@ class PlainFineTuning:
                 buffer[:rows] = momenta[was]["momentum_buffer"]
             self.optimiser.state[now]["momentum_buffer"] = buffer
 
-    @torch.no_grad()
     def scores(self, vectors: Tensor) -> Tensor:
-        scores: Tensor = self.layer(vectors)
+        with torch.no_grad():
+            scores: Tensor = self.layer(vectors)
         return scores
 
 
@@ -249,9 +249,7 @@ class PlainLDA(PlainMeans):
 class PlainKernelLDA:
     """LDA on 2048 random Fourier features of the unit vectors, gamma = 1."""
 
-    def __init__(
-        self, width: int, classes: int, dtype: torch.dtype, features: int = 2048
-    ) -> None:
+    def __init__(self, width: int, classes: int, dtype: torch.dtype, features: int = 2048) -> None:
         gaussian = keyed_rng(0, "random features", width, features).normal(size=(width, features))
         phases = keyed_rng(0, "random phases", features).uniform(0, 2 * torch.pi, features)
         self.frequencies = torch.tensor(2**0.5 * gaussian, dtype=dtype)
@@ -338,8 +336,10 @@ class PlainFeCAM(PlainScatters):
     def shrunk(self, covariance: Tensor) -> Tensor:
         identity = torch.eye(self.width, dtype=self.dtype)
         variance = covariance.diagonal().mean()
+        if variance == 0:
+            return identity
         pairs = self.width * (self.width - 1)
-        between = (covariance.sum() - covariance.trace()) / pairs
+        between = ((covariance.sum() - covariance.trace()) / pairs).clamp(min=0)
         return covariance + 10 * variance * identity + 10 * between * (1 - identity)
 
 

@@ -1,8 +1,9 @@
 """Classifiers that keep a mean and a scatter of each class.
 
 A class of few samples has a scatter of low rank, so it is kept as rows R with scatter R^T R: one
-row a sample after the first, and never more than the width (then R is replaced by its triangular
-factor, which has the same R^T R). Exact, and no larger than the matrix itself.
+row a sample after the first, until they are twice as many as the width. Then R is replaced by its
+triangular factor, which has the same R^T R and as many rows as the width. Exact, and never larger
+than two full matrices.
 """
 
 import math

@@ -2,13 +2,13 @@
 
 Goswami et al., "FeCAM: Exploiting the heterogeneity of class distributions in exemplar-free
 continual learning" (2023), eq. 4-8. With v1 the mean variance and v2 the mean covariance of a
-class,
+class (0 if it is negative),
 
     C_k = S_k / n_k + shrinkage v1 I + shrinkage v2 (1 1^T - I)
 
 and its correlation matrix measures the distance to the mean. C_k is a multiple of the identity
-plus a few rows, so LowRankGaussian serves here too. A class of one sample borrows the mean
-variance of all.
+plus a few rows, so LowRankGaussian serves here. A class of one sample has the identity for its
+correlation matrix.
 """
 
 import numpy as np
@@ -62,20 +62,17 @@ class FeatureCovariances(ClassScatterClassifier):
         return -np.array(columns).T
 
     def _solve(self) -> list[tuple[Vector, LowRankGaussian]]:
-        factors = [self._factor(row) for row in range(len(self._labels))]
-        entries = sum(self._counts) * (self.width or 1)
-        borrowed = sum(float((factor**2).sum()) for factor in factors) / entries or 1.0
         return [
-            self._class(factor / np.sqrt(count), borrowed)
-            for factor, count in zip(factors, self._counts, strict=True)
+            self._class(self._factor(row) / np.sqrt(count))
+            for row, count in enumerate(self._counts)
         ]
 
-    def _class(self, rows: Matrix, borrowed: float) -> tuple[Vector, LowRankGaussian]:
+    def _class(self, rows: Matrix) -> tuple[Vector, LowRankGaussian]:
         """What scales a deviation, entry by entry, and the covariance it is then measured by."""
         width = rows.shape[1]
         trace = float((rows**2).sum())
         total = float((rows.sum(axis=1) ** 2).sum())  # 1^T (rows^T rows) 1
-        mean_variance = trace / width or borrowed
+        mean_variance = trace / width or 1.0  # the correlation is the identity with any
         mean_covariance = max((total - trace) / (width * max(width - 1, 1)), 0.0)
         uniform = np.full((1, width), np.sqrt(self.shrinkage * mean_covariance))
         identity = self.shrinkage * (mean_variance - mean_covariance)

@@ -92,7 +92,9 @@ class OnlineICaRL(StreamingClassifier):
         if self.per_class:
             full, largest = sizes[row] >= self.per_class, row
         else:
-            full, largest = len(self._owners) >= self.buffer, int(sizes.argmax())
+            full = len(self._owners) >= self.buffer
+            # Where several are largest the sample's own class is taken: it grows back at once.
+            largest = row if sizes[row] == sizes.max() else int(sizes.argmax())
         return int(rng.choice(np.flatnonzero(self._owners == largest))) if full else None
 
     def _scores(self, vectors: Matrix) -> Scores:
@@ -117,6 +119,7 @@ class OnlineICaRL(StreamingClassifier):
         width = self._layer.restore(state)
         stored = state.take("stored_samples", None, width if state.labels else None)
         self._room = np.hstack([stored, np.ones((len(stored), 1))])
+        self._batch = np.empty((0, 0))
         self._owners = state.take("stored_rows", len(stored)).astype(np.int64)
         self._steps = int(state.take("steps", 1)[0])
         if not set(self._owners.tolist()) <= set(range(len(state.labels))):

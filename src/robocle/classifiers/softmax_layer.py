@@ -79,6 +79,6 @@ class SoftmaxLayer:
 
 
 def _softmax(logits: Matrix) -> Matrix:
-    shares = np.exp(logits - logits.max(axis=1, keepdims=True))
+    shares: Matrix = np.exp(logits - logits.max(axis=1, keepdims=True))
     shares /= shares.sum(axis=1, keepdims=True)
     return shares

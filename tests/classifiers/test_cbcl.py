@@ -1,0 +1,147 @@
+"""CBCL against its rules, written out in plain Python, and what its centroids keep."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from robocle.classifiers import StreamingClassifier, classifier
+
+Floats = NDArray[np.float64]
+Point = list[float]
+OPTIONS = [
+    {"threshold": 17.0, "centroids": 44, "k": 1, "variant": "correct"},
+    {"threshold": 3.0, "centroids": 12, "k": 1, "variant": "correct"},
+    {"threshold": 3.0, "centroids": 12, "k": 5, "variant": "published"},
+    {"threshold": 0.0, "centroids": 9, "k": 3, "variant": "correct"},
+    {"threshold": 2.5, "centroids": 3, "k": 2, "variant": "published"},  # fewer than classes
+    {"threshold": 0.0, "centroids": 1, "k": 100, "variant": "correct"},
+]
+
+
+@dataclass
+class Centroid:
+    place: Point
+    owner: str
+    size: int = 1
+
+    def take_in(self, place: Point, size: int) -> None:
+        total = self.size + size
+        self.place = [
+            (self.size * a + size * b) / total for a, b in zip(self.place, place, strict=True)
+        ]
+        self.size = total
+
+
+class Rules:
+    """The rules of the paper's notes, one at a time."""
+
+    def __init__(self, threshold: float, centroids: int, k: int, variant: str) -> None:
+        self.threshold, self.limit, self.k, self.variant = threshold, centroids, k, variant
+        self.centroids: list[Centroid] = []
+        self.counts: dict[str, int] = {}
+
+    def learn(self, vector: Point, label: str) -> None:
+        self.counts[label] = self.counts.get(label, 0) + 1
+        own = [centroid for centroid in self.centroids if centroid.owner == label]
+        nearest = min(own, key=lambda centroid: math.dist(centroid.place, vector), default=None)
+        if nearest is not None and math.dist(nearest.place, vector) < self.threshold:
+            nearest.take_in(vector, 1)
+            return
+        self.centroids.append(Centroid(vector, label))
+        if len(self.centroids) > self.limit:
+            self.merge()
+
+    def merge(self) -> None:
+        pairs = [
+            (math.dist(one.place, other.place), index, later)
+            for index, one in enumerate(self.centroids)
+            for later, other in enumerate(self.centroids)
+            if index < later and one.owner == other.owner
+        ]
+        if pairs:
+            _, index, later = min(pairs)
+            dropped = self.centroids.pop(later)
+            self.centroids[index].take_in(dropped.place, dropped.size)
+
+    def scores(self, query: Point) -> list[float]:
+        ranked = sorted(self.centroids, key=lambda centroid: math.dist(centroid.place, query))
+        votes = dict.fromkeys(self.counts, 0.0)
+        for centroid in ranked[: self.k]:
+            votes[centroid.owner] += 1 / math.dist(centroid.place, query)
+        if self.variant == "published":
+            return [votes[label] * count for label, count in self.counts.items()]
+        return [votes[label] / count for label, count in self.counts.items()]
+
+
+def stream(samples: int, classes: int, width: int, seed: int) -> list[tuple[Point, str]]:
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(0, classes, samples)
+    vectors = rng.normal(0, 2, (classes, width))[rows] + rng.normal(size=(samples, width))
+    return [(vector.tolist(), str(row)) for vector, row in zip(vectors, rows, strict=True)]
+
+
+def spec(options: dict[str, float | int | str]) -> str:
+    return "cbcl:" + ",".join(f"{key}={value}" for key, value in options.items())
+
+
+def centroids(clf: StreamingClassifier) -> tuple[Floats, list[str], list[int]]:
+    arrays = clf.state().arrays
+    owners = [clf.labels[row] for row in arrays["owners"].tolist()]
+    return arrays["places"], owners, arrays["sizes"].astype(int).tolist()
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=spec)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_every_step_follows_the_rules(options: dict[str, float | int | str], seed: int) -> None:
+    clf = classifier(spec(options))
+    rules = Rules(**options)  # type: ignore[arg-type]
+    queries = np.random.default_rng(seed + 9).normal(0, 2, (4, 6))
+    for vector, label in stream(120, 6, 6, seed):
+        clf.learn(vector, label)
+        rules.learn(vector, label)
+        places, owners, sizes = centroids(clf)
+        assert owners == [centroid.owner for centroid in rules.centroids]
+        assert sizes == [centroid.size for centroid in rules.centroids]
+        np.testing.assert_allclose(places, [c.place for c in rules.centroids], atol=1e-10)
+        expected = [rules.scores(query) for query in queries.tolist()]
+        np.testing.assert_allclose(clf.scores(queries), expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(("classes", "limit"), [(3, 10), (10, 10), (25, 10), (4, 1)])
+def test_the_limit_is_kept_but_every_class_keeps_a_centroid(classes: int, limit: int) -> None:
+    clf = classifier(f"cbcl:threshold=0,centroids={limit}")
+    for vector, label in stream(200, classes, 5, seed=3):
+        clf.learn(vector, label)
+        _, owners, sizes = centroids(clf)
+        assert len(owners) <= max(limit, len(clf.labels))
+        assert set(owners) == set(clf.labels)
+        taught = dict.fromkeys(clf.labels, 0)
+        for owner, size in zip(owners, sizes, strict=True):
+            taught[owner] += size
+        assert taught == clf.counts
+
+
+def test_merging_never_crosses_classes() -> None:
+    clf = classifier("cbcl:threshold=0,centroids=7")
+    rng = np.random.default_rng(0)
+    for row in rng.integers(0, 4, 100):
+        vector = np.zeros(12)
+        vector[3 * row : 3 * row + 3] = rng.uniform(1, 2, 3)  # each class has axes of its own
+        clf.learn(vector, str(row))
+    places, owners, sizes = centroids(clf)
+    assert max(sizes) > 1
+    for place, owner in zip(places, owners, strict=True):
+        axes = np.flatnonzero(place)
+        assert (axes // 3 == int(owner)).all()
+
+
+def test_a_sample_on_a_centroid_scores_highest_and_stays_finite() -> None:
+    clf = classifier("cbcl:threshold=0,centroids=4,k=4")
+    clf.learn([1.0, 2.0], "a")
+    clf.learn([3.0, 4.0], "b")
+    scores = clf.scores([[3.0, 4.0]])
+    assert np.isfinite(scores).all()
+    assert scores.argmax() == 1

@@ -1,0 +1,105 @@
+"""Fine-tuning against PyTorch's layer, loss and optimiser, step by step in float64."""
+
+import numpy as np
+import pytest
+
+from robocle.classifiers import classifier
+from robocle.randomness import keyed_rng
+
+torch = pytest.importorskip("torch")
+
+WIDTH = 10
+
+
+class GrowingLayer:
+    """nn.Linear with SGD; a new class is a new row of both, with zero momentum."""
+
+    def __init__(self, rate: float) -> None:
+        self.rate = rate
+        self.weight = torch.empty(0, WIDTH, dtype=torch.float64)
+        self.bias = torch.empty(0, dtype=torch.float64)
+        self.momenta = [torch.zeros_like(self.weight), torch.zeros_like(self.bias)]
+
+    def grow(self, first: list[float]) -> None:
+        row = torch.tensor([first], dtype=torch.float64)
+        zero = torch.zeros(1, dtype=torch.float64)
+        self.weight, self.bias = torch.cat([self.weight, row]), torch.cat([self.bias, zero])
+        self.momenta = [
+            torch.cat([self.momenta[0], torch.zeros_like(row)]),
+            torch.cat([self.momenta[1], zero]),
+        ]
+
+    def step(self, batch: list[list[float]], rows: list[int]) -> None:
+        layer = torch.nn.Linear(WIDTH, len(self.weight), dtype=torch.float64)
+        with torch.no_grad():
+            layer.weight.copy_(self.weight)
+            layer.bias.copy_(self.bias)
+        optimiser = torch.optim.SGD(
+            layer.parameters(), lr=self.rate, momentum=0.9, weight_decay=1e-5
+        )
+        for parameter, momentum in zip(layer.parameters(), self.momenta, strict=True):
+            optimiser.state[parameter]["momentum_buffer"] = momentum
+        logits = layer(torch.tensor(batch, dtype=torch.float64))
+        torch.nn.CrossEntropyLoss()(logits, torch.tensor(rows)).backward()
+        optimiser.step()
+        self.weight, self.bias = layer.weight.detach(), layer.bias.detach()
+
+
+@pytest.mark.parametrize("rate", [0.001, 0.1])
+@pytest.mark.parametrize("seed", [0, 7])
+def test_every_step_is_pytorchs(rate: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    clf = classifier(f"finetune:rate={rate},seed={seed}")
+    layer = GrowingLayer(rate)
+    rows = [0, 0, 1, 0, 1, 2, 2, *rng.integers(0, 3, 20), 3, *rng.integers(0, 4, 20)]
+    for row in rows:
+        vector = rng.normal(row, 1, WIDTH)
+        if str(row) not in clf.labels:
+            layer.grow(keyed_rng(seed, "softmax row", int(row)).normal(0, 0.01, WIDTH).tolist())
+        clf.learn(vector, str(row))
+        layer.step([vector.tolist()], [clf.labels.index(str(row))])
+        arrays = clf.state().arrays
+        np.testing.assert_allclose(arrays["weights"][:, :-1], layer.weight, atol=1e-12)
+        np.testing.assert_allclose(arrays["weights"][:, -1], layer.bias, atol=1e-12)
+        np.testing.assert_allclose(arrays["momenta"][:, :-1], layer.momenta[0], atol=1e-12)
+    queries = rng.normal(size=(9, WIDTH))
+    expected = torch.tensor(queries) @ layer.weight.T + layer.bias
+    np.testing.assert_allclose(clf.scores(queries), expected, atol=1e-11)
+
+
+def test_steps_go_on_after_a_class_is_forgotten_and_a_state_restored() -> None:
+    """Updates in place must reach the arrays that replaced the first ones."""
+    rng = np.random.default_rng(0)
+    clf = classifier("finetune:rate=0.1")
+    layer = GrowingLayer(0.1)
+    for row, label in enumerate("abc"):
+        vector = rng.normal(size=WIDTH)
+        layer.grow(keyed_rng(0, "softmax row", row).normal(0, 0.01, WIDTH).tolist())
+        clf.learn(vector, label)
+        layer.step([vector.tolist()], [row])
+    clf.forget("b")
+    layer.weight, layer.bias = layer.weight[[0, 2]], layer.bias[[0, 2]]
+    layer.momenta = [momentum[[0, 2]] for momentum in layer.momenta]
+    state = clf.state()
+    by_columns = {
+        name: np.asfortranarray(array) if array.ndim == 2 else array
+        for name, array in state.arrays.items()
+    }
+    clf = classifier("finetune:rate=0.1")
+    clf.restore(type(state)(state.labels, by_columns))
+    for row in (0, 1, 1, 0):
+        vector = rng.normal(size=WIDTH)
+        clf.learn(vector, "ac"[row])
+        layer.step([vector.tolist()], [row])
+        found = clf.state().arrays["weights"]
+        np.testing.assert_allclose(found[:, :-1], layer.weight, atol=1e-12)
+
+
+def test_first_weights_are_small_and_random_and_first_biases_zero() -> None:
+    clf = classifier("finetune:rate=1e-9")
+    for label in range(20):
+        clf.learn(np.zeros(2000), str(label))
+    weights = clf.state().arrays["weights"]
+    assert weights[:, :-1].std() == pytest.approx(0.01, rel=0.02)
+    assert abs(weights[:, :-1].mean()) < 2e-4
+    assert np.abs(weights[:, -1]).max() < 1e-7

@@ -1,0 +1,202 @@
+"""Online iCaRL: its steps against PyTorch, and what its buffer keeps."""
+
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from robocle.classifiers import StreamingClassifier, classifier
+from robocle.classifiers.softmax_layer import SoftmaxLayer
+
+Floats = NDArray[np.float64]
+Batch = tuple[Floats, list[int]]
+Order = Callable[[int, int], list[tuple[Floats, str]]]
+WIDTH = 8
+
+
+@pytest.fixture
+def batches(monkeypatch: pytest.MonkeyPatch) -> list[Batch]:
+    """Every batch a layer learns from, as it is met."""
+    met: list[Batch] = []
+    step = SoftmaxLayer.step
+
+    def recorded(layer: SoftmaxLayer, batch: Floats, rows: NDArray[np.int64]) -> None:
+        met.append((batch[:, :-1].copy(), rows.tolist()))
+        step(layer, batch, rows)
+
+    monkeypatch.setattr(SoftmaxLayer, "step", recorded)
+    return met
+
+
+def stream(samples: int, classes: int, seed: int = 0) -> list[tuple[Floats, str]]:
+    """Every vector is different, so a stored one can be told from all others."""
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(0, classes, samples)
+    return [(rng.normal(row, 1, WIDTH), str(row)) for row in rows]
+
+
+def class_by_class(samples: int, classes: int) -> list[tuple[Floats, str]]:
+    return sorted(stream(samples, classes), key=lambda pair: pair[1])
+
+
+def buffer(clf: StreamingClassifier) -> dict[tuple[float, ...], str]:
+    """The stored samples and their labels."""
+    arrays = clf.state().arrays
+    return {
+        tuple(sample.tolist()): clf.labels[row]
+        for sample, row in zip(arrays["stored_samples"], arrays["stored_rows"], strict=True)
+    }
+
+
+@pytest.mark.parametrize("spec", ["icarl:buffer=30", "icarl:per_class=2,rate=0.05", "icarl"])
+def test_every_step_is_pytorchs_on_the_same_batch(spec: str, batches: list[Batch]) -> None:
+    torch = pytest.importorskip("torch")
+    clf = classifier(spec)
+    layer = torch.nn.Linear(WIDTH, 5, dtype=torch.float64)
+    optimiser = torch.optim.SGD(
+        layer.parameters(), lr=0.05 if "rate" in spec else 0.001, momentum=0.9, weight_decay=1e-5
+    )
+    for row in range(5):  # all classes first: how a layer grows is fine-tuning's test
+        clf.learn(np.full(WIDTH, row + 0.5), str(row))
+    arrays = clf.state().arrays
+    with torch.no_grad():
+        layer.weight.copy_(torch.tensor(arrays["weights"][:, :-1]))
+        layer.bias.copy_(torch.tensor(arrays["weights"][:, -1]))
+    for parameter, part in ((layer.weight, np.s_[:, :-1]), (layer.bias, np.s_[:, -1])):
+        momentum = torch.tensor(np.ascontiguousarray(arrays["momenta"][part]))
+        optimiser.state[parameter]["momentum_buffer"] = momentum
+    for vector, label in stream(70, 5):
+        clf.learn(vector, label)
+        samples, rows = batches[-1]
+        optimiser.zero_grad()
+        loss = torch.nn.CrossEntropyLoss()(layer(torch.tensor(samples)), torch.tensor(rows))
+        loss.backward()
+        optimiser.step()
+        found = clf.state().arrays["weights"]
+        np.testing.assert_allclose(found[:, :-1], layer.weight.detach(), atol=1e-12)
+        np.testing.assert_allclose(found[:, -1], layer.bias.detach(), atol=1e-12)
+
+
+@pytest.mark.parametrize("spec", ["icarl", "icarl:buffer=20", "icarl:per_class=2"])
+def test_a_batch_is_the_new_sample_and_up_to_fifty_stored_ones(
+    spec: str, batches: list[Batch]
+) -> None:
+    clf = classifier(spec)
+    for vector, label in stream(200, 6):
+        stored = buffer(clf) if clf.labels else {}
+        clf.learn(vector, label)
+        samples, rows = batches[-1]
+        assert len(samples) == 1 + min(50, len(stored))
+        np.testing.assert_array_equal(samples[0], vector)
+        assert clf.labels[rows[0]] == label
+        replayed = [tuple(sample.tolist()) for sample in samples[1:]]
+        assert len(set(replayed)) == len(replayed)
+        assert [stored[sample] for sample in replayed] == [clf.labels[row] for row in rows[1:]]
+
+
+@pytest.mark.parametrize("size", [1, 7, 40])
+@pytest.mark.parametrize("order", [stream, class_by_class])
+def test_a_full_buffer_loses_one_of_the_largest_class_for_each_new_sample(
+    size: int, order: Order
+) -> None:
+    clf = classifier(f"icarl:buffer={size}")
+    stored: dict[tuple[float, ...], str] = {}
+    for vector, label in order(200, 5):
+        clf.learn(vector, label)
+        after = buffer(clf)
+        assert after[tuple(vector.tolist())] == label
+        gone = stored.keys() - after.keys()
+        assert len(gone) == (len(stored) == size)
+        for sample in gone:
+            sizes = Counter(stored.values())
+            assert sizes[stored[sample]] == max(sizes.values())
+        stored = after
+        assert len(stored) <= size
+
+
+@pytest.mark.parametrize("order", [stream, class_by_class])
+def test_a_full_buffer_is_balanced(order: Order) -> None:
+    clf = classifier("icarl:buffer=42")
+    for vector, label in order(600, 5):
+        clf.learn(vector, label)
+        sizes = Counter(buffer(clf).values())
+        if min(clf.counts.values()) >= 42 // len(clf.labels) and sizes.total() == 42:
+            assert max(sizes.values()) - min(sizes.values()) <= 1
+    assert sorted(sizes.values()) == [8, 8, 8, 9, 9]
+
+
+def test_per_class_keeps_so_many_of_each() -> None:
+    clf = classifier("icarl:per_class=2")
+    for vector, label in stream(120, 6):
+        clf.learn(vector, label)
+        sizes = Counter(buffer(clf).values())
+        assert sizes == {name: min(2, count) for name, count in clf.counts.items()}
+
+
+def test_every_stored_sample_may_leave() -> None:
+    """The buffer must not settle on the first or the last samples of a class."""
+    places = np.concatenate(
+        [
+            [index for index, (vector, _) in enumerate(pairs) if tuple(vector.tolist()) in kept]
+            for pairs, kept in (kept_of_one_class(seed) for seed in range(20))
+        ]
+    )
+    assert places.min() < 200
+    assert np.median(places) > 300  # the last samples have had the least time to be drawn
+
+
+def kept_of_one_class(
+    seed: int,
+) -> tuple[list[tuple[Floats, str]], dict[tuple[float, ...], str]]:
+    clf = classifier(f"icarl:buffer=100,seed={seed}")
+    pairs = stream(400, 1, seed)
+    for vector, label in pairs:
+        clf.learn(vector, label)
+    return pairs, buffer(clf)
+
+
+def test_a_seed_always_gives_the_same_and_another_seed_another() -> None:
+    def after(seed: int) -> tuple[Floats, set[tuple[float, ...]]]:
+        clf = classifier(f"icarl:buffer=20,seed={seed}")
+        for vector, label in stream(100, 4):
+            clf.learn(vector, label)
+        return clf.scores(np.eye(WIDTH)), set(buffer(clf))
+
+    (first, kept), (again, kept_again), (other, kept_other) = after(1), after(1), after(2)
+    np.testing.assert_array_equal(first, again)
+    assert kept == kept_again
+    assert (first != other).all()
+    assert kept != kept_other
+
+
+def test_a_forgotten_class_leaves_the_buffer() -> None:
+    clf = classifier("icarl:buffer=30")
+    for vector, label in stream(100, 4):
+        clf.learn(vector, label)
+    before = buffer(clf)
+    clf.forget("2")
+    assert buffer(clf) == {sample: label for sample, label in before.items() if label != "2"}
+    for vector, label in stream(40, 4, seed=5):
+        clf.learn(vector, label)
+    assert len(buffer(clf)) == 30
+
+
+def test_a_label_whose_samples_have_all_left_may_come_back() -> None:
+    clf = classifier("icarl:buffer=2")
+    for index, label in enumerate("abcdaacbd"):
+        clf.learn(np.full(WIDTH, index), label)
+        assert len(buffer(clf)) <= 2
+
+
+def test_a_used_classifier_takes_over_a_state_of_another_width() -> None:
+    wide, used = classifier("icarl:buffer=5"), classifier("icarl:buffer=5")
+    rng = np.random.default_rng(0)
+    for label in "abab":
+        wide.learn(rng.normal(size=20), label)
+        used.learn(rng.normal(size=WIDTH), label)
+    used.restore(wide.state())
+    for clf in (wide, used):
+        clf.learn(np.arange(20) / 20, "a")
+    np.testing.assert_array_equal(used.scores(np.eye(20)), wide.scores(np.eye(20)))

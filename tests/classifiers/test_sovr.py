@@ -1,0 +1,53 @@
+"""SOvR against its definition, one class at a time."""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from robocle.classifiers import classifier
+
+Floats = NDArray[np.float64]
+
+
+def one_versus_rest(query: Floats, seen: dict[str, list[Floats]]) -> list[float]:
+    """p / (p + q): p by the class mean, q by the count-weighted mean of the others' means."""
+    scores = []
+    for label, own in seen.items():
+        p = float(query @ np.mean(own, axis=0))
+        others = [
+            (len(them), np.mean(them, axis=0)) for name, them in seen.items() if name != label
+        ]
+        total = sum(count for count, _ in others)
+        q = sum(count / total * float(query @ mean) for count, mean in others)
+        scores.append(p / (p + q) if p + q else 0.5)
+    return scores
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_answer_of_a_stream_follows_the_definition(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    clf = classifier("sovr")
+    seen: dict[str, list[Floats]] = {}
+    queries = np.abs(rng.normal(size=(6, 10)))
+    for row in rng.integers(0, 5, 60):
+        vector = np.abs(rng.normal(row, 1, 10))
+        clf.learn(vector, str(row))
+        seen.setdefault(str(row), []).append(vector)
+        expected = [one_versus_rest(query, seen) for query in queries]
+        np.testing.assert_allclose(clf.scores(queries), expected, rtol=1e-9)
+
+
+def test_a_vector_that_speaks_for_no_class_scores_one_half() -> None:
+    clf = classifier("sovr")
+    clf.learn([1.0, 0.0, 0.0], "a")
+    clf.learn([0.0, 1.0, 0.0], "b")
+    np.testing.assert_array_equal(clf.scores([[0.0, 0.0, 1.0]]), [[0.5, 0.5]])
+    np.testing.assert_array_equal(clf.scores([[1.0, 0.0, 0.0]]), [[1.0, 0.0]])
+
+
+def test_a_class_counts_among_the_others_by_its_samples() -> None:
+    clf = classifier("sovr")
+    for vector, label in (([4.0], "a"), ([1.0], "b"), ([1.0], "b"), ([1.0], "b"), ([5.0], "c")):
+        clf.learn(vector, label)
+    rest = (3 * 1 + 1 * 5) / 4
+    assert clf.scores([[2.0]])[0, 0] == pytest.approx(4 / (4 + rest))
