@@ -32,7 +32,7 @@ trial = Trial("folder:layout=classes", sys.argv[1], "class_iid:shots=5", 0, "eff
               sys.argv[3], "slda")
 start = time.perf_counter()
 result = run_trial(trial, VectorCache(Path(sys.argv[2])), frozenset())
-print(json.dumps({"megabytes": result["peak_megabytes"], "asked": result["asked"],
+print(json.dumps({"megabytes": result["process_peak_megabytes"], "asked": result["asked"],
                   "accuracy": result["accuracy"]["test/clean"],
                   "seconds": time.perf_counter() - start}))
 """

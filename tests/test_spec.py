@@ -139,7 +139,7 @@ def test_a_part_that_is_in_no_table_cannot_be_described(refusal: Refusal) -> Non
         (robocle.pooling, "avg:r=3", "avg has no option 'r': it has no options"),
         (robocle.pooling, "moments:r=many", "r=many of moments must be int"),
         (robocle.pooling, "moments:r=2.5", "r=2.5 of moments must be int"),
-        (robocle.pooling, "moments:form=7", "form=7 of moments must be str"),
+        (robocle.pooling, "moments:form=7", "form=7 is not known: choose root or standardised"),
         (robocle.pooling, "moments:r=0", "r=0 is out of range: give 1 to 8"),
         (robocle.pooling, "moments:r=9", "r=9 is out of range: give 1 to 8"),
         (
@@ -318,3 +318,11 @@ def test_a_learner_made_of_plugins_is_saved_and_loaded(tmp_path: Path) -> None:
     loaded = robocle.Learner.load(tmp_path / "plugin.robocle")
     assert loaded.parts == learner.parts
     assert loaded.predict(light).label == "day"
+
+
+def test_a_text_option_may_look_like_a_number() -> None:
+    from robocle.scenarios import CrossDomain, scenario
+
+    built = scenario("cross_domain:domain=2021")
+    assert isinstance(built, CrossDomain)
+    assert built.domain == "2021"

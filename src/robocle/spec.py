@@ -10,7 +10,7 @@ import inspect
 import types
 import typing
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, Generic, TypeVar
@@ -33,6 +33,8 @@ class Spec:
 
     name: str
     options: Mapping[str, Option]
+    texts: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    """The options as they were written: a text option may look like a number."""
 
     def __str__(self) -> str:
         listed = ",".join(f"{key}={value}" for key, value in self.options.items())
@@ -43,6 +45,7 @@ def parse_spec(text: str) -> Spec:
     """Read "name:key=value,key=value"."""
     name, _, listed = text.partition(":")
     options: dict[str, Option] = {}
+    texts: dict[str, str] = {}
     for pair in listed.split(",") if listed else []:
         key, equals, value = pair.partition("=")
         if not (key and equals and value):
@@ -50,7 +53,8 @@ def parse_spec(text: str) -> Spec:
         if key in options:
             raise SpecError(f"{key} is given twice in {text!r}")
         options[key] = _option(value)
-    return Spec(name, options)
+        texts[key] = value
+    return Spec(name, options, texts)
 
 
 def _option(text: str) -> Option:
@@ -100,10 +104,18 @@ class Table(Generic[Part]):
         parsed = parse_spec(spec)
         cls = self._class(parsed.name)
         known = _hints(cls)
-        for key, value in parsed.options.items():
-            _require_option(parsed.name, known, key, value)
+        options = dict(parsed.options)
+        for key, value in options.items():
+            if known.get(key) is str:
+                options[key] = parsed.texts[key]
+            else:
+                _require_option(parsed.name, known, key, value)
         fitting = {key: value for key, value in context.items() if key in known}
-        return cls(**fitting | dict(parsed.options))
+        return cls(**fitting | options)
+
+    def require(self, spec: str) -> None:
+        """Refuse a spec whose name is unknown, without building anything."""
+        self._class(parse_spec(spec).name)
 
     def describe(self, part: Part) -> str:
         """The spec that builds this part again, every option written out."""

@@ -21,7 +21,7 @@ from robocle.bench.experiment import Experiment, Method, Study
 from robocle.bench.parallel import Workers
 from robocle.bench.results import read_results
 from robocle.bench.trial import Trial
-from robocle.errors import DataError, ImageError, RobocleError
+from robocle.errors import DataError, ImageError, RobocleError, SpecError
 
 METHODS = (
     Method("NCM", "avg", "ncm"),
@@ -49,7 +49,8 @@ def test_a_trial_gives_what_a_learner_gives_by_hand(
     results = tmp_path / "results.jsonl"
     assert benchmark(pictures, results, cache).run(experiment(), quietly) == (4, 4)
     record = next(r for r in read_results(results) if r["method"] == "SLDA")
-    trial = Trial(**{**record["trial"], "tested": ("clean",), "root": str(pictures)})
+    told = {key: value for key, value in record["trial"].items() if key != "data"}
+    trial = Trial(**{**told, "tested": ("clean",), "root": str(pictures)})
     learner = Learner(lite0, trial.pooling, trial.classifier)
     per_step = []
     stream = trial.stream()
@@ -126,6 +127,36 @@ def test_an_unreadable_picture_stops_the_run_by_name_or_is_left_out_as_asked(
     assert "4.jpg" in caplog.text
     trials = [r for r in read_results(results) if r["kind"] == "trial"]
     assert {r["result"]["taught"] + r["result"]["asked"] for r in trials} == {26}
+
+
+def test_other_pictures_are_not_taken_for_those_that_were_done(
+    pictures: Path, tmp_path: Path, cache: Path
+) -> None:
+    results = tmp_path / "results.jsonl"
+    benchmark(pictures, results, cache).run(experiment(), quietly)
+    other = tmp_path / "other"
+    shutil.copytree(pictures, other)
+    (other / "mug" / "8.jpg").unlink()
+    assert benchmark(other, results, cache).run(experiment(), quietly) == (4, 4)
+
+
+def test_a_misspelt_part_is_found_before_any_work(
+    pictures: Path, tmp_path: Path, cache: Path
+) -> None:
+    wrong = Experiment(
+        "Tiny", experiment().studies, (*METHODS, Method("x", "avg", "slda:scatte=1"))
+    )
+    with pytest.raises(SpecError, match="did you mean 'scatter'"):
+        benchmark(pictures, tmp_path / "r.jsonl", cache).run(wrong, quietly)
+    assert not cache.exists()
+
+
+def test_a_pooling_that_the_backbone_cannot_serve_is_left_out_by_name(
+    pictures: Path, tmp_path: Path, cache: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    plan = Experiment("Tiny", experiment().studies, (*METHODS, Method("[CLS]", "cls", "ncm")))
+    assert benchmark(pictures, tmp_path / "r.jsonl", cache).run(plan, quietly) == (4, 4)
+    assert "[CLS] with efficientnet_lite0 has no class token" in caplog.text
 
 
 def test_without_data_it_says_what_to_give(tmp_path: Path, cache: Path) -> None:

@@ -72,6 +72,8 @@ def test_an_experiment_can_be_moved_to_other_data(experiment: Experiment) -> Non
     moved = experiment.changed(dataset="home", scenario="class_iid:shots=2", seeds=(7,))
     assert {study.dataset for study in moved.studies} == {"home"}
     assert {study.seeds for study in moved.studies} == {(7,)}
+    assert {study.name for study in moved.studies} == {"home, class_iid:shots=2"}
+    assert not any(study.paper for study in moved.studies)  # it is not the paper's any more
     assert experiment.changed(dataset=None, seeds=()) == experiment
 
 
@@ -82,6 +84,11 @@ def test_an_experiment_can_be_moved_to_other_data(experiment: Experiment) -> Non
         ('title = "x"', "is not an experiment"),
         ('title = "x"\n[[studies]]\nname = "y"', "is not an experiment"),
         ('title = "x"\nstudies = 3', "is not an experiment"),
+        (
+            'title = "x"\n[[studies]]\nname = "y"\ndataset = "home"\nscenario = "class_iid"\n'
+            "seeds = 2",
+            "seeds of the study 'y' must be a list",
+        ),
         ('title = "x"\nstudies = []\nshows = ["acuracy"]', "did you mean 'accuracy'"),
     ],
 )

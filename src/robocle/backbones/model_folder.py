@@ -32,6 +32,9 @@ class Manifest:
     input_size: int
     channels: int
     positions: int
+    pixel_unit: float
+    """How many levels of 0..255 are one unit of the normalised input."""
+    has_token: bool
     source: str
     licence: str
 

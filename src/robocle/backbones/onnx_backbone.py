@@ -48,6 +48,14 @@ class OnnxBackbone:
     def input_size(self) -> int:
         return self.manifest.input_size
 
+    @property
+    def pixel_unit(self) -> float:
+        return self.manifest.pixel_unit
+
+    @property
+    def has_token(self) -> bool:
+        return self.manifest.has_token
+
     def features(self, pixels: Pixels) -> FeatureMaps:
         """The feature maps of pictures (n, input_size, input_size, 3)."""
         side = self.input_size

@@ -16,7 +16,11 @@ from robocle.bench.results import Place, append_result, read_results
 from robocle.bench.run import run_trial
 from robocle.bench.trial import Trial, needed_by
 from robocle.bench.vector_cache import VectorCache
+from robocle.classifiers import classifier
+from robocle.corruptions import corruption
 from robocle.errors import DataError, ImageError
+from robocle.pooling import POOLINGS
+from robocle.pooling.token import ClassToken
 from robocle.spec import parse_spec
 
 log = logging.getLogger("robocle")
@@ -47,16 +51,20 @@ class Benchmark:
         finished = self.workers.run(work, list(left))
         for trial, result in progress(finished, "running", len(left)):
             append_result(self.results, left[trial], trial, result)
-        self._illustrate(experiment, planned, done)
+        self._illustrate(experiment, planned, done, unreadable)
         return len(left), len(planned)
 
     def _illustrate(
-        self, experiment: Experiment, planned: dict[Trial, Place], done: set[str]
+        self,
+        experiment: Experiment,
+        planned: dict[Trial, Place],
+        done: set[str],
+        unreadable: frozenset[str],
     ) -> None:
         """Add what the report shows besides figures."""
         for trial, place in list(planned.items())[:1]:
             if f"examples {trial.key}" not in done:
-                shown = example_pictures(trial, loaded_backbone(trial.backbone).input_size)
+                shown = example_pictures(trial, unreadable)
                 append_result(self.results, place, trial, shown, "examples")
         for trial, place in self._moment_trials(experiment).items():
             if f"moments {trial.key}" not in done:
@@ -83,8 +91,9 @@ class Benchmark:
             for backbone in set(study.backbones) - set(_here(study.backbones)):
                 log.warning("left out: the backbone %s is not here", backbone)
             for method in experiment.methods:
-                place = _place(experiment, study, method)
-                planned |= dict.fromkeys(_runnable(study, method, root), place)
+                place = _place(experiment, study, method, len(planned))
+                for trial in _runnable(study, method, root):
+                    planned.setdefault(trial, place)
         if not planned and not self._moment_trials(experiment):
             raise DataError(
                 "nothing can be run: give the data with --data DIR, or try --dataset home "
@@ -124,15 +133,27 @@ class _EmbeddingJob:
     paths: tuple[Path, ...]
 
 
-def _place(experiment: Experiment, study: Study, method: Method) -> Place:
+def _place(experiment: Experiment, study: Study, method: Method, order: int) -> Place:
     named = experiment.paper and study.paper and method.paper
     paper = {"table": experiment.paper, **study.paper, **method.paper} if named else {}
-    return Place(experiment.title, study.name, method.name, method.over, experiment.shows, paper)
+    return Place(
+        experiment.title, study.name, method.name, method.over, order, experiment.shows, paper
+    )
 
 
 def _runnable(study: Study, method: Method, root: str) -> Iterable[Trial]:
-    here = _here(study.backbones)
-    return (trial for trial in study.trials(method, root) if trial.backbone in here)
+    """Those of a method's trials that can be run here; a misspelt part is found now."""
+    classifier(method.classifier)
+    needs_token = isinstance(POOLINGS.build(method.pooling), ClassToken)
+    for corrupted in {*study.taught, *study.tested}:
+        corruption(corrupted)
+    for trial in study.trials(method, root):
+        if trial.backbone not in _here(study.backbones):
+            continue
+        if needs_token and not loaded_backbone(trial.backbone).has_token:
+            log.warning("left out: %s with %s has no class token", method.name, trial.backbone)
+            return
+        yield trial
 
 
 def _here(backbones: Sequence[str]) -> list[str]:

@@ -3,7 +3,8 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,10 @@ from numpy.typing import NDArray
 
 from robocle.backbones import Backbone, backbone
 from robocle.bench.vector_cache import VectorCache, vector_key
-from robocle.corruptions import corruption, corruption_rng
+from robocle.corruptions import CORRUPTIONS, corruption, corruption_rng
 from robocle.errors import ImageError
 from robocle.images import PREPROCESSING, to_pixels
-from robocle.pooling import pooling
+from robocle.pooling import POOLINGS
 
 WRITTEN_AT_ONCE = 64
 
@@ -32,9 +33,12 @@ class View:
 
     def keys(self, paths: Sequence[Path], pooling: str) -> list[bytes]:
         """The cache keys of pictures, pooled in one way."""
-        fingerprint = loaded_backbone(self.backbone).fingerprint
+        network = loaded_backbone(self.backbone)
         seed = "" if self.corruption == "clean" else str(self.corruption_seed)
-        fixed = (fingerprint, PREPROCESSING, self.corruption, seed, pooling)
+        seen = CORRUPTIONS.describe(corruption(self.corruption, unit=network.pixel_unit))
+        pooled = POOLINGS.describe(POOLINGS.build(pooling))
+        code = code_revision("pooling", "corruptions", "images.py", "randomness.py")
+        fixed = (network.fingerprint, PREPROCESSING, seen, seed, pooled, code)
         return [vector_key(*fixed, content_hash(path)) for path in paths]
 
 
@@ -42,6 +46,19 @@ class View:
 def loaded_backbone(spec: str) -> Backbone:
     """A backbone, loaded once a process."""
     return backbone(spec)
+
+
+@cache
+def code_revision(*parts: str) -> str:
+    """A hash of some of robocle's own files: changed code may compute something else."""
+    package = Path(str(files("robocle")))
+    sources = [
+        source
+        for part in parts
+        for source in sorted([package / part, *(package / part).rglob("*.py")])
+        if source.is_file()
+    ]
+    return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
 
 
 @lru_cache(maxsize=1_000_000)
@@ -80,12 +97,18 @@ def _missing(
     complaints: dict[str, str],
 ) -> dict[Path, dict[str, bytes]]:
     """The keys by pooling that each picture lacks; unreadable files become complaints."""
-    keys: dict[Path, dict[str, bytes]] = {}
+    readable = []
     for path in paths:
         try:
-            keys[path] = {spec: view.keys([path], spec)[0] for spec in poolings}
+            content_hash(path)
+            readable.append(path)
         except ImageError as error:
             complaints[str(path)] = str(error)
+    by_pooling = {spec: view.keys(readable, spec) for spec in poolings}
+    keys = {
+        path: {spec: by_pooling[spec][place] for spec in poolings}
+        for place, path in enumerate(readable)
+    }
     known = cache.known([key for of_path in keys.values() for key in of_path.values()])
     cache.touch(list(known))
     lacking = {
@@ -98,10 +121,11 @@ def _missing(
 def _vectors(view: View, path: Path, wanted: dict[str, bytes]) -> dict[bytes, NDArray[np.float32]]:
     network = loaded_backbone(view.backbone)
     maps = network.features(corrupted_pixels(path, network.input_size, view)[None])
-    return {key: pooling(spec)(maps)[0] for spec, key in wanted.items()}
+    return {key: POOLINGS.build(spec)(maps)[0] for spec, key in wanted.items()}
 
 
 def corrupted_pixels(path: Path, side: int, view: View) -> NDArray[np.uint8]:
     """A picture's pixels as the backbone gets them under a view."""
     rng = corruption_rng(view.corruption_seed, content_hash(path), view.corruption)
-    return corruption(view.corruption)(to_pixels(path, side), rng)
+    unit = loaded_backbone(view.backbone).pixel_unit
+    return corruption(view.corruption, unit=unit)(to_pixels(path, side), rng)

@@ -92,8 +92,16 @@ class Experiment:
     def changed(self, **changes: Any) -> "Experiment":
         """The same experiment on other data, backbones or orderings: studies with these changes."""
         given = {key: value for key, value in changes.items() if value}
-        studies = dict.fromkeys(replace(study, **given) for study in self.studies)
+        studies = dict.fromkeys(_moved(study, given) for study in self.studies)
         return replace(self, studies=tuple(studies)) if given else self
+
+
+def _moved(study: Study, given: dict[str, Any]) -> Study:
+    """On other data or streams it is another study, and none of the paper's."""
+    moved = replace(study, **given)
+    if {"dataset", "scenario"} & given.keys():
+        return replace(moved, name=f"{moved.dataset}, {moved.scenario}", paper={})
+    return moved
 
 
 SHOWS = ("accuracy", "metrics", "per_step", "matrix", "cost", "moments")
@@ -134,6 +142,10 @@ def _parsed(content: dict[str, Any]) -> Experiment:
     studies = tuple(Study(**_frozen(study)) for study in content.pop("studies"))
     methods = _methods(content.pop("methods", []))
     experiment = Experiment(studies=studies, methods=methods, **_frozen(content))
+    for study in studies:
+        for field_name in ("backbones", "seeds", "taught", "tested"):
+            if not isinstance(getattr(study, field_name), tuple):
+                raise SpecError(f"{field_name} of the study {study.name!r} must be a list")
     for show in experiment.shows:
         if show not in SHOWS:
             raise SpecError(f"cannot show {show!r}: {nearest(show, SHOWS)}")

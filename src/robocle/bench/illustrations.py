@@ -8,7 +8,7 @@ from typing import Any
 
 from PIL import Image
 
-from robocle.bench.embedding import corrupted_pixels, embed
+from robocle.bench.embedding import corrupted_pixels, embed, loaded_backbone
 from robocle.bench.experiment import Study
 from robocle.bench.moment_distances import moment_distances
 from robocle.bench.trial import Trial
@@ -35,13 +35,16 @@ def measure_moments(trial: Trial, cache: VectorCache) -> dict[str, Any]:
     """The moment figure's data for one backbone and form."""
     paths = _spread(_asked(trial), MEASURED_PICTURES)
     for corruption in trial.tested:
-        embed(cache, trial.view(corruption), [trial.pooling], paths)
+        complaints = embed(cache, trial.view(corruption), [trial.pooling], paths)
+        paths = [path for path in paths if str(path) not in complaints]
     return moment_distances(paths, trial.view("clean"), trial.pooling, trial.tested, cache)
 
 
-def example_pictures(trial: Trial, side: int) -> dict[str, list[str]]:
+def example_pictures(trial: Trial, unreadable: frozenset[str]) -> dict[str, list[str]]:
     """A few pictures under each corruption, as data addresses for a page."""
-    paths = _spread(_asked(trial), SHOWN_PICTURES)
+    readable = [path for path in _asked(trial) if str(path) not in unreadable]
+    paths = _spread(readable, SHOWN_PICTURES)
+    side = loaded_backbone(trial.backbone).input_size
     conditions = dict.fromkeys((trial.taught, *trial.tested))
     return {
         condition: [_address(path, trial, condition, side) for path in paths]
@@ -55,8 +58,8 @@ def _asked(trial: Trial) -> list[Path]:
 
 def _spread(paths: list[Path], count: int) -> list[Path]:
     """At most so many, evenly spread."""
-    step = max(1, len(paths) // count)
-    return paths[::step][:count]
+    count = min(count, len(paths))
+    return [paths[place * len(paths) // count] for place in range(count)]
 
 
 def _address(path: Path, trial: Trial, condition: str, side: int) -> str:

@@ -6,6 +6,7 @@ deviation.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ def moment_distances(
     """Histograms and distances of each block, as plain data."""
     blocks = pooling(spec).blocks
     values = {
-        corruption: _values(paths, View(view.backbone, corruption), spec, blocks, cache)
+        corruption: _values(paths, replace(view, corruption=corruption), spec, blocks, cache)
         for corruption in corruptions
     }
     return {

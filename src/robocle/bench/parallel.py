@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeVar
 
 from robocle.errors import MissingExtraError, RobocleError
@@ -18,6 +19,7 @@ log = logging.getLogger("robocle")
 Job = TypeVar("Job")
 Outcome = TypeVar("Outcome")
 ATTEMPTS = 3
+RAY_PART = 32
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,17 @@ class Workers:
         import joblib
 
         with self._backend():
-            runner = joblib.Parallel(n_jobs=self._count(), return_as="generator_unordered")
-            yield from runner(joblib.delayed(_numbered)(work, *item) for item in list(left.items()))
+            for part, manner in self._parts(list(left.items())):
+                runner = joblib.Parallel(n_jobs=self._count(), return_as=manner)
+                yield from runner(joblib.delayed(_numbered)(work, *item) for item in part)
+
+    def _parts(self, items: list[tuple[int, Job]]) -> Iterator[tuple[list[tuple[int, Job]], str]]:
+        """All at once, each outcome as it comes; Ray gives outcomes only when all of a part are."""
+        if not self.ray:
+            yield items, "generator_unordered"
+            return
+        for at in range(0, len(items), RAY_PART):
+            yield items[at : at + RAY_PART], "list"
 
     def _count(self) -> int:
         return -1 if self.dask or self.ray else self.jobs
@@ -66,10 +77,10 @@ class Workers:
         import joblib
 
         if self.dask:
-            _dask_client(self.dask)
+            _connect_dask(self.dask)
             return joblib.parallel_config(backend="dask")  # type: ignore[no-any-return]
         if self.ray:
-            _register_ray(self.ray)
+            _connect_ray(self.ray)
             return joblib.parallel_config(backend="ray")  # type: ignore[no-any-return]
         return nullcontext()
 
@@ -85,23 +96,30 @@ def _worker_died() -> type[BaseException]:
     return died
 
 
-def _dask_client(address: str) -> None:
+@cache
+def _connect_dask(address: str) -> None:
+    """Once a process: joblib finds the client by itself."""
     try:
         from distributed import Client
     except ImportError as error:
         raise MissingExtraError("dask", "a Dask cluster needs dask.distributed") from error
     connect: Any = Client
     try:
-        connect(address, timeout="5s")  # becomes the one that joblib finds
+        connect(address, timeout="5s")
     except OSError as error:
         raise RobocleError(f"no Dask scheduler answers at {address}: start one there") from error
 
 
-def _register_ray(address: str) -> None:
+@cache
+def _connect_ray(address: str) -> None:
+    """Once a process; "local" starts a Ray of one's own on this machine."""
     try:
         import ray
         from ray.util.joblib import register_ray
     except ImportError as error:
         raise MissingExtraError("ray", "a Ray cluster needs ray") from error
-    ray.init(address=address)
+    try:
+        ray.init(address=address)
+    except (ConnectionError, ValueError) as error:
+        raise RobocleError(f"no Ray cluster answers at {address}: start one there") from error
     register_ray()

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from robocle.bench.tables import Record, Table, by_backbone, by_method, grouped
+from robocle.bench.tables import Record, Table, by_backbone, by_method, by_study, grouped
 
 WIDTH = 9
 
 
 def per_step_plots(records: Sequence[Record]) -> Iterator[tuple[str, str]]:
     """Accuracy after each step, a line a method; (title, SVG)."""
-    for study, of_study in grouped(records, lambda r: r["study"]).items():
+    for study, of_study in by_study(records).items():
         for backbone, of_backbone in by_backbone(of_study).items():
             lines = {
                 method: [r["result"]["per_step"] for r in runs if r["result"].get("per_step")]
@@ -26,8 +26,10 @@ def per_step_plots(records: Sequence[Record]) -> Iterator[tuple[str, str]]:
 def _lines(lines: dict[str, list[list[float]]]) -> str:
     figure, axes = _axes(3.6)
     for number, (method, runs) in enumerate(lines.items()):
-        if runs:
-            mean = np.mean(runs, axis=0)
+        longest = max(map(len, runs), default=0)
+        whole = [run for run in runs if len(run) == longest]  # an ordering may skip a class
+        if whole:
+            mean = np.mean(whole, axis=0)
             style = "-" if number < 10 else "--"
             axes.plot(range(1, len(mean) + 1), mean, style, label=method, linewidth=1.6)
     axes.set_xlabel("labels taught")
@@ -56,7 +58,7 @@ def heat_maps(tables: Sequence[Table]) -> Iterator[tuple[str, str]]:
 
 def cost_plots(records: Sequence[Record]) -> Iterator[tuple[str, str]]:
     """Accuracy against the time a picture takes to learn and answer, beyond looking at it."""
-    for study, of_study in grouped(records, lambda r: r["study"]).items():
+    for study, of_study in by_study(records).items():
         figure, axes = _axes(3.6)
         for (method, _), runs in grouped(
             of_study, lambda r: (r["method"], r["trial"]["backbone"])

@@ -32,6 +32,16 @@ class Report:
     trials: int
 
 
+def require_report_extra() -> None:
+    """Fail now rather than after the work is done."""
+    try:
+        import jinja2  # noqa: F401
+        import joblib  # noqa: F401
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError("bench", f"reports need {error.name}") from error
+
+
 def write_report(results: Path, folder: Path) -> list[Path]:
     """Write report.md, report.tex and report.html from a results file."""
     report = build_report(results)
@@ -50,7 +60,7 @@ def write_report(results: Path, folder: Path) -> list[Path]:
 
 def build_report(results: Path) -> Report:
     """All that a results file has to show."""
-    everything = list(read_results(results))
+    everything = sorted(read_results(results), key=lambda record: record["order"])
     if not everything:
         raise DataError(f"there are no results in {results}: run `robocle bench` first")
     records = [record for record in everything if record.get("kind", "trial") == "trial"]
@@ -155,10 +165,8 @@ def _tex(text: str) -> str:
 
 def as_html(report: Report) -> str:
     """One HTML page with tables, plots and pictures inside."""
-    try:
-        from jinja2 import Environment
-    except ImportError as error:
-        raise MissingExtraError("bench", "the report needs jinja2 and matplotlib") from error
+    from jinja2 import Environment
+
     source = (files("robocle.bench") / "report.html.j2").read_text("utf-8")
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(source)

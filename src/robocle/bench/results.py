@@ -6,6 +6,7 @@ last line is passed over.
 """
 
 import json
+import math
 import os
 import platform
 import subprocess
@@ -45,6 +46,8 @@ class Place:
     study: str
     method: str
     over: str = ""
+    order: int = 0
+    """Where the experiment lists it: results come in any order."""
     shows: tuple[str, ...] = ()
     paper: Mapping[str, str] = field(default_factory=dict)
 
@@ -57,12 +60,12 @@ def append_result(
         "key": trial.key if kind == "trial" else f"{kind} {trial.key}",
         "kind": kind,
         **asdict(place),
-        "trial": asdict(trial) | {"root": ""},
+        "trial": asdict(trial) | {"root": "", "data": trial.data},
         "result": result,
         "origin": origin(),
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    line = json.dumps(record, ensure_ascii=False, allow_nan=True) + "\n"
+    line = json.dumps(_without_nan(record), ensure_ascii=False, allow_nan=False) + "\n"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("ab") as file:
@@ -73,6 +76,15 @@ def append_result(
             os.fsync(file.fileno())
     except OSError as error:
         raise RobocleError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _without_nan(value: Any) -> Any:
+    """NaN is not JSON: what has no value is null."""
+    if isinstance(value, dict):
+        return {key: _without_nan(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _ends_with_newline(path: Path) -> bool:
@@ -96,6 +108,12 @@ def _commit() -> str:
     """The commit of the running code, with a + if it was changed since."""
     here = Path(__file__).parent
     try:
+        subprocess.run(  # not the commit of whatever repository robocle is installed in
+            ["git", "ls-files", "--error-unmatch", __file__],
+            cwd=here,
+            capture_output=True,
+            check=True,
+        )
         described = subprocess.run(
             ["git", "describe", "--always", "--dirty=+", "--abbrev=12", "--exclude=*"],
             cwd=here,

@@ -40,6 +40,27 @@ def grouped(records: Iterable[Record], name: Callable[[Record], Any]) -> dict[An
     return groups
 
 
+def by_study(records: Sequence[Record], *, together: bool = False) -> dict[str, list[Record]]:
+    """Records of one study, data and streams, and, unless together, of one taught corruption.
+
+    Nothing else may be averaged: what differs is told in the name.
+    """
+
+    def parts(record: Record) -> tuple[str, ...]:
+        trial = record["trial"]
+        told = (record["study"], trial["dataset"], trial["scenario"], trial["data"])
+        return told if together else (*told, f"taught {trial['taught']}")
+
+    groups = grouped(records, parts)
+    differing = [len(set(column)) > 1 for column in zip(*groups, strict=True)]
+    return {
+        ", ".join(
+            [names[0], *(n for n, differs in zip(names[1:], differing[1:], strict=True) if differs)]
+        ): of_group
+        for names, of_group in groups.items()
+    }
+
+
 def by_method(records: Iterable[Record]) -> dict[str, list[Record]]:
     """Records by method."""
     return grouped(records, lambda record: record["method"])
@@ -60,18 +81,20 @@ def cell(values: Sequence[float | None], paper: float | None = None) -> Cell | N
 
 def accuracy_tables(records: Sequence[Record]) -> Iterator[Table]:
     """A table a study: methods down, backbones and test sets across, gains below their method."""
-    for study, of_study in grouped(records, lambda r: r["study"]).items():
+    for study, of_study in by_study(records).items():
         columns = [
             (backbone, test)
             for backbone, of_backbone in by_backbone(of_study).items()
             for test in dict.fromkeys(t for r in of_backbone for t in r["result"]["accuracy"])
         ]
-        several = len({test for _, test in columns}) > 1
-        heads = [f"{b} {test.partition('/')[0]}" if several else b for b, test in columns]
+        heads = [f"{backbone} {_test_name(test, columns)}".strip() for backbone, test in columns]
         rows: list[tuple[str, tuple[Cell | None, ...]]] = []
-        found: dict[str, tuple[Cell | None, ...]] = {}
-        for method, of_method in by_method(of_study).items():
-            found[method] = tuple(_accuracy(of_method, *column) for column in columns)
+        methods = by_method(of_study)
+        found = {
+            method: tuple(_accuracy(of_method, *column) for column in columns)
+            for method, of_method in methods.items()
+        }
+        for method, of_method in methods.items():
             rows.append((method, found[method]))
             over = of_method[0]["over"]
             if over in found:
@@ -79,24 +102,33 @@ def accuracy_tables(records: Sequence[Record]) -> Iterator[Table]:
         yield Table(f"{study}: accuracy, %", tuple(heads), tuple(rows))
 
 
+def _test_name(test: str, columns: Sequence[tuple[str, str]]) -> str:
+    """As much of "name/corruption" as tells the columns apart."""
+    names, corruptions = zip(*(other.split("/") for _, other in columns), strict=True)
+    name, corruption = test.split("/")
+    told = [name] if len(set(names)) > 1 else []
+    return "/".join([*told, corruption] if len(set(corruptions)) > 1 else told)
+
+
 def _accuracy(records: Sequence[Record], backbone: str, test: str) -> Cell | None:
     of_backbone = [r for r in records if r["trial"]["backbone"] == backbone]
     if not of_backbone:
         return None
     values = [record["result"]["accuracy"].get(test) for record in of_backbone]
-    return cell(values, paper_value(of_backbone[0]))
+    first = test == next(iter(of_backbone[0]["result"]["accuracy"]))
+    return cell(values, paper_value(of_backbone[0]) if first else None)
 
 
 def _gains(first: Sequence[Cell | None], second: Sequence[Cell | None]) -> tuple[Cell | None, ...]:
-    return tuple(
-        Cell(
-            room_aware_gain(a.mean, b.mean),
-            paper=None if a.paper is None or b.paper is None else room_aware_gain(a.paper, b.paper),
-        )
-        if a and b
-        else None
-        for a, b in zip(first, second, strict=True)
-    )
+    return tuple(_gain(a, b) if a and b else None for a, b in zip(first, second, strict=True))
+
+
+def _gain(first: Cell, second: Cell) -> Cell | None:
+    """The room-aware gain of means; none where there was no room."""
+    printed = None
+    if first.paper is not None and second.paper is not None:
+        printed = room_aware_gain(first.paper, second.paper)
+    return cell([room_aware_gain(first.mean, second.mean)], printed)
 
 
 def paper_value(record: Record, **more: str) -> float | None:
@@ -124,7 +156,7 @@ METRICS = {
 
 def metric_tables(records: Sequence[Record]) -> Iterator[Table]:
     """A table a study and backbone: methods down, all metrics across."""
-    for study, of_study in grouped(records, lambda r: r["study"]).items():
+    for study, of_study in by_study(records).items():
         for backbone, of_backbone in by_backbone(of_study).items():
             rows = tuple(
                 (method, tuple(_metric(of_method, *METRICS[name]) for name in METRICS))
@@ -142,7 +174,7 @@ def _metric(
 
 def matrix_tables(records: Sequence[Record]) -> Iterator[Table]:
     """A table a study, backbone and method: taught corruption down, tested across."""
-    for study, of_study in grouped(records, lambda r: r["study"]).items():
+    for study, of_study in by_study(records, together=True).items():
         for backbone, of_backbone in by_backbone(of_study).items():
             for method, of_method in by_method(of_backbone).items():
                 by_taught = grouped(of_method, lambda r: r["trial"]["taught"])

@@ -11,10 +11,16 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from robocle.bench.embedding import View
+from robocle.bench.embedding import View, code_revision, loaded_backbone
 from robocle.datasets import dataset
 from robocle.scenarios import Scenario, scenario
 from robocle.types import Example
+
+# The code that decides a result; when it changes, trials are run again.
+DECIDING = (
+    *("classifiers", "pooling", "corruptions", "images.py", "blas.py", "randomness.py"),
+    *("scenarios.py", "bench/run.py", "bench/questions.py", "bench/metrics.py"),
+)
 
 
 @dataclass(frozen=True)
@@ -33,9 +39,16 @@ class Trial:
     corruption_seed: int = 0
 
     @property
+    def data(self) -> str:
+        """A short hash of the data set's listing: other pictures, another trial."""
+        return _listing_hash(self.dataset, self.root)
+
+    @property
     def key(self) -> str:
-        """A name for this trial: equal trials, equal keys, wherever the data lie."""
+        """A name for this trial: the same plan, pictures and code, wherever the data lie."""
         plan = {name: value for name, value in asdict(self).items() if name != "root"}
+        fingerprint = loaded_backbone(self.backbone).fingerprint
+        plan |= {"data": self.data, "fingerprint": fingerprint, "code": code_revision(*DECIDING)}
         return hashlib.sha256(json.dumps(plan, sort_keys=True).encode()).hexdigest()[:16]
 
     def view(self, corruption: str) -> View:
@@ -47,7 +60,7 @@ class Trial:
         return _stream(self.dataset, self.root, self.scenario, self.seed)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)
 def _stream(dataset: str, root: str, plan: str, seed: int) -> Scenario:
     return scenario(plan).stream(_examples(dataset, root), seed)
 
@@ -55,6 +68,16 @@ def _stream(dataset: str, root: str, plan: str, seed: int) -> Scenario:
 @lru_cache(maxsize=2)
 def _examples(spec: str, root: str) -> Sequence[Example]:
     return dataset(spec).examples(Path(root) if root else None)
+
+
+@lru_cache(maxsize=64)
+def _listing_hash(dataset: str, root: str) -> str:
+    examples = _examples(dataset, root)
+    base = Path(root) if root else examples[0].path.parents[2]
+    lines = [
+        f"{e.label} {e.path.relative_to(base).as_posix()} {e.path.stat().st_size}" for e in examples
+    ]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:8]
 
 
 @dataclass(frozen=True)

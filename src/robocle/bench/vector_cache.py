@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocle.backbones.model_folder import cache_folder
+from robocle.errors import RobocleError
 
 DEFAULT_LIMIT = 20_000_000_000
 ASKED_AT_ONCE = 500
@@ -63,6 +64,11 @@ class VectorCache:
                 query = f"SELECT key, value FROM vectors WHERE key IN ({_marks(part)})"
                 for key, value in database.execute(query, part):
                     found[key] = np.frombuffer(value, np.float32)
+        if len(found) < len(set(keys)):
+            raise RobocleError(
+                f"the vector cache {self.path} lost vectors while they were used: start again, and "
+                "if it happens again give it more room"
+            )
         return np.array([found[key] for key in keys])
 
     def write(self, vectors: dict[bytes, Vector]) -> None:
@@ -102,11 +108,16 @@ class VectorCache:
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        connection = sqlite3.connect(self.path, timeout=60)
         try:
-            yield connection
-        finally:
-            connection.close()
+            connection = sqlite3.connect(self.path, timeout=60)
+            try:
+                yield connection
+            finally:
+                connection.close()
+        except sqlite3.Error as error:
+            raise RobocleError(
+                f"the vector cache {self.path} cannot be used ({error}): make room, or delete it"
+            ) from error
 
 
 def _parts(keys: Sequence[bytes]) -> Iterator[list[bytes]]:

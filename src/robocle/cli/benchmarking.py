@@ -1,5 +1,6 @@
 """Commands that run experiments and list the parts."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +31,15 @@ def bench(experiment: str, data: tuple[str, ...], out: Path | None, **options: A
 
     A run that was stopped goes on where it was; nothing is computed twice.
     """
+    from robocle.backbones import BACKBONES
     from robocle.bench.benchmark import Benchmark
     from robocle.bench.experiment import load_experiment
     from robocle.bench.parallel import Workers
-    from robocle.bench.report import write_report
+    from robocle.bench.report import require_report_extra, write_report
 
+    require_report_extra()
+    for spec in options["backbones"]:
+        BACKBONES.require(spec)
     plan = load_experiment(experiment).changed(
         dataset=options["dataset"],
         scenario=options["scenario"],
@@ -95,7 +100,7 @@ def parts() -> None:
 
 def _named_root(text: str) -> tuple[str, str]:
     """ "fsiol=/data/f" is where fsiol lies; "/data" is where any data set lies."""
-    name, equals, root = text.rpartition("=")
-    if not Path(root).is_dir():
+    name, equals, root = ("", "", text) if os.path.isdir(text) else text.rpartition("=")
+    if not os.path.isdir(root):
         raise DataError(f"there is no folder {root}: give --data {name + equals}DIR")
-    return name, root
+    return name, os.path.abspath(root)

@@ -135,7 +135,7 @@ def _pictures(paths: Iterable[Path]) -> list[Path]:
 
     found: list[Path] = []
     for path in paths:
-        inside = pictures_in(path) if path.is_dir() else [path]
+        inside = pictures_in(path) if os.path.isdir(path) else [path]
         if not inside:
             raise ImageError(f"there is no picture in {path}")
         found += inside

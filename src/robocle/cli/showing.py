@@ -14,7 +14,8 @@ from robocle.errors import LabelError
               help="Where the report goes.")  # fmt: skip
 def demo(out: Path) -> None:
     """Teach 5 pictures of each object, meet it in other conditions, and report."""
-    from robocle.demo.report import require_report_extra, write_report
+    from robocle.bench.report import require_report_extra
+    from robocle.demo.report import write_report
     from robocle.demo.run import run_demo
     from robocle.demo.table import as_text
 

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from robocle.randomness import Key, keyed_rng
-from robocle.spec import Table, parse_spec
+from robocle.spec import Option, Table, parse_spec
 from robocle.types import Pixels
 
 __all__ = ["CORRUPTIONS", "Corruption", "corruption", "corruption_rng"]
@@ -38,9 +38,12 @@ CORRUPTIONS: Table[Corruption] = Table(
 )
 
 
-def corruption(spec: str) -> Corruption:
-    """The corruption a spec describes, such as "noise:low=0.1,high=0.3"."""
-    return CORRUPTIONS.build(spec)
+def corruption(spec: str, **context: Option) -> Corruption:
+    """The corruption a spec describes, such as "noise:low=0.1,high=0.3".
+
+    The context fills what the spec leaves open: `unit`, the backbone's normalised unit in levels.
+    """
+    return CORRUPTIONS.build(spec, **context)
 
 
 def corruption_rng(seed: int, image_key: Key, corruption_name: str) -> np.random.Generator:

@@ -21,14 +21,15 @@ class Clean:
 class All:
     """Illumination, then geometry, then noise."""
 
-    def __init__(self, strength: float = 1.0) -> None:
+    def __init__(self, strength: float = 1.0, unit: float = 128.0) -> None:
         require_between("strength", strength, 0, 2)
         self.strength = strength
+        self.unit = unit
         noise = Noise()
         self._parts = (
             Illumination(strength),
             Geometry(strength),
-            Noise(low=strength * noise.low, high=strength * noise.high),
+            Noise(low=strength * noise.low, high=strength * noise.high, unit=unit),
         )
 
     def __call__(self, pixels: Pixels, rng: np.random.Generator) -> Pixels:

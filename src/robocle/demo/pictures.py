@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from robocle.datasets.home import Home
+from robocle.sim.home import TEACH
+from robocle.types import Example
 
 CONDITIONS = ("clean", "illumination", "occlusion", "scale", "clutter", "pose")
 
@@ -32,6 +34,9 @@ class DemoPicture:
 def home_pictures() -> list[DemoPicture]:
     """All shipped pictures, in the order of their paths."""
     return [
-        DemoPicture(e.path, e.domain, e.label, e.instance, e.split == "train")
-        for e in Home().examples()
+        DemoPicture(e.path, e.domain, e.label, e.instance, _is_taught(e)) for e in Home().examples()
     ]
+
+
+def _is_taught(example: Example) -> bool:
+    return example.split == "train" and int(example.path.stem) < TEACH

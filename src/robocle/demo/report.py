@@ -8,19 +8,10 @@ from pathlib import Path
 from robocle.bench.plots import svg
 from robocle.demo.pictures import CONDITIONS, DemoPicture
 from robocle.demo.run import DemoResult, Outcome
-from robocle.errors import MissingExtraError, RobocleError
+from robocle.errors import RobocleError
 
 COLOURS = ("#b8bec8", "#8d97a8", "#c9a86a", "#d9822b", "#1f6feb")
 EXAMPLES = 8
-
-
-def require_report_extra() -> None:
-    """Fail now rather than after the work is done."""
-    try:
-        import jinja2  # noqa: F401
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError("bench", "the report needs jinja2 and matplotlib") from error
 
 
 def write_report(result: DemoResult, path: Path) -> None:

@@ -60,7 +60,8 @@ class Moments:
             if self.form == "root":
                 blocks[order - 1, varies] = _signed_root(moment, order)
             else:
-                blocks[order - 1, varies] = moment / deviation[varies] ** order
+                scale = deviation[varies].astype(np.float64) ** order  # float32 would underflow
+                blocks[order - 1, varies] = moment / scale
         return blocks
 
 
