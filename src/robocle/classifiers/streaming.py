@@ -4,6 +4,8 @@ This file checks the input and keeps the labels; a classifier adds its arithmeti
 label's place in the order of teaching, and a classifier keeps its per-label numbers by row.
 """
 
+import copy
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robocle.errors import FeatureError, LabelError, NothingTaughtError, RobocleError, StateError
+from robocle.errors import (
+    FeatureError,
+    InexactError,
+    LabelError,
+    NothingTaughtError,
+    RobocleError,
+    StateError,
+)
 from robocle.types import Scores
 
 MAX_LABEL_LENGTH = 200
@@ -89,9 +98,7 @@ class StreamingClassifier(ABC):
         sample = self._checked(np.asarray(vector, np.float64), 1)
         self.width = len(sample)
         if label not in self._labels:
-            self._labels.append(label)
-            self._counts.append(0)
-            self._add_row()
+            self._append(label)
         row = self._labels.index(label)
         self._learn(sample, row)
         self._counts[row] += 1
@@ -116,6 +123,29 @@ class StreamingClassifier(ABC):
             raise LabelError(f"cannot rename {label!r} to {new!r}: that label is taught already")
         self._labels[row] = new
 
+    @property
+    def forgets_exactly(self) -> bool:
+        """Whether a forgotten label leaves nothing, as if it had never been taught."""
+        return False
+
+    def merge(self, other: "StreamingClassifier") -> None:
+        """Add what another classifier of the same spec has learnt, as if it was taught here.
+
+        Labels of the same name are one label. The other stays as it is.
+        """
+        self._require_mergeable(other)
+        if not other._labels:
+            return
+        other = copy.deepcopy(other) if other is self else other
+        self.width = other.width
+        for label in other._labels:
+            if label not in self._labels:
+                self._append(label)
+        rows = [self._labels.index(label) for label in other._labels]
+        self._merge(other, rows)
+        for row, count in zip(rows, other._counts, strict=True):
+            self._counts[row] += count
+
     def state(self) -> ClassifierState:
         """All that was learnt."""
         counts = np.array(self._counts, np.int64)
@@ -134,6 +164,37 @@ class StreamingClassifier(ABC):
         except RobocleError:
             self.__dict__ = before
             raise
+
+    def _append(self, label: str) -> None:
+        self._labels.append(label)
+        self._counts.append(0)
+        self._add_row()
+
+    def _require_mergeable(self, other: "StreamingClassifier") -> None:
+        mine, theirs = self._options(), other._options()
+        if type(other) is not type(self) or mine != theirs:
+            raise InexactError(
+                f"a {type(self).__name__} with {mine} cannot be merged with a "
+                f"{type(other).__name__} with {theirs}: only equal classifiers add up"
+            )
+        if None not in (self.width, other.width) and self.width != other.width:
+            raise FeatureError(
+                f"cannot merge vectors of {other.width} entries with vectors of {self.width}"
+            )
+        reason = self._why_no_merge()
+        if reason:
+            raise InexactError(f"{type(self).__name__} cannot be merged: {reason}")
+
+    def _options(self) -> dict[str, object]:
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def _why_no_merge(self) -> str | None:
+        """Why two classifiers of this kind do not add up, or None if they do."""
+        return "what it learns depends on the order of the samples; use ncm or slda:scatter=exact"
+
+    def _merge(self, other: Any, rows: list[int]) -> None:
+        """Add another's numbers; `rows` are its labels here, whose counts are those before."""
+        raise NotImplementedError
 
     def _row(self, label: str) -> int:
         if label not in self._labels:
