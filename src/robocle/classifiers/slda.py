@@ -29,7 +29,7 @@ from robocle.classifiers.streaming import (
     StreamingClassifier,
     Vector,
 )
-from robocle.errors import FeatureError, SpecError, StateError
+from robocle.errors import FeatureError, NothingTaughtError, SpecError, StateError
 from robocle.spec import require_between, require_choice
 from robocle.types import Scores
 
@@ -137,11 +137,17 @@ class StreamingLDA(StreamingClassifier):
 
     def _scores(self, vectors: Matrix) -> Scores:
         with one_blas_thread():
-            if self._solved is None:
-                self._solved = self._solve()
-            weights, bias = self._solved
+            weights, bias = self.linear()
             scores: Scores = vectors @ weights.T + bias
         return scores
+
+    def linear(self) -> tuple[Matrix, Vector]:
+        """W and b with scores = W z + b."""
+        if not self._labels:
+            raise NothingTaughtError
+        if self._solved is None:
+            self._solved = self._solve()
+        return self._solved
 
     def _solve(self) -> tuple[Matrix, Vector]:
         gains = np.split(self._gains(), len(self._forms))

@@ -109,6 +109,10 @@ class StreamingClassifier(ABC):
             raise NothingTaughtError
         return self._scores(self._checked(np.asarray(vectors, np.float64), 2))
 
+    def linear(self) -> tuple[Matrix, Vector]:
+        """W and b with scores = W z + b, up to a term that all labels have in common."""
+        raise InexactError(f"{type(self).__name__} is not linear: only ncm and slda are")
+
     def forget(self, label: str) -> None:
         """Forget a label."""
         row = self._row(label)
