@@ -270,7 +270,7 @@ class Learner:
             base = learner._classifier
             base.restore(ClassifierState(stored.labels, stored.arrays))
             learner._history = History(base, stored.history)
-        except (StateError, LabelError, FeatureError) as error:
+        except (StateError, LabelError, FeatureError, np.linalg.LinAlgError) as error:
             raise StateError(f"{name} is damaged: {error}") from error
         return learner
 

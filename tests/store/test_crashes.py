@@ -157,6 +157,18 @@ def test_a_reader_never_sees_less_than_was_there_when_it_began(
     learner.close()
 
 
+def test_what_a_killed_writer_left_half_written_is_swept_up(
+    lite0: Backbone, tmp_path: Path
+) -> None:
+    path = tmp_path / "home"
+    opened(path, lite0).close()
+    for name in (".home-abcd1234", ".home-journal-abcd1234", ".home-2-abcd1234", "home-abcd1234"):
+        (tmp_path / name).write_bytes(b"half")
+    opened(path, lite0).close()
+    names = sorted(each.name for each in tmp_path.iterdir())
+    assert names == [".home-2-abcd1234", "home", "home-abcd1234"]
+
+
 def test_a_journal_of_another_state_is_left_out(lite0: Backbone, tmp_path: Path) -> None:
     path = tmp_path / "home"
     with opened(path, lite0) as learner:

@@ -25,6 +25,7 @@ from robocle.errors import (
 from robocle.types import Scores
 
 MAX_LABEL_LENGTH = 200
+LARGEST = 1e140  # a number whose square and sums of it are numbers still
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
@@ -48,7 +49,7 @@ class ClassifierState:
         )
         if not fits:
             raise StateError(f"state array {name!r} has shape {array.shape}, expected {shape}")
-        if not (array.dtype.kind in "fiu" and np.isfinite(array).all()):
+        if not (array.dtype.kind in "fiu" and (np.abs(array.astype(float)) <= LARGEST).all()):
             raise StateError(f"state array {name!r} holds values that are not finite numbers")
         return np.array(array, np.float64)
 

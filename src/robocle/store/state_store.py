@@ -10,6 +10,7 @@ only grows, and each names the other.
 import fcntl
 import logging
 import os
+import re
 from pathlib import Path
 from typing import Self
 
@@ -102,6 +103,7 @@ class StateStore:
         """Open a state for writing, or make it from `new` if it is not there."""
         store = cls(path, _locked(path))
         try:
+            _sweep(path)
             if new is not None and not os.path.exists(path):
                 store.compact(new)
             store._identity = read_identity(path)
@@ -195,6 +197,14 @@ class StateStore:
             lock_path(self.path).unlink(missing_ok=True)
             os.close(self._lock)
             self._lock = None
+
+
+def _sweep(path: Path) -> None:
+    """Remove the half-written files that a killed writer left."""
+    names = "|".join(re.escape(each.name) for each in (path, journal_path(path)))
+    for file in path.parent.iterdir():
+        if re.fullmatch(rf"\.({names})-[a-z0-9_]{{8}}", file.name):
+            file.unlink(missing_ok=True)
 
 
 def lock_path(path: Path) -> Path:
