@@ -65,7 +65,8 @@ class Learner:
     ) -> None:
         self._backbone = _loaded(backbone)
         self._pooling = POOLINGS.build(pooling)
-        self._history = History(CLASSIFIERS.build(classifier, blocks=self._pooling.blocks))
+        blocks = self._pooling.blocks
+        self._history = History(lambda: CLASSIFIERS.build(classifier, blocks=blocks))
         self._store: StateStore | None = None
 
     @property
@@ -267,12 +268,16 @@ class Learner:
             raise StateError(f"{name} needs a part that is not here: {error}") from error
         _require_same_parts(name, parts, learner.parts)
         try:
-            base = learner._classifier
-            base.restore(ClassifierState(stored.labels, stored.arrays))
-            learner._history = History(base, stored.history)
+            learner._history = History(lambda: _restored_classifier(stored), stored.history)
         except (StateError, LabelError, FeatureError, np.linalg.LinAlgError) as error:
             raise StateError(f"{name} is damaged: {error}") from error
         return learner
+
+
+def _restored_classifier(stored: StoredState) -> StreamingClassifier:
+    classifier = CLASSIFIERS.build(stored.parts.classifier)
+    classifier.restore(ClassifierState(stored.labels, stored.arrays))
+    return classifier
 
 
 def _loaded(given: str | Backbone) -> Backbone:

@@ -80,7 +80,7 @@ class ClassParts:
         names = [f"{prefix}part_rows", f"{prefix}part_counts"]
         if not any(name in state.arrays for name in names):
             return None
-        rows = state.take(names[0], None, width)
+        rows = state.look(names[0], None, width)  # rows are never changed in place
         counts = state.take(names[1], len(state.labels)).astype(np.int64)
         if (counts < 0).any() or counts.sum() != len(rows):
             raise StateError("state does not say whose part of the scatter it holds")

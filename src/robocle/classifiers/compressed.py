@@ -177,7 +177,8 @@ class CompressedScatter:
             self.width, self._means @ self._basis, self.blocks, centred=self._centred
         )
         # S = R^T R with R = |S_r|^1/2 Q: half the work of the product Q^T S_r Q.
-        values, vectors = np.linalg.eigh(self._scatter)
+        with one_blas_thread():
+            values, vectors = np.linalg.eigh(self._scatter)
         dense.add_deviations(np.sqrt(np.maximum(values, 0))[:, None] * (vectors.T @ self._basis))
         dense.parts = self._parts and self._parts.turned(self._basis)
         return dense

@@ -10,8 +10,10 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import combinations_with_replacement
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
 from robocle.blas import one_blas_thread
@@ -146,16 +148,22 @@ class DenseScatter:
     def state(self) -> Arrays:
         self._fold()
         parts = self.parts.state(self.width) if self.parts is not None else {}
-        return {"means": self._means.copy(), "scatter": _symmetric(self._array)} | parts
+        return {"means": self._means.copy(), "scatter": _packed(self._array)} | parts
 
     @classmethod
     def restored(
         cls, state: ClassifierState, prefix: str, width: int, blocks: int, *, centred: bool = True
     ) -> "DenseScatter":
         means = state.take(f"{prefix}means", len(state.labels), width)
-        scatter = state.take(f"{prefix}scatter", width, width)  # before any memory of that size
-        form = cls(width, means, blocks, centred=centred)
-        form._array[:] = scatter
+        name = f"{prefix}scatter"  # looked at before any memory of that size is taken
+        if state.arrays.get(name, means).ndim == 2:  # as format 1 of states has it
+            whole = state.take(name, width, width)
+            form = cls(width, means, blocks, centred=centred)
+            form._array = whole.T  # symmetric, and in the order that it is kept in
+        else:
+            packed = state.look(name, width * (width + 1) // 2)
+            form = cls(width, means, blocks, centred=centred)
+            _unpack(packed, form._array)
         form.parts = ClassParts.restored(state, prefix, width)
         return form
 
@@ -282,7 +290,14 @@ def _mirror(array: Matrix) -> None:
         array[start:end, start:end] = corner + np.tril(corner, -1).T
 
 
-def _symmetric(array: Matrix) -> Matrix:
-    full = array.copy()
-    _mirror(full)
-    return full
+def _packed(array: Matrix) -> Vector:
+    """The lower triangle, column after column."""
+    return np.concatenate([array[column:, column] for column in range(len(array))])
+
+
+def _unpack(packed: NDArray[Any], array: Matrix) -> None:
+    start = 0
+    for column in range(len(array)):
+        end = start + len(array) - column
+        array[column:, column] = packed[start:end]
+        start = end

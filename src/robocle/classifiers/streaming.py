@@ -39,7 +39,11 @@ class ClassifierState:
     arrays: Mapping[str, NDArray[Any]]
 
     def take(self, name: str, *shape: int | None) -> Matrix:
-        """An array of finite numbers by name; None in the shape stands for any length."""
+        """A copy of an array of finite numbers; None in the shape stands for any length."""
+        return np.array(self.look(name, *shape), np.float64)
+
+    def look(self, name: str, *shape: int | None) -> NDArray[Any]:
+        """The array itself, to be read only."""
         array = self.arrays.get(name)
         if array is None:
             raise StateError(f"state lacks the array {name!r}")
@@ -49,9 +53,10 @@ class ClassifierState:
         )
         if not fits:
             raise StateError(f"state array {name!r} has shape {array.shape}, expected {shape}")
-        if not (array.dtype.kind in "fiu" and (np.abs(array.astype(float)) <= LARGEST).all()):
+        largest = array.max(initial=0) if array.dtype.kind in "fiu" else np.inf
+        if not (largest <= LARGEST and array.min(initial=0) >= -LARGEST):  # NaN is not, either
             raise StateError(f"state array {name!r} holds values that are not finite numbers")
-        return np.array(array, np.float64)
+        return array
 
 
 def appended(rows: Matrix, new: Vector) -> Matrix:

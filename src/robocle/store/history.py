@@ -6,6 +6,7 @@ operations behind, and at most twice as many.
 """
 
 import copy
+from collections.abc import Callable
 
 from robocle.classifiers import StreamingClassifier
 from robocle.errors import NothingToUndoError
@@ -17,15 +18,22 @@ UNDOABLE = 50
 class History:
     """A classifier with the operations that can be taken back."""
 
-    def __init__(self, base: StreamingClassifier, operations: tuple[Operation, ...] = ()) -> None:
-        self._base = base
+    def __init__(
+        self, make: Callable[[], StreamingClassifier], operations: tuple[Operation, ...] = ()
+    ) -> None:
+        """`make` gives the classifier before the operations, a new one at each call."""
+        # The base is not made before it has to move: to open a state is to make one classifier.
+        self._make = make
+        self._base: StreamingClassifier | None = None
         self._operations = list(operations)
         self.now = self._replayed()
-        self._fold()
 
     @property
     def base(self) -> StreamingClassifier:
         """The classifier before the operations."""
+        if self._base is None:
+            self._base = self._make()
+            self._make = _spent
         return self._base
 
     @property
@@ -52,11 +60,11 @@ class History:
 
     def start_anew(self, classifier: StreamingClassifier) -> None:
         """Go on from a classifier; nothing before can be taken back."""
-        self.now, self._base = classifier, copy.deepcopy(classifier)
+        self.now, self._base, self._make = classifier, copy.deepcopy(classifier), _spent
         self._operations.clear()
 
     def _replayed(self) -> StreamingClassifier:
-        classifier = copy.deepcopy(self._base)
+        classifier = copy.deepcopy(self._base) if self._base else self._make()
         for operation in self._operations:
             operation.apply(classifier)
         return classifier
@@ -64,5 +72,9 @@ class History:
     def _fold(self) -> None:
         if len(self._operations) > 2 * UNDOABLE:
             for operation in self._operations[:-UNDOABLE]:
-                operation.apply(self._base)
+                operation.apply(self.base)
             del self._operations[:-UNDOABLE]
+
+
+def _spent() -> StreamingClassifier:
+    raise AssertionError("the base has been made")
