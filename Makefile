@@ -31,12 +31,14 @@ bench: torch
 	$(BIN)/python benchmarks/bench_slda.py
 	$(BIN)/python benchmarks/bench_embedding.py
 	$(BIN)/python benchmarks/bench_corruptions.py
+	$(BIN)/python benchmarks/bench_store.py
 
 # Small sizes: that the results agree, not how fast they come.
 bench-quick: torch
 	$(BIN)/python benchmarks/bench_slda.py --quick
 	$(BIN)/python benchmarks/bench_embedding.py --quick
 	$(BIN)/python benchmarks/bench_corruptions.py --quick
+	$(BIN)/python benchmarks/bench_store.py --quick
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "robocle needs Python 3.11 or newer")'

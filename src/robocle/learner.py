@@ -172,14 +172,16 @@ class Learner:
         self._start_anew(merged)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all that was learnt to a file, whole or not at all, without what can be undone."""
-        state = self._classifier.state()
-        stored = StoredState(self.parts, state.labels, state.arrays)
+        """Write all that was learnt to a file, whole or not at all.
+
+        Another file than the learner's own is written without what can be undone.
+        """
         if self._store is not None and os.path.abspath(path) == os.path.abspath(self._store.path):
-            self._store.compact(stored)
+            self._store.compact(self._stored())
             return
+        state = self._classifier.state()
         with StateStore.locked(Path(path)) as store:
-            store.compact(stored)
+            store.compact(StoredState(self.parts, state.labels, state.arrays))
 
     @classmethod
     def load(

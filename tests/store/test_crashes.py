@@ -16,6 +16,7 @@ from robocle import Learner
 from robocle.backbones import Backbone
 from robocle.errors import RobocleError, StateError
 from robocle.store import read_state
+from robocle.store.journal import JournalContent, read_journal
 
 DRIVER = Path(__file__).with_name("crash_driver.py")
 Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
@@ -34,7 +35,8 @@ def opened(path: Path, lite0: Backbone) -> Learner:
 def test_a_program_killed_a_hundred_times_loses_nothing_it_acknowledged(
     classifier: str, seed: int, tmp_path: Path
 ) -> None:
-    command = [sys.executable, DRIVER, tmp_path / "home.robocle", "100", str(seed), classifier]
+    path = tmp_path / "home.robocle"
+    command = [sys.executable, str(DRIVER), str(path), "100", str(seed), classifier]
     result = subprocess.run(command, capture_output=True, check=False, timeout=240)
     assert result.returncode == 0, result.stderr.decode()
     assert result.stdout.startswith(b"100 kills")
@@ -142,18 +144,18 @@ def test_a_reader_never_sees_less_than_was_there_when_it_began(
     path = tmp_path / "home"
     learner = opened(path, lite0)
     learner.teach_vector(vector(0), "mug")
-    from robocle.store import state_store
+    steps = []
 
-    real = state_store.read_journal
+    def compact_first(name: Path) -> JournalContent | None:
+        steps.append(name)
+        if len(steps) == 1:
+            learner._compact()
+            learner.teach_vector(vector(1), "mug")
+        return read_journal(name)
 
-    def compact_first(name: Path) -> object:
-        monkeypatch.setattr(state_store, "read_journal", real)
-        learner._compact()
-        learner.teach_vector(vector(1), "mug")
-        return real(name)
-
-    monkeypatch.setattr(state_store, "read_journal", compact_first)
+    monkeypatch.setattr("robocle.store.state_store.read_journal", compact_first)
     assert read_state(path).counts["mug"] >= 1
+    assert len(steps) > 1
     learner.close()
 
 
