@@ -244,7 +244,9 @@ class PlainLDA(PlainMeans):
 class PlainKernelLDA:
     """LDA on 2048 random Fourier features of the unit vectors, gamma = 1."""
 
-    def __init__(self, width: int, classes: int, dtype: torch.dtype, features: int = 2048) -> None:
+    def __init__(
+        self, width: int, classes: int, dtype: torch.dtype, features: int = 2048
+    ) -> None:
         gaussian = keyed_rng(0, "random features", width, features).normal(size=(width, features))
         phases = keyed_rng(0, "random phases", features).uniform(0, 2 * torch.pi, features)
         self.frequencies = torch.tensor(2**0.5 * gaussian, dtype=dtype)

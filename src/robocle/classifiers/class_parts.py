@@ -26,7 +26,7 @@ class ClassParts:
         self._rows: list[list[Vector]] = [[] for _ in range(classes)]
 
     def __len__(self) -> int:
-        return sum(len(rows) for rows in self._rows)
+        return sum(map(len, self._rows))
 
     def add_class(self) -> None:
         """Make room for a new class."""
