@@ -18,20 +18,15 @@ to the span of what is left.
 """
 
 import numpy as np
-from scipy.linalg import lapack, qr
+from scipy.linalg import lapack
 
 from robocle.blas import one_blas_thread
 from robocle.classifiers.class_parts import ClassParts, most_rows
 from robocle.classifiers.dense import DenseScatter
+from robocle.classifiers.orthonormal import directions, span
 from robocle.classifiers.streaming import Arrays, ClassifierState, Matrix, Vector
 from robocle.errors import FeatureError
 
-# A sample this close to the span (relative to its length) adds no direction: float32 features
-# are not known any better.
-TOLERANCE = 1e-8
-# What is left of a sample outside the span, when shorter than this, is rounded enough to lean on
-# the basis once it is stretched to length 1: it is set upright a third time.
-SHORT = 1e-3
 # Samples are projected together, as matrix products, when this many wait.
 BATCH = 64
 # From which share of the width on the dense form is better: when samples are learnt in bulk, and
@@ -246,7 +241,7 @@ class CompressedScatter:
         """Keep no direction that only a forgotten class had, and sum the scatter anew."""
         means, rank = self._means, self.rank
         rows = np.vstack([means, parts.all_rows(rank)])
-        turn = _span(rows).T
+        turn = span(rows).T
         basis = turn.T @ self._basis
         self._parts = parts.turned(turn)
         self._basis_room, self.rank = basis, len(basis)
@@ -262,15 +257,15 @@ class CompressedScatter:
         rest = samples - known @ basis
         again = rest @ basis.T  # twice is enough (Kahan): the first pass left rounding
         rest -= again @ basis
-        fresh = _directions(rest, np.linalg.norm(samples, axis=1), basis)
+        fresh = directions(rest, np.linalg.norm(samples, axis=1), basis)
         self._extend(fresh)
         return np.hstack([known + again, rest @ fresh.T])
 
-    def _extend(self, directions: Matrix) -> None:
-        grown = self.rank + len(directions)
+    def _extend(self, fresh: Matrix) -> None:
+        grown = self.rank + len(fresh)
         if grown > len(self._basis_room):
             self._make_room(max(grown, BATCH, 3 * self.rank // 2))
-        self._basis_room[self.rank : grown] = directions
+        self._basis_room[self.rank : grown] = fresh
         self.rank = grown
 
     def _make_room(self, size: int) -> None:
@@ -293,37 +288,6 @@ class CompressedScatter:
             grams[:, :known, known:] = grams[:, known:, :known].transpose(0, 2, 1)
             self._grams = grams
         return self._grams
-
-
-def _directions(rest: Matrix, lengths: Vector, basis: Matrix) -> Matrix:
-    """Orthonormal rows that span what `rest` adds to the basis beyond the tolerance.
-
-    `lengths` are those of the samples that `rest` was left over from.
-    """
-    relative = rest / np.where(lengths > 0, lengths, 1)[:, None]
-    if len(rest) == 1:
-        found = relative if np.linalg.norm(relative) > TOLERANCE else relative[:0]
-    else:
-        # Pivoted, so that all after the first direction under the tolerance is under it too.
-        orthogonal, triangle, _ = qr(relative.T, mode="economic", pivoting=True, check_finite=False)
-        found = orthogonal.T[: int((np.abs(np.diag(triangle)) > TOLERANCE).sum())]
-    if len(found) and np.linalg.norm(relative, axis=1).min() < SHORT:
-        found = found / np.linalg.norm(found, axis=1, keepdims=True)
-        found = found - (found @ basis.T) @ basis
-    upright: Matrix = found / np.linalg.norm(found, axis=1, keepdims=True)
-    return upright
-
-
-def _span(rows: Matrix) -> Matrix:
-    """Orthonormal rows that span the given ones, each known to the tolerance of its length."""
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    longest = float(lengths.max(initial=0))
-    relative = rows[:, :] / np.maximum(lengths, TOLERANCE * longest or 1)
-    if not rows.size:
-        return rows[:0]
-    orthogonal, triangle, _ = qr(relative.T, mode="economic", pivoting=True, check_finite=False)
-    found: Matrix = orthogonal.T[: int((np.abs(np.diag(triangle)) > TOLERANCE).sum())]
-    return found
 
 
 def _solve_positive(matrix: Matrix, rows: Matrix) -> Matrix:

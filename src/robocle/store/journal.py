@@ -179,7 +179,7 @@ class Journal:
 
     def _flush(self) -> None:
         try:
-            os.fdatasync(self._handle)
+            _sync(self._handle)
         except OSError:
             # The kernel may have dropped what it could not write: nothing after is certain.
             self._broken = True
@@ -188,9 +188,14 @@ class Journal:
     def _cut(self) -> None:
         try:
             os.ftruncate(self._handle, self._end)
-            os.fdatasync(self._handle)
+            _sync(self._handle)
         except OSError:
             self._broken = True
+
+
+def _sync(handle: int) -> None:
+    """Flush a file; what the system notes about it beside its length can wait where it may."""
+    (os.fdatasync if hasattr(os, "fdatasync") else os.fsync)(handle)
 
 
 def _write(handle: int, content: bytes, at: int) -> None:

@@ -38,9 +38,12 @@ def _recovered_base(snapshot: Snapshot, lost: list[str]) -> StreamingClassifier:
     classifier = CLASSIFIERS.build(state.parts.classifier)
     damage = {name: rows for name, rows in snapshot.damage.items() if name != VECTORS}
     try:
-        harmed = sorted({label for name in damage for label in _owners(state, name, damage[name])})
         arrays = {name: _blanked(array, damage.get(name, [])) for name, array in
                   state.arrays.items()}  # fmt: skip
+        for name in [name for name in damage if _is_sum_of_parts(arrays, name)]:
+            arrays[name] = _sum_of_parts(arrays, name)
+            del damage[name]
+        harmed = sorted({label for name in damage for label in _owners(state, name, damage[name])})
         classifier.restore(ClassifierState(state.labels, arrays))
         if harmed and not classifier.forgets_exactly:
             raise StateError("its labels cannot be told apart")
@@ -65,6 +68,19 @@ def _owners(state: StoredState, name: str, rows: list[int]) -> list[str]:
     sizes = state.arrays[name[: len(name) - len(kind)] + counts]
     owners = np.repeat(np.arange(len(state.labels)), sizes)
     return [state.labels[owners[row]] for row in rows]
+
+
+def _is_sum_of_parts(arrays: Arrays, name: str) -> bool:
+    prefix, _, kind = name.rpartition(".")
+    return kind in ("span_scatter", "scatter") and f"{prefix}.part_rows" in arrays
+
+
+def _sum_of_parts(arrays: Arrays, name: str) -> NDArray[Any]:
+    """A scatter from what each label gave to it."""
+    prefix, _, kind = name.rpartition(".")
+    rows = arrays[f"{prefix}.part_rows"]
+    whole: NDArray[Any] = rows.T @ rows
+    return whole if kind == "span_scatter" else whole[np.triu_indices(len(whole))]
 
 
 def _blanked(array: NDArray[Any], rows: list[int]) -> NDArray[Any]:
