@@ -21,7 +21,7 @@ from safetensors.numpy import load, save
 from robocle import Learner
 from robocle.backbones import Backbone
 from robocle.errors import RobocleError, StateError
-from robocle.store import METADATA_KEY
+from robocle.store import METADATA_KEY, recovered
 from robocle.store.journal import HEADER, RECORD
 from robocle.store.snapshot import checksums, sealed
 
@@ -162,6 +162,27 @@ def test_a_damaged_or_hostile_state_is_loaded_or_refused_in_one_line(
     assert refused > MUTATIONS // 16
     assert slowest < 5
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < MEMORY
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("classifier", ["ncm", "slda"])
+def test_recovering_from_any_of_them_gives_a_state_or_one_line(
+    classifier: str, tmp_path: Path
+) -> None:
+    files = files_of(tmp_path, classifier)
+    rng = random.Random(classifier)
+    sound = 0
+    for _ in range(400):
+        changed = rng.choice([damaged, hostile])(rng, files)
+        (tmp_path / "fuzzed").write_bytes(changed[0])
+        (tmp_path / "fuzzed-journal").write_bytes(changed[1])
+        try:
+            state, _ = recovered(tmp_path / "fuzzed")
+            sound += len(state.counts) > 0
+        except RobocleError as error:
+            message = str(error)
+            assert message.splitlines() == [message]
+    assert sound > 100
 
 
 def test_any_flipped_bit_of_a_snapshot_is_found(tmp_path: Path) -> None:

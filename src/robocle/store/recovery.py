@@ -47,7 +47,8 @@ def _recovered_base(snapshot: Snapshot, lost: list[str]) -> StreamingClassifier:
         classifier.restore(ClassifierState(state.labels, arrays))
         if harmed and not classifier.forgets_exactly:
             raise StateError("its labels cannot be told apart")
-    except RobocleError as error:
+    except (RobocleError, ValueError, LookupError, TypeError, ArithmeticError) as error:
+        # What says whose the numbers are may be damaged, too.
         lost.append(f"all that {', '.join(state.labels)} were taught before the last "
                     f"{len(state.history)} operations ({error})")  # fmt: skip
         return CLASSIFIERS.build(state.parts.classifier)
