@@ -34,6 +34,7 @@ bench: torch
 	$(BIN)/python benchmarks/bench_pooling.py
 	$(BIN)/python benchmarks/bench_classifiers.py
 	$(BIN)/python benchmarks/bench_memory.py
+	$(BIN)/python benchmarks/bench_store.py
 
 # Small sizes: that the results agree, not how fast they come.
 bench-quick: torch
@@ -43,6 +44,7 @@ bench-quick: torch
 	$(BIN)/python benchmarks/bench_pooling.py --quick
 	$(BIN)/python benchmarks/bench_classifiers.py --quick
 	$(BIN)/python benchmarks/bench_memory.py --quick
+	$(BIN)/python benchmarks/bench_store.py --quick
 
 # The pages in docs/results, from the data sets in DATA.
 DATA ?= data

@@ -25,6 +25,7 @@ from robocle.backbones import Backbone
 from robocle.classifiers import CLASSIFIERS
 from robocle.errors import RobocleError, StateError
 from robocle.store import METADATA_KEY, Parts, StoredState, read_state, write_state
+from robocle.store.snapshot import checksums, sealed
 
 Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
 Arrays = dict[str, NDArray[Any]]
@@ -74,8 +75,14 @@ def rewrite(
 ) -> None:
     """Write a well-formed state file with another description or other arrays."""
     changed = description(description_of(path.read_bytes()))
-    text = changed if isinstance(changed, str) else json.dumps(changed)
-    path.write_bytes(save(arrays(dict(read_state(path).arrays)), {METADATA_KEY: text}))
+    others = arrays(dict(read_state(path).arrays))
+    if isinstance(changed, dict) and "seal" in changed:
+        del changed["seal"]
+        changed["crc32"] = {name: checksums(array) for name, array in others.items()}
+        metadata = sealed(changed)
+    else:
+        metadata = {METADATA_KEY: changed if isinstance(changed, str) else json.dumps(changed)}
+    path.write_bytes(save(others, metadata))
 
 
 def temporary_files(path: Path) -> list[str]:
@@ -153,7 +160,7 @@ def test_the_backbone_is_found_by_the_name_in_the_file(state: Path) -> None:
 
 def test_a_state_says_what_it_was_learnt_with(saved: Path, lite0: Backbone) -> None:
     description = description_of(saved.read_bytes())
-    assert description["format"] == 1
+    assert description["format"] == 2
     assert description["backbone"] == "efficientnet_lite0"
     assert description["fingerprint"] == lite0.fingerprint
     assert description["preprocessing"] == "stretched-square/1"
@@ -268,13 +275,13 @@ def test_a_folder_is_not_a_state(tmp_path: Path, refusal: Refusal) -> None:
     refusal(StateError, lambda: Learner.load(tmp_path))
 
 
-@pytest.mark.parametrize("version", [0, 2, "1", None, [1], {}, 1e9])
+@pytest.mark.parametrize("version", [0, 3, "1", None, [1], {}, 1e9])
 def test_another_format_version_is_refused(
     version: object, state: Path, lite0: Backbone, refusal: Refusal
 ) -> None:
     rewrite(state, lambda found: found | {"format": version})
     message = refusal(StateError, lambda: Learner.load(state, lite0))
-    assert message.startswith(f"{state} has state format {version}, and this robocle reads 1")
+    assert message.startswith(f"{state} has state format {version}, and this robocle reads up to 2")
 
 
 def test_a_state_of_another_backbone_is_refused_with_both_names(

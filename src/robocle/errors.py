@@ -5,6 +5,8 @@
     ├── LabelError           a label that cannot be used, or that was never taught
     ├── FeatureError         a feature map or vector of the wrong shape, or not finite
     ├── NothingTaughtError   asked to recognise before anything was taught
+    ├── NothingToUndoError   asked to undo before anything was done
+    ├── InexactError         asked to merge what does not add up
     ├── SpecError            an unknown part name or option
     ├── BackboneError        a backbone that cannot be built or run
     ├── DataError            a data set that is not there, or not laid out as it should be
@@ -37,6 +39,19 @@ class NothingTaughtError(RobocleError):
 
     def __init__(self) -> None:
         super().__init__("nothing has been taught yet: teach at least one picture first")
+
+
+class NothingToUndoError(RobocleError):
+    """Asked to undo when nothing is left that can be taken back."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "nothing to undo: only the last operations can be taken back, none before a merge"
+        )
+
+
+class InexactError(RobocleError):
+    """Asked to merge or undo where the result could not equal teaching it all in one place."""
 
 
 class SpecError(RobocleError):

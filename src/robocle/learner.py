@@ -3,21 +3,48 @@
 learner = robocle.Learner()
 learner.teach("mug1.jpg", "mug")
 learner.predict("other.jpg").label
+
+A learner made with Learner() or Learner.load lives in memory; one opened with Learner.open lives
+in its file, and every change is on the disk when the call returns.
 """
 
+import copy
+import logging
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robocle.backbones import Backbone, backbone
-from robocle.classifiers import CLASSIFIERS, ClassifierState
-from robocle.errors import NothingTaughtError, SpecError, StateError
+from robocle.classifiers import CLASSIFIERS, ClassifierState, StreamingClassifier
+from robocle.errors import (
+    FeatureError,
+    LabelError,
+    NothingTaughtError,
+    SpecError,
+    StateError,
+)
 from robocle.images import PREPROCESSING, Picture, to_pixels
-from robocle.pooling import POOLINGS
-from robocle.store import Parts, StoredState, read_state, write_state
+from robocle.pooling import POOLINGS, Pooling
+from robocle.store import (
+    Forget,
+    History,
+    Operation,
+    Parts,
+    Rename,
+    StateStore,
+    StoredState,
+    Teach,
+    Undo,
+    as_vector,
+    read_state,
+)
 from robocle.types import Prediction
+
+log = logging.getLogger("robocle")
 
 DEFAULT_BACKBONE = "efficientnet_lite0"
 DEFAULT_POOLING = "moments:r=3,form=root"
@@ -38,7 +65,23 @@ class Learner:
     ) -> None:
         self._backbone = _loaded(backbone)
         self._pooling = POOLINGS.build(pooling)
-        self._classifier = CLASSIFIERS.build(classifier, blocks=self._pooling.blocks)
+        blocks = self._pooling.blocks
+        self._history = History(lambda: CLASSIFIERS.build(classifier, blocks=blocks))
+        self._store: StateStore | None = None
+
+    @property
+    def _classifier(self) -> StreamingClassifier:
+        return self._history.now
+
+    @property
+    def backbone(self) -> Backbone:
+        """The network that looks at the pictures."""
+        return self._backbone
+
+    @property
+    def pooling(self) -> Pooling:
+        """What makes a vector of the network's feature maps."""
+        return self._pooling
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -79,7 +122,7 @@ class Learner:
 
     def teach_vector(self, vector: NDArray[np.float32], label: str) -> None:
         """Learn a picture that was embedded before."""
-        self._classifier.learn(vector, label)
+        self._do(Teach(label, as_vector(np.asarray(vector))))
 
     def predict_vector(self, vector: NDArray[np.float32]) -> Prediction:
         """Recognise a picture that was embedded before."""
@@ -89,39 +132,154 @@ class Learner:
         named = dict(zip(self.labels, scores.tolist(), strict=True))
         return Prediction(self.labels[best], float(1 / shares.sum()), named)
 
+    def linear(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """W and b with scores = W z + b for a vector z, where the classifier is linear."""
+        return self._classifier.linear()
+
+    @property
+    def forgets_exactly(self) -> bool:
+        """Whether a forgotten label leaves nothing, as if it had never been taught."""
+        return self._classifier.forgets_exactly
+
     def forget(self, label: str) -> None:
-        """Forget a label."""
-        self._classifier.forget(label)
+        """Forget a label. Until it is purged, this can be undone."""
+        self._do(Forget(label))
 
     def rename(self, label: str, new: str) -> None:
         """Give a label another name."""
-        self._classifier.rename(label, new)
+        self._do(Rename(label, new))
+
+    def undo(self) -> str:
+        """Take back the last teaching, forgetting or renaming; says which it was."""
+        last = self._history.undo()
+        self._keep(Undo(), lambda: self._history.do(last))
+        return str(last)
+
+    def purge(self) -> None:
+        """Let go of what undoing needs: what was forgotten or taken back is gone for good."""
+        self._start_anew(copy.deepcopy(self._classifier))
+
+    def merge(self, other: "Learner") -> None:
+        """Add what another learner of the same parts has learnt. This cannot be undone."""
+        _require_same_parts("the other learner", other.parts, self.parts)
+        if other.parts.pooling != self.parts.pooling:
+            raise StateError(
+                f"cannot merge what was learned with pooling {other.parts.pooling} into "
+                f"{self.parts.pooling}: only equal parts add up"
+            )
+        merged = copy.deepcopy(self._classifier)
+        merged.merge(other._classifier)
+        self._start_anew(merged)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all that was learnt to a file, whole or not at all."""
+        """Write all that was learnt to a file, whole or not at all.
+
+        Another file than the learner's own is written without what can be undone.
+        """
+        if self._store is not None and os.path.abspath(path) == os.path.abspath(self._store.path):
+            self._store.compact(self._stored())
+            return
         state = self._classifier.state()
-        write_state(Path(path), StoredState(self.parts, state.labels, state.arrays))
+        with StateStore.locked(Path(path)) as store:
+            store.compact(StoredState(self.parts, state.labels, state.arrays))
 
     @classmethod
     def load(
         cls, path: str | os.PathLike[str], backbone: str | Backbone | None = None
     ) -> "Learner":
         """The learner in a file. A backbone that is already loaded can be passed."""
-        stored = read_state(Path(path))
+        return cls._restored(str(path), read_state(Path(path)), backbone)
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        backbone: str | Backbone | None = None,
+        **parts: str,
+    ) -> "Learner":
+        """The learner in a file, open for teaching; a new one of these parts if there is none."""
+        new = None if os.path.exists(path) else cls(backbone or DEFAULT_BACKBONE, **parts)
+        store = StateStore.open(Path(path), new._stored() if new else None)
+        try:
+            learner = new or cls._restored(str(path), store.read(), backbone)
+        except BaseException:
+            store.close()
+            raise
+        learner._store = store
+        return learner
+
+    def close(self) -> None:
+        """Put all in one file and let others write it. A learner in memory has nothing to close."""
+        if self._store is None:
+            return
+        try:
+            if not self._store.at_rest:
+                self._compact()
+        finally:
+            self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _do(self, operation: Operation) -> None:
+        self._history.do(operation)
+        self._keep(operation, lambda: self._history.undo())
+        self._history.settle()
+
+    def _keep(self, operation: Operation | Undo, otherwise: Callable[[], object]) -> None:
+        """Write an operation down, or take it back."""
+        if self._store is None:
+            return
+        try:
+            self._store.append(operation)
+        except BaseException:
+            otherwise()
+            raise
+        if self._store.full:
+            self._compact()
+
+    def _compact(self) -> None:
+        """Put all in the snapshot; if that fails, all is in the journal still."""
+        assert self._store is not None
+        try:
+            self._store.compact(self._stored())
+        except StateError as error:
+            log.warning("%s; what was taught is safe in the journal", error)
+
+    def _start_anew(self, classifier: StreamingClassifier) -> None:
+        if self._store is not None:
+            state = classifier.state()
+            self._store.compact(StoredState(self.parts, state.labels, state.arrays))
+        self._history.start_anew(classifier)
+
+    def _stored(self) -> StoredState:
+        base = self._history.base.state()
+        return StoredState(self.parts, base.labels, base.arrays, self._history.operations)
+
+    @classmethod
+    def _restored(
+        cls, name: str, stored: StoredState, backbone: str | Backbone | None
+    ) -> "Learner":
         parts = stored.parts
         try:
             learner = cls(backbone or parts.backbone, parts.pooling, parts.classifier)
         except SpecError as error:
-            raise StateError(f"{path} needs a part that is not here: {error}") from error
-        _require_same_parts(str(path), parts, learner.parts)
-        learner._restore(str(path), ClassifierState(stored.labels, stored.arrays))
+            raise StateError(f"{name} needs a part that is not here: {error}") from error
+        _require_same_parts(name, parts, learner.parts)
+        try:
+            learner._history = History(lambda: _restored_classifier(stored), stored.history)
+        except (StateError, LabelError, FeatureError, np.linalg.LinAlgError) as error:
+            raise StateError(f"{name} is damaged: {error}") from error
         return learner
 
-    def _restore(self, name: str, state: ClassifierState) -> None:
-        try:
-            self._classifier.restore(state)
-        except StateError as error:
-            raise StateError(f"{name} is damaged: {error}") from error
+
+def _restored_classifier(stored: StoredState) -> StreamingClassifier:
+    classifier = CLASSIFIERS.build(stored.parts.classifier)
+    classifier.restore(ClassifierState(stored.labels, stored.arrays))
+    return classifier
 
 
 def _loaded(given: str | Backbone) -> Backbone:

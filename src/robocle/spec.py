@@ -119,7 +119,9 @@ class Table(Generic[Part]):
 
     def describe(self, part: Part) -> str:
         """The spec that builds this part again, every option written out."""
-        name = next((n for n in self.names() if self._class(n) is type(part)), None)
+        # Ours first: looking for plug-ins reads the metadata of every installed package.
+        names = (name for source in (self._builtin.keys, self._plugins) for name in source())
+        name = next((n for n in names if self._class(n) is type(part)), None)
         if name is None:
             raise SpecError(f"{type(part).__name__} is not a known {self.kind}")
         return str(Spec(name, {key: getattr(part, key) for key in _hints(type(part))}))

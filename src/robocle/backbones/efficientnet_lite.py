@@ -35,7 +35,11 @@ class EfficientNetLite0(OnnxBackbone):
     def __init__(self, threads: int = 1) -> None:
         require_between("threads", threads, 1, 256)
         self.threads = threads
-        super().__init__(MANIFEST, load_or_build(MANIFEST, build_model), threads)
+        super().__init__(MANIFEST, self.model_bytes(), threads)
+
+    def model_bytes(self) -> bytes:
+        """The serialised ONNX model."""
+        return load_or_build(MANIFEST, build_model)
 
 
 def build_model() -> bytes:

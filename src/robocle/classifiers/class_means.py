@@ -25,6 +25,20 @@ class ClassMeanClassifier(StreamingClassifier):
     def _learn(self, sample: Vector, row: int) -> None:
         self._means[row] += (sample - self._means[row]) / (self._counts[row] + 1)
 
+    @property
+    def forgets_exactly(self) -> bool:
+        """A label's numbers are its own: nothing of a forgotten one stays."""
+        return True
+
+    def _why_no_merge(self) -> None:
+        return None
+
+    def _merge(self, other: "ClassMeanClassifier", rows: list[int]) -> None:
+        mine = np.array([self._counts[row] for row in rows], float)
+        theirs = np.array(other._counts, float)
+        steps = (theirs / (mine + theirs))[:, None]
+        self._means[rows] += steps * (other._means - self._means[rows])
+
     def _forget(self, row: int) -> None:
         self._means = np.delete(self._means, row, axis=0)
 

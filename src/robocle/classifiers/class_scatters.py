@@ -42,6 +42,17 @@ class ClassScatterClassifier(ClassMeanClassifier):
             return rows
         return np.asarray(np.linalg.qr(rows, mode="r"), np.float64)
 
+    def _merge(self, other: ClassMeanClassifier, rows: list[int]) -> None:
+        assert isinstance(other, ClassScatterClassifier)
+        for number, row in enumerate(rows):
+            mine, theirs = self._counts[row], other._counts[number]
+            between = other._means[number] - self._means[row]
+            self._deviations[row] = self._deviations[row] + other._deviations[number]
+            if mine:
+                share = math.sqrt(mine * theirs / (mine + theirs))
+                self._deviations[row].append(share * between)
+        super()._merge(other, rows)
+
     def _forget(self, row: int) -> None:
         super()._forget(row)
         del self._deviations[row]

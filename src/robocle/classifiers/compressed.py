@@ -11,22 +11,22 @@ E = diag(e), the push-through identity gives the same at the same size:
     W = M_r (s G S_r + I)^-1 Q E^-1        with G = Q E^-1 Q^T
 
 Everything is float64: near-duplicate frames break a float32 basis.
+
+Beside their sum, each class's own part of the scatter is kept as rows of coordinates while these
+are few: a class can be forgotten as if it had never been taught, and then the basis, too, shrinks
+to the span of what is left.
 """
 
 import numpy as np
-from scipy.linalg import lapack, qr
+from scipy.linalg import lapack
 
 from robocle.blas import one_blas_thread
+from robocle.classifiers.class_parts import ClassParts, most_rows
 from robocle.classifiers.dense import DenseScatter
+from robocle.classifiers.orthonormal import directions, span
 from robocle.classifiers.streaming import Arrays, ClassifierState, Matrix, Vector
 from robocle.errors import FeatureError
 
-# A sample this close to the span (relative to its length) adds no direction: float32 features
-# are not known any better.
-TOLERANCE = 1e-8
-# What is left of a sample outside the span, when shorter than this, is rounded enough to lean on
-# the basis once it is stretched to length 1: it is set upright a third time.
-SHORT = 1e-3
 # Samples are projected together, as matrix products, when this many wait.
 BATCH = 64
 # From which share of the width on the dense form is better: when samples are learnt in bulk, and
@@ -38,10 +38,13 @@ DENSE_FROM = 1 / 2
 class CompressedScatter:
     """Within-class scatter and class means of few samples, in coordinates of their own span."""
 
-    def __init__(self, width: int, blocks: int, *, centred: bool = True) -> None:
+    def __init__(
+        self, width: int, blocks: int, *, centred: bool = True, separable: bool = True
+    ) -> None:
         self.width = width
         self.blocks = blocks
         self._centred = centred
+        self._parts = ClassParts() if separable else None
         self.rank = 0
         # The first `rank` directions are in use; the rest is room to grow.
         self._basis_room = np.empty((0, width))
@@ -73,11 +76,53 @@ class CompressedScatter:
         """Make room for a new class; its mean starts at zero."""
         empty = np.zeros(self._means_room.shape[1])
         self._means_room = np.vstack([self._means_room, empty])
+        if self._parts is not None:
+            self._parts.add_class()
+
+    @property
+    def separable(self) -> bool:
+        """Whether each class's part of the scatter is known."""
+        self._flush()
+        return self._parts is not None
 
     def remove_row(self, row: int) -> None:
-        """Drop a class mean. What the class gave to the scatter stays."""
+        """Drop a class: its mean, and its part of the scatter if that is known."""
         self._flush()
         self._means_room = np.delete(self._means_room, row, axis=0)
+        if self._parts is not None:
+            self._parts.remove_class(row)
+            self._tighten(self._parts)
+
+    def merge(
+        self, other: "CompressedScatter", rows: list[int], weights: Vector, steps: Vector
+    ) -> None:
+        """Add what another form has learnt; its classes are `rows` here.
+
+        With v the way from a mean here to the mean there, step * v is added to the mean and
+        weight * v v^T to the scatter.
+        """
+        self._flush()
+        other._flush()
+        with one_blas_thread():
+            turn = self._coordinates(other._basis)
+            deviations = other._means @ turn
+            if self._centred:
+                deviations -= self._means[rows]
+            self._means[rows] += steps[:, None] * deviations
+            deviations *= np.sqrt(weights)[:, None]
+            scatter = self._scatter
+            scatter += turn.T @ other._scatter @ turn + deviations.T @ deviations
+        self._take_parts(other, turn, rows, deviations)
+
+    def energies(self, counts: Vector, blocks: int) -> Vector:
+        """The sums of squares of all samples, for each block of the vector."""
+        self._flush()
+        assert self._parts is not None
+        rows = np.vstack([np.sqrt(counts)[:, None] * self._means, self._parts.all_rows(self.rank)])
+        found: Vector = (
+            ((rows @ self._basis) ** 2).reshape(-1, blocks, self.width // blocks).sum(axis=(0, 2))
+        )
+        return found
 
     def add(self, sample: Vector, row: int, weight: float, step: float) -> None:
         """Add weight * v v^T to the scatter and step * v to the mean, v = sample - mean.
@@ -127,8 +172,10 @@ class CompressedScatter:
             self.width, self._means @ self._basis, self.blocks, centred=self._centred
         )
         # S = R^T R with R = |S_r|^1/2 Q: half the work of the product Q^T S_r Q.
-        values, vectors = np.linalg.eigh(self._scatter)
+        with one_blas_thread():
+            values, vectors = np.linalg.eigh(self._scatter)
         dense.add_deviations(np.sqrt(np.maximum(values, 0))[:, None] * (vectors.T @ self._basis))
+        dense.parts = self._parts and self._parts.turned(self._basis)
         return dense
 
     def state(self) -> Arrays:
@@ -137,7 +184,7 @@ class CompressedScatter:
             "basis": self._basis.copy(),
             "mean_coordinates": self._means.copy(),
             "span_scatter": self._scatter.copy(),
-        }
+        } | (self._parts.state(self.rank) if self._parts is not None else {})
 
     @classmethod
     def restored(
@@ -147,6 +194,7 @@ class CompressedScatter:
         form._basis_room = state.take(f"{prefix}basis", None, width)
         form.rank = len(form._basis_room)
         form._means_room = state.take(f"{prefix}mean_coordinates", len(state.labels), form.rank)
+        form._parts = ClassParts.restored(state, prefix, form.rank)
         form._scatter_room = state.take(f"{prefix}span_scatter", form.rank, form.rank)
         return form
 
@@ -163,9 +211,44 @@ class CompressedScatter:
             deviation = coordinates[index] - means[row] if self._centred else coordinates[index]
             means[row] += step * deviation
             coordinates[index] = np.sqrt(weight) * deviation
+            if weight and self._parts is not None:
+                self._parts.add(row, coordinates[index])
         scatter = self._scatter
         scatter += coordinates.T @ coordinates
         self._pending.clear()
+        self._bound_parts()
+
+    def _bound_parts(self) -> None:
+        """Give the parts up when they would need more room than the dense form."""
+        if self._parts is not None and len(self._parts) > most_rows(self.width):
+            self._parts.shorten(self.rank)
+            if len(self._parts) > most_rows(self.width):
+                self._parts = None
+
+    def _take_parts(
+        self, other: "CompressedScatter", turn: Matrix, rows: list[int], deviations: Matrix
+    ) -> None:
+        if self._parts is None or other._parts is None:
+            self._parts = None
+            return
+        self._parts.take(other._parts.turned(turn), rows)
+        for row, deviation in zip(rows, deviations, strict=True):
+            if deviation.any():
+                self._parts.add(row, deviation)
+        self._bound_parts()
+
+    def _tighten(self, parts: ClassParts) -> None:
+        """Keep no direction that only a forgotten class had, and sum the scatter anew."""
+        means, rank = self._means, self.rank
+        rows = np.vstack([means, parts.all_rows(rank)])
+        turn = span(rows).T
+        basis = turn.T @ self._basis
+        self._parts = parts.turned(turn)
+        self._basis_room, self.rank = basis, len(basis)
+        self._means_room = means @ turn
+        rows = self._parts.all_rows(self.rank)
+        self._scatter_room = rows.T @ rows
+        self._grams = np.zeros((self.blocks, 0, 0))
 
     def _coordinates(self, samples: Matrix) -> Matrix:
         """The samples' coordinates; the basis grows by the directions it lacks."""
@@ -174,15 +257,15 @@ class CompressedScatter:
         rest = samples - known @ basis
         again = rest @ basis.T  # twice is enough (Kahan): the first pass left rounding
         rest -= again @ basis
-        fresh = _directions(rest, np.linalg.norm(samples, axis=1), basis)
+        fresh = directions(rest, np.linalg.norm(samples, axis=1), basis)
         self._extend(fresh)
         return np.hstack([known + again, rest @ fresh.T])
 
-    def _extend(self, directions: Matrix) -> None:
-        grown = self.rank + len(directions)
+    def _extend(self, fresh: Matrix) -> None:
+        grown = self.rank + len(fresh)
         if grown > len(self._basis_room):
             self._make_room(max(grown, BATCH, 3 * self.rank // 2))
-        self._basis_room[self.rank : grown] = directions
+        self._basis_room[self.rank : grown] = fresh
         self.rank = grown
 
     def _make_room(self, size: int) -> None:
@@ -205,25 +288,6 @@ class CompressedScatter:
             grams[:, :known, known:] = grams[:, known:, :known].transpose(0, 2, 1)
             self._grams = grams
         return self._grams
-
-
-def _directions(rest: Matrix, lengths: Vector, basis: Matrix) -> Matrix:
-    """Orthonormal rows that span what `rest` adds to the basis beyond the tolerance.
-
-    `lengths` are those of the samples that `rest` was left over from.
-    """
-    relative = rest / np.where(lengths > 0, lengths, 1)[:, None]
-    if len(rest) == 1:
-        found = relative if np.linalg.norm(relative) > TOLERANCE else relative[:0]
-    else:
-        # Pivoted, so that all after the first direction under the tolerance is under it too.
-        orthogonal, triangle, _ = qr(relative.T, mode="economic", pivoting=True, check_finite=False)
-        found = orthogonal.T[: int((np.abs(np.diag(triangle)) > TOLERANCE).sum())]
-    if len(found) and np.linalg.norm(relative, axis=1).min() < SHORT:
-        found = found / np.linalg.norm(found, axis=1, keepdims=True)
-        found = found - (found @ basis.T) @ basis
-    upright: Matrix = found / np.linalg.norm(found, axis=1, keepdims=True)
-    return upright
 
 
 def _solve_positive(matrix: Matrix, rows: Matrix) -> Matrix:

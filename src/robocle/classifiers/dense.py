@@ -10,11 +10,14 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import combinations_with_replacement
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
 from robocle.blas import one_blas_thread
+from robocle.classifiers.class_parts import ClassParts, most_rows
 from robocle.classifiers.ridge_solution import RidgeSolution
 from robocle.classifiers.streaming import Arrays, ClassifierState, Matrix, Vector
 from robocle.errors import FeatureError
@@ -35,6 +38,7 @@ class DenseScatter:
         self._centred = centred
         self._array = np.zeros((width, width), order="F")
         self._means = means
+        self.parts: ClassParts | None = None
         self._buffer = np.empty((BATCH, width))
         self._waiting = 0
         self._factor_diagonal = np.empty(width)
@@ -47,11 +51,45 @@ class DenseScatter:
     def add_row(self) -> None:
         """Make room for a new class; its mean starts at zero."""
         self._means = np.vstack([self._means, np.zeros(self.width)])
+        if self.parts is not None:
+            self.parts.add_class()
+
+    @property
+    def separable(self) -> bool:
+        """Whether each class's part of the scatter is known."""
+        return self.parts is not None
 
     def remove_row(self, row: int) -> None:
-        """Drop a class mean. What the class gave to the scatter stays."""
+        """Drop a class: its mean, and its part of the scatter if that is known."""
         self._means = np.delete(self._means, row, axis=0)
+        if self.parts is not None:
+            self.parts.remove_class(row)
+            self._waiting = 0
+            self._array[:] = 0
+            self._add_products(self.parts.all_rows(self.width))
         self._give_up()
+
+    def merge(self, other: "DenseScatter", rows: list[int], weights: Vector, steps: Vector) -> None:
+        """Add what another form has learnt; its classes are `rows` here.
+
+        With v the way from a mean here to the mean there, step * v is added to the mean and
+        weight * v v^T to the scatter.
+        """
+        other._fold()
+        deviations = other._means - self._means[rows] if self._centred else other._means
+        self._means[rows] += steps[:, None] * deviations
+        deviations = np.sqrt(weights)[:, None] * deviations
+        self._array += other._array
+        self._add_products(deviations)
+        self._take_parts(other, rows, deviations)
+        self._give_up()
+
+    def energies(self, counts: Vector, blocks: int) -> Vector:
+        """The sums of squares of all samples, for each block of the vector."""
+        assert self.parts is not None
+        rows = np.vstack([np.sqrt(counts)[:, None] * self._means, self.parts.all_rows(self.width)])
+        found: Vector = (rows**2).reshape(-1, blocks, self.width // blocks).sum(axis=(0, 2))
+        return found
 
     def add(self, sample: Vector, row: int, weight: float, step: float) -> None:
         """Add weight * v v^T to the scatter and step * v to the mean, v = sample - mean.
@@ -61,6 +99,9 @@ class DenseScatter:
         deviation = sample - self._means[row] if self._centred else sample
         self._means[row] += step * deviation
         np.multiply(deviation, math.sqrt(weight), out=self._buffer[self._waiting])
+        if weight and self.parts is not None:
+            self.parts.add(row, self._buffer[self._waiting].copy())
+            self._bound_parts()
         self._waiting += 1
         if self._waiting == BATCH:
             self._fold()
@@ -106,17 +147,40 @@ class DenseScatter:
 
     def state(self) -> Arrays:
         self._fold()
-        return {"means": self._means.copy(), "scatter": _symmetric(self._array)}
+        parts = self.parts.state(self.width) if self.parts is not None else {}
+        return {"means": self._means.copy(), "scatter": _packed(self._array)} | parts
 
     @classmethod
     def restored(
         cls, state: ClassifierState, prefix: str, width: int, blocks: int, *, centred: bool = True
     ) -> "DenseScatter":
         means = state.take(f"{prefix}means", len(state.labels), width)
-        scatter = state.take(f"{prefix}scatter", width, width)  # before any memory of that size
-        form = cls(width, means, blocks, centred=centred)
-        form._array[:] = scatter
+        name = f"{prefix}scatter"  # looked at before any memory of that size is taken
+        if state.arrays.get(name, means).ndim == 2:  # as format 1 of states has it
+            whole = state.take(name, width, width)
+            form = cls(width, means, blocks, centred=centred)
+            form._array = whole.T  # symmetric, and in the order that it is kept in
+        else:
+            packed = state.look(name, width * (width + 1) // 2)
+            form = cls(width, means, blocks, centred=centred)
+            _unpack(packed, form._array)
+        form.parts = ClassParts.restored(state, prefix, width)
         return form
+
+    def _bound_parts(self) -> None:
+        """Give the parts up when they would need more room than the scatter itself."""
+        if self.parts is not None and len(self.parts) > most_rows(self.width):
+            self.parts = None
+
+    def _take_parts(self, other: "DenseScatter", rows: list[int], deviations: Matrix) -> None:
+        if self.parts is None or other.parts is None:
+            self.parts = None
+            return
+        self.parts.take(other.parts, rows)
+        for row, deviation in zip(rows, deviations, strict=True):
+            if deviation.any():
+                self.parts.add(row, deviation)
+        self._bound_parts()
 
     def _fold(self) -> None:
         """Bring the waiting deviations into the lower triangle."""
@@ -226,7 +290,14 @@ def _mirror(array: Matrix) -> None:
         array[start:end, start:end] = corner + np.tril(corner, -1).T
 
 
-def _symmetric(array: Matrix) -> Matrix:
-    full = array.copy()
-    _mirror(full)
-    return full
+def _packed(array: Matrix) -> Vector:
+    """The lower triangle, column after column."""
+    return np.concatenate([array[column:, column] for column in range(len(array))])
+
+
+def _unpack(packed: NDArray[Any], array: Matrix) -> None:
+    start = 0
+    for column in range(len(array)):
+        end = start + len(array) - column
+        array[column:, column] = packed[start:end]
+        start = end

@@ -14,6 +14,7 @@ correlation matrix.
 import numpy as np
 
 from robocle.blas import one_blas_thread
+from robocle.classifiers.class_means import ClassMeanClassifier
 from robocle.classifiers.class_scatters import ClassScatterClassifier
 from robocle.classifiers.low_rank_gaussian import LowRankGaussian
 from robocle.classifiers.streaming import ClassifierState, Matrix, Vector
@@ -40,6 +41,10 @@ class FeatureCovariances(ClassScatterClassifier):
 
     def _forget(self, row: int) -> None:
         super()._forget(row)
+        self._solved = None
+
+    def _merge(self, other: ClassMeanClassifier, rows: list[int]) -> None:
+        super()._merge(other, rows)
         self._solved = None
 
     def _restore(self, state: ClassifierState) -> int | None:

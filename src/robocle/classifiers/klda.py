@@ -50,6 +50,17 @@ class KernelLDA(StreamingClassifier):
         super().rename(label, new)
         self._inner.rename(label, new)
 
+    @property
+    def forgets_exactly(self) -> bool:
+        """Whether a forgotten label takes its share of the covariance with it."""
+        return self._inner.forgets_exactly
+
+    def _why_no_merge(self) -> None:
+        return None
+
+    def _merge(self, other: "KernelLDA", rows: list[int]) -> None:
+        self._inner.merge(other._inner)
+
     def _forget(self, row: int) -> None:
         self._inner.forget(self._labels[row])
 

@@ -15,6 +15,7 @@ from robocle.blas import one_blas_thread
 from robocle.classifiers.compressed import CompressedScatter
 from robocle.classifiers.dense import DenseScatter
 from robocle.classifiers.random_features import rectified_features
+from robocle.classifiers.slda import Form, fitting, merged
 from robocle.classifiers.streaming import (
     Arrays,
     ClassifierState,
@@ -38,7 +39,7 @@ class RidgeRegression(StreamingClassifier):
         self.strength = strength
         self.features = features
         self.seed = seed
-        self._form: CompressedScatter | DenseScatter | None = None
+        self._form: Form | None = None
         self._weights: Matrix | None = None
 
     def _spread(self, vectors: Matrix) -> Matrix:
@@ -56,8 +57,7 @@ class RidgeRegression(StreamingClassifier):
     def _learn(self, sample: Vector, row: int) -> None:
         assert self._form is not None
         self._form.add(self._spread(sample), row, weight=1.0, step=1.0)
-        if isinstance(self._form, CompressedScatter) and self._form.crowded:
-            self._form = self._form.to_dense()
+        self._form = fitting(self._form)
         self._weights = None
 
     def _scores(self, vectors: Matrix) -> Scores:
@@ -70,8 +70,23 @@ class RidgeRegression(StreamingClassifier):
             scores: Scores = self._spread(vectors) @ self._weights.T
         return scores
 
+    @property
+    def forgets_exactly(self) -> bool:
+        """Whether a forgotten label's samples leave the sums, too."""
+        return self._form is None or self._form.separable
+
+    def _why_no_merge(self) -> None:
+        return None
+
+    def _merge(self, other: "RidgeRegression", rows: list[int]) -> None:
+        assert self._form is not None
+        assert other._form is not None
+        still, whole = np.zeros(len(rows)), np.ones(len(rows))
+        self._form = merged(self._form, other._form, rows, still, whole)
+        self._weights = None
+
     def _forget(self, row: int) -> None:
-        """The class's target goes; what its samples said of all vectors stays."""
+        """The class's target goes, and its samples' products where they are known."""
         assert self._form is not None
         self._form.remove_row(row)
         self._weights = None

@@ -16,6 +16,10 @@ itself is kept and divided by the number of samples when it is solved. `scatter`
 
 Few samples are kept in the compressed form, many in the dense one; both are exact and the switch
 happens by itself.
+
+With `exact`, all is sums over classes: two classifiers merge, and a label is forgotten with its
+share of the covariance, as if all had been taught here, or it never had. Past as many samples as
+the vectors are wide the shares are no longer told apart, and a forgotten label's stays.
 """
 
 import numpy as np
@@ -31,13 +35,33 @@ from robocle.classifiers.streaming import (
     StreamingClassifier,
     Vector,
 )
-from robocle.errors import FeatureError, SpecError, StateError
+from robocle.errors import FeatureError, NothingTaughtError, SpecError, StateError
 from robocle.spec import require_between, require_choice
 from robocle.types import Scores
 
 MIN_SHRINKAGE = 1e-9
 # Relative to the covariance's trace: below this, float64 cannot tell the ridge from rounding.
 SMALLEST_RIDGE = 1e-13
+
+
+Form = CompressedScatter | DenseScatter
+
+
+def fitting(form: Form) -> Form:
+    """The form, or the dense one where that serves better."""
+    return form.to_dense() if isinstance(form, CompressedScatter) and form.crowded else form
+
+
+def merged(mine: Form, added: Form, rows: list[int], weights: Vector, steps: Vector) -> Form:
+    """What both forms have learnt, in one; `mine` is used up."""
+    if isinstance(mine, CompressedScatter) and isinstance(added, CompressedScatter):
+        mine.merge(added, rows, weights, steps)
+        return fitting(mine)
+    mine, added = (
+        form.to_dense() if isinstance(form, CompressedScatter) else form for form in (mine, added)
+    )
+    mine.merge(added, rows, weights, steps)
+    return mine
 
 
 class StreamingLDA(StreamingClassifier):
@@ -76,7 +100,7 @@ class StreamingLDA(StreamingClassifier):
         self.scale = scale
         self.score = score
         self.blocks = blocks
-        self._forms: list[CompressedScatter | DenseScatter] = []
+        self._forms: list[Form] = []
         self._samples = 0
         self._freedom = 0
         self._energy = np.zeros(blocks)
@@ -91,7 +115,9 @@ class StreamingLDA(StreamingClassifier):
     def _add_row(self) -> None:
         if not self._forms:
             self._forms = [
-                CompressedScatter(self._form_width(), self._form_blocks())
+                CompressedScatter(
+                    self._form_width(), self._form_blocks(), separable=self.scatter == "exact"
+                )
                 for _ in range(self._form_count())
             ]
         for form in self._forms:
@@ -111,8 +137,7 @@ class StreamingLDA(StreamingClassifier):
         parts = sample.reshape(len(self._forms), -1)
         for number, form in enumerate(self._forms):
             form.add(parts[number], row, weight=before / (before + 1), step=1 / (count + 1))
-            if isinstance(form, CompressedScatter) and form.crowded:
-                self._forms[number] = form.to_dense()
+            self._forms[number] = fitting(form)
         self._samples += 1
         self._freedom += 1 if self.scatter == "published" or count else 0
         if self.scale == "blocks":
@@ -122,11 +147,17 @@ class StreamingLDA(StreamingClassifier):
 
     def _scores(self, vectors: Matrix) -> Scores:
         with one_blas_thread():
-            if self._solved is None:
-                self._solved = self._solve()
-            weights, bias = self._solved
+            weights, bias = self.linear()
             scores: Scores = vectors @ weights.T + bias
         return scores
+
+    def linear(self) -> tuple[Matrix, Vector]:
+        """W and b with scores = W z + b."""
+        if not self._labels:
+            raise NothingTaughtError
+        if self._solved is None:
+            self._solved = self._solve()
+        return self._solved
 
     def _solve(self) -> tuple[Matrix, Vector]:
         gains = np.split(self._gains(), len(self._forms))
@@ -137,9 +168,7 @@ class StreamingLDA(StreamingClassifier):
             return _cosine(weights, products)
         return weights, -0.5 * np.diagonal(products)
 
-    def _solve_form(
-        self, form: CompressedScatter | DenseScatter, gains: Vector
-    ) -> tuple[Matrix, Matrix]:
+    def _solve_form(self, form: Form, gains: Vector) -> tuple[Matrix, Matrix]:
         """Blocks scaled by g turn (s S + e I) into (s G S G + e I), which is a ridge of e / g^2."""
         power = gains[: form.blocks] ** 2
         trace = float(form.traces() @ power)
@@ -167,10 +196,44 @@ class StreamingLDA(StreamingClassifier):
     def _form_blocks(self) -> int:
         return self.blocks if self.scale == "blocks" and self.covariance == "full" else 1
 
+    @property
+    def forgets_exactly(self) -> bool:
+        """Whether a forgotten label takes its share of the covariance with it."""
+        return self.scatter == "exact" and all(form.separable for form in self._forms)
+
     def _forget(self, row: int) -> None:
-        """The class's mean goes; its share of the common covariance stays."""
+        """The class's mean goes, and its share of the covariance where that is known."""
+        exactly = self.forgets_exactly
         for form in self._forms:
             form.remove_row(row)
+        if exactly:
+            count = self._counts[row]
+            self._samples -= count
+            self._freedom -= count - 1
+            self._energy = self._summed_energy(self._counts[:row] + self._counts[row + 1 :])
+        self._solved = None
+
+    def _summed_energy(self, counts: list[int]) -> Vector:
+        if self.scale == "none":
+            return np.zeros(self.blocks)
+        blocks = self.blocks // self._form_count()
+        energies = [form.energies(np.array(counts, float), blocks) for form in self._forms]
+        return np.concatenate(energies)
+
+    def _why_no_merge(self) -> str | None:
+        if self.scatter == "published":
+            return "the published scatter depends on the order of all samples"
+        return None
+
+    def _merge(self, other: "StreamingLDA", rows: list[int]) -> None:
+        counts = np.array([self._counts[row] for row in rows], float)
+        theirs = np.array(other._counts, float)
+        steps = theirs / (counts + theirs)
+        for number, (mine, added) in enumerate(zip(self._forms, other._forms, strict=True)):
+            self._forms[number] = merged(mine, added, rows, counts * steps, steps)
+        self._samples += other._samples
+        self._freedom += other._freedom + int((counts > 0).sum())
+        self._energy = self._energy + other._energy
         self._solved = None
 
     def _state(self) -> Arrays:
@@ -197,9 +260,7 @@ class StreamingLDA(StreamingClassifier):
             raise StateError("state has covariance blocks of different widths")
         return self._forms[0].width * len(self._forms)
 
-    def _restored_form(
-        self, state: ClassifierState, number: int
-    ) -> CompressedScatter | DenseScatter:
+    def _restored_form(self, state: ClassifierState, number: int) -> Form:
         prefix = f"{number}."
         if f"{prefix}means" in state.arrays:
             width = state.take(f"{prefix}means", None, None).shape[1]

@@ -67,6 +67,16 @@ class StreamingNaiveBayes(ClassMeanClassifier):
         self._bias = np.empty(len(self._means))
         self._unsolved = set(range(len(self._means)))
 
+    def _merge(self, other: ClassMeanClassifier, rows: list[int]) -> None:
+        assert isinstance(other, StreamingNaiveBayes)
+        mine = np.array([self._counts[row] for row in rows], float)
+        theirs = np.array(other._counts, float)
+        weights = (mine * theirs / (mine + theirs))[:, None]
+        between = other._means - self._means[rows]
+        self._squares[rows] += other._squares + weights * between**2
+        super()._merge(other, rows)
+        self._make_room()
+
     def _forget(self, row: int) -> None:
         super()._forget(row)
         self._squares = np.delete(self._squares, row, axis=0)

@@ -23,6 +23,7 @@ from scipy.linalg import blas, lapack
 from scipy.spatial.distance import cdist
 
 from robocle.blas import one_blas_thread
+from robocle.classifiers.class_means import ClassMeanClassifier
 from robocle.classifiers.class_scatters import ClassScatterClassifier
 from robocle.classifiers.streaming import ClassifierState, Matrix, Vector
 from robocle.errors import FeatureError
@@ -50,6 +51,10 @@ class StreamingQDA(ClassScatterClassifier):
 
     def _forget(self, row: int) -> None:
         super()._forget(row)
+        self._solved = None
+
+    def _merge(self, other: ClassMeanClassifier, rows: list[int]) -> None:
+        super()._merge(other, rows)
         self._solved = None
 
     def _restore(self, state: ClassifierState) -> int | None:

@@ -4,6 +4,8 @@ This file checks the input and keeps the labels; a classifier adds its arithmeti
 label's place in the order of teaching, and a classifier keeps its per-label numbers by row.
 """
 
+import copy
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,10 +14,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robocle.errors import FeatureError, LabelError, NothingTaughtError, RobocleError, StateError
+from robocle.errors import (
+    FeatureError,
+    InexactError,
+    LabelError,
+    NothingTaughtError,
+    RobocleError,
+    StateError,
+)
 from robocle.types import Scores
 
 MAX_LABEL_LENGTH = 200
+LARGEST = 1e140  # a number whose square and sums of it are numbers still
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
@@ -29,7 +39,11 @@ class ClassifierState:
     arrays: Mapping[str, NDArray[Any]]
 
     def take(self, name: str, *shape: int | None) -> Matrix:
-        """An array of finite numbers by name; None in the shape stands for any length."""
+        """A copy of an array of finite numbers; None in the shape stands for any length."""
+        return np.array(self.look(name, *shape), np.float64)
+
+    def look(self, name: str, *shape: int | None) -> NDArray[Any]:
+        """The array itself, to be read only."""
         array = self.arrays.get(name)
         if array is None:
             raise StateError(f"state lacks the array {name!r}")
@@ -39,9 +53,10 @@ class ClassifierState:
         )
         if not fits:
             raise StateError(f"state array {name!r} has shape {array.shape}, expected {shape}")
-        if not (array.dtype.kind in "fiu" and np.isfinite(array).all()):
+        largest = array.max(initial=0) if array.dtype.kind in "fiu" else np.inf
+        if not (largest <= LARGEST and array.min(initial=0) >= -LARGEST):  # NaN is not, either
             raise StateError(f"state array {name!r} holds values that are not finite numbers")
-        return np.array(array, np.float64)
+        return array
 
 
 def appended(rows: Matrix, new: Vector) -> Matrix:
@@ -89,9 +104,7 @@ class StreamingClassifier(ABC):
         sample = self._checked(np.asarray(vector, np.float64), 1)
         self.width = len(sample)
         if label not in self._labels:
-            self._labels.append(label)
-            self._counts.append(0)
-            self._add_row()
+            self._append(label)
         row = self._labels.index(label)
         self._learn(sample, row)
         self._counts[row] += 1
@@ -101,6 +114,10 @@ class StreamingClassifier(ABC):
         if not self._labels:
             raise NothingTaughtError
         return self._scores(self._checked(np.asarray(vectors, np.float64), 2))
+
+    def linear(self) -> tuple[Matrix, Vector]:
+        """W and b with scores = W z + b, up to a term that all labels have in common."""
+        raise InexactError(f"{type(self).__name__} is not linear: only ncm and slda are")
 
     def forget(self, label: str) -> None:
         """Forget a label."""
@@ -115,6 +132,29 @@ class StreamingClassifier(ABC):
         if new in self._labels:
             raise LabelError(f"cannot rename {label!r} to {new!r}: that label is taught already")
         self._labels[row] = new
+
+    @property
+    def forgets_exactly(self) -> bool:
+        """Whether a forgotten label leaves nothing, as if it had never been taught."""
+        return False
+
+    def merge(self, other: "StreamingClassifier") -> None:
+        """Add what another classifier of the same spec has learnt, as if it was taught here.
+
+        Labels of the same name are one label. The other stays as it is.
+        """
+        self._require_mergeable(other)
+        if not other._labels:
+            return
+        other = copy.deepcopy(other) if other is self else other
+        self.width = other.width
+        for label in other._labels:
+            if label not in self._labels:
+                self._append(label)
+        rows = [self._labels.index(label) for label in other._labels]
+        self._merge(other, rows)
+        for row, count in zip(rows, other._counts, strict=True):
+            self._counts[row] += count
 
     def state(self) -> ClassifierState:
         """All that was learnt."""
@@ -134,6 +174,37 @@ class StreamingClassifier(ABC):
         except RobocleError:
             self.__dict__ = before
             raise
+
+    def _append(self, label: str) -> None:
+        self._labels.append(label)
+        self._counts.append(0)
+        self._add_row()
+
+    def _require_mergeable(self, other: "StreamingClassifier") -> None:
+        mine, theirs = self._options(), other._options()
+        if type(other) is not type(self) or mine != theirs:
+            raise InexactError(
+                f"a {type(self).__name__} with {mine} cannot be merged with a "
+                f"{type(other).__name__} with {theirs}: only equal classifiers add up"
+            )
+        if None not in (self.width, other.width) and self.width != other.width:
+            raise FeatureError(
+                f"cannot merge vectors of {other.width} entries with vectors of {self.width}"
+            )
+        reason = self._why_no_merge()
+        if reason:
+            raise InexactError(f"{type(self).__name__} cannot be merged: {reason}")
+
+    def _options(self) -> dict[str, object]:
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def _why_no_merge(self) -> str | None:
+        """Why two classifiers of this kind do not add up, or None if they do."""
+        return "what it learns depends on the order of the samples; use ncm or slda:scatter=exact"
+
+    def _merge(self, other: Any, rows: list[int]) -> None:
+        """Add another's numbers; `rows` are its labels here, whose counts are those before."""
+        raise NotImplementedError
 
     def _row(self, label: str) -> int:
         if label not in self._labels:

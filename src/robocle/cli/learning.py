@@ -28,12 +28,16 @@ def teach(state: Path, what: tuple[str, ...], **parts: str | None) -> None:
     With a single FOLDER, each of its subfolders is a label with its pictures. STATE is made if it
     is not there. All pictures are taught, or, if one cannot be read, none.
     """
+    from robocle.learner import Learner
+
     lessons = _lessons(what)
-    learner = _opened(state, {name: spec for name, spec in parts.items() if spec})
-    vectors = [(learner.embed(path), label) for path, label in progress(lessons, "looking")]
-    for vector, label in vectors:
-        learner.teach_vector(vector, label)
-    learner.save(state)
+    given = {name: spec for name, spec in parts.items() if spec}
+    looking = _opened(state, given)  # not locked: looking takes its time
+    vectors = [(looking.embed(path), label) for path, label in progress(lessons, "looking")]
+    given.pop("backbone", None)
+    with Learner.open(state, looking.backbone, **given) as learner:
+        for vector, label in vectors:
+            learner.teach_vector(vector, label)
     taught = list(dict.fromkeys(label for _, label in lessons))
     click.echo(f"taught {counted(len(lessons), 'picture')} of {', '.join(taught)}; {state} knows "
                f"{counted(len(learner.labels), 'label')}")  # fmt: skip
@@ -70,44 +74,21 @@ def predict(state: Path, images: tuple[Path, ...], as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def inspect(state: Path, as_json: bool) -> None:
     """Show what STATE knows: labels, counts, sizes and parts."""
-    from robocle.classifiers import ClassifierState
     from robocle.store import read_state
 
     stored = read_state(state)
     try:
-        counts = ClassifierState(stored.labels, stored.arrays).take("counts", len(stored.labels))
+        counts = stored.counts
     except StateError as error:
         raise StateError(f"{state} is damaged: {error}") from error
     summary = {
-        "labels": {label: int(n) for label, n in zip(stored.labels, counts, strict=True)},
+        "labels": counts,
         "parts": vars(stored.parts),
         "arrays": {name: list(array.shape) for name, array in sorted(stored.arrays.items())},
+        "undoable": len(stored.history),
         "bytes": state.stat().st_size,
     }
     click.echo(json.dumps(summary, ensure_ascii=False) if as_json else _as_text(state, summary))
-
-
-@main.command()
-@click.argument("state", type=StatePath)
-@click.argument("label")
-def forget(state: Path, label: str) -> None:
-    """Make STATE forget LABEL."""
-    learner = _existing(state)
-    learner.forget(label)
-    learner.save(state)
-    click.echo(f"forgot {label}; {state} knows {counted(len(learner.labels), 'label')}")
-
-
-@main.command()
-@click.argument("state", type=StatePath)
-@click.argument("label")
-@click.argument("new")
-def rename(state: Path, label: str, new: str) -> None:
-    """Give LABEL in STATE the name NEW."""
-    learner = _existing(state)
-    learner.rename(label, new)
-    learner.save(state)
-    click.echo(f"{label} is now {new} in {state}")
 
 
 def _lessons(what: tuple[str, ...]) -> list[tuple[Path, str]]:
@@ -156,17 +137,12 @@ def _opened(state: Path, parts: dict[str, str]) -> "Learner":
     return Learner.load(state)
 
 
-def _existing(state: Path) -> "Learner":
-    from robocle.learner import Learner
-
-    return Learner.load(state)
-
-
 def _as_text(state: Path, summary: dict[str, Any]) -> str:
     labels, parts = summary["labels"], summary["parts"]
     lines = [f"{state}: {counted(len(labels), 'label')}, {sum(labels.values())} pictures, "
              f"{summary['bytes'] / 1e6:.2f} MB"]  # fmt: skip
     lines += [f"  {count:>5}  {label}" for label, count in labels.items()]
+    lines += [f"{'can be undone':<14} {counted(summary['undoable'], 'operation')}"]
     lines += [f"{name:<14} {value}" for name, value in parts.items()]
     lines += [
         f"{name:<14} {' x '.join(map(str, shape))}" for name, shape in summary["arrays"].items()

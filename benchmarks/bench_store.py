@@ -1,0 +1,98 @@
+"""States on disk: `python benchmarks/bench_store.py`.
+
+Vectors of the default learner's width are taught durably, one at a time; the reference is the
+disk's own flush of as many bytes, which nothing durable can beat. Then the state is opened.
+"""
+
+import argparse
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+from measuring import finish, report, require_agreement, seconds
+from numpy.typing import NDArray
+
+from robocle import Learner
+from robocle.backbones import Backbone
+from robocle.classifiers import CLASSIFIERS
+from robocle.learner import DEFAULT_CLASSIFIER, DEFAULT_POOLING
+
+
+class StubBackbone:
+    """A backbone that is never asked to look: its time is not measured here."""
+
+    name = "stub"
+    fingerprint = "0" * 64
+    input_size = 8
+
+
+STUB = cast(Backbone, StubBackbone())
+
+
+def vectors_of(width: int, count: int) -> NDArray[np.float32]:
+    rng = np.random.default_rng(0)
+    return np.maximum(rng.normal(size=(count, width)), 0).astype(np.float32)
+
+
+def milliseconds(works: list[Callable[[], object]]) -> float:
+    """The median time of one."""
+    return 1e3 * statistics.median(seconds(work) for work in works)
+
+
+def flush(path: Path, size: int) -> float:
+    """Milliseconds to append that many bytes and flush them."""
+    handle = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+
+    def append() -> None:
+        os.write(handle, bytes(size))
+        os.fdatasync(handle)
+
+    took = milliseconds([append] * 50)
+    os.close(handle)
+    return took
+
+
+def measure(folder: Path, width: int, classes: int, shots: int) -> None:
+    print(f"width {width}, {classes} classes x {shots}")
+    path = folder / "home.robocle"
+    vectors = vectors_of(width, classes * shots)
+    labels = [f"thing {number % classes}" for number in range(len(vectors))]
+    times = []
+    learner = Learner.open(path, STUB, pooling=DEFAULT_POOLING, classifier=DEFAULT_CLASSIFIER)
+    for vector, label in zip(vectors, labels, strict=True):
+        start = time.perf_counter()
+        learner.teach_vector(vector, label)
+        times.append(1e3 * (time.perf_counter() - start))
+    report("durable teach, median", statistics.median(times), 5, at_least=False, unit=" ms")
+    print(f"  of which the disk's flush {flush(folder / 'plain', vectors[0].nbytes):.2f} ms; "
+          f"slowest teach {max(times):.0f} ms")  # fmt: skip
+    after_a_crash = 1e3 * seconds(lambda: Learner.load(path, STUB), repeats=5)
+    closing = 1e3 * seconds(learner.close)
+    opening = 1e3 * seconds(lambda: Learner.load(path, STUB), repeats=5)
+    report("opening", opening, 100, at_least=False, unit=" ms")
+    print(f"  opening after a crash {after_a_crash:.0f} ms, closing {closing:.0f} ms, "
+          f"file {path.stat().st_size / 1e6:.1f} MB")  # fmt: skip
+    reference = CLASSIFIERS.build(DEFAULT_CLASSIFIER, blocks=3)
+    for vector, label in zip(vectors, labels, strict=True):
+        reference.learn(vector, label)
+    loaded = Learner.load(path, STUB)
+    found = [list(loaded.predict_vector(vector).scores.values()) for vector in vectors[:20]]
+    require_agreement(np.array(found), reference.scores(vectors[:20]), 1e-6)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small sizes: agreement only")
+    quick = parser.parse_args().quick
+    with tempfile.TemporaryDirectory(dir=".") as folder:  # a disk, where /tmp may be memory
+        measure(Path(folder), *((384, 5, 30) if quick else (3840, 40, 10)))
+    finish(demanding=not quick)
+
+
+if __name__ == "__main__":
+    main()

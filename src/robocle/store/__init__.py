@@ -1,0 +1,29 @@
+"""State that lasts: all a learner has learnt, on disk, through power cuts and full disks.
+
+A state at rest is one file, a snapshot. While it is open for teaching, a journal beside it holds
+every operation since: an operation is on the disk before its call returns. `docs/state-file.md`
+is the specification.
+"""
+
+from robocle.store.history import History
+from robocle.store.operations import Forget, Operation, Rename, Teach, Undo, as_vector
+from robocle.store.recovery import recovered
+from robocle.store.snapshot import METADATA_KEY, Parts, StoredState, write_state
+from robocle.store.state_store import StateStore, read_state
+
+__all__ = [
+    "METADATA_KEY",
+    "Forget",
+    "History",
+    "Operation",
+    "Parts",
+    "Rename",
+    "StateStore",
+    "StoredState",
+    "Teach",
+    "Undo",
+    "as_vector",
+    "read_state",
+    "recovered",
+    "write_state",
+]

@@ -1,0 +1,251 @@
+"""Merging and forgetting equal teaching from scratch: checked against plain float64 formulas."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from robocle.classifiers import StreamingClassifier, classifier
+from robocle.classifiers.slda import StreamingLDA
+from robocle.errors import FeatureError, InexactError
+
+Floats = NDArray[np.float64]
+Lesson = tuple[Floats, str]
+MERGING = [
+    "ncm",
+    "sovr",
+    "snb",
+    "sqda",
+    "fecam",
+    "ridge",
+    "ridge:features=64",
+    "klda:features=48",
+    "slda",
+    "slda:shrinkage=1e-4",
+    "slda:scale=blocks,blocks=3",
+    "slda:covariance=blocks,blocks=3",
+    "slda:covariance=blocks,scale=blocks,blocks=3,shrinkage=0.1",
+]
+NOT_MERGING = ["slda:scatter=published", "cbcl", "perceptron", "finetune", "icarl"]
+
+
+def lessons(count: int, width: int, labels: int, seed: int) -> list[Lesson]:
+    """Sparse positive vectors, as a network gives them; the second is the first again."""
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(0, 1, (labels, width))
+    rows = rng.integers(0, labels, count)
+    vectors = np.maximum(centres[rows] + 0.7 * rng.normal(size=(count, width)), 0)
+    if count > 1:
+        vectors[1] = vectors[0]
+    vectors = vectors.astype(np.float32).astype(np.float64)
+    return [(vector, f"thing {row}") for vector, row in zip(vectors, rows, strict=True)]
+
+
+def taught(spec: str, given: list[Lesson]) -> StreamingClassifier:
+    clf = classifier(spec)
+    for vector, label in given:
+        clf.learn(vector, label)
+    return clf
+
+
+def by_label(clf: StreamingClassifier, queries: Floats) -> dict[str, Floats]:
+    return dict(zip(clf.labels, clf.scores(queries).T, strict=True))
+
+
+def require_same(found: dict[str, Floats], expected: dict[str, Floats]) -> None:
+    assert set(found) == set(expected)
+    largest = max(float(np.abs(scores).max()) for scores in expected.values())
+    for label, scores in expected.items():
+        assert float(np.abs(found[label] - scores).max()) <= 1e-6 * largest
+
+
+def reference(given: list[Lesson], queries: Floats, clf: StreamingLDA) -> dict[str, Floats]:
+    """The scores of slda's exact scatter from all samples at once, by full matrices."""
+    vectors = np.array([vector for vector, _ in given])
+    names = list(dict.fromkeys(label for _, label in given))
+    own = [np.array([v for v, label in given if label == name]) for name in names]
+    means = np.array([rows.mean(axis=0) for rows in own])
+    total = np.zeros((len(queries), len(names)))
+    parts = clf.blocks if clf.covariance == "blocks" else 1
+    for columns in np.split(np.arange(vectors.shape[1]), parts):
+        centred = np.vstack(
+            [rows[:, columns] - mean[columns] for rows, mean in zip(own, means, strict=True)]
+        )
+        covariance = centred.T @ centred / len(given)
+        weights = np.linalg.solve(
+            shrunk(covariance, clf.shrinkage, len(given) - len(names)), means[:, columns].T
+        )
+        total += queries[:, columns] @ weights - 0.5 * (means[:, columns].T * weights).sum(axis=0)
+    return dict(zip(names, total.T, strict=True))
+
+
+def shrunk(covariance: Floats, shrinkage: float | str, freedom: int) -> Floats:
+    size = len(covariance)
+    trace, square = np.trace(covariance), (covariance**2).sum()
+    if not isinstance(shrinkage, str):
+        return np.asarray((1 - shrinkage) * covariance + shrinkage * np.eye(size))
+    if trace == 0:
+        return np.eye(size)
+    spread = (freedom + 1 - 2 / size) * (square - trace**2 / size)
+    share = min(1.0, ((1 - 2 / size) * square + trace**2) / spread)
+    return np.asarray((1 - share) * covariance + share * trace / size * np.eye(size))
+
+
+@pytest.mark.parametrize("spec", MERGING)
+@pytest.mark.parametrize("counts", [(9, 7), (40, 3), (3, 40), (40, 40)])
+def test_two_that_merge_know_what_one_that_was_taught_all_knows(
+    spec: str, counts: tuple[int, int]
+) -> None:
+    everything = lessons(sum(counts), 24, 5, seed=1)
+    first = taught(spec, everything[: counts[0]])
+    second = taught(spec, everything[counts[0] :])
+    queries = np.array([vector for vector, _ in everything])
+    before = by_label(second, queries)
+    first.merge(second)
+    together = taught(spec, everything)
+    assert first.counts == together.counts
+    require_same(by_label(first, queries), by_label(together, queries))
+    for label, scores in by_label(second, queries).items():
+        np.testing.assert_array_equal(scores, before[label])
+
+
+@pytest.mark.parametrize("spec", MERGING)
+@pytest.mark.parametrize("count", [6, 16, 120])
+def test_a_forgotten_label_leaves_nothing(spec: str, count: int) -> None:
+    everything = lessons(count, 24, 4, seed=2)
+    clf = taught(spec, everything)
+    assert clf.forgets_exactly
+    name = everything[-1][1]
+    clf.forget(name)
+    rest = [lesson for lesson in everything if lesson[1] != name]
+    queries = np.array([vector for vector, _ in everything])
+    require_same(by_label(clf, queries), by_label(taught(spec, rest), queries))
+
+
+@pytest.mark.parametrize("spec", MERGING)
+def test_merging_with_nothing_changes_nothing(spec: str) -> None:
+    everything = lessons(12, 24, 3, seed=3)
+    queries = np.array([vector for vector, _ in everything])
+    full, empty = taught(spec, everything), classifier(spec)
+    expected = by_label(full, queries)
+    full.merge(classifier(spec))
+    empty.merge(full)
+    require_same(by_label(full, queries), expected)
+    require_same(by_label(empty, queries), expected)
+
+
+def test_a_classifier_merged_with_itself_was_taught_twice() -> None:
+    everything = lessons(12, 24, 3, seed=4)
+    queries = np.array([vector for vector, _ in everything])
+    clf = taught("slda", everything)
+    clf.merge(clf)
+    require_same(by_label(clf, queries), by_label(taught("slda", everything * 2), queries))
+
+
+@pytest.mark.parametrize("spec", NOT_MERGING)
+def test_what_depends_on_the_order_of_samples_is_not_merged(spec: str) -> None:
+    clf = taught(spec, lessons(8, 24, 2, seed=5))
+    counts = clf.counts
+    with pytest.raises(InexactError, match="cannot be merged"):
+        clf.merge(taught(spec, lessons(8, 24, 4, seed=6)))
+    assert clf.counts == counts
+
+
+def test_only_equal_classifiers_of_equal_width_merge() -> None:
+    clf = taught("slda", lessons(8, 24, 2, seed=5))
+    with pytest.raises(InexactError, match="only equal classifiers add up"):
+        clf.merge(taught("ncm", lessons(8, 24, 2, seed=5)))
+    with pytest.raises(InexactError, match="only equal classifiers add up"):
+        clf.merge(taught("slda:shrinkage=0.5", lessons(8, 24, 2, seed=5)))
+    with pytest.raises(FeatureError, match="48 entries"):
+        clf.merge(taught("slda", lessons(8, 48, 2, seed=5)))
+
+
+def test_past_as_many_samples_as_are_told_apart_a_label_keeps_its_share_and_says_so() -> None:
+    clf = taught("slda", lessons(300, 24, 3, seed=7))
+    assert not clf.forgets_exactly
+    clf.forget("thing 1")
+    assert len(clf.labels) == 2
+
+
+def test_the_basis_keeps_no_direction_of_a_forgotten_label() -> None:
+    everything = lessons(40, 300, 4, seed=8)
+    clf = taught("slda", everything)
+    clf.forget("thing 2")
+    rest = [vector for vector, label in everything if label != "thing 2"]
+    basis = clf.state().arrays["0.basis"]
+    assert len(basis) == np.linalg.matrix_rank(np.array(rest))
+    assert np.abs(basis @ basis.T - np.eye(len(basis))).max() < 1e-10
+
+
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    width=st.sampled_from([64, 96, 192]),
+    spec=st.sampled_from(
+        ["slda", "slda:shrinkage=1e-4", "slda:covariance=blocks,blocks=2,shrinkage=oas"]
+    ),
+    plan=st.lists(
+        st.one_of(
+            st.tuples(st.just("teach"), st.integers(1, 20)),
+            st.tuples(st.just("forget"), st.integers(0, 4)),
+            st.tuples(st.just("merge"), st.integers(1, 30)),
+            st.tuples(st.just("ask"), st.just(1)),
+            st.tuples(st.just("store"), st.just(1)),
+        ),
+        min_size=2,
+        max_size=12,
+    ),
+)
+def test_any_order_of_merging_and_forgetting_gives_the_scores_of_the_formulas(
+    seed: int, width: int, spec: str, plan: list[tuple[str, int]]
+) -> None:
+    follow(spec, width, plan, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "spec"), [
+    (1280, "slda"),
+    (3840, "slda:covariance=blocks,blocks=3"),
+    (3840, "slda:shrinkage=1e-4"),
+])  # fmt: skip
+def test_wide_vectors_merge_and_forget_exactly(width: int, spec: str) -> None:
+    plan = [("teach", 30), ("merge", 25), ("forget", 1), ("store", 1), ("merge", 10), ("forget", 3)]
+    follow(spec, width, plan, seed=9)
+
+
+def follow(spec: str, width: int, plan: list[tuple[str, int]], seed: int) -> None:
+    """Do what the plan says, and compare with the formulas on what is left of the samples."""
+    clf = classifier(spec)
+    left: list[Lesson] = []
+    fresh = iter(lessons(30 * len(plan), width, 5, seed))
+    for verb, number in plan:
+        if verb in ("teach", "merge"):
+            new = [next(fresh) for _ in range(number)]
+            clf = follow_teaching(clf, spec, verb, new)
+            left += new
+        elif verb == "forget" and f"thing {number}" in clf.labels and clf.forgets_exactly:
+            clf.forget(f"thing {number}")
+            left = [lesson for lesson in left if lesson[1] != f"thing {number}"]
+        elif verb == "ask" and left:
+            clf.scores(left[0][0][None])
+        elif verb == "store":
+            again = classifier(spec)
+            again.restore(clf.state())
+            clf = again
+    if left:
+        assert isinstance(clf, StreamingLDA)
+        queries = np.array([vector for vector, _ in left[:10]])
+        require_same(by_label(clf, queries), reference(left, queries, clf))
+
+
+def follow_teaching(
+    clf: StreamingClassifier, spec: str, verb: str, new: list[Lesson]
+) -> StreamingClassifier:
+    if verb == "merge":
+        clf.merge(taught(spec, new))
+        return clf
+    for vector, label in new:
+        clf.learn(vector, label)
+    return clf
