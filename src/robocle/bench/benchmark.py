@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -93,6 +93,7 @@ class Benchmark:
             for method in experiment.methods:
                 place = _place(experiment, study, method, len(planned))
                 for trial in _runnable(study, method, root):
+                    trial = replace(trial, each_step=experiment.asks_each_step)
                     planned.setdefault(trial, place)
         if not planned and not self._moment_trials(experiment):
             raise DataError(

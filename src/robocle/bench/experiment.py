@@ -89,6 +89,11 @@ class Experiment:
     paper: str = ""
     shows: tuple[str, ...] = ("accuracy",)
 
+    @property
+    def asks_each_step(self) -> bool:
+        """Whether anything that is shown needs more than the end."""
+        return not {"metrics", "per_step"}.isdisjoint(self.shows)
+
     def changed(self, **changes: Any) -> "Experiment":
         """The same experiment on other data, backbones or orderings: studies with these changes."""
         given = {key: value for key, value in changes.items() if value}

@@ -41,7 +41,7 @@ def run_trial(trial: Trial, cache: VectorCache, unreadable: frozenset[str]) -> d
     seconds = 0.0
     for step in stream.steps:
         seconds += _teach(clf, step, trial, cache)
-        if len(stream.steps) > 1:
+        if trial.each_step and len(stream.steps) > 1:
             after_steps.append(first.ask(clf))
     final = {name: questions.ask(clf) for name, questions in tests.items()}
     return {

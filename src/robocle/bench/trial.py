@@ -37,6 +37,8 @@ class Trial:
     taught: str = "clean"
     tested: tuple[str, ...] = ("clean",)
     corruption_seed: int = 0
+    each_step: bool = True
+    """Whether to ask after each step, or only at the end."""
 
     @property
     def data(self) -> str:

@@ -1,8 +1,8 @@
 """NCM: the nearest class mean."""
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
+from robocle.blas import one_blas_thread
 from robocle.classifiers.class_means import ClassMeanClassifier
 from robocle.classifiers.streaming import Matrix, Vector
 from robocle.errors import NothingTaughtError
@@ -19,5 +19,11 @@ class NearestClassMean(ClassMeanClassifier):
         return 2 * self._means, -np.einsum("ij,ij->i", self._means, self._means)
 
     def _scores(self, vectors: Matrix) -> Scores:
-        distances: Scores = cdist(vectors, self._means, "sqeuclidean")
-        return -distances
+        """By one matrix product, seen from the first mean so that large values do not cancel."""
+        origin = self._means[0]
+        means, shifted = self._means - origin, vectors - origin
+        with one_blas_thread():
+            scores: Scores = 2 * shifted @ means.T
+        scores -= np.einsum("ij,ij->i", means, means)
+        scores -= np.einsum("ij,ij->i", shifted, shifted)[:, None]
+        return scores
