@@ -24,6 +24,8 @@ FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF", "PPM", "JPEG2000")
 SUFFIXES = frozenset(
     (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm", ".jp2")
 )
+# Pictures of kinds that Pillow does not read by itself.
+OTHER_PICTURES = frozenset((".heic", ".heif", ".avif", ".jxl", ".dng", ".cr2", ".nef", ".arw"))
 # Names the way from picture to pixels: raise the number when that changes, states record it.
 PREPROCESSING = "stretched-square/1"
 MIN_SIDE = 16
@@ -52,12 +54,18 @@ def to_pixels(picture: Picture, side: int) -> Pixels:
 
 
 def pictures_in(folder: Path) -> list[Path]:
-    """The picture files directly in a folder, sorted by name."""
-    return sorted(
-        file
-        for file in folder.iterdir()
-        if file.suffix.lower() in SUFFIXES and not file.name.startswith(".")
-    )
+    """The picture files directly in a folder, sorted by name; other files are passed over.
+
+    A picture of a kind that cannot be read is refused, so that none is left out unsaid.
+    """
+    try:
+        files = sorted(file for file in folder.iterdir() if not file.name.startswith("."))
+    except OSError as error:
+        raise ImageError(f"cannot read the folder {folder}: {error.strerror}") from error
+    for file in files:
+        if file.suffix.lower() in OTHER_PICTURES:
+            raise ImageError(f"{file} cannot be read: export it as JPEG, or move it elsewhere")
+    return [file for file in files if file.suffix.lower() in SUFFIXES]
 
 
 def _from_file(path: Path, side: int) -> Pixels:

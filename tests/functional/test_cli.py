@@ -616,3 +616,20 @@ def test_help_names_every_command() -> None:
     assert result.exit_code == 0
     for verb in ("teach", "predict", "inspect", "forget", "rename"):
         assert f"  {verb} " in result.stdout
+
+
+def test_a_file_in_the_place_of_the_label_is_refused(tmp_path: Path) -> None:
+    for wrong in ("mug1.jpg", "home.robocle"):
+        run = CliRunner().invoke(main, ["teach", str(tmp_path / "s.robocle"), wrong, "mug2.jpg"])
+        assert run.exit_code == 1
+        assert "is a file, not a label" in run.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_picture_that_cannot_be_read_is_not_left_out_unsaid(tmp_path: Path) -> None:
+    (tmp_path / "pictures" / "phone").mkdir(parents=True)
+    (tmp_path / "pictures" / "phone" / "photo.HEIC").write_bytes(b"x")
+    state = str(tmp_path / "s.robocle")
+    run = CliRunner().invoke(main, ["teach", state, str(tmp_path / "pictures")])
+    assert run.exit_code == 1
+    assert "photo.HEIC cannot be read: export it as JPEG" in run.stderr

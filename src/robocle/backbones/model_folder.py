@@ -63,7 +63,7 @@ def _read(folder: Path, manifest: Manifest) -> bytes | None:
         return None
     sound = recorded == _record(manifest, model)
     if not sound:
-        log.warning("%s is damaged and will be built again", folder)
+        log.warning("%s is damaged, or of another version, and will be built again", folder)
     return model if sound else None
 
 

@@ -1,7 +1,11 @@
 """Running a backbone's ONNX model with ONNX Runtime: the one narrow door to the engine."""
 
 import logging
+import os
 from typing import cast
+
+# A camera in someone's home calls nobody: without this, ONNX Runtime reports its use by default.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 import numpy as np
 import onnxruntime

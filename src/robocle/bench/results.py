@@ -28,13 +28,17 @@ def read_results(path: Path) -> Iterator[dict[str, Any]]:
     """The results in a file; damaged lines are passed over."""
     if not path.exists():
         return
+    seen: set[str] = set()  # two runs at once may write the same trial
     with path.open("rb") as file:
         for line in file:
             try:
                 record = json.loads(line)
             except ValueError:
                 continue
-            if isinstance(record, dict) and "trial" in record and "key" in record:
+            if not (isinstance(record, dict) and "trial" in record and "key" in record):
+                continue
+            if record["key"] not in seen:
+                seen.add(record["key"])
                 yield record
 
 

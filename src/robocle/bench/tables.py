@@ -55,7 +55,14 @@ def by_study(records: Sequence[Record], *, together: bool = False) -> dict[str, 
     differing = [len(set(column)) > 1 for column in zip(*groups, strict=True)]
     return {
         ", ".join(
-            [names[0], *(n for n, differs in zip(names[1:], differing[1:], strict=True) if differs)]
+            [
+                names[0],
+                *(
+                    name
+                    for name, differs in zip(names[1:], differing[1:], strict=True)
+                    if differs and name not in names[0]
+                ),
+            ]
         ): of_group
         for names, of_group in groups.items()
     }

@@ -40,7 +40,13 @@ class VectorCache:
     def __init__(self, path: Path | None = None, limit: int = DEFAULT_LIMIT) -> None:
         self.path = path or cache_folder() / "vectors.sqlite"
         self._limit = limit
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RobocleError(
+                f"the cache folder {self.path.parent} cannot be used ({error.strerror}): set "
+                "ROBOCLE_CACHE to one that can"
+            ) from error
         with self._connection() as database:
             database.execute("PRAGMA journal_mode=WAL")
             database.executescript(SCHEMA)

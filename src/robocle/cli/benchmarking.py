@@ -54,9 +54,8 @@ def bench(experiment: str, data: tuple[str, ...], out: Path | None, **options: A
         skip_unreadable=options["unreadable"] == "skip",
     )
     run, planned = benchmark.run(plan, progress)
-    click.echo(
-        f"{run} of {counted(planned, 'trial')} run, the others were done; results in {results}"
-    )
+    rest = ", the others were done before" if run < planned else ""
+    click.echo(f"{run} of {counted(planned, 'trial')} run{rest}; results in {results}")
     for page in write_report(results, results.parent):
         click.echo(f"report in {page}")
 

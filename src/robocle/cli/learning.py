@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from robocle.cli.app import StatePath, complain, counted, main, progress
-from robocle.errors import ImageError, StateError
+from robocle.errors import ImageError, LabelError, StateError
 
 if TYPE_CHECKING:
     from robocle.learner import Learner
@@ -48,7 +48,11 @@ def teach(state: Path, what: tuple[str, ...], **parts: str | None) -> None:
 @click.argument("images", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line, with all scores.")
 def predict(state: Path, images: tuple[Path, ...], as_json: bool) -> None:
-    """Recognise the pictures IMAGES (files or folders) with what STATE was taught."""
+    """Recognise the pictures IMAGES (files or folders) with what STATE was taught.
+
+    Prints the picture, the label, and the label's share among all labels that are known. The share
+    is not calibrated yet: it is high for wrong answers too.
+    """
     from robocle.learner import Learner
 
     learner = Learner.load(state)
@@ -94,19 +98,26 @@ def inspect(state: Path, as_json: bool) -> None:
 def _lessons(what: tuple[str, ...]) -> list[tuple[Path, str]]:
     """What to teach: (picture, label), in order."""
     from robocle.classifiers.streaming import require_label
-    from robocle.images import pictures_in
+    from robocle.images import SUFFIXES, pictures_in
 
     if len(what) == 1:
         folder = Path(what[0])
         if not folder.is_dir():
             raise ImageError(f"give pictures of {what[0]!r} to teach, or a folder of label folders")
         labels = sorted(path for path in folder.glob("[!.]*") if path.is_dir())
-        lessons = [(path, label.name) for label in labels for path in pictures_in(label)]
+        lessons = {label.name: pictures_in(label) for label in labels}
         if not lessons:
             raise ImageError(f"{folder} has no label folders with pictures: <label>/<picture>.jpg")
-        return lessons
+        for name, pictures in lessons.items():
+            if not pictures:
+                raise ImageError(f"there is no picture of {name!r} in {folder / name}")
+        return [(path, name) for name, pictures in lessons.items() for path in pictures]
     label, *images = what
     require_label(label)
+    if Path(label).suffix.lower() in {*SUFFIXES, ".robocle"}:
+        raise LabelError(
+            f"{label!r} is a file, not a label: give STATE LABEL IMAGES, in this order"
+        )
     return [(path, label) for path in _pictures([Path(image) for image in images])]
 
 
