@@ -29,12 +29,12 @@ torch: $(READY)
 
 bench: torch
 	$(BIN)/python benchmarks/bench_slda.py
-	$(BIN)/python benchmarks/bench_embedding.py
 	$(BIN)/python benchmarks/bench_corruptions.py
 	$(BIN)/python benchmarks/bench_pooling.py
 	$(BIN)/python benchmarks/bench_classifiers.py
 	$(BIN)/python benchmarks/bench_memory.py
 	$(BIN)/python benchmarks/bench_store.py
+	$(BIN)/python benchmarks/bench_embedding.py
 
 # Small sizes: that the results agree, not how fast they come.
 bench-quick: torch

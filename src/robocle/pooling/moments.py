@@ -76,10 +76,10 @@ def _central_moments(grid: Floats, r: int) -> Floats:
     moments[0] = share @ grid
     if r > 1:
         centred = grid - moments[0]
-        power = centred
+        power = centred.copy(order="K")
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             for order in range(2, r + 1):
-                power = power * centred
+                power *= centred
                 moments[order - 1] = share @ power
     return moments
 
