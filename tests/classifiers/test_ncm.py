@@ -23,3 +23,13 @@ def test_the_score_is_minus_the_squared_distance_to_the_mean() -> None:
     clf.learn([0.0, 0.0], "a")
     clf.learn([2.0, 0.0], "a")
     np.testing.assert_allclose(clf.scores([[1.0, 3.0]]), [[-9.0]])
+
+
+def test_many_vectors_at_once_score_as_each_by_itself() -> None:
+    rng = np.random.default_rng(1)
+    clf = classifier("ncm")
+    for row in range(5):
+        clf.learn(1e3 + rng.normal(0, 1, 64), str(row))
+    queries = 1e3 + rng.normal(0, 1, (100, 64))
+    alone = np.vstack([clf.scores(query[None]) for query in queries])
+    np.testing.assert_allclose(clf.scores(queries), alone, rtol=1e-9)

@@ -1,12 +1,16 @@
 """NCM: the nearest class mean."""
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from robocle.blas import one_blas_thread
 from robocle.classifiers.class_means import ClassMeanClassifier
 from robocle.classifiers.streaming import Matrix, Vector
 from robocle.errors import NothingTaughtError
 from robocle.types import Scores
+
+# From this many vectors on, a matrix product is faster than distances one by one.
+MANY = 32
 
 
 class NearestClassMean(ClassMeanClassifier):
@@ -19,7 +23,9 @@ class NearestClassMean(ClassMeanClassifier):
         return 2 * self._means, -np.einsum("ij,ij->i", self._means, self._means)
 
     def _scores(self, vectors: Matrix) -> Scores:
-        """By one matrix product, seen from the first mean so that large values do not cancel."""
+        if len(vectors) < MANY:
+            return -np.asarray(cdist(vectors, self._means, "sqeuclidean"))
+        # By one matrix product, seen from the first mean so that large values do not cancel.
         origin = self._means[0]
         means, shifted = self._means - origin, vectors - origin
         with one_blas_thread():
