@@ -7,6 +7,8 @@ than two full matrices.
 """
 
 import math
+from abc import abstractmethod
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -14,13 +16,26 @@ from robocle.classifiers.class_means import ClassMeanClassifier
 from robocle.classifiers.streaming import Arrays, ClassifierState, Matrix, Vector
 from robocle.errors import StateError
 
+Solution = TypeVar("Solution")
 
-class ClassScatterClassifier(ClassMeanClassifier):
-    """Keeps the running mean and scatter of each class; a subclass scores by them."""
+
+class ClassScatterClassifier(ClassMeanClassifier, Generic[Solution]):
+    """Keeps the running mean and scatter of each class; a subclass scores by its solution."""
 
     def __init__(self) -> None:
         super().__init__()
         self._deviations: list[list[Vector]] = []
+        self._solved: Solution | None = None
+
+    @abstractmethod
+    def _solve(self) -> Solution:
+        """What scoring needs, worked out from means and scatters."""
+
+    def _solution(self) -> Solution:
+        """The solution of all that has been learnt; worked out once after each change."""
+        if self._solved is None:
+            self._solved = self._solve()
+        return self._solved
 
     def _add_row(self) -> None:
         super()._add_row()
@@ -32,6 +47,7 @@ class ClassScatterClassifier(ClassMeanClassifier):
             share = math.sqrt(count / (count + 1))
             self._deviations[row].append(share * (sample - self._means[row]))
         super()._learn(sample, row)
+        self._solved = None
         if len(self._deviations[row]) >= 2 * len(sample):
             self._deviations[row] = list(self._factor(row))
 
@@ -52,10 +68,12 @@ class ClassScatterClassifier(ClassMeanClassifier):
                 share = math.sqrt(mine * theirs / (mine + theirs))
                 self._deviations[row].append(share * between)
         super()._merge(other, rows)
+        self._solved = None
 
     def _forget(self, row: int) -> None:
         super()._forget(row)
         del self._deviations[row]
+        self._solved = None
 
     def _state(self) -> Arrays:
         factors = [self._factor(row) for row in range(len(self._labels))]
@@ -72,4 +90,5 @@ class ClassScatterClassifier(ClassMeanClassifier):
             raise StateError("state does not say whose deviations it holds")
         self._deviations = [list(part) for part in np.split(rows, np.cumsum(counts)[:-1])]
         self._deviations = self._deviations[: len(self._labels)]
+        self._solved = None
         return width

@@ -14,17 +14,16 @@ correlation matrix.
 import numpy as np
 
 from robocle.blas import one_blas_thread
-from robocle.classifiers.class_means import ClassMeanClassifier
 from robocle.classifiers.class_scatters import ClassScatterClassifier
 from robocle.classifiers.low_rank_gaussian import LowRankGaussian
-from robocle.classifiers.streaming import ClassifierState, Matrix, Vector
+from robocle.classifiers.streaming import Matrix, Vector
 from robocle.spec import require_between
 from robocle.types import Scores
 
 SMALLEST = 1e-6  # of the mean variance: what the identity's share may not fall below
 
 
-class FeatureCovariances(ClassScatterClassifier):
+class FeatureCovariances(ClassScatterClassifier[list[tuple[Vector, LowRankGaussian]]]):
     """Mahalanobis distances by each class's shrunk correlation matrix, after a power transform."""
 
     def __init__(self, power: float = 0.5, shrinkage: float = 10.0) -> None:
@@ -33,23 +32,9 @@ class FeatureCovariances(ClassScatterClassifier):
         require_between("shrinkage", shrinkage, 1e-3, 1e6)
         self.power = power
         self.shrinkage = shrinkage
-        self._solved: list[tuple[Vector, LowRankGaussian]] | None = None
 
     def _learn(self, sample: Vector, row: int) -> None:
         super()._learn(self._transformed(sample), row)
-        self._solved = None
-
-    def _forget(self, row: int) -> None:
-        super()._forget(row)
-        self._solved = None
-
-    def _merge(self, other: ClassMeanClassifier, rows: list[int]) -> None:
-        super()._merge(other, rows)
-        self._solved = None
-
-    def _restore(self, state: ClassifierState) -> int | None:
-        self._solved = None
-        return super()._restore(state)
 
     def _transformed(self, values: Matrix) -> Matrix:
         """Tukey's power, odd so that negative values keep their sign."""
@@ -57,12 +42,11 @@ class FeatureCovariances(ClassScatterClassifier):
 
     def _scores(self, vectors: Matrix) -> Scores:
         with one_blas_thread():
-            if self._solved is None:
-                self._solved = self._solve()
+            classes = self._solution()
             transformed = self._transformed(vectors)
             columns = [
                 gaussian.distances((transformed - mean) * gain)
-                for mean, (gain, gaussian) in zip(self._means, self._solved, strict=True)
+                for mean, (gain, gaussian) in zip(self._means, classes, strict=True)
             ]
         return -np.array(columns).T
 

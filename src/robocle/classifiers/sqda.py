@@ -23,9 +23,8 @@ from scipy.linalg import blas, lapack
 from scipy.spatial.distance import cdist
 
 from robocle.blas import one_blas_thread
-from robocle.classifiers.class_means import ClassMeanClassifier
 from robocle.classifiers.class_scatters import ClassScatterClassifier
-from robocle.classifiers.streaming import ClassifierState, Matrix, Vector
+from robocle.classifiers.streaming import Matrix, Vector
 from robocle.errors import FeatureError
 from robocle.spec import require_between
 from robocle.types import Scores
@@ -34,7 +33,7 @@ from robocle.types import Scores
 SMALLEST_RIDGE = 1e-13
 
 
-class StreamingQDA(ClassScatterClassifier):
+class StreamingQDA(ClassScatterClassifier["_Solution"]):
     """A covariance a class, drawn to the shared one and to the identity."""
 
     def __init__(self, shared: float = 0.5, shrinkage: float = 1e-4) -> None:
@@ -43,29 +42,10 @@ class StreamingQDA(ClassScatterClassifier):
         require_between("shrinkage", shrinkage, 1e-9, 1)
         self.shared = shared
         self.shrinkage = shrinkage
-        self._solved: _Solution | None = None
-
-    def _learn(self, sample: Vector, row: int) -> None:
-        super()._learn(sample, row)
-        self._solved = None
-
-    def _forget(self, row: int) -> None:
-        super()._forget(row)
-        self._solved = None
-
-    def _merge(self, other: ClassMeanClassifier, rows: list[int]) -> None:
-        super()._merge(other, rows)
-        self._solved = None
-
-    def _restore(self, state: ClassifierState) -> int | None:
-        self._solved = None
-        return super()._restore(state)
 
     def _scores(self, vectors: Matrix) -> Scores:
         with one_blas_thread():
-            if self._solved is None:
-                self._solved = self._solve()
-            return self._solved.scores(vectors)
+            return self._solution().scores(vectors)
 
     def _solve(self) -> "_Solution":
         factors = [self._factor(row) for row in range(len(self._labels))]
