@@ -3,27 +3,37 @@
 A part is kept as rows R, R^T R being what the class gave to the scatter: one row a sample after
 the first, and no more than the width (then R is replaced by its triangular factor, which has the
 same R^T R). Rows may be shorter than the width: the entries they lack are zero.
+
+When all rows together would need more room than the scatter itself, only a sample of them is kept:
+no class can be taken out any more, but the classifier can still rehearse.
 """
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
+from scipy.linalg import helmert
 
 from robocle.classifiers.streaming import Arrays, ClassifierState, Matrix, Vector
 from robocle.errors import StateError
 
 # Parts of a narrow scatter are kept at least up to this many rows: they cost nothing.
 MIN_ROWS = 256
+# How many rows a sample has, and how many of each class at least.
+SAMPLED, SAMPLED_EACH = 256, 4
 
 
-def most_rows(width: int) -> int:
-    """How many rows may be kept: no more than the scatter itself would take, or next to nothing."""
-    return max(width, MIN_ROWS)
+Pick = tuple[int, int]
+"""A class, and which of its samples."""
 
 
 class ClassParts:
-    """The rows that each class gave to a scatter."""
+    """The rows that each class gave to a scatter: all of them, or a sample."""
 
-    def __init__(self, classes: int = 0) -> None:
-        self._rows: list[list[Vector]] = [[] for _ in range(classes)]
+    def __init__(self, *, complete: bool = True, sampled: int = SAMPLED) -> None:
+        self.complete = complete
+        self._sampled = sampled
+        self._rows: list[list[Vector]] = []
 
     def __len__(self) -> int:
         return sum(map(len, self._rows))
@@ -37,8 +47,20 @@ class ClassParts:
         del self._rows[number]
 
     def add(self, number: int, row: Vector) -> None:
-        """Add row^T row to a class's part."""
-        self._rows[number].append(row)
+        """Add row^T row to a class's part; a sample that is full stays as it is."""
+        if self.complete or len(self._rows[number]) < self._sample_size():
+            self._rows[number].append(row.copy())
+
+    def bound(self, width: int, rank: int | None = None) -> None:
+        """Keep no more rows than the scatter itself would take, or next to nothing.
+
+        Rows of a small rank may be shortened first.
+        """
+        most = max(width, MIN_ROWS)
+        if self.complete and len(self) > most and rank is not None:
+            self._shorten(rank)
+        if self.complete and len(self) > most:
+            self._thin()
 
     def rows(self, number: int, width: int) -> Matrix:
         """The rows of a class, at full width."""
@@ -52,40 +74,90 @@ class ClassParts:
         each = [self.rows(number, width) for number in range(len(self._rows))]
         return np.vstack([*each, np.empty((0, width))])
 
-    def shorten(self, width: int) -> None:
+    def residual_counts(self, counts: Sequence[int]) -> list[int]:
+        """How many residuals there are of each class, which was taught `counts` samples."""
+        kept = zip(self._rows, counts, strict=True)
+        return [count if len(rows) == count - 1 else len(rows) for rows, count in kept]
+
+    def residuals(self, picked: Sequence[Pick], counts: Sequence[int], width: int) -> Matrix:
+        """Deviations from the class means that stand for the samples picked, a row each."""
+        wanted = sorted({number for number, _ in picked})
+        each = {number: self._residuals(number, counts[number], width) for number in wanted}
+        return np.array([each[number][place] for number, place in picked]).reshape(-1, width)
+
+    def _residuals(self, number: int, count: int, width: int) -> Matrix:
+        """One row a sample after the first is the samples turned by Helmert's matrix.
+
+        So turned back they are the samples' own deviations. Other rows are alike in law.
+        """
+        rows = self.rows(number, width)
+        if len(rows) == count - 1:
+            turned: Matrix = -helmert(count).T @ rows
+            return turned
+        return math.sqrt((count - 1) / count) * rows
+
+    def turned(self, turn: Matrix) -> "ClassParts":
+        """The same parts with every row r as r @ turn."""
+        turned = ClassParts(complete=self.complete, sampled=self._sampled)
+        for number in range(len(self._rows)):
+            turned._rows.append(list(self.rows(number, len(turn)) @ turn))
+        return turned
+
+    def take(self, other: "ClassParts", numbers: list[int], between: Matrix) -> None:
+        """Add the parts of another; `numbers` are its classes here.
+
+        The rows `between`, one a class, are what the way between two means adds.
+        """
+        self.complete = self.complete and other.complete
+        for number, rows, way in zip(numbers, other._rows, between, strict=True):
+            ways = [way.copy()] if way.any() else []
+            self._rows[number] = self._rows[number] + rows + ways
+        if not self.complete:
+            self._thin()
+
+    def state(self, width: int) -> Arrays:
+        if not (self.complete or len(self)):
+            return {}
+        kind = "part" if self.complete else "sample"
+        counts = np.array([len(rows) for rows in self._rows], np.int64)
+        return {f"{kind}_rows": self.all_rows(width), f"{kind}_counts": counts}
+
+    def restore(self, state: ClassifierState, prefix: str, width: int) -> "ClassParts":
+        """Take over the parts in a state, whole or a sample, if it keeps any."""
+        self._rows = [[] for _ in state.labels]
+        found = {name.removeprefix(prefix) for name in state.arrays}
+        self.complete = not found.isdisjoint({"part_rows", "part_counts"})
+        if self.complete:
+            self._take_rows(state, f"{prefix}part", width)
+        elif not found.isdisjoint({"sample_rows", "sample_counts"}):
+            self._take_rows(state, f"{prefix}sample", width)
+        return self
+
+    def _take_rows(self, state: ClassifierState, name: str, width: int) -> None:
+        rows = state.look(f"{name}_rows", None, width)  # rows are never changed in place
+        counts = state.take(f"{name}_counts", len(state.labels)).astype(np.int64)
+        if (counts < 0).any() or counts.sum() != len(rows):
+            raise StateError("state does not say whose part of the scatter it holds")
+        ends = np.cumsum(counts).tolist()
+        for number, (count, end) in enumerate(zip(counts.tolist(), ends, strict=True)):
+            self._rows[number] = list(rows[end - count : end])
+
+    def _shorten(self, width: int) -> None:
         """Bring every class down to at most `width` rows."""
         for number, rows in enumerate(self._rows):
             if len(rows) > width:
                 self._rows[number] = list(np.linalg.qr(self.rows(number, width), mode="r"))
 
-    def turned(self, turn: Matrix) -> "ClassParts":
-        """The same parts with every row r as r @ turn."""
-        turned = ClassParts()
-        for number in range(len(self._rows)):
-            turned._rows.append(list(self.rows(number, len(turn)) @ turn))
-        return turned
+    def _thin(self) -> None:
+        """Keep a sample: of each class alike, evenly spread."""
+        self.complete = False
+        most = self._sample_size()
+        for number, rows in enumerate(self._rows):
+            kept = np.linspace(0, len(rows) - 1, min(len(rows), most)).astype(int)
+            self._rows[number] = [rows[index] for index in kept]
 
-    def take(self, other: "ClassParts", numbers: list[int]) -> None:
-        """Add the parts of another; `numbers` are its classes here."""
-        for number, rows in zip(numbers, other._rows, strict=True):
-            self._rows[number] = self._rows[number] + rows
-
-    def state(self, width: int) -> Arrays:
-        counts = np.array([len(rows) for rows in self._rows], np.int64)
-        return {"part_rows": self.all_rows(width), "part_counts": counts}
-
-    @classmethod
-    def restored(cls, state: ClassifierState, prefix: str, width: int) -> "ClassParts | None":
-        """The parts in a state, or None if it keeps none."""
-        names = [f"{prefix}part_rows", f"{prefix}part_counts"]
-        if not any(name in state.arrays for name in names):
-            return None
-        rows = state.look(names[0], None, width)  # rows are never changed in place
-        counts = state.take(names[1], len(state.labels)).astype(np.int64)
-        if (counts < 0).any() or counts.sum() != len(rows):
-            raise StateError("state does not say whose part of the scatter it holds")
-        parts = cls()
-        ends = np.cumsum(counts).tolist()
-        for count, end in zip(counts.tolist(), ends, strict=True):
-            parts._rows.append(list(rows[end - count : end]))
-        return parts
+    def _sample_size(self) -> int:
+        """How many rows of one class a sample has."""
+        if not self._sampled:
+            return 0
+        return max(SAMPLED_EACH, self._sampled // len(self._rows))

@@ -17,13 +17,16 @@ are few: a class can be forgotten as if it had never been taught, and then the b
 to the span of what is left.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 from robocle.blas import one_blas_thread
-from robocle.classifiers.class_parts import ClassParts, most_rows
+from robocle.classifiers.class_parts import ClassParts, Pick
 from robocle.classifiers.dense import DenseScatter
 from robocle.classifiers.orthonormal import directions, span
+from robocle.classifiers.rehearsal import Products
 from robocle.classifiers.streaming import Arrays, ClassifierState, Matrix, Vector
 from robocle.errors import FeatureError
 
@@ -38,13 +41,11 @@ DENSE_FROM = 1 / 2
 class CompressedScatter:
     """Within-class scatter and class means of few samples, in coordinates of their own span."""
 
-    def __init__(
-        self, width: int, blocks: int, *, centred: bool = True, separable: bool = True
-    ) -> None:
+    def __init__(self, width: int, blocks: int, parts: ClassParts, *, centred: bool = True) -> None:
         self.width = width
         self.blocks = blocks
         self._centred = centred
-        self._parts = ClassParts() if separable else None
+        self._parts = parts
         self.rank = 0
         # The first `rank` directions are in use; the rest is room to grow.
         self._basis_room = np.empty((0, width))
@@ -76,22 +77,21 @@ class CompressedScatter:
         """Make room for a new class; its mean starts at zero."""
         empty = np.zeros(self._means_room.shape[1])
         self._means_room = np.vstack([self._means_room, empty])
-        if self._parts is not None:
-            self._parts.add_class()
+        self._parts.add_class()
 
     @property
     def separable(self) -> bool:
         """Whether each class's part of the scatter is known."""
         self._flush()
-        return self._parts is not None
+        return self._parts.complete
 
     def remove_row(self, row: int) -> None:
         """Drop a class: its mean, and its part of the scatter if that is known."""
         self._flush()
         self._means_room = np.delete(self._means_room, row, axis=0)
-        if self._parts is not None:
-            self._parts.remove_class(row)
-            self._tighten(self._parts)
+        self._parts.remove_class(row)
+        if self._parts.complete:
+            self._tighten()
 
     def merge(
         self, other: "CompressedScatter", rows: list[int], weights: Vector, steps: Vector
@@ -112,12 +112,12 @@ class CompressedScatter:
             deviations *= np.sqrt(weights)[:, None]
             scatter = self._scatter
             scatter += turn.T @ other._scatter @ turn + deviations.T @ deviations
-        self._take_parts(other, turn, rows, deviations)
+        self._parts.take(other._parts.turned(turn), rows, deviations)
+        self._parts.bound(self.width, self.rank)
 
     def energies(self, counts: Vector, blocks: int) -> Vector:
         """The sums of squares of all samples, for each block of the vector."""
         self._flush()
-        assert self._parts is not None
         rows = np.vstack([np.sqrt(counts)[:, None] * self._means, self._parts.all_rows(self.rank)])
         found: Vector = (
             ((rows @ self._basis) ** 2).reshape(-1, blocks, self.width // blocks).sum(axis=(0, 2))
@@ -165,17 +165,33 @@ class CompressedScatter:
         weights = duals @ self._basis / np.repeat(ridge, self.width // self.blocks)
         return weights, self._means @ gram @ duals.T
 
+    def residual_counts(self, counts: Sequence[int]) -> list[int]:
+        """How many samples of each class can be rehearsed."""
+        self._flush()
+        return self._parts.residual_counts(counts)
+
+    def products(
+        self, share: float, ridge: Vector, picked: Sequence[Pick], counts: Sequence[int]
+    ) -> Products:
+        """What rehearsing the picked samples needs; for a form of one block."""
+        self._flush()
+        matrix = share * self._scatter
+        matrix[np.diag_indices(self.rank)] += ridge[0]
+        residuals = self._parts.residuals(picked, counts, self.rank)
+        whitened = _whitened(matrix, np.vstack([self._means, residuals]))
+        means, rows = np.split(whitened, [len(self._means)])
+        return Products(share, means @ means.T, rows @ means.T, (rows**2).sum(axis=1))
+
     def to_dense(self) -> DenseScatter:
         """The same scatter and means, written out in full width."""
         self._flush()
-        dense = DenseScatter(
-            self.width, self._means @ self._basis, self.blocks, centred=self._centred
-        )
+        parts = self._parts.turned(self._basis)
+        means = self._means @ self._basis
+        dense = DenseScatter(self.width, means, self.blocks, parts, centred=self._centred)
         # S = R^T R with R = |S_r|^1/2 Q: half the work of the product Q^T S_r Q.
         with one_blas_thread():
             values, vectors = np.linalg.eigh(self._scatter)
         dense.add_deviations(np.sqrt(np.maximum(values, 0))[:, None] * (vectors.T @ self._basis))
-        dense.parts = self._parts and self._parts.turned(self._basis)
         return dense
 
     def state(self) -> Arrays:
@@ -184,17 +200,24 @@ class CompressedScatter:
             "basis": self._basis.copy(),
             "mean_coordinates": self._means.copy(),
             "span_scatter": self._scatter.copy(),
-        } | (self._parts.state(self.rank) if self._parts is not None else {})
+        } | self._parts.state(self.rank)
 
     @classmethod
     def restored(
-        cls, state: ClassifierState, prefix: str, width: int, blocks: int, *, centred: bool = True
+        cls,
+        state: ClassifierState,
+        prefix: str,
+        width: int,
+        blocks: int,
+        parts: ClassParts,
+        *,
+        centred: bool = True,
     ) -> "CompressedScatter":
-        form = cls(width, blocks, centred=centred)
+        form = cls(width, blocks, parts, centred=centred)
         form._basis_room = state.take(f"{prefix}basis", None, width)
         form.rank = len(form._basis_room)
         form._means_room = state.take(f"{prefix}mean_coordinates", len(state.labels), form.rank)
-        form._parts = ClassParts.restored(state, prefix, form.rank)
+        parts.restore(state, prefix, form.rank)
         form._scatter_room = state.take(f"{prefix}span_scatter", form.rank, form.rank)
         return form
 
@@ -211,36 +234,17 @@ class CompressedScatter:
             deviation = coordinates[index] - means[row] if self._centred else coordinates[index]
             means[row] += step * deviation
             coordinates[index] = np.sqrt(weight) * deviation
-            if weight and self._parts is not None:
+            if weight:
                 self._parts.add(row, coordinates[index])
         scatter = self._scatter
         scatter += coordinates.T @ coordinates
         self._pending.clear()
-        self._bound_parts()
+        self._parts.bound(self.width, self.rank)
 
-    def _bound_parts(self) -> None:
-        """Give the parts up when they would need more room than the dense form."""
-        if self._parts is not None and len(self._parts) > most_rows(self.width):
-            self._parts.shorten(self.rank)
-            if len(self._parts) > most_rows(self.width):
-                self._parts = None
-
-    def _take_parts(
-        self, other: "CompressedScatter", turn: Matrix, rows: list[int], deviations: Matrix
-    ) -> None:
-        if self._parts is None or other._parts is None:
-            self._parts = None
-            return
-        self._parts.take(other._parts.turned(turn), rows)
-        for row, deviation in zip(rows, deviations, strict=True):
-            if deviation.any():
-                self._parts.add(row, deviation)
-        self._bound_parts()
-
-    def _tighten(self, parts: ClassParts) -> None:
+    def _tighten(self) -> None:
         """Keep no direction that only a forgotten class had, and sum the scatter anew."""
-        means, rank = self._means, self.rank
-        rows = np.vstack([means, parts.all_rows(rank)])
+        means, parts = self._means, self._parts
+        rows = np.vstack([means, parts.all_rows(self.rank)])
         turn = span(rows).T
         basis = turn.T @ self._basis
         self._parts = parts.turned(turn)
@@ -288,6 +292,14 @@ class CompressedScatter:
             grams[:, :known, known:] = grams[:, known:, :known].transpose(0, 2, 1)
             self._grams = grams
         return self._grams
+
+
+def _whitened(matrix: Matrix, rows: Matrix) -> Matrix:
+    """Rows L^-1 row with L L^T = matrix: their products are row A row with A = matrix^-1."""
+    if not matrix.size:
+        return rows
+    factor, failed = lapack.dpotrf(matrix, lower=1, overwrite_a=1)
+    return _solved(blas.dtrsm(1.0, factor, rows.T, lower=1), failed)
 
 
 def _solve_positive(matrix: Matrix, rows: Matrix) -> Matrix:

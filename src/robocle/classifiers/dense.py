@@ -7,7 +7,7 @@ diagonal belongs to both, so the factor's is kept aside and put in place while i
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import combinations_with_replacement
 from typing import Any
@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
 from robocle.blas import one_blas_thread
-from robocle.classifiers.class_parts import ClassParts, most_rows
+from robocle.classifiers.class_parts import ClassParts, Pick
+from robocle.classifiers.rehearsal import Products
 from robocle.classifiers.ridge_solution import RidgeSolution
 from robocle.classifiers.streaming import Arrays, ClassifierState, Matrix, Vector
 from robocle.errors import FeatureError
@@ -32,13 +33,15 @@ TILE = 64
 class DenseScatter:
     """Within-class scatter and class means in full width, one width x width array in all."""
 
-    def __init__(self, width: int, means: Matrix, blocks: int, *, centred: bool = True) -> None:
+    def __init__(
+        self, width: int, means: Matrix, blocks: int, parts: ClassParts, *, centred: bool = True
+    ) -> None:
         self.width = width
         self.blocks = blocks
         self._centred = centred
         self._array = np.zeros((width, width), order="F")
         self._means = means
-        self.parts: ClassParts | None = None
+        self._parts = parts
         self._buffer = np.empty((BATCH, width))
         self._waiting = 0
         self._factor_diagonal = np.empty(width)
@@ -51,22 +54,21 @@ class DenseScatter:
     def add_row(self) -> None:
         """Make room for a new class; its mean starts at zero."""
         self._means = np.vstack([self._means, np.zeros(self.width)])
-        if self.parts is not None:
-            self.parts.add_class()
+        self._parts.add_class()
 
     @property
     def separable(self) -> bool:
         """Whether each class's part of the scatter is known."""
-        return self.parts is not None
+        return self._parts.complete
 
     def remove_row(self, row: int) -> None:
         """Drop a class: its mean, and its part of the scatter if that is known."""
         self._means = np.delete(self._means, row, axis=0)
-        if self.parts is not None:
-            self.parts.remove_class(row)
+        self._parts.remove_class(row)
+        if self._parts.complete:
             self._waiting = 0
             self._array[:] = 0
-            self._add_products(self.parts.all_rows(self.width))
+            self._add_products(self._parts.all_rows(self.width))
         self._give_up()
 
     def merge(self, other: "DenseScatter", rows: list[int], weights: Vector, steps: Vector) -> None:
@@ -81,13 +83,13 @@ class DenseScatter:
         deviations = np.sqrt(weights)[:, None] * deviations
         self._array += other._array
         self._add_products(deviations)
-        self._take_parts(other, rows, deviations)
+        self._parts.take(other._parts, rows, deviations)
+        self._parts.bound(self.width)
         self._give_up()
 
     def energies(self, counts: Vector, blocks: int) -> Vector:
         """The sums of squares of all samples, for each block of the vector."""
-        assert self.parts is not None
-        rows = np.vstack([np.sqrt(counts)[:, None] * self._means, self.parts.all_rows(self.width)])
+        rows = np.vstack([np.sqrt(counts)[:, None] * self._means, self._parts.all_rows(self.width)])
         found: Vector = (rows**2).reshape(-1, blocks, self.width // blocks).sum(axis=(0, 2))
         return found
 
@@ -99,9 +101,9 @@ class DenseScatter:
         deviation = sample - self._means[row] if self._centred else sample
         self._means[row] += step * deviation
         np.multiply(deviation, math.sqrt(weight), out=self._buffer[self._waiting])
-        if weight and self.parts is not None:
-            self.parts.add(row, self._buffer[self._waiting].copy())
-            self._bound_parts()
+        if weight:
+            self._parts.add(row, self._buffer[self._waiting])
+            self._parts.bound(self.width)
         self._waiting += 1
         if self._waiting == BATCH:
             self._fold()
@@ -145,42 +147,50 @@ class DenseScatter:
             weights = self._ridge_weights(ridge / share) / share
         return weights, self._means @ weights.T
 
+    def residual_counts(self, counts: Sequence[int]) -> list[int]:
+        """How many samples of each class can be rehearsed."""
+        return self._parts.residual_counts(counts)
+
+    def products(
+        self, share: float, ridge: Vector, picked: Sequence[Pick], counts: Sequence[int]
+    ) -> Products:
+        """What rehearsing the picked samples needs; for a form of one block."""
+        weights, means = self.solve(share, ridge)
+        rows = self._parts.residuals(picked, counts, self.width)
+        solved = rows / ridge[0]
+        if share:
+            assert self._solution is not None
+            solved = self._solution.applied(rows, ridge / share) / share
+        return Products(share, means, rows @ weights.T, np.einsum("ij,ij->i", rows, solved))
+
     def state(self) -> Arrays:
         self._fold()
-        parts = self.parts.state(self.width) if self.parts is not None else {}
-        return {"means": self._means.copy(), "scatter": _packed(self._array)} | parts
+        own = {"means": self._means.copy(), "scatter": _packed(self._array)}
+        return own | self._parts.state(self.width)
 
     @classmethod
     def restored(
-        cls, state: ClassifierState, prefix: str, width: int, blocks: int, *, centred: bool = True
+        cls,
+        state: ClassifierState,
+        prefix: str,
+        width: int,
+        blocks: int,
+        parts: ClassParts,
+        *,
+        centred: bool = True,
     ) -> "DenseScatter":
         means = state.take(f"{prefix}means", len(state.labels), width)
         name = f"{prefix}scatter"  # looked at before any memory of that size is taken
         if state.arrays.get(name, means).ndim == 2:  # as format 1 of states has it
             whole = state.take(name, width, width)
-            form = cls(width, means, blocks, centred=centred)
+            form = cls(width, means, blocks, parts, centred=centred)
             form._array = whole.T  # symmetric, and in the order that it is kept in
         else:
             packed = state.look(name, width * (width + 1) // 2)
-            form = cls(width, means, blocks, centred=centred)
+            form = cls(width, means, blocks, parts, centred=centred)
             _unpack(packed, form._array)
-        form.parts = ClassParts.restored(state, prefix, width)
+        parts.restore(state, prefix, width)
         return form
-
-    def _bound_parts(self) -> None:
-        """Give the parts up when they would need more room than the scatter itself."""
-        if self.parts is not None and len(self.parts) > most_rows(self.width):
-            self.parts = None
-
-    def _take_parts(self, other: "DenseScatter", rows: list[int], deviations: Matrix) -> None:
-        if self.parts is None or other.parts is None:
-            self.parts = None
-            return
-        self.parts.take(other.parts, rows)
-        for row, deviation in zip(rows, deviations, strict=True):
-            if deviation.any():
-                self.parts.add(row, deviation)
-        self._bound_parts()
 
     def _fold(self) -> None:
         """Bring the waiting deviations into the lower triangle."""

@@ -12,6 +12,7 @@ their switch serve here as they are.
 import numpy as np
 
 from robocle.blas import one_blas_thread
+from robocle.classifiers.class_parts import ClassParts
 from robocle.classifiers.compressed import CompressedScatter
 from robocle.classifiers.dense import DenseScatter
 from robocle.classifiers.random_features import rectified_features
@@ -49,9 +50,9 @@ class RidgeRegression(StreamingClassifier):
 
     def _add_row(self) -> None:
         if self._form is None:
-            self._form = CompressedScatter(
-                self.features or self.width or 0, blocks=1, centred=False
-            )
+            parts = ClassParts(sampled=0)
+            width = self.features or self.width or 0
+            self._form = CompressedScatter(width, 1, parts, centred=False)
         self._form.add_row()
 
     def _learn(self, sample: Vector, row: int) -> None:
@@ -103,5 +104,6 @@ class RidgeRegression(StreamingClassifier):
                 raise StateError("state does not say how wide its vectors are")
             return None
         kind = DenseScatter if "means" in state.arrays else CompressedScatter
-        self._form = kind.restored(state, "", self.features or width, blocks=1, centred=False)
+        parts = ClassParts(sampled=0)
+        self._form = kind.restored(state, "", self.features or width, 1, parts, centred=False)
         return width

@@ -49,6 +49,12 @@ class RidgeSolution:
         self._complete()
         return sum((-drift) ** order * power for order, power in enumerate(self._powers))  # type: ignore[return-value]
 
+    def applied(self, rows: Matrix, ridge: Vector) -> Matrix:
+        """(S + ridge)^-1 of any rows, for a ridge near the first: two terms of the series."""
+        solved = self._apply(rows)
+        drift = float(ridge[0] - self._ridge[0])
+        return solved - drift * self._apply(solved) if drift else solved
+
     def follow(self, deviation: Vector, row: int, weight: float, step: float) -> None:
         """Add weight * v v^T to S and step * v to a mean; the next row is a new class."""
         self._complete()

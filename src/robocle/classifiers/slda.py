@@ -25,8 +25,10 @@ the vectors are wide the shares are no longer told apart, and a forgotten label'
 import numpy as np
 
 from robocle.blas import one_blas_thread
+from robocle.classifiers.class_parts import SAMPLED, ClassParts
 from robocle.classifiers.compressed import CompressedScatter
 from robocle.classifiers.dense import DenseScatter
+from robocle.classifiers.rehearsal import Rehearsal, picks, rehearse
 from robocle.classifiers.shrinkage import fixed, oracle_approximating
 from robocle.classifiers.streaming import (
     Arrays,
@@ -105,6 +107,7 @@ class StreamingLDA(StreamingClassifier):
         self._freedom = 0
         self._energy = np.zeros(blocks)
         self._solved: tuple[Matrix, Vector] | None = None
+        self._rehearsed: Rehearsal | None = None
 
     @property
     def form(self) -> str:
@@ -115,9 +118,7 @@ class StreamingLDA(StreamingClassifier):
     def _add_row(self) -> None:
         if not self._forms:
             self._forms = [
-                CompressedScatter(
-                    self._form_width(), self._form_blocks(), separable=self.scatter == "exact"
-                )
+                CompressedScatter(self._form_width(), self._form_blocks(), self._no_parts())
                 for _ in range(self._form_count())
             ]
         for form in self._forms:
@@ -143,7 +144,7 @@ class StreamingLDA(StreamingClassifier):
         if self.scale == "blocks":
             blocks = sample.reshape(self.blocks, -1)
             self._energy += np.einsum("ij,ij->i", blocks, blocks)
-        self._solved = None
+        self._solved = self._rehearsed = None
 
     def _scores(self, vectors: Matrix) -> Scores:
         with one_blas_thread():
@@ -161,15 +162,43 @@ class StreamingLDA(StreamingClassifier):
 
     def _solve(self) -> tuple[Matrix, Vector]:
         gains = np.split(self._gains(), len(self._forms))
-        solved = [self._solve_form(*pair) for pair in zip(self._forms, gains, strict=True)]
+        solved = [
+            form.solve(*self._regularised(form, gain))
+            for form, gain in zip(self._forms, gains, strict=True)
+        ]
         weights = np.hstack([weights for weights, _ in solved])
         products = np.sum([products for _, products in solved], axis=0)
         if self.score == "cosine":
             return _cosine(weights, products)
         return weights, -0.5 * np.diagonal(products)
 
-    def _solve_form(self, form: Form, gains: Vector) -> tuple[Matrix, Matrix]:
-        """Blocks scaled by g turn (s S + e I) into (s G S G + e I), which is a ridge of e / g^2."""
+    def rehearse(self) -> Rehearsal | None:
+        """What it would have said of its own samples, had it not learnt them.
+
+        Only with cosine scores and the exact scatter, and with one scale in each covariance.
+        """
+        possible = self.score == "cosine" and self.scatter == "exact" and self._form_blocks() == 1
+        if self._rehearsed is None and possible and self._labels:
+            self._rehearsed = self._rehearse()
+        return self._rehearsed
+
+    def _rehearse(self) -> Rehearsal:
+        kept = np.min([form.residual_counts(self._counts) for form in self._forms], axis=0)
+        picked = picks(kept.tolist())
+        gains = np.split(self._gains(), len(self._forms))
+        with one_blas_thread():
+            parts = [
+                form.products(*self._regularised(form, gain), picked, self._counts)
+                for form, gain in zip(self._forms, gains, strict=True)
+            ]
+        rows = np.array([row for row, _ in picked], np.int64)
+        return rehearse(parts, rows, np.array(self._counts, np.float64))
+
+    def _regularised(self, form: Form, gains: Vector) -> tuple[float, Vector]:
+        """The share of the scatter and the ridge of each block that make the shrunk covariance.
+
+        Blocks scaled by g turn (s S + e I) into (s G S G + e I), which is a ridge of e / g^2.
+        """
         power = gains[: form.blocks] ** 2
         trace = float(form.traces() @ power)
         if isinstance(self.shrinkage, str):
@@ -178,7 +207,7 @@ class StreamingLDA(StreamingClassifier):
         else:
             shrunk = fixed(self.shrinkage, self._samples)
         ridge = max(shrunk.ridge, SMALLEST_RIDGE * shrunk.share * trace)
-        return form.solve(shrunk.share, ridge / power)
+        return shrunk.share, ridge / power
 
     def _gains(self) -> Vector:
         """What brings each block's root mean square to 1."""
@@ -211,7 +240,7 @@ class StreamingLDA(StreamingClassifier):
             self._samples -= count
             self._freedom -= count - 1
             self._energy = self._summed_energy(self._counts[:row] + self._counts[row + 1 :])
-        self._solved = None
+        self._solved = self._rehearsed = None
 
     def _summed_energy(self, counts: list[int]) -> Vector:
         if self.scale == "none":
@@ -234,7 +263,7 @@ class StreamingLDA(StreamingClassifier):
         self._samples += other._samples
         self._freedom += other._freedom + int((counts > 0).sum())
         self._energy = self._energy + other._energy
-        self._solved = None
+        self._solved = self._rehearsed = None
 
     def _state(self) -> Arrays:
         arrays: Arrays = {
@@ -251,7 +280,7 @@ class StreamingLDA(StreamingClassifier):
         if not 0 <= self._freedom <= self._samples or self._samples < sum(self._counts):
             raise StateError("state counts more samples than it has learnt")
         self._energy = state.take("energy", self.blocks)
-        self._solved = None
+        self._solved = self._rehearsed = None
         self._forms = []
         if not any("." in name for name in state.arrays) and not self._labels:
             return None  # nothing was ever taught
@@ -262,11 +291,15 @@ class StreamingLDA(StreamingClassifier):
 
     def _restored_form(self, state: ClassifierState, number: int) -> Form:
         prefix = f"{number}."
-        if f"{prefix}means" in state.arrays:
-            width = state.take(f"{prefix}means", None, None).shape[1]
-            return DenseScatter.restored(state, prefix, width, self._form_blocks())
-        width = state.take(f"{prefix}basis", None, None).shape[1]
-        return CompressedScatter.restored(state, prefix, width, self._form_blocks())
+        dense = f"{prefix}means" in state.arrays
+        kind = DenseScatter if dense else CompressedScatter
+        width = state.take(prefix + ("means" if dense else "basis"), None, None).shape[1]
+        return kind.restored(state, prefix, width, self._form_blocks(), self._no_parts())
+
+    def _no_parts(self) -> ClassParts:
+        """Where each class's part of the scatter goes; the published one has no such parts."""
+        exact = self.scatter == "exact"
+        return ClassParts(complete=exact, sampled=SAMPLED if exact else 0)
 
 
 def _cosine(weights: Matrix, products: Matrix) -> tuple[Matrix, Vector]:

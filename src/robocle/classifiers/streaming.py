@@ -9,7 +9,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +23,9 @@ from robocle.errors import (
     StateError,
 )
 from robocle.types import Scores
+
+if TYPE_CHECKING:
+    from robocle.classifiers.rehearsal import Rehearsal
 
 MAX_LABEL_LENGTH = 200
 LARGEST = 1e140  # a number whose square and sums of it are numbers still
@@ -118,6 +121,10 @@ class StreamingClassifier(ABC):
     def linear(self) -> tuple[Matrix, Vector]:
         """W and b with scores = W z + b, up to a term that all labels have in common."""
         raise InexactError(f"{type(self).__name__} is not linear: only ncm and slda are")
+
+    def rehearse(self) -> "Rehearsal | None":
+        """What it would have said of its own samples, had it not learnt them; None if it cannot."""
+        return None
 
     def forget(self, label: str) -> None:
         """Forget a label."""

@@ -1,0 +1,147 @@
+"""Recognition: what scores mean. How likely a label is right, and whether the thing is known at all.
+
+The best score of a picture tells known from unknown things: it is how far the picture lies in the
+direction of a class, in units of the spread within classes. What known and unknown things score is
+read off the rehearsal, so nothing but the classifier's own statistics is needed. Where it says too
+little (one picture a label, two labels), shares of the class means' own distance are assumed.
+
+    known       normal about the mean of the samples left out, and at least so wide that unknown
+                things begin two deviations below: things are met in other conditions than taught
+    unknown     normal about the mean of the samples whose class was left out
+    confidence  = P(known) * softmax(scores / temperature), the temperature fitted to the samples
+                left out, near a share of the class means' distance where they do not tell
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from robocle.classifiers.rehearsal import Rehearsal
+from robocle.spec import require_between
+
+Scores = NDArray[np.float64]
+
+DEFAULT_UNKNOWN = 0.05
+"""How many of the known things may be called unknown."""
+LARGEST_UNKNOWN = 0.5
+# How many things are unknown, before one looks: what P(known) starts from.
+UNKNOWN_PRIOR = 0.05
+# A threshold is no higher than this share of unknown things needs it.
+CAUGHT = 0.8
+# (mean, deviation) of scores as shares of the class means' distance, where nothing else is known.
+ASSUMED_KNOWN = (0.4, 0.15)
+ASSUMED_UNKNOWN = (0.2, 0.15)
+ASSUMED_TEMPERATURE, TEMPERATURE_SPREAD = 0.04, 0.5
+TEMPERATURE_STEPS = np.exp(np.linspace(-2, 2, 41))
+# Fewer samples than this do not show their own lowest twentieth.
+ENOUGH = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """How the scores of one classifier are to be read."""
+
+    known: Scores
+    """The best scores of samples left out, in order; empty if none could be."""
+    unknown: Scores
+    """The best scores of samples whose class was left out, in order; empty with two labels."""
+    distance: float
+    """The mean distance of the class means from their centre."""
+    temperature: float
+
+    @classmethod
+    def of(cls, rehearsal: Rehearsal) -> "Reading | None":
+        """The reading of a classifier that rehearsed; None if it knows a single thing."""
+        distance = float(rehearsal.lengths.mean())
+        if len(rehearsal.lengths) < 2 or distance == 0:
+            return None
+        told = ~rehearsal.alone
+        scores, rows = rehearsal.scores[told], rehearsal.rows[told]
+        return cls(
+            np.sort(scores.max(axis=1, initial=-np.inf)),
+            np.sort(rehearsal.absent),
+            distance,
+            _temperature(scores, rows, ASSUMED_TEMPERATURE * distance),
+        )
+
+    def confidence(self, scores: Scores) -> float:
+        """How likely the label with the best score is right."""
+        return self.probability_known(float(scores.max())) * share(scores / self.temperature)
+
+    def probability_known(self, best: float) -> float:
+        """How likely a thing with this best score is one of those taught."""
+        known, unknown = self._known_scores, self._unknown_scores
+        # Better than known things are on average is no less known, and worse than unknown no more.
+        for_it = _log_density(known, min(best, known.mean))
+        against = _log_density(unknown, max(best, unknown.mean))
+        odds = for_it - against + math.log((1 - UNKNOWN_PRIOR) / UNKNOWN_PRIOR)
+        return 1 / (1 + math.exp(min(-odds, 700.0)))
+
+    def threshold(self, level: float) -> float:
+        """The best score under which a thing is called unknown.
+
+        At most the share `level` of known things are, met as they were taught.
+        """
+        require_between("unknown", level, 0, LARGEST_UNKNOWN)
+        if level == 0:
+            return -math.inf
+        return min(self._lowest_known(level), self._highest_unknown())
+
+    @cached_property
+    def _known_scores(self) -> NormalDist:
+        mean, deviation = (part * self.distance for part in ASSUMED_KNOWN)
+        if len(self.known):
+            mean, deviation = float(self.known.mean()), float(self.known.std())
+        gap = (mean - self._unknown_scores.mean) / 2
+        return NormalDist(mean, max(deviation, gap, 1e-9 * self.distance))
+
+    @cached_property
+    def _unknown_scores(self) -> NormalDist:
+        mean, deviation = (part * self.distance for part in ASSUMED_UNKNOWN)
+        if len(self.unknown):
+            mean, deviation = float(self.unknown.mean()), float(self.unknown.std())
+        return NormalDist(mean, max(deviation, 1e-9 * self.distance))
+
+    def _lowest_known(self, level: float) -> float:
+        count = len(self.known)
+        if count >= max(ENOUGH, 1 / level):
+            return float(self.known[int(level * (count + 1)) - 1])
+        if count < 2:
+            mean, deviation = (part * self.distance for part in ASSUMED_KNOWN)
+            return NormalDist(mean, deviation).inv_cdf(level)
+        spread = float(self.known.std(ddof=1)) * math.sqrt(1 + 1 / count)
+        return float(self.known.mean() + stdtrit(count - 1, level) * spread)
+
+    def _highest_unknown(self) -> float:
+        if len(self.unknown):
+            return float(np.quantile(self.unknown, CAUGHT))
+        return self._unknown_scores.inv_cdf(CAUGHT)
+
+
+def share(logits: Scores) -> float:
+    """The largest share of a softmax."""
+    return float(1 / np.exp(logits - logits.max()).sum())
+
+
+def _log_density(distribution: NormalDist, value: float) -> float:
+    return -(distribution.zscore(value) ** 2) / 2 - math.log(distribution.stdev)
+
+
+def _temperature(scores: Scores, rows: NDArray[np.int64], assumed: float) -> float:
+    """The most likely temperature: log-normal about the assumed one before the samples speak."""
+    tried = assumed * TEMPERATURE_STEPS
+    losses = [_surprise(scores / temperature, rows) for temperature in tried]
+    prior = (np.log(TEMPERATURE_STEPS) / TEMPERATURE_SPREAD) ** 2 / 2
+    return float(tried[np.argmin(losses + prior)])
+
+
+def _surprise(logits: Scores, rows: NDArray[np.int64]) -> float:
+    """The negative log-likelihood of the samples' own labels."""
+    logits = logits - logits.max(axis=1, keepdims=True, initial=-np.inf)
+    own = logits[np.arange(len(rows)), rows]
+    return float(np.log(np.exp(logits).sum(axis=1)).sum() - own.sum())
