@@ -16,6 +16,7 @@ from robocle.errors import SpecError
 from robocle.pooling import POOLINGS
 from robocle.scenarios import SCENARIOS
 from robocle.spec import Table
+from robocle.views import VIEWS
 
 ROOT = Path(__file__).parents[1]
 PAGES: dict[str, Table[Any]] = {
@@ -25,6 +26,7 @@ PAGES: dict[str, Table[Any]] = {
     "corruptions.md": CORRUPTIONS,
     "datasets.md": DATASETS,
     "scenarios.md": SCENARIOS,
+    "views.md": VIEWS,
 }
 ENTRIES = [(page, name) for page, table in PAGES.items() for name in table.names()]
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from robocle.backbones import Backbone, backbone
 from robocle.classifiers import CLASSIFIERS, ClassifierState, StreamingClassifier
+from robocle.classifiers.rehearsal import Rehearsal
 from robocle.errors import (
     FeatureError,
     LabelError,
@@ -29,6 +30,8 @@ from robocle.errors import (
 )
 from robocle.images import PREPROCESSING, Picture, to_pixels
 from robocle.pooling import POOLINGS, Pooling
+from robocle.readiness import Readiness, readiness
+from robocle.recognition import DEFAULT_UNKNOWN, Reading, recognised
 from robocle.store import (
     Forget,
     History,
@@ -43,12 +46,14 @@ from robocle.store import (
     read_state,
 )
 from robocle.types import Prediction
+from robocle.views import VIEWS
 
 log = logging.getLogger("robocle")
 
 DEFAULT_BACKBONE = "efficientnet_lite0"
 DEFAULT_POOLING = "moments:r=3,form=root"
 DEFAULT_CLASSIFIER = "slda:scatter=exact,shrinkage=oas,covariance=blocks,score=cosine"
+DEFAULT_VIEWS = "centre"
 
 
 class Learner:
@@ -62,12 +67,15 @@ class Learner:
         backbone: str | Backbone = DEFAULT_BACKBONE,
         pooling: str = DEFAULT_POOLING,
         classifier: str = DEFAULT_CLASSIFIER,
+        views: str = DEFAULT_VIEWS,
     ) -> None:
         self._backbone = _loaded(backbone)
         self._pooling = POOLINGS.build(pooling)
         blocks = self._pooling.blocks
         self._history = History(lambda: CLASSIFIERS.build(classifier, blocks=blocks))
+        self._views = VIEWS.build(views)
         self._store: StateStore | None = None
+        self._read: tuple[Rehearsal, Reading | None] | None = None
 
     @property
     def _classifier(self) -> StreamingClassifier:
@@ -102,17 +110,22 @@ class Learner:
             preprocessing=PREPROCESSING,
             pooling=POOLINGS.describe(self._pooling),
             classifier=CLASSIFIERS.describe(self._classifier),
+            views=VIEWS.describe(self._views),
         )
 
     def teach(self, picture: Picture, label: str) -> None:
         """Learn one labelled picture. The picture is not kept."""
-        self.teach_vector(self.embed(picture), label)
+        self.teach_vector(self.embed_lesson(picture), label)
 
-    def predict(self, picture: Picture) -> Prediction:
-        """Recognise one picture."""
+    def predict(self, picture: Picture, unknown: float = DEFAULT_UNKNOWN) -> Prediction:
+        """Recognise one picture, or say that it is none of the things taught.
+
+        At most the share `unknown` of the known things are called unknown, met as they were
+        taught; with 0 none is.
+        """
         if not self.labels:
             raise NothingTaughtError
-        return self.predict_vector(self.embed(picture))
+        return self.predict_vector(self.embed(picture), unknown)
 
     def embed(self, picture: Picture) -> NDArray[np.float32]:
         """The vector that stands for a picture."""
@@ -120,17 +133,26 @@ class Learner:
         vector: NDArray[np.float32] = self._pooling(self._backbone.features(pixels[None]))[0]
         return vector
 
+    def embed_lesson(self, picture: Picture) -> NDArray[np.float32]:
+        """The vector that stands for a picture to be taught: the mean over its views."""
+        views = self._views(to_pixels(picture, self._backbone.input_size))
+        vector: NDArray[np.float32] = self._pooling(self._backbone.features(views)).mean(axis=0)
+        return vector
+
     def teach_vector(self, vector: NDArray[np.float32], label: str) -> None:
         """Learn a picture that was embedded before."""
         self._do(Teach(label, as_vector(np.asarray(vector))))
 
-    def predict_vector(self, vector: NDArray[np.float32]) -> Prediction:
+    def predict_vector(
+        self, vector: NDArray[np.float32], unknown: float = DEFAULT_UNKNOWN
+    ) -> Prediction:
         """Recognise a picture that was embedded before."""
         scores = self._classifier.scores(vector[None])[0]
-        best = int(scores.argmax())
-        shares = np.exp(scores - scores[best])
+        seen = recognised(scores, self._reading(), unknown)
+        nearest = self.labels[seen.row]
         named = dict(zip(self.labels, scores.tolist(), strict=True))
-        return Prediction(self.labels[best], float(1 / shares.sum()), named)
+        label = nearest if seen.is_known else None
+        return Prediction(label, seen.confidence, named, nearest, seen.known)
 
     def linear(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """W and b with scores = W z + b for a vector z, where the classifier is linear."""
@@ -224,6 +246,20 @@ class Learner:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def readiness(self) -> Readiness | None:
+        """Whether each label was shown enough; None if the classifier cannot say."""
+        rehearsal = self._classifier.rehearse()
+        return readiness(self.counts, rehearsal) if rehearsal else None
+
+    def _reading(self) -> Reading | None:
+        """How scores are to be read; worked out once after each change."""
+        rehearsal = self._classifier.rehearse()
+        if rehearsal is None:
+            return None
+        if self._read is None or self._read[0] is not rehearsal:
+            self._read = rehearsal, Reading.of(rehearsal)
+        return self._read[1]
+
     def _do(self, operation: Operation) -> None:
         self._history.do(operation)
         self._keep(operation, lambda: self._history.undo())
@@ -265,15 +301,27 @@ class Learner:
     ) -> "Learner":
         parts = stored.parts
         try:
-            learner = cls(backbone or parts.backbone, parts.pooling, parts.classifier)
+            network = backbone or parts.backbone
+            learner = cls(network, parts.pooling, parts.classifier, parts.views)
         except SpecError as error:
             raise StateError(f"{name} needs a part that is not here: {error}") from error
         _require_same_parts(name, parts, learner.parts)
-        try:
-            learner._history = History(lambda: _restored_classifier(stored), stored.history)
-        except (StateError, LabelError, FeatureError, np.linalg.LinAlgError) as error:
-            raise StateError(f"{name} is damaged: {error}") from error
+        learner._history = _restored_history(name, stored)
         return learner
+
+
+def stored_readiness(name: str, stored: StoredState) -> Readiness | None:
+    """The readiness of a stored state's labels, without its backbone."""
+    classifier = _restored_history(name, stored).now
+    rehearsal = classifier.rehearse()
+    return readiness(classifier.counts, rehearsal) if rehearsal else None
+
+
+def _restored_history(name: str, stored: StoredState) -> History:
+    try:
+        return History(lambda: _restored_classifier(stored), stored.history)
+    except (StateError, LabelError, FeatureError, np.linalg.LinAlgError) as error:
+        raise StateError(f"{name} is damaged: {error}") from error
 
 
 def _restored_classifier(stored: StoredState) -> StreamingClassifier:

@@ -1,4 +1,4 @@
-"""Recognition: what scores mean. How likely a label is right, and whether the thing is known at all.
+"""Recognition: what scores mean: how likely a label is right, and whether a thing is known at all.
 
 The best score of a picture tells known from unknown things: it is how far the picture lies in the
 direction of a class, in units of the spread within classes. What known and unknown things score is
@@ -69,10 +69,6 @@ class Reading:
             _temperature(scores, rows, ASSUMED_TEMPERATURE * distance),
         )
 
-    def confidence(self, scores: Scores) -> float:
-        """How likely the label with the best score is right."""
-        return self.probability_known(float(scores.max())) * share(scores / self.temperature)
-
     def probability_known(self, best: float) -> float:
         """How likely a thing with this best score is one of those taught."""
         known, unknown = self._known_scores, self._unknown_scores
@@ -87,7 +83,6 @@ class Reading:
 
         At most the share `level` of known things are, met as they were taught.
         """
-        require_between("unknown", level, 0, LARGEST_UNKNOWN)
         if level == 0:
             return -math.inf
         return min(self._lowest_known(level), self._highest_unknown())
@@ -123,9 +118,39 @@ class Reading:
         return self._unknown_scores.inv_cdf(CAUGHT)
 
 
-def share(logits: Scores) -> float:
-    """The largest share of a softmax."""
-    return float(1 / np.exp(logits - logits.max()).sum())
+@dataclass(frozen=True)
+class Recognition:
+    """What the scores of one picture say."""
+
+    row: int
+    """The label with the best score."""
+    confidence: float
+    known: float
+    is_known: bool
+
+
+def recognised(scores: Scores, reading: Reading | None, unknown: float) -> Recognition:
+    """Read the scores of one picture.
+
+    Without a reading every thing is known, and the confidence is the label's plain share; with a
+    single label there is nothing to compare with, and it may be that or anything.
+    """
+    require_between("unknown", unknown, 0, LARGEST_UNKNOWN)
+    row = int(scores.argmax())
+    best = float(scores[row])
+    if reading is None:
+        known = 1.0 if len(scores) > 1 else 0.5
+        return Recognition(row, known * float(shares(scores)[row]), known, True)
+    known = reading.probability_known(best)
+    confidence = known * float(shares(scores / reading.temperature)[row])
+    return Recognition(row, confidence, known, best >= reading.threshold(unknown))
+
+
+def shares(logits: Scores) -> Scores:
+    """The softmax of each row."""
+    exponentials = np.exp(logits - logits.max(axis=-1, keepdims=True, initial=-np.inf))
+    found: Scores = exponentials / exponentials.sum(axis=-1, keepdims=True)
+    return found
 
 
 def _log_density(distribution: NormalDist, value: float) -> float:
@@ -142,6 +167,5 @@ def _temperature(scores: Scores, rows: NDArray[np.int64], assumed: float) -> flo
 
 def _surprise(logits: Scores, rows: NDArray[np.int64]) -> float:
     """The negative log-likelihood of the samples' own labels."""
-    logits = logits - logits.max(axis=1, keepdims=True, initial=-np.inf)
-    own = logits[np.arange(len(rows)), rows]
-    return float(np.log(np.exp(logits).sum(axis=1)).sum() - own.sum())
+    own = shares(logits)[np.arange(len(rows)), rows]
+    return -float(np.log(np.maximum(own, 1e-300)).sum())

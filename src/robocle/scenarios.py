@@ -59,12 +59,17 @@ class ClassIid:
     """One class a step: a few random pictures of it; its other pictures test."""
 
     def __init__(
-        self, shots: int | str = 5, disjoint: str = "pictures", few: str = "error"
+        self,
+        shots: int | str = 5,
+        disjoint: str = "pictures",
+        few: str = "error",
+        known: str = "all",
     ) -> None:
         _require_count("shots", shots)
         require_choice("disjoint", disjoint, ("pictures", "instances"))
         require_choice("few", few, ("error", "skip"))
-        self.shots, self.disjoint, self.few = shots, disjoint, few
+        require_choice("known", known, ("all", "half"))
+        self.shots, self.disjoint, self.few, self.known = shots, disjoint, few, known
 
     def stream(self, examples: Iterable[Example], seed: int) -> Scenario:
         """Teach from the train split and test on the test split, where the data have them."""
@@ -77,7 +82,11 @@ class ClassIid:
             if _enough(label, taught, asked, self.shots, self.few):
                 steps.append(taught)
                 tests += asked
-        return _scenario(steps, {"test": tests})
+        return _scenario(steps[: self._taught_of(len(steps))], {"test": tests})
+
+    def _taught_of(self, classes: int) -> int:
+        """How many of the classes are taught; of the others there are questions only."""
+        return (classes + 1) // 2 if self.known == "half" else classes
 
     def apart(self, asked: Iterable[Example], taught: Iterable[Example]) -> list[Example]:
         """Those of the asked pictures that share no picture, or no instance, with the taught."""
@@ -107,9 +116,11 @@ class CrossDomain:
         domain: str = "clean",
         disjoint: str = "pictures",
         few: str = "error",
+        known: str = "all",
     ) -> None:
-        self._in_domain = ClassIid(shots, disjoint, few)
+        self._in_domain = ClassIid(shots, disjoint, few, known)
         self.shots, self.domain, self.disjoint, self.few = shots, domain, disjoint, few
+        self.known = known
 
     def stream(self, examples: Iterable[Example], seed: int) -> Scenario:
         """The test "same" is the rest of the domain; the others bear their domain's name."""
@@ -127,9 +138,10 @@ class CrossDomain:
         except DataError as error:
             raise DataError(f"in domain {self.domain}, {error}") from error
         taught = [example for step in here.steps for example in step]
-        tests: dict[str, Iterable[Example]] = {"same": here.tests["test"]}
+        same = here.tests["test"]
+        tests: dict[str, Iterable[Example]] = {"same": same}
         for name in sorted(domains):
-            tests[name] = self._in_domain.apart(_tests_of(taught, _pools(domains[name])[1]), taught)
+            tests[name] = self._in_domain.apart(_tests_of(same, _pools(domains[name])[1]), taught)
         return _scenario(here.steps, tests)
 
 
@@ -212,9 +224,9 @@ def _by_label(examples: Iterable[Example]) -> dict[str, list[Example]]:
     return _grouped(examples, lambda example: example.label)
 
 
-def _tests_of(taught: Iterable[Example], to_test: Iterable[Example]) -> list[Example]:
-    """The pictures whose label is taught."""
-    labels = {example.label for example in taught}
+def _tests_of(alike: Iterable[Example], to_test: Iterable[Example]) -> list[Example]:
+    """The pictures whose label is one of those alike."""
+    labels = {example.label for example in alike}
     return [example for example in to_test if example.label in labels]
 
 

@@ -52,6 +52,10 @@ class Prediction:
     label: str | None
     """The recognised label, or None for unknown."""
     confidence: float
-    """From 0 to 1: the label's share among all taught labels. Not calibrated yet."""
+    """From 0 to 1: how likely the nearest label is right."""
     scores: dict[str, float]
     """The classifier's score of every taught label, in the order they were taught."""
+    nearest: str
+    """The label with the best score: the recognised one, or what an unknown thing is most like."""
+    known: float
+    """From 0 to 1: how likely it is one of the taught things at all."""

@@ -10,16 +10,18 @@ from robocle.classifiers import CLASSIFIERS
 from robocle.corruptions import CORRUPTIONS
 from robocle.datasets import DATASETS
 from robocle.errors import SpecError
-from robocle.learner import DEFAULT_CLASSIFIER, DEFAULT_POOLING
+from robocle.learner import DEFAULT_CLASSIFIER, DEFAULT_POOLING, DEFAULT_VIEWS
 from robocle.pooling import POOLINGS
 from robocle.scenarios import SCENARIOS
+from robocle.views import VIEWS
 
 NAMES = sorted(experiment_names())
 
 
 def test_there_is_one_for_each_table_and_figure_of_the_paper() -> None:
     tables = {f"table{number}" for number in range(1, 7)}
-    assert tables | {"per_step", "moments", "comparison", "corruptions"} == set(NAMES)
+    ours = {"comparison", "corruptions", "ablation", "unknown"}
+    assert tables | {"per_step", "moments"} | ours == set(NAMES)
 
 
 @pytest.fixture(params=NAMES)
@@ -37,12 +39,14 @@ def test_every_part_an_experiment_names_can_be_built(experiment: Experiment) -> 
     for method in experiment.methods:
         POOLINGS.build(method.pooling)
         CLASSIFIERS.build(method.classifier)
+        VIEWS.build(method.views)
 
 
 def test_our_default_stands_beside_the_papers_methods(experiment: Experiment) -> None:
     ours = [method for method in experiment.methods if method.name == "robocle default"]
     for method in ours:
         assert (method.pooling, method.classifier) == (DEFAULT_POOLING, DEFAULT_CLASSIFIER)
+        assert method.views == DEFAULT_VIEWS
 
 
 def test_a_gain_is_over_a_method_that_comes_before(experiment: Experiment) -> None:

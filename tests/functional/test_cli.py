@@ -135,7 +135,7 @@ def test_a_new_state_may_have_other_parts(things: Path, tmp_path: Path) -> None:
 def test_predictions_as_json_hold_every_score(state: Path, things: Path) -> None:
     result = run("predict", "--json", state, things / "ball" / "2.jpg", things / "box" / "2.jpg")
     first, second = (json.loads(line) for line in result.stdout.splitlines())
-    assert first.keys() == {"image", "label", "confidence", "scores"}
+    assert first.keys() == {"image", "label", "confidence", "scores", "nearest", "known"}
     assert (first["label"], second["label"]) == ("ball", "box")
     assert first["image"] == str(things / "ball" / "2.jpg")
     assert list(first["scores"]) == ["ball", "box"]

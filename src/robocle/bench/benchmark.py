@@ -22,6 +22,7 @@ from robocle.errors import DataError, ImageError
 from robocle.pooling import POOLINGS
 from robocle.pooling.token import ClassToken
 from robocle.spec import parse_spec
+from robocle.views import views
 
 log = logging.getLogger("robocle")
 
@@ -93,7 +94,11 @@ class Benchmark:
             for method in experiment.methods:
                 place = _place(experiment, study, method, len(planned))
                 for trial in _runnable(study, method, root):
-                    trial = replace(trial, each_step=experiment.asks_each_step)
+                    trial = replace(
+                        trial,
+                        each_step=experiment.asks_each_step,
+                        examined=experiment.examines,
+                    )
                     planned.setdefault(trial, place)
         if not planned and not self._moment_trials(experiment):
             raise DataError(
@@ -145,6 +150,7 @@ def _place(experiment: Experiment, study: Study, method: Method, order: int) -> 
 def _runnable(study: Study, method: Method, root: str) -> Iterable[Trial]:
     """Those of a method's trials that can be run here; a misspelt part is found now."""
     classifier(method.classifier)
+    views(method.views)
     needs_token = isinstance(POOLINGS.build(method.pooling), ClassToken)
     for corrupted in {*study.taught, *study.tested}:
         corruption(corrupted)

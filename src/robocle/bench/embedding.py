@@ -16,6 +16,7 @@ from robocle.corruptions import CORRUPTIONS, corruption, corruption_rng
 from robocle.errors import ImageError
 from robocle.images import PREPROCESSING, to_pixels
 from robocle.pooling import POOLINGS
+from robocle.views import VIEWS
 
 WRITTEN_AT_ONCE = 64
 
@@ -30,6 +31,8 @@ class View:
     backbone: str
     corruption: str = "clean"
     corruption_seed: int = 0
+    views: str = "plain"
+    """What is made of a picture before it is looked at; where it is asked, nothing."""
 
     def keys(self, paths: Sequence[Path], pooling: str) -> list[bytes]:
         """The cache keys of pictures, pooled in one way."""
@@ -38,7 +41,9 @@ class View:
         seen = CORRUPTIONS.describe(corruption(self.corruption, unit=network.pixel_unit))
         pooled = POOLINGS.describe(POOLINGS.build(pooling))
         code = code_revision("pooling", "corruptions", "images.py", "randomness.py")
-        fixed = (network.fingerprint, PREPROCESSING, seen, seed, pooled, code)
+        fixed = [network.fingerprint, PREPROCESSING, seen, seed, pooled, code]
+        if self.views != "plain":
+            fixed += [VIEWS.describe(VIEWS.build(self.views)), code_revision("views.py")]
         return [vector_key(*fixed, content_hash(path)) for path in paths]
 
 
@@ -120,8 +125,9 @@ def _missing(
 
 def _vectors(view: View, path: Path, wanted: dict[str, bytes]) -> dict[bytes, NDArray[np.float32]]:
     network = loaded_backbone(view.backbone)
-    maps = network.features(corrupted_pixels(path, network.input_size, view)[None])
-    return {key: POOLINGS.build(spec)(maps)[0] for spec, key in wanted.items()}
+    pixels = corrupted_pixels(path, network.input_size, view)
+    maps = network.features(VIEWS.build(view.views)(pixels))
+    return {key: POOLINGS.build(spec)(maps).mean(axis=0) for spec, key in wanted.items()}
 
 
 def corrupted_pixels(path: Path, side: int, view: View) -> NDArray[np.uint8]:

@@ -17,6 +17,7 @@
     name = "SLDA"
     pooling = "avg"
     classifier = "slda:scatter=published,shrinkage=1e-4"
+    views = "plain"                        # what is made of a picture that is taught
     over = "NCM"                           # the room-aware gain is over this one
     paper = { method = "slda" }
 
@@ -43,6 +44,7 @@ class Method:
     name: str
     pooling: str
     classifier: str
+    views: str = "plain"
     over: str = ""
     """The method whose accuracy this one's gain is measured against."""
     paper: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -76,6 +78,7 @@ class Study:
                         method.classifier,
                         taught,
                         self.tested,
+                        views=method.views,
                     )
 
 
@@ -88,6 +91,11 @@ class Experiment:
     methods: tuple[Method, ...]
     paper: str = ""
     shows: tuple[str, ...] = ("accuracy",)
+
+    @property
+    def examines(self) -> bool:
+        """Whether it shows how sure a method is."""
+        return "unknown" in self.shows
 
     @property
     def asks_each_step(self) -> bool:
@@ -109,7 +117,7 @@ def _moved(study: Study, given: dict[str, Any]) -> Study:
     return moved
 
 
-SHOWS = ("accuracy", "metrics", "per_step", "matrix", "cost", "moments")
+SHOWS = ("accuracy", "metrics", "per_step", "matrix", "cost", "moments", "unknown")
 
 
 def load_experiment(name: str) -> Experiment:

@@ -64,6 +64,31 @@ def avg_other_domain(accuracies: ArrayLike, trained_on: int) -> float:
     return _mean(np.delete(np.asarray(accuracies, np.float64), trained_on))
 
 
+def area_under_curve(known: ArrayLike, unknown: ArrayLike) -> float:
+    """AUROC: how often a known thing scores above an unknown one; 50 is chance.
+
+    >>> area_under_curve(known=[3, 2, 1], unknown=[1, 0])
+    91.66666666666666
+    """
+    ordered = np.sort(np.asarray(unknown, np.float64))
+    scores = np.asarray(known, np.float64)
+    below = np.searchsorted(ordered, scores, "left")
+    not_above = np.searchsorted(ordered, scores, "right")
+    return 100 * _mean((below + not_above) / 2 / max(len(ordered), 1))
+
+
+def calibration_error(confidence: ArrayLike, right: ArrayLike, bins: int = 15) -> float:
+    """ECE: how far confidence is from the share of right answers, on average over equal bins.
+
+    >>> calibration_error([0.9, 0.9, 0.5, 0.5], [True, True, True, False])
+    5.0
+    """
+    sure, correct = np.asarray(confidence, np.float64), np.asarray(right, np.float64)
+    places = np.minimum((sure * bins).astype(int), bins - 1)
+    gaps = np.bincount(places, sure - correct, bins)
+    return 100 * float(np.abs(gaps).sum()) / len(sure) if len(sure) else float("nan")
+
+
 def plasticity(history: ArrayLike) -> float:
     """Pla: the mean accuracy on a class right after it was taught, mean a[j, j]."""
     return _mean(_when_taught(_columns(history)))

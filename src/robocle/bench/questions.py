@@ -63,6 +63,12 @@ class Questions:
         }
         return Answers(right, {label: len(self._keys[label]) for label in known})
 
+    def by_label(self) -> Iterator[tuple[str, NDArray[np.float32]]]:
+        """All vectors, a label after the other, in parts; whether the label was taught or not."""
+        for label in self._keys:
+            for vectors in self._vectors(label):
+                yield label, vectors
+
     def some(self, count: int) -> NDArray[np.float32]:
         """A few vectors, for timing."""
         keys = [key for part in self._keys.values() for key in part[:1]][:count]

@@ -16,6 +16,7 @@ from robocle.bench.tables import (
     accuracy_tables,
     matrix_tables,
     metric_tables,
+    unknown_tables,
 )
 from robocle.errors import DataError, MissingExtraError, RobocleError
 
@@ -71,6 +72,8 @@ def build_report(results: Path) -> Report:
         tables += accuracy_tables(records)
     if "metrics" in shows:
         tables += metric_tables(records)
+    if "unknown" in shows:
+        tables += unknown_tables(records)
     if "matrix" in shows:
         matrices = list(matrix_tables(records))
         tables += matrices

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from robocle.bench import metrics
-from robocle.bench.embedding import content_hash, corrupted_pixels, loaded_backbone
+from robocle.bench.embedding import View, content_hash, corrupted_pixels, loaded_backbone
+from robocle.bench.examination import examine
 from robocle.bench.questions import CHUNK, Answers, Questions
 from robocle.bench.trial import Trial
 from robocle.bench.vector_cache import VectorCache
@@ -23,6 +24,7 @@ from robocle.classifiers import StreamingClassifier, classifier
 from robocle.pooling import pooling
 from robocle.scenarios import Scenario
 from robocle.types import Example
+from robocle.views import views
 
 TIMED = 10
 
@@ -44,10 +46,13 @@ def run_trial(trial: Trial, cache: VectorCache, unreadable: frozenset[str]) -> d
         if trial.each_step and len(stream.steps) > 1:
             after_steps.append(first.ask(clf))
     final = {name: questions.ask(clf) for name, questions in tests.items()}
+    asked = tests if trial.examined else {}
+    examined = {f"{name}/{seen}": examine(clf, each) for (name, seen), each in asked.items()}
     return {
         **_accuracies(trial, final),
         **_step_metrics(after_steps, clf.labels, by_label=brings_a_label_each_step(stream)),
         **_costs(trial, clf, stream, seconds, first),
+        **({"examined": examined} if examined else {}),
         "labels": len(clf.labels),
         "taught": sum(map(len, stream.steps)),
         "asked": sum(len(test) for test in stream.tests.values()),
@@ -81,7 +86,7 @@ def _teach(
     clf: StreamingClassifier, step: tuple[Example, ...], trial: Trial, cache: VectorCache
 ) -> float:
     """Teach one step; gives the seconds that learning took."""
-    view = trial.view(trial.taught)
+    view = trial.lesson_view
     seconds = 0.0
     for at in range(0, len(step), CHUNK):
         part = step[at : at + CHUNK]
@@ -138,13 +143,14 @@ def _costs(
     trial: Trial, clf: StreamingClassifier, stream: Scenario, seconds: float, asked: Questions
 ) -> dict[str, Any]:
     """Times of the whole pipeline: looking at a picture is timed afresh, the cache aside."""
-    looking = _seconds_to_look(trial, stream.steps[0])
+    looking = _seconds_to_look(trial, trial.view("clean"), stream.steps[0])
+    looking_at_lesson = _seconds_to_look(trial, trial.lesson_view, stream.steps[0])
     vectors = asked.some(TIMED)
     clf.scores(vectors[:1])
     answering = median(_seconds(partial(clf.scores, vector[None])) for vector in vectors)
     taught = sum(map(len, stream.steps))
     return {
-        "training_minutes": (taught * looking + seconds) / 60,
+        "training_minutes": (taught * looking_at_lesson + seconds) / 60,
         "frames_per_second": 1 / (looking + answering),
         "milliseconds_to_look": 1e3 * looking,
         "milliseconds_to_learn": 1e3 * seconds / taught,
@@ -154,13 +160,14 @@ def _costs(
     }
 
 
-def _seconds_to_look(trial: Trial, examples: tuple[Example, ...]) -> float:
+def _seconds_to_look(trial: Trial, view: View, examples: tuple[Example, ...]) -> float:
     """The median time from file to vector over a few pictures."""
     network, pool = loaded_backbone(trial.backbone), pooling(trial.pooling)
+    make_views = views(view.views)
 
     def look(example: Example) -> None:
-        pixels = corrupted_pixels(example.path, network.input_size, trial.view("clean"))
-        pool(network.features(pixels[None]))
+        pixels = corrupted_pixels(example.path, network.input_size, view)
+        pool(network.features(make_views(pixels)))
 
     return median(_seconds(partial(look, each)) for each in (examples * TIMED)[:TIMED])
 

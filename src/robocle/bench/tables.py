@@ -179,6 +179,39 @@ def _metric(
     return cell([pick(record["result"]) for record in records], paper)
 
 
+MEASURED = {
+    "AUROC, %": "auroc",
+    "unknown caught, %": "unknown_caught",
+    "known called unknown, %": "known_called_unknown",
+    "ECE, %": "calibration_error",
+}
+
+
+def unknown_tables(records: Sequence[Record]) -> Iterator[Table]:
+    """A table a study and backbone: methods down; known against unknown things across."""
+    for study, of_study in by_study(records).items():
+        for backbone, of_backbone in by_backbone(of_study).items():
+            several = len(of_backbone[0]["result"]["examined"]) > 1
+            tests = ("", " elsewhere") if several else ("",)
+            columns = [(name, key, test) for name, key in MEASURED.items() for test in tests]
+            rows = tuple(
+                (method, tuple(_measured(of_method, key, test) for _, key, test in columns))
+                for method, of_method in by_method(of_backbone).items()
+            )
+            heads = tuple(name.replace(",", f"{test},") for name, _, test in columns)
+            yield Table(f"{study}, {backbone}: known or unknown", heads, rows)
+
+
+def _measured(records: Sequence[Record], key: str, test: str) -> Cell | None:
+    """A figure of the first test, or, elsewhere, the mean over all others."""
+    values: list[float | None] = []
+    for record in records:
+        first, *others = (measured[key] for measured in record["result"]["examined"].values())
+        told = [value for value in others if value is not None] if test else [first]
+        values.append(mean(told) if told and None not in told else None)
+    return cell(values)
+
+
 def matrix_tables(records: Sequence[Record]) -> Iterator[Table]:
     """A table a study, backbone and method: taught corruption down, tested across."""
     for study, of_study in by_study(records, together=True).items():

@@ -7,7 +7,7 @@ a result; its key names it, so that a stopped run goes on where it was.
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -18,8 +18,9 @@ from robocle.types import Example
 
 # The code that decides a result; when it changes, trials are run again.
 DECIDING = (
-    *("classifiers", "pooling", "corruptions", "images.py", "blas.py", "randomness.py"),
-    *("scenarios.py", "bench/run.py", "bench/questions.py", "bench/metrics.py"),
+    *("classifiers", "pooling", "corruptions", "images.py", "views.py", "blas.py", "randomness.py"),
+    *("recognition.py", "scenarios.py", "bench/run.py", "bench/questions.py", "bench/metrics.py"),
+    "bench/examination.py",
 )
 
 
@@ -39,6 +40,10 @@ class Trial:
     corruption_seed: int = 0
     each_step: bool = True
     """Whether to ask after each step, or only at the end."""
+    views: str = "plain"
+    """What is made of a picture that is taught."""
+    examined: bool = False
+    """Whether to ask how sure it is, and about things that were not taught."""
 
     @property
     def data(self) -> str:
@@ -56,6 +61,11 @@ class Trial:
     def view(self, corruption: str) -> View:
         """How this trial looks at pictures under a corruption."""
         return View(self.backbone, corruption, self.corruption_seed)
+
+    @property
+    def lesson_view(self) -> View:
+        """How this trial looks at the pictures that are taught."""
+        return replace(self.view(self.taught), views=self.views)
 
     def stream(self) -> Scenario:
         """What is taught and asked, in order."""
@@ -96,6 +106,6 @@ def needed_by(trial: Trial) -> list[Needed]:
     stream = trial.stream()
     taught = tuple(example.path for step in stream.steps for example in step)
     asked = tuple(dict.fromkeys(e.path for test in stream.tests.values() for e in test))
-    wanted = [Needed(trial.view(trial.taught), trial.pooling, taught)]
+    wanted = [Needed(trial.lesson_view, trial.pooling, taught)]
     wanted += [Needed(trial.view(each), trial.pooling, asked) for each in trial.tested]
     return wanted

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from robocle.classifiers.streaming import Matrix, Vector
 
-# Samples rehearsed: enough to see one in twenty, few enough to be done at every question.
+# Samples rehearsed: enough to see one in twenty, few enough to be done after every lesson. Of more
+# labels than this, one sample each.
 MOST = 128
 
 
@@ -52,15 +53,13 @@ class Products:
 
 
 def picks(counts: Sequence[int]) -> list[tuple[int, int]]:
-    """Which samples are rehearsed, (class, sample) evenly over classes: at most MOST."""
+    """Which samples are rehearsed, (class, sample): as many of each class."""
     each = max(1, MOST // max(len(counts), 1))
-    chosen = [
+    return [
         (row, place)
         for row, count in enumerate(counts)
         for place in np.linspace(0, count - 1, min(count, each)).astype(int).tolist()
     ]
-    spread = np.linspace(0, len(chosen) - 1, min(len(chosen), MOST)).astype(int)
-    return [chosen[index] for index in spread]
 
 
 def rehearse(parts: Sequence[Products], rows: NDArray[np.int64], counts: Vector) -> Rehearsal:

@@ -82,9 +82,10 @@ def parts() -> None:
     from robocle.datasets import DATASETS
     from robocle.pooling import POOLINGS
     from robocle.scenarios import SCENARIOS
+    from robocle.views import VIEWS
 
     tables: tuple[Table[Any], ...] = (
-        *(BACKBONES, POOLINGS, CLASSIFIERS),
+        *(BACKBONES, VIEWS, POOLINGS, CLASSIFIERS),
         *(DATASETS, SCENARIOS, CORRUPTIONS),
     )
     for table in tables:

@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +14,10 @@ from robocle.errors import ImageError, LabelError, StateError
 
 if TYPE_CHECKING:
     from robocle.learner import Learner
+    from robocle.types import Prediction
+
+# As in robocle.recognition, which is not imported here: it takes its time.
+DEFAULT_UNKNOWN, LARGEST_UNKNOWN = 0.05, 0.5
 
 
 @main.command()
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
 @click.option("--backbone", help="The backbone of a new state.")
 @click.option("--pooling", help="The pooling of a new state.")
 @click.option("--classifier", help="The classifier of a new state.")
+@click.option("--views", help="How a new state looks at what it is taught: plain, or centre.")
 def teach(state: Path, what: tuple[str, ...], **parts: str | None) -> None:
     """Teach the pictures IMAGES (files or folders) of one object LABEL to STATE.
 
@@ -33,7 +38,7 @@ def teach(state: Path, what: tuple[str, ...], **parts: str | None) -> None:
     lessons = _lessons(what)
     given = {name: spec for name, spec in parts.items() if spec}
     looking = _opened(state, given)  # not locked: looking takes its time
-    vectors = [(looking.embed(path), label) for path, label in progress(lessons, "looking")]
+    vectors = [(looking.embed_lesson(path), label) for path, label in progress(lessons, "looking")]
     given.pop("backbone", None)
     with Learner.open(state, looking.backbone, **given) as learner:
         for vector, label in vectors:
@@ -47,11 +52,14 @@ def teach(state: Path, what: tuple[str, ...], **parts: str | None) -> None:
 @click.argument("state", type=StatePath)
 @click.argument("images", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line, with all scores.")
-def predict(state: Path, images: tuple[Path, ...], as_json: bool) -> None:
+@click.option("--unknown", type=click.FloatRange(0, LARGEST_UNKNOWN), default=DEFAULT_UNKNOWN,
+              show_default=True, help="Which share of the known things may be called unknown, met "
+              "as they were taught. 0: nothing is called unknown.")  # fmt: skip
+def predict(state: Path, images: tuple[Path, ...], as_json: bool, unknown: float) -> None:
     """Recognise the pictures IMAGES (files or folders) with what STATE was taught.
 
-    Prints the picture, the label, and the label's share among all labels that are known. The share
-    is not calibrated yet: it is high for wrong answers too.
+    Prints the picture, the label or "unknown", and how likely the label is right, from 0 to 1. For
+    an unknown thing that is the likelihood of the label it is most like, which follows.
     """
     from robocle.learner import Learner
 
@@ -59,7 +67,7 @@ def predict(state: Path, images: tuple[Path, ...], as_json: bool) -> None:
     failed = False
     for path in progress(_pictures(images), "looking"):
         try:
-            prediction = learner.predict(path)
+            prediction = learner.predict(path, unknown)
         except ImageError as error:
             complain(error)
             failed = True
@@ -68,31 +76,15 @@ def predict(state: Path, images: tuple[Path, ...], as_json: bool) -> None:
             record = {"image": str(path), **vars(prediction)}
             click.echo(json.dumps(record, ensure_ascii=False))
         else:
-            click.echo(f"{path}\t{prediction.label or 'unknown'}\t{prediction.confidence:.2f}")
+            click.echo(_as_line(path, prediction))
     if failed:
         sys.exit(1)
 
 
-@main.command()
-@click.argument("state", type=StatePath)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def inspect(state: Path, as_json: bool) -> None:
-    """Show what STATE knows: labels, counts, sizes and parts."""
-    from robocle.store import read_state
-
-    stored = read_state(state)
-    try:
-        counts = stored.counts
-    except StateError as error:
-        raise StateError(f"{state} is damaged: {error}") from error
-    summary = {
-        "labels": counts,
-        "parts": vars(stored.parts),
-        "arrays": {name: list(array.shape) for name, array in sorted(stored.arrays.items())},
-        "undoable": len(stored.history),
-        "bytes": state.stat().st_size,
-    }
-    click.echo(json.dumps(summary, ensure_ascii=False) if as_json else _as_text(state, summary))
+def _as_line(path: Path, seen: "Prediction") -> str:
+    if seen.label is None:
+        return f"{path}\tunknown\t{seen.confidence:.2f}\tmost like {seen.nearest}"
+    return f"{path}\t{seen.label}\t{seen.confidence:.2f}"
 
 
 def _lessons(what: tuple[str, ...]) -> list[tuple[Path, str]]:
@@ -146,16 +138,3 @@ def _opened(state: Path, parts: dict[str, str]) -> "Learner":
             "or teach a new state"
         )
     return Learner.load(state)
-
-
-def _as_text(state: Path, summary: dict[str, Any]) -> str:
-    labels, parts = summary["labels"], summary["parts"]
-    lines = [f"{state}: {counted(len(labels), 'label')}, {sum(labels.values())} pictures, "
-             f"{summary['bytes'] / 1e6:.2f} MB"]  # fmt: skip
-    lines += [f"  {count:>5}  {label}" for label, count in labels.items()]
-    lines += [f"{'can be undone':<14} {counted(summary['undoable'], 'operation')}"]
-    lines += [f"{name:<14} {value}" for name, value in parts.items()]
-    lines += [
-        f"{name:<14} {' x '.join(map(str, shape))}" for name, shape in summary["arrays"].items()
-    ]
-    return "\n".join(lines)

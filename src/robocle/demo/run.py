@@ -15,8 +15,14 @@ from robocle.backbones import backbone
 from robocle.classifiers import classifier
 from robocle.demo.pictures import CONDITIONS, DemoPicture, home_pictures
 from robocle.images import to_pixels
-from robocle.learner import DEFAULT_BACKBONE, DEFAULT_CLASSIFIER, DEFAULT_POOLING
+from robocle.learner import (
+    DEFAULT_BACKBONE,
+    DEFAULT_CLASSIFIER,
+    DEFAULT_POOLING,
+    DEFAULT_VIEWS,
+)
 from robocle.pooling import pooling
+from robocle.views import views
 
 PUBLISHED_SLDA = "slda:scatter=published,shrinkage=1e-4"
 
@@ -30,6 +36,7 @@ class Method:
     name: str
     pooling: str
     classifier: str
+    views: str = "plain"
 
 
 METHODS = (
@@ -37,7 +44,7 @@ METHODS = (
     Method("SLDA", "avg", PUBLISHED_SLDA),
     Method("RobOCLe, as printed", "moments:r=3,form=standardised", PUBLISHED_SLDA),
     Method("RobOCLe, rooted", "moments:r=3,form=root", PUBLISHED_SLDA),
-    Method("robocle default", DEFAULT_POOLING, DEFAULT_CLASSIFIER),
+    Method("robocle default", DEFAULT_POOLING, DEFAULT_CLASSIFIER, DEFAULT_VIEWS),
 )
 
 
@@ -83,17 +90,18 @@ def run_demo(progress: Progress) -> DemoResult:
     start = time.perf_counter()
     pictures = home_pictures()
     network = backbone(DEFAULT_BACKBONE)
-    poolings = {spec: pooling(spec) for spec in dict.fromkeys(m.pooling for m in METHODS)}
-    vectors: dict[str, list[NDArray[np.float32]]] = {spec: [] for spec in poolings}
+    vectors: dict[Method, list[NDArray[np.float32]]] = {method: [] for method in METHODS}
     for picture in progress(pictures, "looking at the pictures"):
-        maps = network.features(to_pixels(picture.path, network.input_size)[None])
-        for spec, pool in poolings.items():
-            vectors[spec].append(pool(maps)[0])
+        pixels = to_pixels(picture.path, network.input_size)
+        maps = {"plain": network.features(pixels[None])}
+        if picture.is_taught:
+            taught_views = {method.views for method in METHODS} - maps.keys()
+            maps |= {spec: network.features(views(spec)(pixels)) for spec in taught_views}
+        for method, found in vectors.items():
+            seen = maps[method.views if picture.is_taught else "plain"]
+            found.append(pooling(method.pooling)(seen).mean(axis=0))
     seeing = (time.perf_counter() - start) / len(pictures)
-    outcomes = tuple(
-        _outcome(method, poolings[method.pooling].blocks, pictures, vectors[method.pooling])
-        for method in METHODS
-    )
+    outcomes = tuple(_outcome(method, pictures, found) for method, found in vectors.items())
     return DemoResult(
         tuple(picture for picture in pictures if picture.is_taught),
         tuple(picture for picture in pictures if not picture.is_taught),
@@ -105,11 +113,10 @@ def run_demo(progress: Progress) -> DemoResult:
 
 def _outcome(
     method: Method,
-    blocks: int,
     pictures: Sequence[DemoPicture],
     vectors: Sequence[NDArray[np.float32]],
 ) -> Outcome:
-    clf = classifier(method.classifier, blocks=blocks)
+    clf = classifier(method.classifier, blocks=pooling(method.pooling).blocks)
     seen = list(zip(pictures, vectors, strict=True))
     lessons = [(vector, picture.category) for picture, vector in seen if picture.is_taught]
     questions = [vector for picture, vector in seen if not picture.is_taught]

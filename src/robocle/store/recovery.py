@@ -20,6 +20,12 @@ from robocle.store.snapshot import VECTORS, Snapshot, StoredState, read_snapshot
 from robocle.store.state_store import journal_path
 
 Arrays = Mapping[str, NDArray[Any]]
+# Rows of several labels, one label after the other, and where it stands how many are whose.
+ROW_COUNTS = {
+    "part_rows": "part_counts",
+    "sample_rows": "sample_counts",
+    "deviations": "deviation_counts",
+}
 
 
 def recovered(path: Path) -> tuple[StoredState, list[str]]:
@@ -63,7 +69,7 @@ def _owners(state: StoredState, name: str, rows: list[int]) -> list[str]:
     kind = name.rpartition(".")[2]
     if kind in ("means", "mean_coordinates", "squares"):
         return [state.labels[row] for row in rows]
-    counts = {"part_rows": "part_counts", "deviations": "deviation_counts"}.get(kind)
+    counts = ROW_COUNTS.get(kind)
     if counts is None:
         raise StateError(f"{name} is damaged, and all labels share it")
     sizes = state.arrays[name[: len(name) - len(kind)] + counts]

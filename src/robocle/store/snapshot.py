@@ -45,6 +45,8 @@ class Parts:
     preprocessing: str
     pooling: str
     classifier: str
+    views: str = "plain"
+    """How pictures are looked at when they are taught; states did not always say so."""
 
 
 @dataclass(frozen=True)
