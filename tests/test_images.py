@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from PIL import Image, PngImagePlugin
 
 from robocle.errors import ImageError, RobocleError
-from robocle.images import MIN_SIDE, ORIENTATION_TAG, pictures_in, to_pixels
+from robocle.images import MIN_SIDE, ORIENTATION_TAG, pictures_in, read, to_pixels
 
 Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
 Rgb = tuple[int, int, int]
@@ -85,6 +85,15 @@ def test_the_callers_image_and_array_are_left_as_they_were(
     with Image.open(photo_jpeg) as image:
         to_pixels(image, SIDE)
         assert image.size == (640, 480)
+
+
+def test_a_picture_keeps_the_size_it_had_whichever_way_it_comes_in(
+    photo: NDArray[np.uint8], photo_jpeg: Path
+) -> None:
+    for picture in (photo, Image.fromarray(photo), photo_jpeg):
+        shot = read(picture, 64)  # a JPEG is decoded at a reduced scale
+        assert shot.size == (640, 480)
+        assert np.array_equal(shot.pixels, to_pixels(picture, 64))
 
 
 def test_an_array_that_is_a_view_gives_the_pixels_of_its_copy(photo: NDArray[np.uint8]) -> None:

@@ -2,6 +2,7 @@
 
     RobocleError
     ├── ImageError           a picture that cannot be used
+    ├── QualityError         a picture that can be read, but is too poor to learn from
     ├── LabelError           a label that cannot be used, or that was never taught
     ├── FeatureError         a feature map or vector of the wrong shape, or not finite
     ├── NothingTaughtError   asked to recognise before anything was taught
@@ -24,6 +25,10 @@ class RobocleError(Exception):
 
 class ImageError(RobocleError):
     """A picture that cannot be used: unreadable, too small, too large, animated."""
+
+
+class QualityError(RobocleError):
+    """A picture that can be read, but is too poor to learn from: dark, blurred, taken twice."""
 
 
 class LabelError(RobocleError):

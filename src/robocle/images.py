@@ -7,6 +7,7 @@ alone.
 """
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -42,10 +43,26 @@ _TURNS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """A picture as a backbone gets it, and how large it was before."""
+
+    pixels: Pixels
+    """(side, side, 3) uint8 RGB, upright."""
+    size: tuple[int, int]
+    """Width and height, as stored."""
+
+
 def to_pixels(picture: Picture, side: int) -> Pixels:
     """The picture as (side, side, 3) uint8 RGB, upright."""
+    return read(picture, side).pixels
+
+
+def read(picture: Picture, side: int) -> Shot:
+    """The picture as (side, side, 3) uint8 RGB, upright, with the size it had."""
     if isinstance(picture, np.ndarray):
-        return _resized(_from_array(picture), side)
+        image = _from_array(picture)
+        return Shot(_resized(image, side), image.size)
     if isinstance(picture, Image.Image):
         return _from_image(picture, side, "the picture")
     if isinstance(picture, str | os.PathLike):
@@ -68,12 +85,13 @@ def pictures_in(folder: Path) -> list[Path]:
     return [file for file in files if file.suffix.lower() in SUFFIXES]
 
 
-def _from_file(path: Path, side: int) -> Pixels:
+def _from_file(path: Path, side: int) -> Shot:
     try:
         with Image.open(path, formats=FORMATS) as image:
             _require_usable(image, str(path))
+            size = image.size  # before draft, which makes it smaller
             image.draft(image.mode, (side, side))
-            return _upright(image, side, str(path))
+            return Shot(_upright(image, side, str(path)), size)
     except ImageError:
         raise
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
@@ -87,11 +105,11 @@ def _from_file(path: Path, side: int) -> Pixels:
         raise _unreadable(str(path), error) from error
 
 
-def _from_image(image: Image.Image, side: int, name: str) -> Pixels:
+def _from_image(image: Image.Image, side: int, name: str) -> Shot:
     # No draft here: it would shrink the caller's own image.
     try:
         _require_usable(image, name)
-        return _upright(image, side, name)
+        return Shot(_upright(image, side, name), image.size)
     except ImageError:
         raise
     except Exception as error:  # a file that was opened but not read yet, as above

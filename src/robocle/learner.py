@@ -12,8 +12,9 @@ import copy
 import logging
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +29,12 @@ from robocle.errors import (
     SpecError,
     StateError,
 )
-from robocle.images import PREPROCESSING, Picture, to_pixels
+from robocle.images import PREPROCESSING, Picture, read, to_pixels
 from robocle.pooling import POOLINGS, Pooling
+from robocle.quality import Complaint, complaints, near_duplicate, require_good
 from robocle.readiness import Readiness, readiness
 from robocle.recognition import DEFAULT_UNKNOWN, Reading, recognised
+from robocle.spec import require_choice
 from robocle.store import (
     Forget,
     History,
@@ -54,6 +57,24 @@ DEFAULT_BACKBONE = "efficientnet_lite0"
 DEFAULT_POOLING = "moments:r=3,form=root"
 DEFAULT_CLASSIFIER = "slda:scatter=exact,shrinkage=oas,covariance=blocks,score=cosine"
 DEFAULT_VIEWS = "centre"
+
+
+GATES = ("warn", "refuse", "off")
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """A picture that was looked at to be taught."""
+
+    vector: NDArray[np.float32]
+    """The mean over its views."""
+    complaints: tuple[Complaint, ...]
+    """What is wrong with it."""
+
+    def complaints_after(self, last_shot: NDArray[Any] | None) -> tuple[Complaint, ...]:
+        """What is wrong with it, if that was the last picture taught."""
+        again = near_duplicate(self.vector, last_shot) if last_shot is not None else None
+        return (*self.complaints, again) if again else self.complaints
 
 
 class Learner:
@@ -113,9 +134,21 @@ class Learner:
             views=VIEWS.describe(self._views),
         )
 
-    def teach(self, picture: Picture, label: str) -> None:
-        """Learn one labelled picture. The picture is not kept."""
-        self.teach_vector(self.embed_lesson(picture), label)
+    def teach(self, picture: Picture, label: str, gate: str = "warn") -> tuple[Complaint, ...]:
+        """Learn one labelled picture, which is not kept; gives what is wrong with it.
+
+        The gate says what to do about a picture that is dark, blurred, the last one again...:
+        `warn` in the log and learn it, `refuse` it, or be `off`.
+        """
+        require_choice("gate", gate, GATES)
+        lesson = self.look(picture)
+        found = lesson.complaints_after(self.last_shot) if gate != "off" else ()
+        if gate == "refuse":
+            require_good(found)
+        self.teach_vector(lesson.vector, label)
+        for complaint in found:
+            log.warning("%s: %s", label, complaint)
+        return found
 
     def predict(self, picture: Picture, unknown: float = DEFAULT_UNKNOWN) -> Prediction:
         """Recognise one picture, or say that it is none of the things taught.
@@ -133,11 +166,18 @@ class Learner:
         vector: NDArray[np.float32] = self._pooling(self._backbone.features(pixels[None]))[0]
         return vector
 
-    def embed_lesson(self, picture: Picture) -> NDArray[np.float32]:
-        """The vector that stands for a picture to be taught: the mean over its views."""
-        views = self._views(to_pixels(picture, self._backbone.input_size))
-        vector: NDArray[np.float32] = self._pooling(self._backbone.features(views)).mean(axis=0)
-        return vector
+    def look(self, picture: Picture) -> Lesson:
+        """Look at a picture to be taught, in all its views."""
+        shot = read(picture, self._backbone.input_size)
+        maps = self._backbone.features(self._views(shot.pixels))
+        return Lesson(self._pooling(maps).mean(axis=0), complaints(shot))
+
+    @property
+    def last_shot(self) -> NDArray[Any] | None:
+        """The vector that was taught last, if that can still be undone."""
+        taught = (each for each in reversed(self._history.operations) if isinstance(each, Teach))
+        last = next(taught, None)
+        return last.vector if last else None
 
     def teach_vector(self, vector: NDArray[np.float32], label: str) -> None:
         """Learn a picture that was embedded before."""

@@ -174,6 +174,64 @@ def test_a_file_name_that_is_no_unicode_is_printed_escaped(
         assert os.fsencode(json.loads(result.stdout)["image"]) == name
 
 
+# ---- unknown things and poor pictures
+
+
+def test_a_thing_that_was_not_taught_is_unknown(state: Path, tmp_path: Path) -> None:
+    noise = np.random.default_rng(0).integers(0, 255, (240, 320, 3), np.uint8)
+    Image.fromarray(noise).save(tmp_path / "noise.png")
+    result = run("predict", state, tmp_path / "noise.png")
+    _, label, confidence, nearest = result.stdout.strip().split("\t")
+    assert label == "unknown"
+    assert float(confidence) < 0.5
+    assert nearest in ("most like ball", "most like box")
+    never = run("predict", state, tmp_path / "noise.png", "--unknown", "0")
+    assert never.stdout.split("\t")[1] in ("ball", "box")
+
+
+def test_the_default_level_is_the_librarys() -> None:
+    assert learning.DEFAULT_UNKNOWN == recognition.DEFAULT_UNKNOWN
+    assert learning.LARGEST_UNKNOWN == recognition.LARGEST_UNKNOWN
+
+
+@pytest.fixture
+def dark(things: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "dark.jpg"
+    Image.open(things / "ball" / "2.jpg").point([level // 12 for level in range(256)] * 3).save(path)
+    return path
+
+
+def test_a_dark_picture_is_complained_of_and_taught(state: Path, dark: Path) -> None:
+    result = run("teach", state, "ball", dark)
+    assert result.exit_code == 0
+    assert result.stderr.startswith(f"robocle: {dark}: the picture is very dark")
+    assert read_state(state).counts == {"ball": 3, "box": 2}
+
+
+def test_a_gate_that_refuses_teaches_nothing_of_the_lot(
+    state: Path, things: Path, dark: Path
+) -> None:
+    before = state.read_bytes()
+    result = run("teach", state, "ball", things / "ball" / "2.jpg", dark, "--gate", "refuse")
+    assert_refused(result, str(dark), "very dark")
+    assert state.read_bytes() == before
+
+
+def test_a_gate_that_is_off_says_nothing(state: Path, dark: Path) -> None:
+    result = run("teach", state, "ball", dark, dark, "--gate", "off")
+    assert (result.exit_code, result.stderr) == (0, "")
+
+
+def test_the_last_picture_again_is_complained_of_in_the_next_command(
+    things: Path, tmp_path: Path
+) -> None:
+    state, picture = tmp_path / "home.robocle", things / "ball" / "0.jpg"
+    assert run("teach", state, "ball", picture).stderr == ""
+    assert "almost the same picture" in run("teach", state, "ball", picture).stderr
+    assert run("undo", state, "--times", "2").exit_code == 0
+    assert run("teach", state, "ball", picture).stderr == ""
+
+
 # ---- inspect, forget, rename
 
 
@@ -182,16 +240,29 @@ def test_inspecting_shows_labels_counts_and_parts(state: Path) -> None:
     assert (result.exit_code, result.stderr) == (0, "")
     lines = result.stdout.splitlines()
     assert lines[0].startswith(f"{state}: 2 labels, 4 pictures, ")
-    assert lines[1:3] == ["      2  ball", "      2  box"]
-    shown = {line.split()[0]: line.split()[1] for line in lines[3:]}
+    assert [line.split() for line in lines[1:4]] == [
+        ["pictures", "recognised", "when", "left", "out"],
+        ["2", "2", "of", "2", "ball"],
+        ["2", "2", "of", "2", "box"],
+    ]
+    shown = {line.split()[0]: line.split()[1] for line in lines[4:]}
     assert shown["backbone"] == "efficientnet_lite0"
     assert shown["pooling"] == read_state(state).parts.pooling
-    assert shown["counts"] == "2"
+
+
+def test_inspecting_a_state_that_cannot_rehearse_shows_the_counts(
+    things: Path, tmp_path: Path
+) -> None:
+    state = tmp_path / "ncm.robocle"
+    run("teach", state, "ball", things / "ball" / "0.jpg", "--classifier", "ncm")
+    lines = run("inspect", state).stdout.splitlines()
+    assert lines[1].split() == ["1", "ball"]
 
 
 def test_inspecting_as_json_gives_one_object(state: Path) -> None:
     result = run("inspect", "--json", state)
     summary = json.loads(result.stdout)
+    assert [each["recognised"] for each in summary["readiness"]["labels"]] == [2, 2]
     assert summary["labels"] == {"ball": 2, "box": 2}
     assert summary["parts"] == vars(read_state(state).parts)
     assert summary["bytes"] == state.stat().st_size

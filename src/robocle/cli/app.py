@@ -33,9 +33,9 @@ class RobocleGroup(click.Group):
             ctx.exit(1)
 
 
-def complain(error: RobocleError) -> None:
-    """Print an error as one line, whatever is in it."""
-    click.echo(f"robocle: {' '.join(str(error).split())}", err=True)
+def complain(about: object) -> None:
+    """Print an error or a warning as one line, whatever is in it."""
+    click.echo(f"robocle: {' '.join(str(about).split())}", err=True)
 
 
 def progress(items: Iterable[Item], what: str, total: int | None = None) -> Iterable[Item]:

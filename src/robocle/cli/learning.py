@@ -3,16 +3,18 @@
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from robocle.cli.app import StatePath, complain, counted, main, progress
-from robocle.errors import ImageError, LabelError, StateError
+from robocle.errors import ImageError, LabelError, QualityError, StateError
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from robocle.learner import Learner
     from robocle.types import Prediction
 
@@ -27,7 +29,10 @@ DEFAULT_UNKNOWN, LARGEST_UNKNOWN = 0.05, 0.5
 @click.option("--pooling", help="The pooling of a new state.")
 @click.option("--classifier", help="The classifier of a new state.")
 @click.option("--views", help="How a new state looks at what it is taught: plain, or centre.")
-def teach(state: Path, what: tuple[str, ...], **parts: str | None) -> None:
+@click.option("--gate", type=click.Choice(["warn", "refuse", "off"]), default="warn",
+              show_default=True, help="What to do about pictures that are dark, blurred, small, or "
+              "the last one again.")  # fmt: skip
+def teach(state: Path, what: tuple[str, ...], gate: str, **parts: str | None) -> None:
     """Teach the pictures IMAGES (files or folders) of one object LABEL to STATE.
 
     With a single FOLDER, each of its subfolders is a label with its pictures. STATE is made if it
@@ -38,7 +43,7 @@ def teach(state: Path, what: tuple[str, ...], **parts: str | None) -> None:
     lessons = _lessons(what)
     given = {name: spec for name, spec in parts.items() if spec}
     looking = _opened(state, given)  # not locked: looking takes its time
-    vectors = [(looking.embed_lesson(path), label) for path, label in progress(lessons, "looking")]
+    vectors = list(_looked_at(looking, lessons, gate))
     given.pop("backbone", None)
     with Learner.open(state, looking.backbone, **given) as learner:
         for vector, label in vectors:
@@ -79,6 +84,22 @@ def predict(state: Path, images: tuple[Path, ...], as_json: bool, unknown: float
             click.echo(_as_line(path, prediction))
     if failed:
         sys.exit(1)
+
+
+def _looked_at(
+    learner: "Learner", lessons: Iterable[tuple[Path, str]], gate: str
+) -> Iterator[tuple["NDArray[Any]", str]]:
+    """The vector and label of each lesson; a poor picture is complained of, or refused."""
+    last = learner.last_shot
+    for path, label in progress(lessons, "looking"):
+        lesson = learner.look(path)
+        found = lesson.complaints_after(last) if gate != "off" else ()
+        for complaint in found:
+            if gate == "refuse":
+                raise QualityError(f"{path}: {complaint}")
+            complain(f"{path}: {complaint}")
+        last = lesson.vector
+        yield lesson.vector, label
 
 
 def _as_line(path: Path, seen: "Prediction") -> str:
