@@ -1,23 +1,19 @@
 """What a report shows besides figures: moment distributions and example pictures."""
 
-import base64
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from PIL import Image
-
 from robocle.bench.embedding import corrupted_pixels, embed, loaded_backbone
 from robocle.bench.experiment import Study
 from robocle.bench.moment_distances import moment_distances
+from robocle.bench.page import thumbnail
 from robocle.bench.trial import Trial
 from robocle.bench.vector_cache import VectorCache
 
 MOMENTS = ("moments:r=3,form=root", "moments:r=3,form=standardised")
 MEASURED_PICTURES = 400
 SHOWN_PICTURES = 8
-SHOWN_SIDE = 112
 
 
 def moment_trials(study: Study, root: str, backbones: Sequence[str]) -> list[Trial]:
@@ -47,7 +43,9 @@ def example_pictures(trial: Trial, unreadable: frozenset[str]) -> dict[str, list
     side = loaded_backbone(trial.backbone).input_size
     conditions = dict.fromkeys((trial.taught, *trial.tested))
     return {
-        condition: [_address(path, trial, condition, side) for path in paths]
+        condition: [
+            thumbnail(corrupted_pixels(path, side, trial.view(condition))) for path in paths
+        ]
         for condition in conditions
     }
 
@@ -60,11 +58,3 @@ def _spread(paths: list[Path], count: int) -> list[Path]:
     """At most so many, evenly spread."""
     count = min(count, len(paths))
     return [paths[place * len(paths) // count] for place in range(count)]
-
-
-def _address(path: Path, trial: Trial, condition: str, side: int) -> str:
-    pixels = corrupted_pixels(path, side, trial.view(condition))
-    small = Image.fromarray(pixels).resize((SHOWN_SIDE, SHOWN_SIDE))
-    buffer = io.BytesIO()
-    small.save(buffer, "JPEG", quality=80)
-    return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode()

@@ -24,7 +24,7 @@ def per_step_plots(records: Sequence[Record]) -> Iterator[tuple[str, str]]:
 
 
 def _lines(lines: dict[str, list[list[float]]]) -> str:
-    figure, axes = _axes(3.6)
+    figure, axes = new_axes(3.6)
     for number, (method, runs) in enumerate(lines.items()):
         longest = max(map(len, runs), default=0)
         whole = [run for run in runs if len(run) == longest]  # an ordering may skip a class
@@ -45,7 +45,7 @@ def heat_maps(tables: Sequence[Table]) -> Iterator[tuple[str, str]]:
         values = np.array(
             [[np.nan if c is None else c.mean for c in cells[:-1]] for _, cells in table.rows]
         )
-        figure, axes = _axes(0.5 + 0.5 * len(names), width=5.5)
+        figure, axes = new_axes(0.5 + 0.5 * len(names), width=5.5)
         axes.imshow(values, vmin=0, vmax=100, cmap="viridis", aspect="auto")
         axes.set_xticks(range(values.shape[1]), table.columns[:-1])
         axes.set_yticks(range(len(names)), names)
@@ -59,7 +59,7 @@ def heat_maps(tables: Sequence[Table]) -> Iterator[tuple[str, str]]:
 def cost_plots(records: Sequence[Record]) -> Iterator[tuple[str, str]]:
     """Accuracy against the time a picture takes to learn and answer, beyond looking at it."""
     for study, of_study in by_study(records).items():
-        figure, axes = _axes(3.6)
+        figure, axes = new_axes(3.6)
         for (method, _), runs in grouped(
             of_study, lambda r: (r["method"], r["trial"]["backbone"])
         ).items():
@@ -80,7 +80,7 @@ def cost_plots(records: Sequence[Record]) -> Iterator[tuple[str, str]]:
 def moment_plots(measured: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The distribution of each moment, clean and corrupted, with the Wasserstein distances."""
     for block in measured["blocks"]:
-        figure, axes = _axes(2.6)
+        figure, axes = new_axes(2.6)
         edges = np.array(block["edges"])
         centres = (edges[1:] + edges[:-1]) / 2
         for corruption, counts in block["counts"].items():
@@ -94,7 +94,8 @@ def moment_plots(measured: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield block["name"], svg(figure)
 
 
-def _axes(height: float, width: float = WIDTH) -> tuple[Any, Any]:
+def new_axes(height: float, width: float = WIDTH) -> tuple[Any, Any]:
+    """A figure of this size, in inches, and its axes."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")

@@ -3,10 +3,10 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from robocle.bench.page import page
 from robocle.bench.plots import cost_plots, heat_maps, moment_plots, per_step_plots
 from robocle.bench.results import read_results
 from robocle.bench.tables import (
@@ -168,13 +168,7 @@ def _tex(text: str) -> str:
 
 def as_html(report: Report) -> str:
     """One HTML page with tables, plots and pictures inside."""
-    from jinja2 import Environment
-
-    source = (files("robocle.bench") / "report.html.j2").read_text("utf-8")
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string(source)
-    page: str = template.render(report=report, cell_parts=_cell_parts)
-    return page
+    return page("robocle.bench", report=report, cell_parts=_cell_parts)
 
 
 def _cell_parts(cell: Cell | None) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 Results go to stdout. What a command needs is imported inside it, so that `--help` is quick.
 """
 
-from robocle.cli import benchmarking, inspecting, keeping, learning, showing  # noqa: F401  (each adds its commands)
+from robocle.cli import benchmarking, checking, inspecting, keeping, learning, showing  # noqa: F401  (each adds its commands)
 from robocle.cli.app import main
 
 __all__ = ["main"]

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import click
 
 from robocle.errors import RobocleError
+from robocle.wording import counted as counted
 
 Item = TypeVar("Item")
 StatePath = click.Path(dir_okay=False, path_type=Path)
@@ -47,11 +48,6 @@ def progress(items: Iterable[Item], what: str, total: int | None = None) -> Iter
         items, desc=what, total=total, delay=1, disable=not watched, leave=False
     )
     return bar
-
-
-def counted(number: int, what: str) -> str:
-    """A number of things, in words."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 @click.group(cls=RobocleGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 
 # As in robocle.recognition, which is not imported here: it takes its time.
 DEFAULT_UNKNOWN, LARGEST_UNKNOWN = 0.05, 0.5
+unknown_option = click.option(
+    "--unknown", type=click.FloatRange(0, LARGEST_UNKNOWN), default=DEFAULT_UNKNOWN,
+    show_default=True, help="Which share of the known things may be called unknown, met as they "
+    "were taught. 0: nothing is called unknown.",
+)  # fmt: skip
 
 
 @main.command()
@@ -57,9 +62,7 @@ def teach(state: Path, what: tuple[str, ...], gate: str, **parts: str | None) ->
 @click.argument("state", type=StatePath)
 @click.argument("images", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line, with all scores.")
-@click.option("--unknown", type=click.FloatRange(0, LARGEST_UNKNOWN), default=DEFAULT_UNKNOWN,
-              show_default=True, help="Which share of the known things may be called unknown, met "
-              "as they were taught. 0: nothing is called unknown.")  # fmt: skip
+@unknown_option
 def predict(state: Path, images: tuple[Path, ...], as_json: bool, unknown: float) -> None:
     """Recognise the pictures IMAGES (files or folders) with what STATE was taught.
 

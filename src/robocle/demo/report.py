@@ -1,14 +1,12 @@
 """The demo's report: one HTML file with tables, plots and example pictures inside."""
 
-import base64
 from collections.abc import Iterator
-from importlib.resources import files
 from pathlib import Path
 
+from robocle.bench.page import jpeg_address, page, write_page
 from robocle.bench.plots import svg
 from robocle.demo.pictures import CONDITIONS, DemoPicture
 from robocle.demo.run import DemoResult, Outcome
-from robocle.errors import RobocleError
 
 COLOURS = ("#b8bec8", "#8d97a8", "#c9a86a", "#d9822b", "#1f6feb")
 EXAMPLES = 8
@@ -16,13 +14,8 @@ EXAMPLES = 8
 
 def write_report(result: DemoResult, path: Path) -> None:
     """Write the report to a file."""
-    from jinja2 import Environment
-
-    source = (files("robocle.demo") / "report.html.j2").read_text("utf-8")
-    template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
-        source
-    )
-    html = template.render(
+    html = page(
+        "robocle.demo",
         result=result,
         conditions=CONDITIONS,
         kinds=[("The taught thing", False), ("Another thing of its kind", True)],
@@ -32,10 +25,7 @@ def write_report(result: DemoResult, path: Path) -> None:
         examples={condition: list(_examples(result, condition)) for condition in CONDITIONS},
         picture=_embedded,
     )
-    try:
-        path.write_text(html, "utf-8")
-    except OSError as error:
-        raise RobocleError(f"cannot write {path}: {error.strerror}") from error
+    write_page(path, html)
 
 
 def _taught_strip(result: DemoResult) -> list[DemoPicture]:
@@ -56,7 +46,7 @@ def _examples(result: DemoResult, condition: str) -> Iterator[tuple[DemoPicture,
 
 
 def _embedded(picture: DemoPicture) -> str:
-    return "data:image/jpeg;base64," + base64.b64encode(picture.path.read_bytes()).decode()
+    return jpeg_address(picture.path.read_bytes())
 
 
 def _plot(result: DemoResult, *, other_thing: bool) -> str:

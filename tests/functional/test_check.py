@@ -1,0 +1,275 @@
+"""`robocle check` as people use it on their own pictures."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from PIL import Image
+
+from robocle.cli import main
+from robocle.store import read_state, write_state
+
+CONDITIONS = ("clean", "illum", "geom", "noise", "blur")
+HOME = Path(str(files("robocle.demo"))) / "home" / "clean"
+
+
+def check(*arguments: str | Path) -> Result:
+    words = ["check", *map(str, arguments)]
+    return CliRunner().invoke(main, words, prog_name="robocle")
+
+
+def counts(*arguments: str | Path) -> dict[str, Any]:
+    """What a check with one draw counted."""
+    result = check(*arguments, "--draws", "1", "--json")
+    assert (result.exit_code, result.stderr) == (0, "")
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def assert_refused(result: Result, *words: str) -> None:
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert result.stderr.startswith("robocle: ")
+    assert result.stderr.count("\n") == 1
+    for word in words:
+        assert word in result.stderr
+
+
+def copied(pictures: Iterable[Path], folder: Path) -> Path:
+    """A folder with copies of pictures, under new names."""
+    folder.mkdir(parents=True)
+    for number, picture in enumerate(pictures):
+        shutil.copy(picture, folder / f"{number}.jpg")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def state(things: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A state that knows a ball and a box by their first two pictures."""
+    path = tmp_path_factory.mktemp("state") / "home.robocle"
+    for label in ("ball", "box"):
+        pictures = [str(things / label / f"{number}.jpg") for number in (0, 1)]
+        assert CliRunner().invoke(main, ["teach", str(path), label, *pictures]).exit_code == 0
+    return path
+
+
+# ---- pictures left out in turn
+
+
+def test_a_table_has_a_row_a_condition(things: Path) -> None:
+    result = check(things, "--draws", "2")
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith("8 pictures of 2 labels, each shown as it is and 2 times")
+    rows = [line.split(",")[0].strip() for line in lines[4:9]]
+    assert tuple(rows) == CONDITIONS
+    for line in lines[4:10]:
+        assert sum(map(int, re.findall(r"(\d+)%", line))) in (99, 100, 101)
+        assert len(line.split()[-1]) == 30
+    assert lines[9].startswith("  mean of the four")
+
+
+def test_every_picture_is_asked_about_once_in_each_draw(things: Path) -> None:
+    result = check(things, "--draws", "3", "--json")
+    found = json.loads(result.stdout)
+    assert found["pictures"] == 8
+    asked = {name: sum(tally.values()) for name, tally in found["taught"].items()}
+    assert asked == {"clean": 8, "illum": 24, "geom": 24, "noise": 24, "blur": 24}
+    assert set(found["labels"]) == {"ball", "box"}
+    assert (found["seed"], found["draws"], found["unknown"]) == (0, 3, 0.05)
+
+
+def test_figures_repeat_with_a_seed(things: Path) -> None:
+    first, again = (check(things, "--seed", "7", "--draws", "1").stdout for _ in range(2))
+    assert first == again
+
+
+@pytest.mark.slow
+def test_another_seed_draws_other_changes_and_leaves_the_clean_pictures_alone() -> None:
+    labels = [HOME / name for name in ("ball_01", "apple_01", "bowl_01", "mug_01", "hammer_01")]
+    one, other = (counts(*labels, "--seed", seed) for seed in ("0", "1"))
+    assert one["taught"]["clean"] == other["taught"]["clean"]
+    assert one["labels"] != other["labels"]
+    assert one["taught"]["clean"]["right"] >= 0.9 * one["pictures"]
+    for condition in CONDITIONS[1:]:
+        assert one["taught"][condition]["right"] >= 0.6 * one["pictures"]
+
+
+def test_where_labels_mean_nothing_answers_are_no_better_than_chance(
+    things: Path, tmp_path: Path
+) -> None:
+    """A learner that was taught the picture it is asked about would be right nevertheless."""
+    for label, numbers in (("this", (0, 1)), ("that", (2, 3))):
+        mixed = [things / kind / f"{n}.jpg" for n in numbers for kind in ("ball", "box")]
+        copied(mixed, tmp_path / label)
+    found = counts(tmp_path, "--unknown", "0")
+    assert found["taught"]["clean"]["right"] <= 5
+
+
+def test_copies_of_a_picture_do_not_give_the_answer_away(things: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(things, tmp_path / "mine")
+    shutil.copy(things / "ball" / "0.jpg", folder / "ball" / "again.jpg")
+    result = check(folder, "--draws", "1", "--json")
+    assert result.exit_code == 0
+    assert "again.jpg is a copy of" in result.stderr or "0.jpg is a copy of" in result.stderr
+    assert json.loads(result.stdout)["pictures"] == 8
+
+
+# ---- a state
+
+
+def test_a_state_is_asked_and_left_as_it_is(state: Path, things: Path) -> None:
+    folder = {path: path.read_bytes() for path in state.parent.iterdir()}
+    found = counts(things, "--state", state)
+    assert found["pictures"] == 8
+    assert found["taught"]["clean"] == {"right": 8, "unknown": 0, "wrong": 0}
+    assert {path: path.read_bytes() for path in state.parent.iterdir()} == folder
+
+
+def test_a_label_that_the_state_does_not_know_is_right_when_it_is_called_unknown(
+    state: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "grain").mkdir()
+    noise = np.random.default_rng(0).integers(0, 255, (240, 320, 3), np.uint8)
+    Image.fromarray(noise).save(tmp_path / "grain" / "0.png")
+    found = counts(tmp_path, "--state", state)
+    assert found["not_taught"]["clean"] == {"right": 1, "unknown": 0, "wrong": 0}
+    assert found["labels"]["grain"]["taught"] is False
+    never = counts(tmp_path, "--state", state, "--unknown", "0")
+    assert never["not_taught"]["clean"] == {"right": 0, "unknown": 0, "wrong": 1}
+    assert never["advice"][0]["taken_for"] in ("ball", "box")
+
+
+def test_a_state_may_be_asked_about_a_single_picture(state: Path, things: Path) -> None:
+    result = check(things / "ball" / "3.jpg", "--state", state)
+    assert result.exit_code == 0
+    assert result.stdout.startswith("1 picture of 1 label, each shown as it is and 3 times")
+
+
+# ---- the page
+
+
+def test_the_page_stands_alone_and_nothing_else_is_written(
+    things: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = {path: path.stat().st_mtime_ns for path in things.rglob("*")}
+    result = check(things, "--draws", "1", "--out", "mine.html")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.endswith("the page with plots and pictures is in mine.html\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.html"]
+    assert {path: path.stat().st_mtime_ns for path in things.rglob("*")} == before
+    html = (tmp_path / "mine.html").read_text("utf-8")
+    assert html.count("<svg") == 1
+    assert html.count("--share:") == 2 * len(CONDITIONS)  # the heat map
+    assert html.count("data:image/jpeg") == 2 * len(CONDITIONS)  # a picture of each label
+    assert not re.search(r"(src|href)=\"(?!data:|#)", html)
+    assert str(things) not in html
+
+
+def test_labels_are_shown_on_the_page_as_they_are_written(things: Path, tmp_path: Path) -> None:
+    for label, name in (("ball", "<b>$1 & $2"), ("box", "Kiste ⬛ " + "x" * 60)):
+        copied(sorted((things / label).iterdir())[:2], tmp_path / "mine" / name)
+    out = tmp_path / "mine.html"
+    assert check(tmp_path / "mine", "--draws", "1", "--out", out).exit_code == 0
+    html = out.read_text("utf-8")
+    assert "<b>$1" not in html
+    assert "&lt;b&gt;$1 &amp; $2" in html
+    assert "Kiste ⬛ xxx" in html
+
+
+@pytest.mark.slow
+def test_a_check_in_a_process_of_its_own_keeps_only_the_backbone(
+    things: Path, tmp_path: Path
+) -> None:
+    cache, here = tmp_path / "cache", tmp_path / "here"
+    here.mkdir()
+    run = subprocess.run(
+        [sys.executable, "-m", "robocle", "check", things, "--draws", "1"],
+        cwd=here,
+        env=os.environ | {"ROBOCLE_CACHE": str(cache)},
+        capture_output=True,
+        check=True,
+    )
+    assert run.stderr == b""
+    assert not list(here.iterdir())
+    assert {path.name for path in cache.iterdir()} == {"backbones"}
+
+
+# ---- what is refused
+
+
+def test_a_picture_that_cannot_be_read_is_named_and_the_others_are_checked(
+    state: Path, things: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(things, tmp_path / "mine")
+    (folder / "ball" / "bad.jpg").write_bytes(b"")
+    for options in ((), ("--state", state)):
+        result = check(folder, *options, "--draws", "1", "--json")
+        assert result.exit_code == 1
+        first, last = result.stderr.splitlines()
+        assert "bad.jpg is empty" in first
+        assert last == "robocle: 1 picture could not be read"
+        found = json.loads(result.stdout)
+        assert found["pictures"] == 8
+        assert len(found["unreadable"]) == 1
+
+
+def test_pictures_of_which_none_can_be_read_are_refused(state: Path, tmp_path: Path) -> None:
+    for name in ("mug/0.jpg", "mug/1.jpg", "cup/0.jpg", "cup/1.jpg"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"")
+    assert_refused(check(tmp_path), "no picture can be read", "and 3 more")
+    assert_refused(check(tmp_path, "--state", state), "no picture can be read")
+    assert_refused(check(tmp_path / "no.jpg", "--state", state), "no.jpg", "No such file")
+
+
+def test_too_few_pictures_are_refused(things: Path, tmp_path: Path) -> None:
+    assert_refused(check(things / "ball"), "all pictures are of 'ball'", "--state")
+    lone = tmp_path / "lone"
+    lone.mkdir()
+    (lone / "dark.jpg").write_bytes(b"")
+    assert_refused(check(things, lone), "too few pictures of 'lone'", "give 2")
+    (lone / "light.jpg").write_bytes(b"")
+    assert_refused(check(things, lone), "too few pictures of 'lone'", "dark.jpg is empty")
+    (tmp_path / "bare").mkdir()
+    assert_refused(check(tmp_path / "bare"), "there is no picture in")
+
+
+def test_a_state_that_cannot_be_asked_is_refused(state: Path, things: Path, tmp_path: Path) -> None:
+    assert_refused(check(things, "--state", tmp_path / "none"), "there is no state file")
+    single = tmp_path / "single.robocle"
+    CliRunner().invoke(main, ["teach", str(single), "ball", str(things / "ball" / "0.jpg")])
+    assert_refused(check(things, "--state", single), "knows 'ball' alone", "teach it a second")
+    CliRunner().invoke(main, ["forget", str(single), "ball"])
+    assert_refused(check(things, "--state", single), "nothing has been taught")
+
+
+def test_a_state_whose_backbone_is_missing_is_refused(
+    state: Path, things: Path, tmp_path: Path
+) -> None:
+    from dataclasses import replace
+
+    stored = read_state(state)
+    write_state(tmp_path / "far", replace(stored, parts=replace(stored.parts, backbone="resnet50")))
+    assert_refused(check(things, "--state", tmp_path / "far"), "resnet50", "not here")
+
+
+def test_a_page_never_replaces_something_else(state: Path, things: Path, tmp_path: Path) -> None:
+    before = state.read_bytes()
+    assert_refused(check(things, "--out", state), "ends in .html")
+    assert state.read_bytes() == before
+    nowhere = tmp_path / "nowhere" / "page.html"
+    result = check(things, "--draws", "1", "--out", nowhere)
+    assert result.exit_code == 1
+    assert "cannot write" in result.stderr
