@@ -286,6 +286,11 @@ class Learner:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def unknown_below(self, unknown: float = DEFAULT_UNKNOWN) -> float | None:
+        """The best score under which a thing is called unknown; None if nothing is."""
+        reading = self._reading()
+        return reading.threshold(unknown) if reading else None
+
     def readiness(self) -> Readiness | None:
         """Whether each label was shown enough; None if the classifier cannot say."""
         rehearsal = self._classifier.rehearse()

@@ -2,7 +2,7 @@
 
 It takes pixels (n, side, side, 3) in uint8, RGB, each picture resized to the square, and gives
 `label` (n) in text and `scores` (n, labels). ONNX Runtime alone runs it. The metadata names the
-labels and what they were learnt with.
+labels, what they were learnt with, and under which best score a thing is unknown.
 """
 
 import json
@@ -64,7 +64,11 @@ def _backbone_model(learner: Learner) -> onnx.ModelProto:
 
 def _describe(model: onnx.ModelProto, learner: Learner) -> None:
     labels = json.dumps(list(learner.labels), ensure_ascii=False)
-    for key, value in {"labels": labels, **vars(learner.parts)}.items():
+    told = {"labels": labels, **vars(learner.parts)}
+    lowest = learner.unknown_below()
+    if lowest is not None:
+        told["unknown_below"] = repr(lowest)
+    for key, value in told.items():
         entry = model.metadata_props.add()
         entry.key, entry.value = f"robocle.{key}", value
 

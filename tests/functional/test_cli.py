@@ -356,6 +356,18 @@ def test_an_exported_model_gives_the_same_labels_with_onnx_runtime_alone(
     assert json.loads(labels) == ["ball", "box"]
 
 
+def test_an_exported_model_says_under_which_score_a_thing_is_unknown(
+    state: Path, things: Path, tmp_path: Path
+) -> None:
+    run("export", state, tmp_path / "home.onnx")
+    session = onnxruntime.InferenceSession(tmp_path / "home.onnx")
+    lowest = float(session.get_modelmeta().custom_metadata_map["robocle.unknown_below"])
+    noise = np.random.default_rng(0).integers(0, 255, (1, 224, 224, 3), np.uint8)
+    ball = np.asarray(Image.open(things / "ball" / "2.jpg").resize((224, 224)))[None]
+    best = [session.run(["scores"], {"pixels": pixels})[0].max() for pixels in (noise, ball)]
+    assert best[0] < lowest < best[1]
+
+
 def test_a_model_that_cannot_be_exported_is_refused(things: Path, tmp_path: Path) -> None:
     for number, parts in enumerate((["--pooling", "max"], ["--classifier", "sqda"])):
         state = tmp_path / f"{number}"
