@@ -56,7 +56,7 @@ class Moments:
         largest = (LARGEST * ROUNDING) ** (1 / self.r) / positions
         held = deviation >= np.abs(mean) * (ROUNDING * positions)
         held &= deviation <= largest
-        return np.count_nonzero(held) == len(held)
+        return bool(np.count_nonzero(held) == len(held))
 
     def _in_float64(self, grid: NDArray[np.float32]) -> NDArray[np.float64]:
         wide = grid.astype(np.float64)
