@@ -54,7 +54,7 @@ def _added(name: str, manifest: Manifest | None) -> Listed:
         size = (added_folder(name) / "model.onnx").stat().st_size
     except OSError:
         return Listed(name, "damaged", source="add it again")
-    return _described(manifest, "here", round(size / 1e6))
+    return _described(manifest, "here", max(1, round(size / 1e6)))
 
 
 def _described(manifest: Manifest, state: str, megabytes: int) -> Listed:

@@ -100,13 +100,14 @@ def _chosen_map(model: onnx.ModelProto, network: Network, side: int) -> FeatureM
         _make_output(graph, network, poolings)
     del graph.value_info[:]  # may be for a batch of one
     for each in graph.output:
-        each.type.tensor_type.ClearField("shape")
+        if each.HasField("type"):
+            each.type.tensor_type.ClearField("shape")
     shapes = {}
     for found, values in _outputs(model, name, side).items():
         shapes[found] = values.shape
         if is_map(values.shape[1:], network.prefix):
             return FeatureMap(found, values.shape[1:], values.dtype == np.float16)
-    shown = "; ".join(f"{each}: {' x '.join(map(str, of))}" for each, of in shapes.items())
+    shown = "; ".join(f"{each}: {_shown(shape)}" for each, shape in shapes.items())
     raise BackboneError(f"{name} has no spatial map ({shown}): {_advice(shapes, poolings)}")
 
 
@@ -122,12 +123,16 @@ def _make_output(graph: onnx.GraphProto, network: Network, poolings: list[str]) 
     graph.output.append(onnx.ValueInfoProto(name=wanted))
 
 
+def _shown(shape: tuple[int, ...]) -> str:
+    return " x ".join(["n", *map(str, shape[1:])])
+
+
 def _advice(shapes: dict[str, tuple[int, ...]], poolings: list[str]) -> str:
     """What to do about a network without a map."""
     for shape in shapes.values():
         for prefix in range(1, 17):
             if len(shape) == 3 and is_map(shape[1:], prefix):
-                return f"if its first {prefix} are no positions, give prefix={prefix}"
+                return f"{prefix} of its tokens may be no positions: give prefix={prefix}"
     if poolings:
         return f"name the tensor before its pooling, perhaps output={poolings[-1]}"
     return "name the tensor before its pooling with output="

@@ -65,6 +65,6 @@ def _list() -> None:
         size = each.input_size or ""
         state = ", ".join(text for text in (each.state, each.source) if text)
         click.echo(f"{each.name:<20} {size:>5}  {each.map:<12} {each.megabytes or '':>5}  {state}")
-    click.echo(f"{'timm:MODEL':<47}  any network of timm can be added")
+    click.echo(f"{'timm:MODEL':<47}  any network of timm")
     click.echo(f"{'onnx:FILE':<47}  your own: see docs/backbones.md")
     click.echo("\n+ has a class token too. Add one with: robocle backbones add NAME")
