@@ -21,11 +21,14 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# The reference implementations that some tests and all benchmarks compare with need PyTorch.
+# The export of further backbones, and the reference implementations that some tests and all
+# benchmarks compare with, need PyTorch.
 # Choose the build that suits your machine; this takes whatever your package index gives.
 torch: $(READY)
 	$(BIN)/python -m pip install --quiet torch==2.13.0
 	$(BIN)/python -m pip install --quiet --no-deps efficientnet_lite_pytorch==0.1.0
+	# With what they depend on, these would bring another build of torch; what is used needs none of it.
+	$(BIN)/python -m pip install --quiet --no-deps torchvision==0.28.0 timm==1.0.30
 
 bench: torch
 	$(BIN)/python benchmarks/bench_slda.py

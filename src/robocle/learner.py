@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from robocle.backbones import Backbone, backbone
 from robocle.classifiers import CLASSIFIERS, ClassifierState, StreamingClassifier
 from robocle.errors import (
+    BackboneError,
     FeatureError,
     LabelError,
     NothingTaughtError,
@@ -266,7 +267,7 @@ class Learner:
         parts = stored.parts
         try:
             learner = cls(backbone or parts.backbone, parts.pooling, parts.classifier)
-        except SpecError as error:
+        except (SpecError, BackboneError) as error:
             raise StateError(f"{name} needs a part that is not here: {error}") from error
         _require_same_parts(name, parts, learner.parts)
         try:
