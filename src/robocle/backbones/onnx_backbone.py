@@ -90,3 +90,13 @@ def _positions_first(maps: NDArray[np.float32]) -> NDArray[np.float32]:
         return maps
     n, channels, rows, columns = maps.shape
     return maps.reshape(n, channels, rows * columns).transpose(0, 2, 1)
+
+
+def model_of(network: object) -> bytes:
+    """The serialised ONNX model of a backbone that gives it out."""
+    source = getattr(network, "model_bytes", None)
+    if source is None:
+        name = getattr(network, "name", type(network).__name__)
+        raise BackboneError(f"{name} does not give out its ONNX model")
+    model: bytes = source()
+    return model

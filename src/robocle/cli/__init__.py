@@ -4,6 +4,7 @@ Results go to stdout. What a command needs is imported inside it, so that `--hel
 """
 
 from robocle.cli import (  # noqa: F401  (each adds its commands)
+    backbone_measuring,
     backbones,
     benchmarking,
     keeping,
