@@ -39,12 +39,14 @@ bench: torch
 	$(BIN)/python benchmarks/bench_store.py
 	$(BIN)/python benchmarks/bench_embedding.py
 	$(BIN)/python benchmarks/bench_pipeline.py
+	$(BIN)/python benchmarks/bench_int8.py
 
 # Small sizes: that the results agree, not how fast they come.
 bench-quick: torch
 	$(BIN)/python benchmarks/bench_slda.py --quick
 	$(BIN)/python benchmarks/bench_embedding.py --quick
 	$(BIN)/python benchmarks/bench_pipeline.py --quick
+	$(BIN)/python benchmarks/bench_int8.py --quick
 	$(BIN)/python benchmarks/bench_corruptions.py --quick
 	$(BIN)/python benchmarks/bench_pooling.py --quick
 	$(BIN)/python benchmarks/bench_classifiers.py --quick
