@@ -7,7 +7,6 @@ speed depends on them.
 import argparse
 import tempfile
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ SECONDS = 12
 declared: list[Any] = []
 
 
-def load_torchvision() -> ModuleType:
+def load_torchvision() -> Any:
     """torchvision, also beside a torch that lacks its operators, which none of this needs."""
     try:
         import torchvision
