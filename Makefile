@@ -28,7 +28,8 @@ torch: $(READY)
 	$(BIN)/python -m pip install --quiet torch==2.13.0
 	$(BIN)/python -m pip install --quiet --no-deps efficientnet_lite_pytorch==0.1.0
 	# With what they depend on, these would bring another build of torch; what is used needs none of it.
-	$(BIN)/python -m pip install --quiet --no-deps torchvision==0.28.0 timm==1.0.30
+	$(BIN)/python -m pip install --quiet --no-deps torchvision==0.28.0 timm==1.0.30 \
+		onnxscript==0.7.2 onnx_ir==1.1.0
 
 bench: torch
 	$(BIN)/python benchmarks/bench_slda.py
@@ -40,6 +41,7 @@ bench: torch
 	$(BIN)/python benchmarks/bench_embedding.py
 	$(BIN)/python benchmarks/bench_pipeline.py
 	$(BIN)/python benchmarks/bench_int8.py
+	$(BIN)/python benchmarks/bench_backbones.py
 
 # Small sizes: that the results agree, not how fast they come.
 bench-quick: torch
@@ -52,6 +54,7 @@ bench-quick: torch
 	$(BIN)/python benchmarks/bench_classifiers.py --quick
 	$(BIN)/python benchmarks/bench_memory.py --quick
 	$(BIN)/python benchmarks/bench_store.py --quick
+	$(BIN)/python benchmarks/bench_backbones.py --quick
 
 # The pages in docs/results, from the data sets in DATA.
 DATA ?= data

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from robocle.backbones import require_backbone
-from robocle.bench.embedding import View, embed, loaded_backbone
+from robocle.bench.embedding import View, backbone_facts, embed
 from robocle.bench.experiment import Experiment, Method, Study
 from robocle.bench.illustrations import example_pictures, measure_moments, moment_trials
 from robocle.bench.parallel import Workers
@@ -149,13 +149,12 @@ def _runnable(study: Study, method: Method, root: str) -> Iterable[Trial]:
     needs_token = isinstance(POOLINGS.build(method.pooling), ClassToken)
     for corrupted in {*study.taught, *study.tested}:
         corruption(corrupted)
-    for trial in study.trials(method, root):
-        if trial.backbone not in _here(study.backbones):
-            continue
-        if needs_token and not loaded_backbone(trial.backbone).has_token:
-            log.warning("left out: %s with %s has no class token", method.name, trial.backbone)
-            return
-        yield trial
+    usable = _here(study.backbones)
+    for backbone in list(usable) if needs_token else []:
+        if not backbone_facts(backbone).has_token:
+            log.warning("left out: %s with %s has no class token", method.name, backbone)
+            usable.remove(backbone)
+    yield from (trial for trial in study.trials(method, root) if trial.backbone in usable)
 
 
 def _here(backbones: Sequence[str]) -> list[str]:
