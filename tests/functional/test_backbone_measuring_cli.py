@@ -69,6 +69,7 @@ def test_quantizing_adds_a_backbone_and_says_what_it_gains_and_loses(
     )
     assert taught.exit_code == 0, taught.output
     assert Learner.load(state).predict(kitchen / label / "1.jpg").label == label
+    assert run("export", state, tmp_path / "small.onnx").exit_code == 0
     assert "efficientnet_lite0_int8" in run("backbones").output
 
 

@@ -12,12 +12,13 @@ from robocle.datasets.tree import listed
 from robocle.errors import DataError
 from robocle.images import to_pixels
 from robocle.randomness import keyed_rng
+from robocle.scenarios import scenario
 from robocle.types import Example, Pixels
 
 FEWEST, MOST = 16, 200
 SHARE = 3  # of a small folder, a third calibrates: the rest may test
 BATCH = 4
-SHOTS = 5
+FEW_SHOTS = "class_iid:shots=5,few=skip"
 # Enough to tell half a point, in a minute.
 CHECKED, PER_LABEL = 1000, 25
 
@@ -53,7 +54,7 @@ def check_pictures(folder: Path, calibrated: Sequence[Path]) -> Check:
     """Labelled pictures that did not calibrate: the folder's own, else the rendered home's."""
     used = set(calibrated)
     own = [example for example in _labelled(folder) if example.path not in used]
-    if len(_teachable(own)) >= 2:
+    if _can_test(own):
         return Check(_some_of_each(own), f"{folder}, without the calibration pictures")
     return Check(_some_of_each(dataset("home").examples()), "the rendered home")
 
@@ -73,15 +74,12 @@ def _labelled(folder: Path) -> list[Example]:
         return []
 
 
-def _teachable(examples: Sequence[Example]) -> list[str]:
-    """The labels with pictures enough to teach, and one to ask."""
-    to_teach = Counter(example.label for example in examples if example.split in ("", "train"))
-    to_ask = Counter(example.label for example in examples if example.split == "test")
-    return [
-        label
-        for label, count in to_teach.items()
-        if count >= SHOTS + (label not in to_ask) and (to_ask[label] or not to_ask)
-    ]
+def _can_test(examples: Sequence[Example]) -> bool:
+    """Whether at least two labels have pictures enough to be taught and asked."""
+    try:
+        return len(scenario(FEW_SHOTS).stream(examples, seed=0).steps) > 1
+    except DataError:
+        return False
 
 
 def _some_of_each(examples: Sequence[Example]) -> tuple[Example, ...]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocle.backbones import Backbone
-from robocle.bench.calibration import SHOTS, Check
+from robocle.bench.calibration import FEW_SHOTS, Check
 from robocle.bench.timing import shortest_in_turns
 from robocle.classifiers import classifier
 from robocle.images import to_pixels
@@ -59,10 +59,8 @@ def compared(
     original: Backbone, twin: Backbone, sizes: tuple[int, int], check: Check, progress: Progress
 ) -> Comparison:
     """Measure both backbones on the check's pictures."""
-    streams = [
-        scenario(f"class_iid:shots={SHOTS},few=skip").stream(check.examples, seed)
-        for seed in range(ORDERINGS)
-    ]
+    kind = scenario(FEW_SHOTS)
+    streams = [kind.stream(check.examples, seed) for seed in range(ORDERINGS)]
     seen = _Pair(original, twin)
     vectors = {path: seen.look(path) for path in progress(_needed(streams), "comparing")}
     accuracies = [[_accuracy(stream, vectors, which) for which in range(2)] for stream in streams]
