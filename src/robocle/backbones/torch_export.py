@@ -110,13 +110,14 @@ def _forget_where_it_was_made(model: onnx.ModelProto) -> None:
 @contextmanager
 def _quietly() -> Iterator[None]:
     """Without what the exporter says to developers."""
+    disabled = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
-        logging.disable(logging.NOTSET)
+        logging.disable(disabled)
 
 
 def _require_agreement(network: TorchNetwork, manifest: Manifest, model: bytes) -> None:

@@ -41,8 +41,8 @@ def read_weights(path: Path) -> dict[str, Any]:
         raise BackboneError(f"cannot read {path}: {error.strerror or error}") from error
     except pickle.UnpicklingError as error:
         raise BackboneError(
-            f"{path} is refused, as it holds more than tensors and could run code: "
-            "save the network's state_dict() alone"
+            f"{path} is refused, as it is not made of tensors alone and could run code: "
+            "save the network's state_dict()"
         ) from error
     except Exception as error:  # a damaged file can fail in any way
         raise BackboneError(f"{path} is not a PyTorch checkpoint ({one_line(error)})") from error
