@@ -163,6 +163,19 @@ def test_without_pytorch_adding_names_the_extra(monkeypatch: pytest.MonkeyPatch)
     assert line.endswith("pip install 'robocle[export]'")
 
 
+def test_what_is_here_already_needs_no_pytorch_to_say_so(
+    network: Callable[[int], Path], cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a robot that a folder was copied to."""
+    run("backbones", "add", f"onnx:{network(0)}", "--name", "mine")
+    folder = cache / "backbones" / "added" / "mine"
+    rewrite(name="resnet18", source="torchvision resnet18 IMAGENET1K_V1")(folder)
+    folder.rename(folder.with_name("resnet18"))
+    monkeypatch.setitem(sys.modules, "torch", None)
+    result = run("backbones", "add", "resnet18")
+    assert result.output == "resnet18 is here already, from torchvision resnet18 IMAGENET1K_V1\n"
+
+
 # ---- using
 
 

@@ -32,7 +32,6 @@ class Network:
 
     name: str
     model: onnx.ModelProto
-    source: str
     licence: str
     normalisation: Normalisation = field(default_factory=Normalisation)
     output: str = ""
@@ -43,6 +42,8 @@ class Network:
     """How many of a transformer's tokens stand before those of the positions."""
     has_token: bool = True
     """Whether the first of these is a class token."""
+    source: str = ""
+    """Where it is from, for its manifest."""
 
 
 def standard_model(network: Network) -> tuple[Manifest, bytes]:

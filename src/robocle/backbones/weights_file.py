@@ -4,7 +4,6 @@ Only `robocle backbones add` comes here. A checkpoint is a pickle, and a pickle 
 PyTorch is told to load tensors and nothing else.
 """
 
-import hashlib
 import pickle
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,15 +16,6 @@ from robocle.errors import BackboneError
 
 WRAPPERS = ("state_dict", "model", "model_state_dict", "state_dict_ema")
 COUNTER = "num_batches_tracked"  # counts training steps: no part of the function
-
-
-def file_sha256(path: Path) -> str:
-    """The hash of a weights file."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise BackboneError(f"cannot read {path}: {error.strerror}") from error
 
 
 def read_weights(path: Path) -> dict[str, Any]:
