@@ -20,7 +20,6 @@ NETWORKS = {
     "mobilenetv4_conv_small": (0, False, "channels first"),
     "convnext_atto": (0, False, "channels first"),
     "resnet10t": (0, False, "channels first"),
-    "swin_tiny_patch4_window7_224": (0, False, "channels last"),
     "vit_tiny_patch16_224": (1, True, "tokens"),
     "deit_tiny_distilled_patch16_224": (2, True, "tokens"),
     "vit_medium_patch16_reg4_gap_256": (4, False, "tokens"),
@@ -79,7 +78,6 @@ def test_the_map_and_the_token_are_timms(name: str, network: Any) -> None:
         maps = backbone.features(pixels)
         grid = {
             "channels first": lambda e=expected: e.reshape(*e.shape[:2], -1).transpose(0, 2, 1),
-            "channels last": lambda e=expected: e.reshape(len(e), -1, e.shape[-1]),
             "tokens": lambda e=expected: e[:, prefix:],
         }[layout]()
         assert np.abs(maps.grid - grid).max() / np.abs(grid).max() < 1e-3
@@ -117,7 +115,7 @@ def test_another_classifier_is_no_matter_but_another_network_is(
 
 @pytest.mark.usefixtures("timm", "cache")
 def test_what_timm_does_not_have_and_what_was_not_added_is_refused(refusal: Refusal) -> None:
-    message = refusal(BackboneError, lambda: add_backbone("timm:resnet18x", "published"))
+    message = refusal(BackboneError, lambda: add_backbone("timm:resnet18x"))
     assert message.startswith("timm has no model 'resnet18x': did you mean")
     message = refusal(BackboneError, lambda: robocle.backbone("timm:resnet18"))
     assert message == "the backbone timm:resnet18 is not here: robocle backbones add timm:resnet18"

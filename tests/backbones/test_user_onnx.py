@@ -206,6 +206,20 @@ def test_weights_may_lie_beside_the_model(tmp_path: Path) -> None:
     assert np.abs(backbone.features(pictures()).grid - by_hand(pictures(), *IMAGENET)).max() < 1e-4
 
 
+def test_an_output_that_is_no_map_may_be_anything(tmp_path: Path) -> None:
+    nodes = [convolution(), node("ReduceMax", "map", output="largest", keepdims=0)]
+    made = model(nodes, PICTURE, ["largest", "map"], KERNEL)
+    backbone = robocle.backbone(f"onnx:{save(made, tmp_path / 'two.onnx')}")
+    assert np.abs(backbone.features(pictures()).grid - by_hand(pictures(), *IMAGENET)).max() < 1e-4
+
+
+def test_numbers_of_64_bits_come_out_as_32(tmp_path: Path) -> None:
+    nodes = [convolution(), node("Cast", "map", output="wide", to=TensorProto.DOUBLE)]
+    made = model(nodes, PICTURE, ["wide"], KERNEL, given=TensorProto.DOUBLE)
+    backbone = robocle.backbone(f"onnx:{save(made, tmp_path / 'wide.onnx')}")
+    assert backbone.features(pictures()).grid.dtype == np.float32
+
+
 # ---- its name, its fingerprint, and states that were taught with it
 
 

@@ -90,7 +90,9 @@ def test_what_was_added_is_listed_with_its_source_and_gone_when_removed(
     assert run("backbones", "remove", "mine").output == "removed mine\n"
     assert "mine" not in listed()
     assert list((cache / "backbones" / "added").iterdir()) == []
-    assert refused("backbones", "remove", "mine").startswith("the backbone mine is not here")
+    for name in ("mine", "efficientnet_lite0", "..", "resnet50"):
+        line = refused("backbones", "remove", name)
+        assert line == f"{name} was not added, so there is nothing to remove"
 
 
 def test_a_damaged_folder_is_listed_as_such(network: Callable[[int], Path], cache: Path) -> None:
@@ -159,6 +161,19 @@ def test_without_pytorch_adding_names_the_extra(monkeypatch: pytest.MonkeyPatch)
     assert line.endswith("pip install 'robocle[export]'")
     line = refused("backbones", "add", "timm:resnet18")
     assert line.endswith("pip install 'robocle[export]'")
+
+
+def test_what_is_here_already_needs_no_pytorch_to_say_so(
+    network: Callable[[int], Path], cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a robot that a folder was copied to."""
+    run("backbones", "add", f"onnx:{network(0)}", "--name", "mine")
+    folder = cache / "backbones" / "added" / "mine"
+    rewrite(name="resnet18", source="torchvision resnet18 IMAGENET1K_V1")(folder)
+    folder.rename(folder.with_name("resnet18"))
+    monkeypatch.setitem(sys.modules, "torch", None)
+    result = run("backbones", "add", "resnet18")
+    assert result.output == "resnet18 is here already, from torchvision resnet18 IMAGENET1K_V1\n"
 
 
 # ---- using

@@ -109,7 +109,8 @@ def write_added(manifest: Manifest, model: bytes) -> Path:
 
 def remove_added(name: str) -> None:
     """Delete an added backbone."""
-    require_added(name)
+    if name not in added_names():
+        raise BackboneError(f"{name} was not added, so there is nothing to remove")
     folder = added_folder(name)
     try:
         shutil.rmtree(folder) if folder.is_dir() else folder.unlink()

@@ -18,6 +18,8 @@ from robocle.spec import nearest, parse_spec
 Model = tuple[Manifest, bytes]
 PLAIN_NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]*"
 RESERVED = ("efficientnet_lite0", "timm", "onnx")
+# The only published weights that all of the paper's networks have.
+DEFAULT_WEIGHTS = "IMAGENET1K_V1"
 
 
 @dataclass(frozen=True)
@@ -87,35 +89,53 @@ def _recipe(spec: str, weights: str) -> Recipe:
     if parsed.name == "onnx":
         return _user_recipe(spec, weights)
     if parsed.name == "timm" and parsed.first and not parsed.options:
-        return _timm_recipe(parsed.first, weights)
+        source = _source(spec.replace(":", " "), weights or "published")
+        return Recipe(source, lambda: _from_timm(parsed.first, weights))
     if parsed.name in ARCHITECTURES and parsed.name == spec:
-        return _torchvision_recipe(spec, weights)
+        source = _source(f"torchvision {spec}", weights or DEFAULT_WEIGHTS)
+        return Recipe(source, lambda: _from_torchvision(spec, weights or DEFAULT_WEIGHTS))
     if spec == RESERVED[0]:
         raise BackboneError(f"{spec} comes with robocle: there is nothing to add")
     close = nearest(spec, [*ARCHITECTURES, "timm:MODEL", "onnx:FILE"])
     raise SpecError(f"no backbone {spec!r} can be added: {close}")
 
 
-def _torchvision_recipe(name: str, weights: str) -> Recipe:
+def _source(network: str, weights: str) -> str:
+    """What stands in the manifest: known without PyTorch, and before anything is downloaded."""
+    file = Path(weights)
+    if not file.is_file():
+        return f"{network} {weights}"
+    try:
+        with file.open("rb") as content:
+            return f"{network} file {hashlib.file_digest(content, 'sha256').hexdigest()[:8]}"
+    except OSError as error:
+        raise BackboneError(f"cannot read {file}: {error.strerror}") from error
+
+
+def _from_torchvision(name: str, weights: str) -> Model:
     try:
         from robocle.backbones.torch_export import export
-        from robocle.backbones.torchvision_export import source_of, torchvision_network
+        from robocle.backbones.torchvision_export import torchvision_network
     except ImportError as error:
         raise MissingExtraError("export", f"adding {name} needs PyTorch ({error})") from error
     except RuntimeError as error:
         raise BackboneError(
             f"torchvision does not fit the torch that is installed ({error}): install both anew"
         ) from error
-    return Recipe(source_of(name, weights), lambda: export(torchvision_network(name, weights)))
+    return export(torchvision_network(name, weights))
 
 
-def _timm_recipe(model: str, weights: str) -> Recipe:
+def _from_timm(model: str, weights: str) -> Model:
     try:
-        from robocle.backbones.timm_export import source_of, timm_network
+        from robocle.backbones.timm_export import timm_network
         from robocle.backbones.torch_export import export
     except ImportError as error:
         raise MissingExtraError("export", f"adding timm:{model} needs timm ({error})") from error
-    return Recipe(source_of(model, weights), lambda: export(timm_network(model, weights)))
+    except RuntimeError as error:
+        raise BackboneError(
+            f"timm does not fit the torch that is installed ({error}): install both anew"
+        ) from error
+    return export(timm_network(model, weights))
 
 
 def _user_recipe(spec: str, weights: str) -> Recipe:

@@ -18,8 +18,8 @@ class FeatureMap:
     name: str
     shape: tuple[int, ...]
     """Of one picture: (channels, rows, columns), (rows, columns, channels) or (tokens, channels)"""
-    half: bool
-    """Whether its numbers are of 16 bits."""
+    kind: str
+    """Of its numbers: float32, float16..."""
 
     @property
     def channels_first(self) -> bool:
@@ -55,7 +55,7 @@ def end_at_map(graph: onnx.GraphProto, maps: FeatureMap, prefix: int, has_token:
     """End the graph at the map: `feature_map`, and `token` if it has one."""
     del graph.output[:]
     value = maps.name
-    if maps.half:
+    if maps.kind != "float32":
         value = _append(graph, "Cast", [value], "feature_float", to=TensorProto.FLOAT)
     if maps.channels_first:
         _append(graph, "Identity", [value], "feature_map")

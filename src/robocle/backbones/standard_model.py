@@ -32,7 +32,6 @@ class Network:
 
     name: str
     model: onnx.ModelProto
-    source: str
     licence: str
     normalisation: Normalisation = field(default_factory=Normalisation)
     output: str = ""
@@ -43,6 +42,8 @@ class Network:
     """How many of a transformer's tokens stand before those of the positions."""
     has_token: bool = True
     """Whether the first of these is a class token."""
+    source: str = ""
+    """Where it is from, for its manifest."""
 
 
 def standard_model(network: Network) -> tuple[Manifest, bytes]:
@@ -103,10 +104,11 @@ def _chosen_map(model: onnx.ModelProto, network: Network, side: int) -> FeatureM
         if each.HasField("type"):
             each.type.tensor_type.ClearField("shape")
     shapes = {}
-    for found, values in _outputs(model, name, side).items():
-        shapes[found] = values.shape
-        if is_map(values.shape[1:], network.prefix):
-            return FeatureMap(found, values.shape[1:], values.dtype == np.float16)
+    for found, (alone, together) in _outputs(model, name, side).items():
+        shapes[found] = together.shape
+        if is_map(together.shape[1:], network.prefix):
+            _require_free_batch(f"{found} of {name}", alone, together)
+            return FeatureMap(found, together.shape[1:], str(together.dtype))
     shown = "; ".join(f"{each}: {_shown(shape)}" for each, shape in shapes.items())
     raise BackboneError(f"{name} has no spatial map ({shown}): {_advice(shapes, poolings)}")
 
@@ -138,8 +140,10 @@ def _advice(shapes: dict[str, tuple[int, ...]], poolings: list[str]) -> str:
     return "name the tensor before its pooling with output="
 
 
-def _outputs(model: onnx.ModelProto, name: str, side: int) -> dict[str, NDArray[np.floating]]:
-    """What the graph gives for two pictures, if that is what it gives for each alone."""
+def _outputs(
+    model: onnx.ModelProto, name: str, side: int
+) -> dict[str, tuple[NDArray[np.floating], NDArray[np.floating]]]:
+    """What the graph gives for one picture alone, and for it together with another."""
     session = open_session(_serialised(model, name), name)
     pixels = np.random.default_rng(0).integers(0, 256, (2, side, side, 3), np.uint8)
     names = [each.name for each in model.graph.output]
@@ -153,19 +157,18 @@ def _outputs(model: onnx.ModelProto, name: str, side: int) -> dict[str, NDArray[
         raise BackboneError(
             f"{name} takes one picture at a time: export it with a dynamic batch axis"
         ) from error
-    for each, single, both in zip(names, alone, together, strict=True):
-        _require_batch(name, each, single, both)
-    return dict(zip(names, together, strict=True))
+    return dict(zip(names, zip(alone, together, strict=True), strict=True))
 
 
-def _require_batch(
-    name: str, output: str, single: NDArray[np.floating], both: NDArray[np.floating]
+def _require_free_batch(
+    shown: str, alone: NDArray[np.floating], together: NDArray[np.floating]
 ) -> None:
-    if not np.isfinite(both).all():
-        raise BackboneError(f"{output} of {name} has values that are not finite: check its weights")
-    if both.shape != (2, *single.shape[1:]) or difference(both[:1], single) > TOLERANCE:
+    """A picture must give the same map in any company."""
+    if not np.isfinite(together).all():
+        raise BackboneError(f"{shown} has values that are not finite: check its weights")
+    if together.shape != (2, *alone.shape[1:]) or difference(together[:1], alone) > TOLERANCE:
         raise BackboneError(
-            f"{output} of {name} mixes the pictures of a batch: export it with a dynamic batch axis"
+            f"{shown} mixes the pictures of a batch: export it with a dynamic batch axis"
         )
 
 

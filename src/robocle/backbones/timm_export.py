@@ -14,26 +14,15 @@ from timm.data import resolve_model_data_config
 from robocle.backbones.onnx_backbone import one_line
 from robocle.backbones.pixel_front import Normalisation
 from robocle.backbones.torch_export import TorchNetwork
-from robocle.backbones.weights_file import file_sha256, load_weights, read_weights
+from robocle.backbones.weights_file import load_weights, read_weights
 from robocle.errors import BackboneError
 from robocle.spec import nearest
 
-PUBLISHED = "published"
-
-
-def source_of(name: str, weights: str) -> str:
-    """What will stand in the manifest, before anything is downloaded."""
-    if not weights or weights == PUBLISHED:
-        return f"timm {name} {PUBLISHED}"
-    return f"timm {name} file {file_sha256(Path(weights))[:8]}"
-
 
 def timm_network(name: str, weights: str) -> TorchNetwork:
-    """A timm network by its name, with its published weights or with those of a file."""
+    """A timm network by its name, with the weights of a file or else its published ones."""
     _require_known(name)
-    source = source_of(name, weights)
-    published = source.endswith(PUBLISHED)
-    module = _published(name) if published else _from_file(name, Path(weights))
+    module = _from_file(name, Path(weights)) if weights else _published(name)
     prepared = resolve_model_data_config(module)
     _, height, width = prepared["input_size"]
     if height != width:
@@ -44,8 +33,7 @@ def timm_network(name: str, weights: str) -> TorchNetwork:
         feature_map=partial(_feature_map, module),
         input_size=height,
         normalisation=Normalisation(tuple(prepared["mean"]), tuple(prepared["std"])),
-        source=source,
-        licence=_licence(module) if published else "that of the file",
+        licence="that of the file" if weights else _licence(module),
         prefix=getattr(module, "num_prefix_tokens", 0),
         has_token=getattr(module, "cls_token", None) is not None,
     )

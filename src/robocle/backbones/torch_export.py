@@ -38,7 +38,6 @@ class TorchNetwork:
     """From pictures (n, 3, side, side), normalised, to the map before pooling."""
     input_size: int
     normalisation: Normalisation
-    source: str
     licence: str
     prefix: int = 0
     """How many tokens stand before those of the positions."""
@@ -56,7 +55,6 @@ def export(network: TorchNetwork) -> tuple[Manifest, bytes]:
         Network(
             name=network.name,
             model=traced,
-            source=network.source,
             licence=network.licence,
             normalisation=network.normalisation,
             prefix=network.prefix,
@@ -110,13 +108,14 @@ def _forget_where_it_was_made(model: onnx.ModelProto) -> None:
 @contextmanager
 def _quietly() -> Iterator[None]:
     """Without what the exporter says to developers."""
+    disabled = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
-        logging.disable(logging.NOTSET)
+        logging.disable(disabled)
 
 
 def _require_agreement(network: TorchNetwork, manifest: Manifest, model: bytes) -> None:

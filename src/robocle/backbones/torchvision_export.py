@@ -18,11 +18,10 @@ from torchvision.models import get_model, get_model_weights
 from robocle.backbones.onnx_backbone import one_line
 from robocle.backbones.pixel_front import Normalisation
 from robocle.backbones.torch_export import TorchNetwork
-from robocle.backbones.weights_file import file_sha256, load_weights, read_weights
+from robocle.backbones.weights_file import load_weights, read_weights
 from robocle.errors import BackboneError
 from robocle.spec import nearest
 
-DEFAULT_WEIGHTS = "IMAGENET1K_V1"
 LICENCE = "BSD-3-Clause (torchvision)"
 
 
@@ -68,20 +67,12 @@ FAMILIES = {
 
 @dataclass(frozen=True)
 class _Weights:
-    """Weights and where they are from."""
+    """Weights that were chosen, and not read yet."""
 
-    source: str
-    licence: str
-    given: str
-    """The file or the published name, for errors."""
     read: Callable[[], dict[str, Any]]
+    licence: str
     like: Any
     """The published weights whose way of preparing pictures holds for them."""
-
-
-def source_of(name: str, weights: str) -> str:
-    """What will stand in the manifest, before anything is downloaded."""
-    return _chosen(name, weights).source
 
 
 def torchvision_network(name: str, weights: str) -> TorchNetwork:
@@ -92,36 +83,32 @@ def torchvision_network(name: str, weights: str) -> TorchNetwork:
     (side,) = prepared.crop_size
     tensors = chosen.read()
     module = get_model(name, weights=None, **({"image_size": side} if how.prefix else {}))
-    load_weights(module, tensors, how.head, chosen.given, name)
+    load_weights(module, tensors, how.head, weights, name)
     return TorchNetwork(
         name=name,
         module=module,
         feature_map=partial(how.feature_map, module),
         input_size=side,
         normalisation=Normalisation(tuple(prepared.mean), tuple(prepared.std)),
-        source=chosen.source,
         licence=chosen.licence,
         prefix=how.prefix,
     )
 
 
 def _chosen(name: str, weights: str) -> _Weights:
-    members = get_model_weights(name).__members__
-    published = members.get(weights or DEFAULT_WEIGHTS)
-    if published is not None:
-        licence = published.meta.get("license", LICENCE)
-        source = f"torchvision {name} {published.name}"
-        read = partial(_downloaded, name, published)
-        return _Weights(source, licence, published.name, read, published)
+    published = get_model_weights(name).__members__
+    if weights in published:
+        chosen = published[weights]
+        licence = chosen.meta.get("license", LICENCE)
+        return _Weights(partial(_downloaded, name, chosen), licence, chosen)
     file = Path(weights)
     if not file.is_file():
         raise BackboneError(
             f"there is no weights file {weights}, and no published weights of {name} have this "
-            f"name: {nearest(weights, members)}"
+            f"name: {nearest(weights, published)}"
         )
-    source = f"torchvision {name} file {file_sha256(file)[:8]}"
-    like = members[DEFAULT_WEIGHTS]
-    return _Weights(source, "that of the file", weights, partial(read_weights, file), like)
+    like = next(iter(published.values()))
+    return _Weights(partial(read_weights, file), "that of the file", like)
 
 
 def _downloaded(name: str, published: Any) -> dict[str, Any]:

@@ -4,7 +4,6 @@ Only `robocle backbones add` comes here. A checkpoint is a pickle, and a pickle 
 PyTorch is told to load tensors and nothing else.
 """
 
-import hashlib
 import pickle
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,15 +16,6 @@ from robocle.errors import BackboneError
 
 WRAPPERS = ("state_dict", "model", "model_state_dict", "state_dict_ema")
 COUNTER = "num_batches_tracked"  # counts training steps: no part of the function
-
-
-def file_sha256(path: Path) -> str:
-    """The hash of a weights file."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise BackboneError(f"cannot read {path}: {error.strerror}") from error
 
 
 def read_weights(path: Path) -> dict[str, Any]:
@@ -41,8 +31,8 @@ def read_weights(path: Path) -> dict[str, Any]:
         raise BackboneError(f"cannot read {path}: {error.strerror or error}") from error
     except pickle.UnpicklingError as error:
         raise BackboneError(
-            f"{path} is refused, as it holds more than tensors and could run code: "
-            "save the network's state_dict() alone"
+            f"{path} is refused, as it is not made of tensors alone and could run code: "
+            "save the network's state_dict()"
         ) from error
     except Exception as error:  # a damaged file can fail in any way
         raise BackboneError(f"{path} is not a PyTorch checkpoint ({one_line(error)})") from error

@@ -1,5 +1,7 @@
 """Commands that list, add and remove backbones."""
 
+import sys
+
 import click
 
 from robocle.cli.app import main
@@ -31,6 +33,8 @@ def add(backbone: str, weights: str, name: str, replace: bool) -> None:
     """
     from robocle.backbones.adding import add_backbone
 
+    if sys.stderr.isatty():
+        click.echo(f"adding {backbone}: this may take a minute or two", err=True)
     added = add_backbone(backbone, weights, name, replace)
     manifest = added.manifest
     if not added.is_new:
