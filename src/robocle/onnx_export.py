@@ -81,9 +81,11 @@ class _Extension:
         # From 13 on the axes of sums, from 18 on also those of means, are inputs.
         opset = next(each.version for each in model.opset_import if each.domain in ("", "ai.onnx"))
         self._axes_are_inputs = opset >= 18
+        positions_first = len(self._graph.output[0].type.tensor_type.shape.dim) == 3
+        self._places = [1] if positions_first else [2, 3]
 
     def pooled(self, pooling: Pooling, feature_map: str) -> str:
-        """The vectors (n, width) of feature maps (n, channels, rows, columns)."""
+        """The vectors (n, width) of feature maps, in either of a model's two layouts."""
         if isinstance(pooling, Average):
             return self._mean(feature_map)
         if isinstance(pooling, Moments):
@@ -139,10 +141,9 @@ class _Extension:
 
     def _mean(self, value: str, keepdims: int = 0) -> str:
         if self._axes_are_inputs:
-            return self._node(
-                "ReduceMean", value, self._constant(np.array([2, 3])), keepdims=keepdims
-            )
-        return self._node("ReduceMean", value, axes=[2, 3], keepdims=keepdims)
+            places = self._constant(np.array(self._places))
+            return self._node("ReduceMean", value, places, keepdims=keepdims)
+        return self._node("ReduceMean", value, axes=self._places, keepdims=keepdims)
 
     def _flat(self, value: str) -> str:
         return self._node("Flatten", value, axis=1)
