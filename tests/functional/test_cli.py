@@ -645,7 +645,7 @@ def test_an_existing_state_keeps_its_parts(
         ("pooling", "momets", "did you mean 'moments'?"),
         ("pooling", "moments:r=99", "out of range"),
         ("classifier", "slda:scater=exact", "did you mean 'scatter'?"),
-        ("backbone", "efficientnet", "efficientnet_lite0"),
+        ("backbone", "efficientnet_lite", "efficientnet_lite0"),
     ],
 )
 def test_a_wrong_spec_is_refused_and_makes_no_state(

@@ -109,15 +109,18 @@ def _read_manifest(folder: Path) -> tuple[Manifest, str]:
 
 def _read(folder: Path, manifest: Manifest) -> bytes | None:
     try:
-        found, model = read_folder(folder)
-        if found == manifest:
-            return model
+        if read_manifest(folder) != manifest:
+            raise ValueError("its manifest is not the one of this version")
     except FileNotFoundError:
         return None
+    except (OSError, ValueError) as error:  # as after an update: nothing to worry about
+        log.info("%s will be built again: %s", folder, error)
+        return None
+    try:
+        return read_folder(folder)[1]
     except (OSError, ValueError):
-        pass
-    log.warning("%s is damaged, or of another version, and will be built again", folder)
-    return None
+        log.warning("%s is damaged, and will be built again", folder)
+        return None
 
 
 def _keep(folder: Path, manifest: Manifest, model: bytes) -> None:
