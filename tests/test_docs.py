@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from robocle.backbones import BACKBONES
+from robocle.backbones.architectures import ARCHITECTURES
 from robocle.classifiers import CLASSIFIERS
 from robocle.cli import main
 from robocle.corruptions import CORRUPTIONS
@@ -28,7 +29,7 @@ PAGES: dict[str, Table[Any]] = {
     "scenarios.md": SCENARIOS,
     "views.md": VIEWS,
 }
-ENTRIES = [(page, name) for page, table in PAGES.items() for name in table.names()]
+ENTRIES = [(page, name) for page, table in PAGES.items() for name in table.builtin()]
 
 
 def sections(page: str) -> dict[str, str]:
@@ -55,10 +56,19 @@ def test_every_spec_in_the_documents_can_be_built(page: str, name: str) -> None:
         table.build(spec)
 
 
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_the_table_of_the_papers_networks_is_true(name: str) -> None:
+    known = ARCHITECTURES[name]
+    token = ", class token" if known.has_token else ""
+    size = f"{known.side} x {known.side} x {known.channels}{token}"
+    row = f"| `{name}` | {known.input_size} | {size} | {known.megabytes} |"
+    assert row in sections("backbones.md")["The paper's sixteen"].splitlines()
+
+
 def test_the_documents_describe_no_part_that_is_not_there() -> None:
     for page, table in PAGES.items():
         titles = {title for title in sections(page) if re.fullmatch(r"[a-z0-9_]+", title)}
-        assert titles == set(table.names())
+        assert titles == set(table.builtin())
 
 
 def test_every_command_stands_in_the_documents() -> None:

@@ -9,7 +9,7 @@ from PIL import Image
 import robocle
 from robocle.backbones import Backbone
 from robocle.demo.pictures import DemoPicture, home_pictures
-from robocle.errors import ImageError, LabelError, NothingTaughtError
+from robocle.errors import ImageError, LabelError, NothingTaughtError, QualityError, SpecError
 
 CATEGORIES = ("mug", "clock", "banana", "keyboard")
 
@@ -101,6 +101,68 @@ def test_labels_can_be_renamed_and_forgotten(
     assert set(learner.labels) == {"my cup", "banana", "keyboard"}
     asked = next(p for p in pictures if p.category == "mug" and not p.is_taught)
     assert learner.predict(asked.path).label == "my cup"
+
+
+def test_things_never_taught_are_often_unknown_and_known_ones_seldom(
+    learner: robocle.Learner, pictures: list[DemoPicture]
+) -> None:
+    others = [p for p in home_pictures() if p.category not in CATEGORIES and p.condition == "clean"]
+    known = [p for p in pictures if p.condition == "clean" and not p.is_other_thing]
+    called = [learner.predict(picture.path).label is None for picture in others[::5]]
+    assert np.mean(called) > 0.4
+    missed = [learner.predict(picture.path).label is None for picture in known]
+    assert np.mean(missed) < 0.1
+
+
+def test_an_unknown_thing_is_said_to_be_most_like_something(
+    learner: robocle.Learner,
+) -> None:
+    lamps = [p.path for p in home_pictures() if p.category == "lamp" and p.condition == "clean"]
+    path = next(path for path in lamps if learner.predict(path).label is None)
+    seen = learner.predict(path)
+    assert seen.nearest == max(seen.scores, key=lambda label: seen.scores[label])
+    assert 0 <= seen.confidence <= seen.known <= 1
+    assert learner.predict(path, unknown=0).label == seen.nearest
+
+
+def test_a_picture_is_taught_in_the_views_the_learner_was_made_with(
+    lite0: Backbone, pictures: list[DemoPicture]
+) -> None:
+    plain = robocle.Learner(lite0, views="plain")
+    centred = robocle.Learner(lite0, views="centre:share=0.5")
+    path = pictures[0].path
+    assert np.allclose(plain.look(path).vector, plain.embed(path), rtol=1e-5, atol=1e-6)
+    assert not np.allclose(centred.look(path).vector, centred.embed(path), rtol=1e-2)
+    assert np.array_equal(plain.embed(path), centred.embed(path))
+
+
+def test_views_are_kept_in_the_state(lite0: Backbone, tmp_path: Path) -> None:
+    learner = robocle.Learner(lite0, views="centre:share=0.5")
+    learner.teach(np.zeros((32, 32, 3), np.uint8), "dark", gate="off")
+    learner.save(tmp_path / "home.robocle")
+    again = robocle.Learner.load(tmp_path / "home.robocle", lite0)
+    assert again.parts.views == "centre:share=0.5"
+
+
+def test_a_poor_picture_is_named_refused_or_passed_over(
+    lite0: Backbone, caplog: pytest.LogCaptureFixture
+) -> None:
+    learner, night = robocle.Learner(lite0), np.full((90, 90, 3), 3, np.uint8)
+    with pytest.raises(QualityError, match="very dark"):
+        learner.teach(night, "mug", gate="refuse")
+    assert learner.labels == ()
+    assert [each.kind for each in learner.teach(night, "mug")] == ["dark"]
+    assert "mug: the picture is very dark" in caplog.text
+    assert [each.kind for each in learner.teach(night, "mug")] == ["dark", "duplicate"]
+    assert learner.teach(night, "mug", gate="off") == ()
+    with pytest.raises(SpecError, match="gate=maybe"):
+        learner.teach(night, "mug", gate="maybe")
+
+
+def test_readiness_speaks_of_every_label(learner: robocle.Learner) -> None:
+    found = learner.readiness()
+    assert found is not None
+    assert {each.label: each.pictures for each in found.labels} == learner.counts
 
 
 def test_the_public_names_are_these() -> None:

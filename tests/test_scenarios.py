@@ -437,6 +437,16 @@ def test_videos_and_a_split_are_needed(name: str, refusal: Refusal) -> None:
     assert message.startswith(f"{name} needs videos, and ")
 
 
+# ---- unknown things
+
+
+def test_half_of_the_classes_are_taught_and_all_are_asked() -> None:
+    whole = scenario("class_iid:shots=2").stream(PLAIN, seed=3)
+    half = scenario("class_iid:shots=2,known=half").stream(PLAIN, seed=3)
+    assert half.steps == whole.steps[: (len(whole.steps) + 1) // 2]
+    assert half.tests == whole.tests
+
+
 # ---- options
 
 
@@ -447,6 +457,7 @@ def test_videos_and_a_split_are_needed(name: str, refusal: Refusal) -> None:
         ("class_iid:shots=some", "shots=some is not known: choose all"),
         ("class_iid:disjoint=boxes", "disjoint=boxes is not known: choose pictures or instances"),
         ("class_iid:few=drop", "few=drop is not known: choose error or skip"),
+        ("class_iid:known=none", "known=none is not known: choose all or half"),
         ("cross_domain:shots=0", "shots=0 is out of range: give 1 to 1e+06"),
         ("low_shot_instance:frames=-1", "frames=-1 is out of range: give 1 to 1e+06"),
         ("instance:steps=0", "steps=0 is out of range: give 1 to 1e+06"),

@@ -35,6 +35,9 @@ ENTRIES = [(kind, name) for kind, table in TABLES.items() for name in table.name
         ("a:x=-2,y=1e-4", Spec("a", {"x": -2, "y": 1e-4})),
         ("a:x=k=v", Spec("a", {"x": "k=v"})),
         ("a:x=C:/models", Spec("a", {"x": "C:/models"})),
+        ("a:x", Spec("a", {}, "x")),
+        ("a:3", Spec("a", {}, "3")),
+        ("a:C:/models,x=1", Spec("a", {"x": 1}, "C:/models")),
     ],
 )
 def test_a_spec_is_a_name_and_options(text: str, spec: Spec) -> None:
@@ -44,7 +47,7 @@ def test_a_spec_is_a_name_and_options(text: str, spec: Spec) -> None:
     assert kinds == {key: type(value) for key, value in spec.options.items()}
 
 
-@pytest.mark.parametrize("text", ["a:x", "a:x=", "a:=1", "a:x=1,", "a:,x=1", "a:x=1,,y=2", "a:="])
+@pytest.mark.parametrize("text", ["a:x,y", "a:x=", "a:=1", "a:x=1,", "a:,x=1", "a:x=1,,y=2", "a:="])
 def test_a_malformed_option_is_refused_with_how_to_write_it(text: str, refusal: Refusal) -> None:
     message = refusal(SpecError, lambda: parse_spec(text))
     assert repr(text) in message
@@ -137,6 +140,12 @@ def test_a_part_that_is_in_no_table_cannot_be_described(refusal: Refusal) -> Non
         ),
         (robocle.pooling, "moments:zzz=1", "moments has no option 'zzz': known: form, r"),
         (robocle.pooling, "avg:r=3", "avg has no option 'r': it has no options"),
+        (robocle.pooling, "avg:3", "cannot read '3' in 'avg:3': write name:key=value,key=value"),
+        (
+            robocle.pooling,
+            "moments:3,form=root",
+            "cannot read '3' in 'moments:3,form=root': write name:key=value,key=value",
+        ),
         (robocle.pooling, "moments:r=many", "r=many of moments must be int"),
         (robocle.pooling, "moments:r=2.5", "r=2.5 of moments must be int"),
         (robocle.pooling, "moments:form=7", "form=7 is not known: choose root or standardised"),

@@ -1,21 +1,25 @@
 """Run the experiments of this folder and write their tables here: `make results DATA=folder`.
 
 DATA holds the folders office_caltech10 and grocery_store; an experiment whose data are not there
-is left as it is. The results themselves (with example pictures in them) stay outside of the
-documents.
+is left as it is. `<data>-<what>.toml` is run on the data in its name. The results themselves (with
+example pictures in them) stay outside of the documents.
 """
 
+import os
 import sys
 from pathlib import Path
 
+from summary import summary_page
 from tqdm import tqdm
 
 from robocle.bench.benchmark import Benchmark
 from robocle.bench.experiment import load_experiment
+from robocle.bench.parallel import Workers
 from robocle.bench.report import as_markdown, build_report
 
 HERE = Path(__file__).parent
 KEPT = HERE.parents[1] / "results" / "docs"
+SUMMARY = HERE / "summary.md"
 
 
 def progress(items, what, total):  # type: ignore[no-untyped-def]
@@ -24,17 +28,20 @@ def progress(items, what, total):  # type: ignore[no-untyped-def]
 
 
 def main() -> None:
-    """Run each experiment whose data are there, write its page, then the list of pages."""
+    """Run each experiment whose data are there, write its page, then summary and list."""
     data = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("data")
+    workers = Workers(jobs=os.cpu_count() or 1)
     for plan in sorted(HERE.glob("*.toml")):
-        root = data / plan.stem
-        if "home" not in plan.stem and not root.is_dir():
+        name = plan.stem.partition("-")[0]
+        root = data / name
+        if name != "home" and not root.is_dir():
             print(f"left as it is: {plan.stem} (no folder {root})")
             continue
         results = KEPT / f"{plan.stem}.jsonl"
         roots = {"folder": str(root)} if root.is_dir() else {}
-        Benchmark(results, roots).run(load_experiment(str(plan)), progress)
+        Benchmark(results, roots, workers).run(load_experiment(str(plan)), progress)
         plan.with_suffix(".md").write_text(as_markdown(build_report(results)), "utf-8")
+    SUMMARY.write_text(summary_page(KEPT), "utf-8")
     write_index()
 
 
@@ -47,9 +54,11 @@ def write_index() -> None:
         "over the orderings. `gain over` is the room-aware gain, in percent of what was left to",
         "gain. Each page ends with the commit and the versions it comes from.",
         "",
+        "Begin with the [summary](summary.md).",
+        "",
     ]
     for page in sorted(HERE.glob("*.md")):
-        if page.name != "README.md":
+        if page not in (SUMMARY, HERE / "README.md"):
             title = page.read_text("utf-8").splitlines()[0].removeprefix("# ")
             lines.append(f"- [{title}]({page.name})")
     (HERE / "README.md").write_text("\n".join(lines) + "\n", "utf-8")

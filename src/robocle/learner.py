@@ -23,6 +23,7 @@ from robocle.backbones import Backbone, backbone
 from robocle.classifiers import CLASSIFIERS, ClassifierState, StreamingClassifier
 from robocle.classifiers.rehearsal import Rehearsal
 from robocle.errors import (
+    BackboneError,
     FeatureError,
     LabelError,
     NothingTaughtError,
@@ -286,6 +287,11 @@ class Learner:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def unknown_below(self, unknown: float = DEFAULT_UNKNOWN) -> float | None:
+        """The best score under which a thing is called unknown; None if nothing is."""
+        reading = self._reading()
+        return reading.threshold(unknown) if reading else None
+
     def readiness(self) -> Readiness | None:
         """Whether each label was shown enough; None if the classifier cannot say."""
         rehearsal = self._classifier.rehearse()
@@ -343,7 +349,7 @@ class Learner:
         try:
             network = backbone or parts.backbone
             learner = cls(network, parts.pooling, parts.classifier, parts.views)
-        except SpecError as error:
+        except (SpecError, BackboneError) as error:
             raise StateError(f"{name} needs a part that is not here: {error}") from error
         _require_same_parts(name, parts, learner.parts)
         learner._history = _restored_history(name, stored)

@@ -2,7 +2,7 @@
 
 It takes pixels (n, side, side, 3) in uint8, RGB, each picture resized to the square, and gives
 `label` (n) in text and `scores` (n, labels). ONNX Runtime alone runs it. The metadata names the
-labels and what they were learnt with.
+labels, what they were learnt with, and under which best score a thing is unknown.
 """
 
 import json
@@ -64,7 +64,11 @@ def _backbone_model(learner: Learner) -> onnx.ModelProto:
 
 def _describe(model: onnx.ModelProto, learner: Learner) -> None:
     labels = json.dumps(list(learner.labels), ensure_ascii=False)
-    for key, value in {"labels": labels, **vars(learner.parts)}.items():
+    told = {"labels": labels, **vars(learner.parts)}
+    lowest = learner.unknown_below()
+    if lowest is not None:
+        told["unknown_below"] = repr(lowest)
+    for key, value in told.items():
         entry = model.metadata_props.add()
         entry.key, entry.value = f"robocle.{key}", value
 
@@ -77,9 +81,11 @@ class _Extension:
         # From 13 on the axes of sums, from 18 on also those of means, are inputs.
         opset = next(each.version for each in model.opset_import if each.domain in ("", "ai.onnx"))
         self._axes_are_inputs = opset >= 18
+        positions_first = len(self._graph.output[0].type.tensor_type.shape.dim) == 3
+        self._places = [1] if positions_first else [2, 3]
 
     def pooled(self, pooling: Pooling, feature_map: str) -> str:
-        """The vectors (n, width) of feature maps (n, channels, rows, columns)."""
+        """The vectors (n, width) of feature maps, in either of a model's two layouts."""
         if isinstance(pooling, Average):
             return self._mean(feature_map)
         if isinstance(pooling, Moments):
@@ -135,10 +141,9 @@ class _Extension:
 
     def _mean(self, value: str, keepdims: int = 0) -> str:
         if self._axes_are_inputs:
-            return self._node(
-                "ReduceMean", value, self._constant(np.array([2, 3])), keepdims=keepdims
-            )
-        return self._node("ReduceMean", value, axes=[2, 3], keepdims=keepdims)
+            places = self._constant(np.array(self._places))
+            return self._node("ReduceMean", value, places, keepdims=keepdims)
+        return self._node("ReduceMean", value, axes=self._places, keepdims=keepdims)
 
     def _flat(self, value: str) -> str:
         return self._node("Flatten", value, axis=1)

@@ -30,9 +30,9 @@ DEFAULT_UNKNOWN = 0.05
 """How many of the known things may be called unknown."""
 LARGEST_UNKNOWN = 0.5
 # How many things are unknown, before one looks: what P(known) starts from.
-UNKNOWN_PRIOR = 0.05
+UNKNOWN_PRIOR = 0.02
 # A threshold is no higher than this share of unknown things needs it.
-CAUGHT = 0.8
+CAUGHT = 0.7
 # (mean, deviation) of scores as shares of the class means' distance, where nothing else is known.
 ASSUMED_KNOWN = (0.4, 0.15)
 ASSUMED_UNKNOWN = (0.2, 0.15)
@@ -60,11 +60,14 @@ class Reading:
         distance = float(rehearsal.lengths.mean())
         if len(rehearsal.lengths) < 2 or distance == 0:
             return None
+        # With a class fewer there was a direction fewer to lie in.
+        classes = len(rehearsal.lengths)
+        widened = math.sqrt((classes - 1) / (classes - 2)) if classes > 2 else 1.0
         told = ~rehearsal.alone
         scores, rows = rehearsal.scores[told], rehearsal.rows[told]
         return cls(
             np.sort(scores.max(axis=1, initial=-np.inf)),
-            np.sort(rehearsal.absent),
+            np.sort(widened * rehearsal.absent),
             distance,
             _temperature(scores, rows, ASSUMED_TEMPERATURE * distance),
         )

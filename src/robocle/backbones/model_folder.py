@@ -2,7 +2,8 @@
 
 A folder holds `model.onnx` and `manifest.json`. It appears whole, by one rename, so that two
 programs that build the same model at once do not disturb each other, and it is checked against the
-manifest's hash at every load: a damaged folder is built again.
+manifest's hash at every load. A damaged folder of a model that robocle builds by itself is built
+again; of one that was added, it is refused.
 """
 
 import dataclasses
@@ -17,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import platformdirs
+
+from robocle.images import PREPROCESSING
 
 log = logging.getLogger("robocle")
 
@@ -37,6 +40,12 @@ class Manifest:
     has_token: bool
     source: str
     licence: str
+    mean: tuple[float, float, float]
+    """What is taken from a pixel of 0..1 in each channel, inside the model."""
+    std: tuple[float, float, float]
+    """By what the rest is divided."""
+    resize: str = PREPROCESSING
+    """How a picture comes to the square input."""
 
 
 def cache_folder() -> Path:
@@ -44,9 +53,14 @@ def cache_folder() -> Path:
     return Path(os.environ.get(CACHE_VARIABLE) or platformdirs.user_cache_path("robocle"))
 
 
+def backbones_folder() -> Path:
+    """Where all model folders are."""
+    return cache_folder() / "backbones"
+
+
 def load_or_build(manifest: Manifest, build: Callable[[], bytes]) -> bytes:
     """The serialised model: from its folder if that is sound, else built and kept for next time."""
-    folder = cache_folder() / "backbones" / f"{manifest.name}-{manifest.fingerprint[:16]}"
+    folder = backbones_folder() / f"{manifest.name}-{manifest.fingerprint[:16]}"
     model = _read(folder, manifest)
     if model is None:
         log.info("building %s (once; kept in %s)", manifest.name, folder)
@@ -55,33 +69,64 @@ def load_or_build(manifest: Manifest, build: Callable[[], bytes]) -> bytes:
     return model
 
 
+def read_folder(folder: Path) -> tuple[Manifest, bytes]:
+    """The manifest and the model in a folder; ValueError or OSError if they are not sound."""
+    manifest, model_sha256 = _read_manifest(folder)
+    model = (folder / "model.onnx").read_bytes()
+    if model_sha256 != hashlib.sha256(model).hexdigest():
+        raise ValueError("its model is not the one that its manifest describes")
+    return manifest, model
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """What a folder says it holds, without reading the model."""
+    return _read_manifest(folder)[0]
+
+
+def write_folder(folder: Path, manifest: Manifest, model: bytes) -> None:
+    """Put a model in its folder, in place of what is there, whole or not at all."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".new-") as temporary:
+        fresh = Path(temporary) / "fresh"
+        fresh.mkdir()
+        (fresh / "model.onnx").write_bytes(model)
+        model_sha256 = hashlib.sha256(model).hexdigest()
+        record = dataclasses.asdict(manifest) | {"model_sha256": model_sha256}
+        (fresh / "manifest.json").write_text(json.dumps(record, indent=2) + "\n", "utf-8")
+        _swap_in(fresh, folder, Path(temporary) / "old")
+
+
+def _read_manifest(folder: Path) -> tuple[Manifest, str]:
+    """The manifest and the hash that the model must have."""
+    try:
+        facts = json.loads((folder / "manifest.json").read_text("utf-8"))
+        model_sha256 = facts.pop("model_sha256")
+        facts |= {key: tuple(facts[key]) for key in ("mean", "std")}
+        return Manifest(**facts), model_sha256
+    except (AttributeError, TypeError, KeyError, RecursionError) as error:
+        raise ValueError(f"its manifest cannot be read ({error})") from error
+
+
 def _read(folder: Path, manifest: Manifest) -> bytes | None:
     try:
-        recorded = json.loads((folder / "manifest.json").read_text("utf-8"))
-        model = (folder / "model.onnx").read_bytes()
-    except (OSError, ValueError, RecursionError):
+        if read_manifest(folder) != manifest:
+            raise ValueError("its manifest is not the one of this version")
+    except FileNotFoundError:
         return None
-    sound = recorded == _record(manifest, model)
-    if not sound:
-        log.warning("%s is damaged, or of another version, and will be built again", folder)
-    return model if sound else None
-
-
-def _record(manifest: Manifest, model: bytes) -> dict[str, object]:
-    return {**dataclasses.asdict(manifest), "model_sha256": hashlib.sha256(model).hexdigest()}
+    except (OSError, ValueError) as error:  # as after an update: nothing to worry about
+        log.info("%s will be built again: %s", folder, error)
+        return None
+    try:
+        return read_folder(folder)[1]
+    except (OSError, ValueError):
+        log.warning("%s is damaged, and will be built again", folder)
+        return None
 
 
 def _keep(folder: Path, manifest: Manifest, model: bytes) -> None:
     """Put the model in its folder; a cache that cannot be written costs time, not the answer."""
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".new-") as temporary:
-            fresh = Path(temporary) / "fresh"
-            fresh.mkdir()
-            (fresh / "model.onnx").write_bytes(model)
-            record = json.dumps(_record(manifest, model), indent=2) + "\n"
-            (fresh / "manifest.json").write_text(record, "utf-8")
-            _swap_in(fresh, folder, Path(temporary) / "old")
+        write_folder(folder, manifest, model)
     except OSError as error:
         log.warning("cannot keep %s in %s (%s): it is built again next time", manifest.name,
                     folder, error.strerror)  # fmt: skip

@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from robocle.backbones import BACKBONES
-from robocle.bench.embedding import View, embed, loaded_backbone
+from robocle.backbones import require_backbone
+from robocle.bench.embedding import View, backbone_facts, embed
 from robocle.bench.experiment import Experiment, Method, Study
 from robocle.bench.illustrations import example_pictures, measure_moments, moment_trials
 from robocle.bench.parallel import Workers
@@ -18,7 +18,7 @@ from robocle.bench.trial import Trial, needed_by
 from robocle.bench.vector_cache import VectorCache
 from robocle.classifiers import classifier
 from robocle.corruptions import corruption
-from robocle.errors import DataError, ImageError
+from robocle.errors import BackboneError, DataError, ImageError, SpecError
 from robocle.pooling import POOLINGS
 from robocle.pooling.token import ClassToken
 from robocle.spec import parse_spec
@@ -89,8 +89,9 @@ class Benchmark:
             root = self._root(study)
             if root is None:
                 continue
-            for backbone in set(study.backbones) - set(_here(study.backbones)):
-                log.warning("left out: the backbone %s is not here", backbone)
+            for backbone in study.backbones:
+                if reason := _absence(backbone):
+                    log.warning("left out: %s", reason)
             for method in experiment.methods:
                 place = _place(experiment, study, method, len(planned))
                 for trial in _runnable(study, method, root):
@@ -154,19 +155,26 @@ def _runnable(study: Study, method: Method, root: str) -> Iterable[Trial]:
     needs_token = isinstance(POOLINGS.build(method.pooling), ClassToken)
     for corrupted in {*study.taught, *study.tested}:
         corruption(corrupted)
-    for trial in study.trials(method, root):
-        if trial.backbone not in _here(study.backbones):
-            continue
-        if needs_token and not loaded_backbone(trial.backbone).has_token:
-            log.warning("left out: %s with %s has no class token", method.name, trial.backbone)
-            return
-        yield trial
+    usable = _here(study.backbones)
+    for backbone in list(usable) if needs_token else []:
+        if not backbone_facts(backbone).has_token:
+            log.warning("left out: %s with %s has no class token", method.name, backbone)
+            usable.remove(backbone)
+    yield from (trial for trial in study.trials(method, root) if trial.backbone in usable)
 
 
 def _here(backbones: Sequence[str]) -> list[str]:
-    """Those of the backbones that can be built on this machine."""
-    known = BACKBONES.names()
-    return [spec for spec in backbones if parse_spec(spec).name in known]
+    """Those of the backbones that are on this machine."""
+    return [spec for spec in backbones if not _absence(spec)]
+
+
+def _absence(backbone: str) -> str:
+    """Why a backbone is not on this machine and what to do about it, or nothing."""
+    try:
+        require_backbone(backbone)
+    except (SpecError, BackboneError) as error:
+        return str(error)
+    return ""
 
 
 def _embedding_jobs(trials: Sequence[Trial]) -> list[_EmbeddingJob]:

@@ -36,7 +36,7 @@ class View:
 
     def keys(self, paths: Sequence[Path], pooling: str) -> list[bytes]:
         """The cache keys of pictures, pooled in one way."""
-        network = loaded_backbone(self.backbone)
+        network = backbone_facts(self.backbone)
         seed = "" if self.corruption == "clean" else str(self.corruption_seed)
         seen = CORRUPTIONS.describe(corruption(self.corruption, unit=network.pixel_unit))
         pooled = POOLINGS.describe(POOLINGS.build(pooling))
@@ -51,6 +51,25 @@ class View:
 def loaded_backbone(spec: str) -> Backbone:
     """A backbone, loaded once a process."""
     return backbone(spec)
+
+
+@dataclass(frozen=True)
+class BackboneFacts:
+    """What is asked of a backbone for every trial."""
+
+    fingerprint: str
+    input_size: int
+    pixel_unit: float
+    has_token: bool
+
+
+@cache
+def backbone_facts(spec: str) -> BackboneFacts:
+    """A backbone's facts; with many large ones, the networks themselves do not all stay loaded."""
+    network = loaded_backbone(spec)
+    return BackboneFacts(
+        network.fingerprint, network.input_size, network.pixel_unit, network.has_token
+    )
 
 
 @cache
@@ -133,5 +152,5 @@ def _vectors(view: View, path: Path, wanted: dict[str, bytes]) -> dict[bytes, ND
 def corrupted_pixels(path: Path, side: int, view: View) -> NDArray[np.uint8]:
     """A picture's pixels as the backbone gets them under a view."""
     rng = corruption_rng(view.corruption_seed, content_hash(path), view.corruption)
-    unit = loaded_backbone(view.backbone).pixel_unit
+    unit = backbone_facts(view.backbone).pixel_unit
     return corruption(view.corruption, unit=unit)(to_pixels(path, side), rng)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from robocle.bench.embedding import corrupted_pixels, embed, loaded_backbone
+from robocle.bench.embedding import backbone_facts, corrupted_pixels, embed
 from robocle.bench.experiment import Study
 from robocle.bench.moment_distances import moment_distances
 from robocle.bench.page import thumbnail
@@ -40,7 +40,7 @@ def example_pictures(trial: Trial, unreadable: frozenset[str]) -> dict[str, list
     """A few pictures under each corruption, as data addresses for a page."""
     readable = [path for path in _asked(trial) if str(path) not in unreadable]
     paths = _spread(readable, SHOWN_PICTURES)
-    side = loaded_backbone(trial.backbone).input_size
+    side = backbone_facts(trial.backbone).input_size
     conditions = dict.fromkeys((trial.taught, *trial.tested))
     return {
         condition: [

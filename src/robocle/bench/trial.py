@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from robocle.bench.embedding import View, code_revision, loaded_backbone
+from robocle.bench.embedding import View, backbone_facts, code_revision
 from robocle.datasets import dataset
 from robocle.scenarios import Scenario, scenario
 from robocle.types import Example
@@ -54,7 +54,7 @@ class Trial:
     def key(self) -> str:
         """A name for this trial: the same plan, pictures and code, wherever the data lie."""
         plan = {name: value for name, value in asdict(self).items() if name != "root"}
-        fingerprint = loaded_backbone(self.backbone).fingerprint
+        fingerprint = backbone_facts(self.backbone).fingerprint
         plan |= {"data": self.data, "fingerprint": fingerprint, "code": code_revision(*DECIDING)}
         return hashlib.sha256(json.dumps(plan, sort_keys=True).encode()).hexdigest()[:16]
 

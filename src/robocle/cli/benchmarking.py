@@ -31,7 +31,7 @@ def bench(experiment: str, data: tuple[str, ...], out: Path | None, **options: A
 
     A run that was stopped goes on where it was; nothing is computed twice.
     """
-    from robocle.backbones import BACKBONES
+    from robocle.backbones import require_backbone
     from robocle.bench.benchmark import Benchmark
     from robocle.bench.experiment import load_experiment
     from robocle.bench.parallel import Workers
@@ -39,7 +39,7 @@ def bench(experiment: str, data: tuple[str, ...], out: Path | None, **options: A
 
     require_report_extra()
     for spec in options["backbones"]:
-        BACKBONES.require(spec)
+        require_backbone(spec)
     plan = load_experiment(experiment).changed(
         dataset=options["dataset"],
         scenario=options["scenario"],
@@ -92,10 +92,8 @@ def parts() -> None:
         click.echo(f"{table.kind}s")
         for name in table.names():
             click.echo(f"  {name:<20} {table.summary(name)}")
-            options = table.defaults(name)
-            if options:
-                listed = ",".join(f"{key}={value}" for key, value in options.items())
-                click.echo(f"  {'':<20} {name}:{listed}")
+            if table.usage(name) != name:
+                click.echo(f"  {'':<20} {table.usage(name)}")
 
 
 def _named_root(text: str) -> tuple[str, str]:

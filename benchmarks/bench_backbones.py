@@ -1,0 +1,77 @@
+"""Added networks, run by ONNX Runtime, against PyTorch: `python benchmarks/bench_backbones.py`.
+
+One picture, one thread each, from uint8 pixels to the map. The weights are random: no network's
+speed depends on them.
+"""
+
+import argparse
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from measuring import alternating, finish, report
+
+from robocle.backbones.architectures import ARCHITECTURES
+from robocle.backbones.onnx_backbone import OnnxBackbone
+
+CONVOLUTIONAL = [name for name in ARCHITECTURES if name.startswith(("mobile", "efficient", "res"))]
+QUICK = ["mobilenet_v3_small", "resnet18"]
+SECONDS = 12
+declared: list[Any] = []
+
+
+def load_torchvision() -> Any:
+    """torchvision, also beside a torch that lacks its operators, which none of this needs."""
+    try:
+        import torchvision
+    except RuntimeError:
+        library = torch.library.Library("torchvision", "DEF")
+        declared.append(library)  # its operators go with it
+        for operator in ("nms", "qnms"):
+            library.define(f"{operator}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+        import torchvision
+    return torchvision
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only these networks")
+    parser.add_argument("--quick", action="store_true", help="two small ones: agreement only")
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    torchvision = load_torchvision()
+    for name in given.names or (QUICK if given.quick else CONVOLUTIONAL):
+        with tempfile.TemporaryDirectory() as folder:
+            weights = Path(folder) / "weights.pth"
+            torch.manual_seed(0)
+            torch.save(torchvision.models.get_model(name).state_dict(), weights)
+            compare(name, str(weights), given.quick)
+    finish(demanding=not given.quick)
+
+
+def compare(name: str, weights: str, quick: bool) -> None:
+    # Only now: what they import at once would fail where load_torchvision has to help.
+    from robocle.backbones.standard_model import difference
+    from robocle.backbones.torch_export import as_positions, export, reference
+    from robocle.backbones.torchvision_export import torchvision_network
+
+    network = torchvision_network(name, weights)
+    manifest, model = export(network)
+    ours = OnnxBackbone(manifest, model)
+    side = ours.input_size
+    pixels = np.random.default_rng(0).integers(0, 256, (1, side, side, 3), np.uint8)
+    found = ours.features(pixels).grid[0]
+    apart = difference(found, as_positions(reference(network, pixels)[0].numpy(), network.prefix))
+    assert apart < 1e-3, f"{name} differs from PyTorch by {apart:.1e}"
+
+    works = [lambda: reference(network, pixels), lambda: ours.features(pixels)]
+    once = sum(alternating(works, 2))
+    theirs, mine = alternating(works, 3 if quick else max(10, int(SECONDS / once)))
+    print(f"{name}: PyTorch {theirs * 1e3:.1f} ms, ours {mine * 1e3:.1f} ms, apart {apart:.0e}")
+    report(f"{name} beside PyTorch", theirs / mine, 1.5, at_least=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+"""The default backbone's int8 twin against the original: `python benchmarks/bench_int8.py`.
+
+The twin is calibrated on some of the shipped pictures and compared on others.
+"""
+
+import argparse
+
+import numpy as np
+from measuring import finish, report
+
+from robocle.backbones.efficientnet_lite import MANIFEST, EfficientNetLite0
+from robocle.backbones.int8 import quantised, sums_of_bytes_saturate
+from robocle.backbones.onnx_backbone import OnnxBackbone, model_of
+from robocle.bench.calibration import Check, pixel_batches
+from robocle.bench.twins import compared
+from robocle.datasets import dataset
+
+LEAST_COSINE = 0.98
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="few pictures: agreement only")
+    quick = parser.parse_args().quick
+    examples = dataset("home").examples()
+    order = np.random.default_rng(0).permutation(len(examples))
+    calibrated = {examples[place].path for place in order[: 16 if quick else 100]}
+    others = [example for example in examples if example.path not in calibrated]
+    check = Check(tuple(others), "the rendered home")
+    original = EfficientNetLite0()
+    model = model_of(original)
+    manifest, small = quantised(MANIFEST, model, pixel_batches(sorted(calibrated), 224))
+    sizes = (len(model), len(small))
+    found = compared(original, OnnxBackbone(manifest, small), sizes, check, lambda items, _: items)
+    assert found.cosine > LEAST_COSINE or sums_of_bytes_saturate(), f"cosine {found.cosine:.4f}"
+    before, after = found.accuracies.mean(axis=0)
+    print(f"int8, {found.checked_on}: cosine {found.cosine:.4f}, "
+          f"accuracy {before:.1f} % before, {after:.1f} % after")  # fmt: skip
+    report("speed, one picture, one thread", found.speed, 1.5, at_least=True)
+    report("size", found.size, 0.33, at_least=False)
+    report("points of accuracy lost", found.lost, 1, at_least=False, unit="")
+    finish(demanding=not quick)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+"""The paper's sixteen networks, as torchvision has them: what is known before one is added."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """A network's input and map, and about how large its model is."""
+
+    input_size: int
+    side: int
+    """Of the square map."""
+    channels: int
+    megabytes: int
+    has_token: bool = False
+
+
+ARCHITECTURES = {
+    "mobilenet_v3_small": Architecture(224, 7, 576, 4),
+    "mobilenet_v3_large": Architecture(224, 7, 960, 12),
+    "efficientnet_b0": Architecture(224, 7, 1280, 16),
+    "efficientnet_b1": Architecture(240, 8, 1280, 26),
+    "resnet18": Architecture(224, 7, 512, 45),
+    "resnet34": Architecture(224, 7, 512, 85),
+    "resnet50": Architecture(224, 7, 2048, 94),
+    "resnet101": Architecture(224, 7, 2048, 170),
+    "resnet152": Architecture(224, 7, 2048, 232),
+    "swin_t": Architecture(224, 7, 768, 111),
+    "swin_s": Architecture(224, 7, 768, 198),
+    "swin_b": Architecture(224, 7, 1024, 350),
+    "vit_b_16": Architecture(224, 14, 768, 343, has_token=True),
+    "vit_b_32": Architecture(224, 7, 768, 350, has_token=True),
+    "vit_l_16": Architecture(224, 14, 1024, 1213, has_token=True),
+    "vit_l_32": Architecture(224, 7, 1024, 1222, has_token=True),
+}

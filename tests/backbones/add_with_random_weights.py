@@ -1,0 +1,39 @@
+"""A process of its own that adds one of torchvision's networks, with weights that it makes up."""
+
+import sys
+from typing import Any
+
+
+def load_torchvision() -> Any:
+    """torchvision, also beside a torch that was built without its operators, as in conftest.py."""
+    import torch
+
+    try:
+        import torchvision
+    except ImportError:
+        sys.exit("torchvision is not installed")
+    except RuntimeError:
+        declared = torch.library.Library("torchvision", "DEF")
+        for operator in ("nms", "qnms"):
+            declared.define(
+                f"{operator}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
+            )
+        import torchvision
+
+        torchvision.operators_declared_for_tests = declared  # they go with their library
+    return torchvision
+
+
+def add(name: str, weights: str) -> None:
+    """Make up weights, write them to a file, and add the network with them."""
+    import torch
+
+    from robocle.cli import main
+
+    torch.manual_seed(0)
+    torch.save(load_torchvision().models.get_model(name).state_dict(), weights)
+    main(["backbones", "add", name, "--weights", weights])
+
+
+if __name__ == "__main__":
+    add(*sys.argv[1:])

@@ -1,0 +1,56 @@
+"""What the tests of added backbones share: PyTorch's networks, and a cache of the test's own."""
+
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+from robocle.backbones.model_folder import CACHE_VARIABLE
+
+
+class Checkpoint(Protocol):
+    """Writes a network's seeded random weights to a file."""
+
+    def __call__(self, name: str, seed: int = 0) -> Path: ...
+
+
+@pytest.fixture(scope="session")
+def torchvision() -> Any:
+    """torchvision, also beside a torch that was built without its operators.
+
+    They detect objects, which no network here does; but without their declarations the import
+    fails.
+    """
+    torch = pytest.importorskip("torch")
+    torch.set_num_threads(1)
+    try:
+        return pytest.importorskip("torchvision")
+    except RuntimeError:
+        declared = torch.library.Library("torchvision", "DEF")
+        for operator in ("nms", "qnms"):
+            declared.define(
+                f"{operator}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
+            )
+        found = pytest.importorskip("torchvision")
+        found.operators_declared_for_tests = declared  # they go with their library
+        return found
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache of this test's own."""
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def checkpoint(torchvision: Any, tmp_path: Path) -> Checkpoint:
+    import torch
+
+    def write(name: str, seed: int = 0) -> Path:
+        torch.manual_seed(seed)
+        path = tmp_path / f"{name}-{seed}.pth"
+        torch.save(torchvision.models.get_model(name).state_dict(), path)
+        return path
+
+    return write

@@ -1,0 +1,122 @@
+"""The int8 twin of a backbone: smaller, of its own fingerprint, and nearly of the same mind."""
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from numpy.typing import NDArray
+
+import robocle
+from robocle import Learner
+from robocle.backbones.efficientnet_lite import MANIFEST, EfficientNetLite0
+from robocle.backbones.int8 import FLOAT_CONVOLUTIONS, quantised
+from robocle.backbones.model_folder import Manifest
+from robocle.backbones.onnx_backbone import OnnxBackbone, model_of
+from robocle.bench.calibration import pixel_batches
+from robocle.datasets import dataset
+from robocle.errors import BackboneError, RobocleError, StateError
+from robocle.images import to_pixels
+
+Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
+Twin = tuple[Manifest, bytes]
+
+
+def home_pictures(start: int, count: int) -> list[Path]:
+    examples = dataset("home").examples()
+    step = len(examples) // 100
+    return [example.path for example in examples[start :: step + 1]][:count]
+
+
+def quantised_lite0(pictures: list[Path]) -> Twin:
+    return quantised(MANIFEST, model_of(EfficientNetLite0()), pixel_batches(pictures, 224))
+
+
+@pytest.fixture(scope="module")
+def twin() -> Twin:
+    return quantised_lite0(home_pictures(0, 24))
+
+
+@pytest.fixture(scope="module")
+def int8(twin: Twin) -> OnnxBackbone:
+    return OnnxBackbone(*twin)
+
+
+def test_the_twin_takes_less_than_a_third_of_the_space(twin: Twin) -> None:
+    assert len(twin[1]) < len(model_of(EfficientNetLite0())) / 3
+
+
+def test_the_twin_has_a_name_and_a_fingerprint_of_its_own(twin: Twin) -> None:
+    manifest = twin[0]
+    assert manifest.name == "efficientnet_lite0_int8"
+    assert manifest.fingerprint != MANIFEST.fingerprint
+    assert manifest.licence == MANIFEST.licence
+    assert manifest.source.startswith(MANIFEST.source)
+
+
+@pytest.mark.slow
+def test_the_same_pictures_give_the_same_bytes_and_others_do_not(twin: Twin) -> None:
+    again = quantised_lite0(home_pictures(0, 24))
+    assert again == twin
+    assert quantised_lite0(home_pictures(1, 24))[0].fingerprint != twin[0].fingerprint
+
+
+def test_the_twin_agrees_on_pictures_that_did_not_calibrate_it(int8: OnnxBackbone) -> None:
+    pool = robocle.pooling("moments:r=3,form=root")
+    pixels = np.stack([to_pixels(path, 224) for path in home_pictures(2, 12)])
+    before = pool(EfficientNetLite0().features(pixels)).astype(np.float64)
+    after = pool(int8.features(pixels)).astype(np.float64)
+    cosines = (before * after).sum(1) / np.linalg.norm(before, axis=1)
+    cosines /= np.linalg.norm(after, axis=1)
+    assert cosines.mean() > 0.98
+    assert cosines.min() > 0.95
+
+
+def test_the_first_convolutions_stay_in_float_and_all_others_get_bytes(twin: Twin) -> None:
+    nodes = onnx.load_from_string(twin[1]).graph.node
+    source = {output: node.op_type for node in nodes for output in node.output}
+    convolutions = [node for node in nodes if node.op_type == "Conv"]
+    weights = [source.get(node.input[1], "float") for node in convolutions]
+    rest = len(convolutions) - FLOAT_CONVOLUTIONS
+    assert weights == ["float"] * FLOAT_CONVOLUTIONS + ["DequantizeLinear"] * rest
+    assert source[convolutions[0].input[0]] == "Div"  # the normalised pixels, as they are
+
+
+def test_a_state_taught_with_the_original_does_not_load_with_the_twin(
+    int8: OnnxBackbone, things: Path, tmp_path: Path, refusal: Refusal
+) -> None:
+    learner = Learner()
+    learner.teach(things / "ball" / "0.jpg", "ball")
+    learner.save(tmp_path / "home.robocle")
+    message = refusal(StateError, lambda: Learner.load(tmp_path / "home.robocle", int8))
+    assert "was learned on efficientnet_lite0 (sha" in message
+    assert "not on efficientnet_lite0_int8" in message
+
+
+def test_what_is_int8_already_is_not_quantised_again(twin: Twin, refusal: Refusal) -> None:
+    message = refusal(BackboneError, lambda: quantised(*twin, iter([])))
+    assert message == "efficientnet_lite0_int8 is int8 already"
+
+
+def test_calibrating_with_nothing_is_refused(refusal: Refusal) -> None:
+    model = model_of(EfficientNetLite0())
+    message = refusal(BackboneError, lambda: quantised(MANIFEST, model, iter([])))
+    assert message.startswith("cannot quantise efficientnet_lite0: ")
+
+
+def test_quantising_says_nothing_and_leaves_no_file(
+    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    handlers = list(logging.getLogger().handlers)
+    pixels: NDArray[np.uint8] = np.stack([to_pixels(p, 224) for p in home_pictures(0, 2)])
+    quantised(MANIFEST, model_of(EfficientNetLite0()), iter([pixels]))
+    assert capfd.readouterr() == ("", "")
+    assert not caplog.records
+    assert logging.getLogger().handlers == handlers
+    assert list(tmp_path.iterdir()) == []

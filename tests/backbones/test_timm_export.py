@@ -1,0 +1,134 @@
+"""Networks of timm, of every layout, give the features that timm gives."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import robocle
+from robocle.backbones import BACKBONES
+from robocle.backbones.adding import add_backbone
+from robocle.errors import BackboneError, RobocleError
+
+Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
+
+# name: tokens before the positions, whether one is a class token, how the features are laid out
+NETWORKS = {
+    "mobilenetv4_conv_small": (0, False, "channels first"),
+    "convnext_atto": (0, False, "channels first"),
+    "resnet10t": (0, False, "channels first"),
+    "vit_tiny_patch16_224": (1, True, "tokens"),
+    "deit_tiny_distilled_patch16_224": (2, True, "tokens"),
+    "vit_medium_patch16_reg4_gap_256": (4, False, "tokens"),
+}
+
+
+@pytest.fixture
+def timm(torchvision: Any) -> Any:
+    return pytest.importorskip("timm")
+
+
+@pytest.fixture
+def network(timm: Any, tmp_path: Path) -> Callable[[str], tuple[Any, str]]:
+    """A network with seeded random weights, and the file of these."""
+    import torch
+
+    def make(name: str) -> tuple[Any, str]:
+        torch.manual_seed(0)
+        made = timm.create_model(name).eval()
+        torch.save(made.state_dict(), tmp_path / "weights.pth")
+        return made, str(tmp_path / "weights.pth")
+
+    return make
+
+
+def pictures(n: int, side: int) -> NDArray[np.uint8]:
+    return np.random.default_rng(0).integers(0, 256, (n, side, side, 3), np.uint8)
+
+
+def features(network: Any, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """What timm gives, with pictures prepared as its configuration says."""
+    import torch
+
+    config = network.pretrained_cfg
+    mean, std = (torch.tensor(config[key]).reshape(1, 3, 1, 1) for key in ("mean", "std"))
+    given = (torch.from_numpy(pixels).permute(0, 3, 1, 2) / 255 - mean) / std
+    with torch.inference_mode():
+        found: NDArray[np.float32] = network.forward_features(given).numpy()
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("cache")
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_map_and_the_token_are_timms(name: str, network: Any) -> None:
+    made, weights = network(name)
+    prefix, has_token, layout = NETWORKS[name]
+    added = add_backbone(f"timm:{name}", weights)
+    assert added.manifest.name == f"timm:{name}"
+    backbone = robocle.backbone(f"timm:{name}")
+    assert BACKBONES.describe(backbone) == f"timm:{name},threads=1"
+    assert backbone.has_token == has_token
+    for n in (1, 3):
+        pixels = pictures(n, backbone.input_size)
+        expected = features(made, pixels)
+        maps = backbone.features(pixels)
+        grid = {
+            "channels first": lambda e=expected: e.reshape(*e.shape[:2], -1).transpose(0, 2, 1),
+            "tokens": lambda e=expected: e[:, prefix:],
+        }[layout]()
+        assert np.abs(maps.grid - grid).max() / np.abs(grid).max() < 1e-3
+        if has_token:
+            assert maps.token is not None
+            assert np.abs(maps.token - expected[:, 0]).max() / np.abs(grid).max() < 1e-3
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("cache")
+def test_a_network_of_timm_may_get_a_name_of_its_own(network: Any) -> None:
+    _, weights = network("resnet10t")
+    add_backbone("timm:resnet10t", weights, "phone")
+    assert robocle.backbone("phone:threads=2").name == "phone"
+    assert "phone" in BACKBONES.names()
+
+
+@pytest.mark.usefixtures("cache")
+def test_another_classifier_is_no_matter_but_another_network_is(
+    network: Any, tmp_path: Path, refusal: Refusal
+) -> None:
+    import torch
+
+    from robocle.backbones.timm_export import timm_network
+
+    made, weights = network("resnet10t")
+    tensors = made.state_dict()
+    tensors["fc.weight"], tensors["fc.bias"] = tensors["fc.weight"][:7], tensors["fc.bias"][:7]
+    torch.save(tensors, tmp_path / "seven.pth")
+    loaded = timm_network("resnet10t", str(tmp_path / "seven.pth")).module.state_dict()
+    assert torch.equal(loaded["conv1.0.weight"], tensors["conv1.0.weight"])
+    message = refusal(BackboneError, lambda: add_backbone("timm:convnext_atto", weights))
+    assert "does not fit timm:convnext_atto" in message
+
+
+@pytest.mark.usefixtures("timm", "cache")
+def test_what_timm_does_not_have_and_what_was_not_added_is_refused(refusal: Refusal) -> None:
+    message = refusal(BackboneError, lambda: add_backbone("timm:resnet18x"))
+    assert message.startswith("timm has no model 'resnet18x': did you mean")
+    message = refusal(BackboneError, lambda: robocle.backbone("timm:resnet18"))
+    assert message == "the backbone timm:resnet18 is not here: robocle backbones add timm:resnet18"
+    message = refusal(BackboneError, lambda: add_backbone("timm:resnet10t", "gone.pth"))
+    assert message == "cannot read gone.pth: No such file or directory"
+
+
+@pytest.mark.usefixtures("timm", "cache")
+def test_without_a_network_the_download_says_how_to_give_a_file(
+    monkeypatch: pytest.MonkeyPatch, refusal: Refusal
+) -> None:
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")  # nobody listens there
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    message = refusal(BackboneError, lambda: add_backbone("timm:resnet10t"))
+    assert message.startswith("cannot download the weights of timm:resnet10t")
+    assert message.endswith("robocle backbones add timm:resnet10t --weights FILE")

@@ -1,0 +1,362 @@
+"""Each of the paper's sixteen networks gives, run by ONNX Runtime, the map that PyTorch gives."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import robocle
+from robocle.backbones import BACKBONES
+from robocle.backbones.added import added_folder
+from robocle.backbones.adding import add_backbone
+from robocle.backbones.architectures import ARCHITECTURES
+from robocle.errors import BackboneError, RobocleError
+
+Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+
+
+def noise(n: int, side: int) -> NDArray[np.uint8]:
+    return np.random.default_rng(n).integers(0, 256, (n, side, side, 3), np.uint8)
+
+
+@pytest.fixture
+def lively(torchvision: Any) -> Callable[[str], Any]:
+    """A network whose random weights are far from the plain ones it starts with."""
+    import torch
+
+    def network(name: str) -> Any:
+        torch.manual_seed(0)
+        made = torchvision.models.get_model(name).eval()
+        with torch.no_grad():
+            for key, values in made.state_dict().items():
+                if key.endswith("running_mean"):
+                    values.normal_(0, 0.1)
+                elif key.endswith("running_var"):
+                    values.uniform_(0.5, 1.5)
+                elif key.endswith("class_token") or key.endswith("bias"):
+                    values.normal_(0, 0.05)
+        return made
+
+    return network
+
+
+def logits_of_pytorch(network: Any, pixels: NDArray[np.uint8]) -> Any:
+    """The whole network's answer, with pixels prepared as torchvision's documentation says."""
+    import torch
+
+    pictures = torch.from_numpy(pixels).permute(0, 3, 1, 2) / 255
+    mean, std = (torch.tensor(each).reshape(1, 3, 1, 1) for each in (MEAN, STD))
+    with torch.inference_mode():
+        return network((pictures - mean) / std)
+
+
+def logits_of_maps(network: Any, name: str, maps: robocle.FeatureMaps) -> Any:
+    """The network's own pooling and classifier on our map: right only if it is cut there."""
+    import torch
+
+    with torch.inference_mode():
+        if maps.token is not None:
+            return network.heads(torch.from_numpy(maps.token))
+        averaged = torch.from_numpy(maps.grid.mean(axis=1))
+        head = {"resnet": "fc", "swin": "head"}.get(name.split("_")[0].rstrip("0123456789"))
+        return getattr(network, head or "classifier")(averaged)
+
+
+class Tap:
+    """Keeps what a module of a network gives."""
+
+    def __init__(self, module: Any) -> None:
+        self.seen: Any = None
+        module.register_forward_hook(self)
+
+    def __call__(self, _module: Any, _given: Any, found: Any) -> None:
+        self.seen = found.detach().clone()
+
+
+def last_module(network: Any, name: str) -> Any:
+    """The module whose output is the map, found without our code."""
+    if name.startswith("resnet"):
+        return network.layer4
+    if name.startswith("vit"):
+        return network.encoder
+    return network.norm if name.startswith("swin") else network.features
+
+
+def as_grid(seen: Any, name: str) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
+    values = seen.numpy()
+    if name.startswith("vit"):
+        return values[:, 1:], values[:, 0]
+    if name.startswith("swin"):
+        return values.reshape(len(values), -1, values.shape[-1]), None
+    return values.reshape(*values.shape[:2], -1).transpose(0, 2, 1), None
+
+
+def relative(found: Any, expected: Any) -> float:
+    return float(np.abs(found - expected).max() / np.abs(expected).max())
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("cache")
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_the_map_the_token_and_the_answer_are_pytorchs(
+    name: str, lively: Callable[[str], Any], tmp_path: Path
+) -> None:
+    import torch
+
+    network = lively(name)
+    torch.save(network.state_dict(), tmp_path / "weights.pth")
+    known = ARCHITECTURES[name]
+    add_backbone(name, str(tmp_path / "weights.pth"))
+    size = (added_folder(name) / "model.onnx").stat().st_size / 1e6
+    assert abs(size - known.megabytes) <= 1
+    backbone = robocle.backbone(name)
+    assert (backbone.input_size, backbone.has_token) == (known.input_size, known.has_token)
+    assert backbone.pixel_unit == pytest.approx(57.63)
+    tap = Tap(last_module(network, name))
+    for n in (1, 3):
+        pixels = noise(n, known.input_size)
+        logits = logits_of_pytorch(network, pixels)
+        grid, token = as_grid(tap.seen, name)
+        maps = backbone.features(pixels)
+        assert maps.grid.shape == (n, known.side**2, known.channels)
+        assert relative(maps.grid, grid) < 1e-3
+        if token is not None:
+            assert maps.token is not None
+            assert relative(maps.token, token) < 1e-3
+        assert relative(logits_of_maps(network, name, maps).numpy(), logits.numpy()) < 1e-3
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("cache")
+def test_an_added_network_is_a_backbone_like_any_other(checkpoint: Any) -> None:
+    weights = str(checkpoint("resnet18"))
+    first = add_backbone("resnet18", weights)
+    backbone = robocle.backbone("resnet18")
+    pixels = noise(3, 224)
+    batch = backbone.features(pixels).grid
+    assert relative(batch[0], batch[1]) > 1e-3
+    for picture, together in zip(pixels, batch, strict=True):
+        assert relative(backbone.features(picture[None]).grid[0], together) < 1e-5
+    assert backbone.features(noise(0, 224)).grid.shape == (0, 49, 512)
+    two = robocle.backbone("resnet18:threads=2")
+    assert BACKBONES.describe(two) == "resnet18:threads=2"
+    assert two.fingerprint == backbone.fingerprint
+    again = add_backbone("resnet18", weights, "same")
+    assert again.manifest.fingerprint == first.manifest.fingerprint
+    other = add_backbone("resnet18", str(checkpoint("resnet18", 1)), "other")
+    assert other.manifest.fingerprint != first.manifest.fingerprint
+    stored = (first.folder / "model.onnx").read_bytes()
+    assert b"site-packages" not in stored
+    assert b".py" not in stored
+
+
+# ---- weights from a file
+
+
+def wrapped(name: str, tensors: dict[str, Any]) -> Any:
+    return {
+        "plain": tensors,
+        "state_dict": {"epoch": 3, "state_dict": tensors},
+        "model": {"model": tensors},
+        "from several GPUs": {f"module.{key}": tensor for key, tensor in tensors.items()},
+        "without counters": {k: t for k, t in tensors.items() if "num_batches" not in k},
+        "with another classifier": {
+            k: t[:7] if k.startswith("fc.") else t for k, t in tensors.items()
+        },
+    }[name]
+
+
+FLAT = ["plain", "from several GPUs", "without counters", "with another classifier"]
+
+
+@pytest.mark.parametrize(
+    ("wrapping", "suffix"),
+    [
+        *((name, ".pth") for name in [*FLAT, "state_dict", "model"]),
+        *((name, ".safetensors") for name in FLAT),
+    ],
+)
+def test_a_checkpoint_may_be_wrapped_as_training_programs_do(
+    wrapping: str, suffix: str, checkpoint: Any, tmp_path: Path
+) -> None:
+    import torch
+    from safetensors.torch import save_file
+
+    from robocle.backbones.torchvision_export import torchvision_network
+
+    plain = torch.load(checkpoint("resnet18"), weights_only=True)
+    file = tmp_path / f"wrapped{suffix}"
+    tensors = wrapped(wrapping, plain)
+    if suffix == ".pth":
+        torch.save(tensors, file)
+    else:
+        save_file({key: tensor.contiguous() for key, tensor in tensors.items()}, file)
+    network = torchvision_network("resnet18", str(file))
+    for key, tensor in network.module.state_dict().items():
+        assert key.startswith("fc.") or torch.equal(tensor, plain[key])
+
+
+def test_weights_of_another_network_are_refused_by_what_does_not_fit(
+    cache: Path, checkpoint: Any, refusal: Refusal
+) -> None:
+    weights = str(checkpoint("resnet18"))
+    message = refusal(BackboneError, lambda: add_backbone("resnet34", weights))
+    assert message.startswith(f"{weights} does not fit resnet34: layer1.2.conv1.weight is missing")
+    assert message.endswith("more): give weights of resnet34")
+    message = refusal(BackboneError, lambda: add_backbone("resnet50", weights))
+    assert "does not fit resnet50" in message
+    message = refusal(BackboneError, lambda: add_backbone("vit_b_32", weights))
+    assert "does not fit vit_b_32: class_token is missing" in message
+    assert not cache.exists()
+
+
+def test_weights_of_another_width_are_refused_by_their_shape(
+    cache: Path, checkpoint: Any, tmp_path: Path, refusal: Refusal
+) -> None:
+    import torch
+
+    tensors = torch.load(checkpoint("resnet18"), weights_only=True)
+    tensors["layer4.1.conv2.weight"] = tensors["layer4.1.conv2.weight"][:, :100]
+    torch.save(tensors, tmp_path / "narrow.pth")
+    message = refusal(BackboneError, lambda: add_backbone("resnet18", str(tmp_path / "narrow.pth")))
+    assert "layer4.1.conv2.weight is 512 x 100 x 3 x 3, not 512 x 512 x 3 x 3: give" in message
+    assert not cache.exists()
+
+
+@pytest.mark.slow
+def test_weights_that_are_not_finite_are_refused(
+    cache: Path, checkpoint: Any, tmp_path: Path, refusal: Refusal
+) -> None:
+    import torch
+
+    tensors = torch.load(checkpoint("resnet18"), weights_only=True)
+    tensors["conv1.weight"][0] = float("nan")
+    torch.save(tensors, tmp_path / "nan.pth")
+    message = refusal(BackboneError, lambda: add_backbone("resnet18", str(tmp_path / "nan.pth")))
+    assert "not finite" in message
+    assert not cache.exists()
+
+
+class Runs:
+    """Pickles as a call that leaves a trace."""
+
+    def __init__(self, trace: Path) -> None:
+        self.trace = trace
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[object, ...]]:
+        return open, (str(self.trace), "w")
+
+
+@pytest.mark.parametrize("place", ["alone", "beside the weights", "in the old format"])
+def test_code_in_a_checkpoint_is_refused_and_not_run(
+    place: str, cache: Path, checkpoint: Any, tmp_path: Path, refusal: Refusal
+) -> None:
+    import torch
+
+    trace, hostile = tmp_path / "trace", tmp_path / "hostile.pth"
+    tensors = torch.load(checkpoint("resnet18"), weights_only=True)
+    content = Runs(trace) if place == "alone" else {**tensors, "more": Runs(trace)}
+    torch.save(content, hostile, _use_new_zipfile_serialization=place != "in the old format")
+    message = refusal(BackboneError, lambda: add_backbone("resnet18", str(hostile)))
+    assert "could run code" in message
+    assert message.endswith("save the network's state_dict()")
+    assert not trace.exists()
+    assert not cache.exists()
+
+
+def test_a_whole_pickled_network_is_refused(
+    cache: Path, torchvision: Any, tmp_path: Path, refusal: Refusal
+) -> None:
+    import torch
+
+    torch.save(torchvision.models.resnet18(), tmp_path / "whole.pth")
+    message = refusal(BackboneError, lambda: add_backbone("resnet18", str(tmp_path / "whole.pth")))
+    assert "could run code" in message
+    assert not cache.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "part"),
+    [
+        ("empty.pth", b"", "is not a PyTorch checkpoint"),
+        ("text.pth", b"weights\n" * 100, "could run code"),
+        ("cut.pth", b"PK\x03\x04" + bytes(100), "is not a PyTorch checkpoint"),
+        ("text.safetensors", b"weights\n" * 100, "is not a PyTorch checkpoint"),
+    ],
+)
+@pytest.mark.usefixtures("torchvision")
+def test_a_file_that_is_no_checkpoint_is_refused(
+    name: str, content: bytes, part: str, tmp_path: Path, refusal: Refusal
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    message = refusal(BackboneError, lambda: add_backbone("resnet18", str(tmp_path / name)))
+    assert part in message
+
+
+@pytest.mark.usefixtures("torchvision")
+@pytest.mark.parametrize("tree", [[1, 2], {}, {"w": 3}, 7])
+def test_a_checkpoint_without_tensors_by_name_is_refused(
+    tree: Any, tmp_path: Path, refusal: Refusal
+) -> None:
+    import torch
+
+    torch.save(tree, tmp_path / "odd.pth")
+    message = refusal(BackboneError, lambda: add_backbone("resnet18", str(tmp_path / "odd.pth")))
+    assert "odd.pth" in message
+
+
+@pytest.mark.usefixtures("torchvision")
+def test_a_missing_file_and_an_unknown_name_of_weights_are_refused(refusal: Refusal) -> None:
+    message = refusal(BackboneError, lambda: add_backbone("resnet50", "IMAGENET1K_V3"))
+    assert "did you mean 'IMAGENET1K_V2'?" in message or "IMAGENET1K_V1" in message
+    message = refusal(BackboneError, lambda: add_backbone("resnet50", "gone.pth"))
+    assert "there is no weights file gone.pth" in message
+
+
+# ---- published weights
+
+
+@pytest.mark.parametrize("weights", ["", "IMAGENET1K_V2"])
+def test_without_a_network_the_download_says_what_to_fetch_and_how_to_give_it(
+    weights: str,
+    cache: Path,
+    torchvision: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    refusal: Refusal,
+) -> None:
+    import torch
+
+    monkeypatch.setattr(torch.hub, "get_dir", lambda: str(cache / "hub"))
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")  # nobody listens there
+    message = refusal(BackboneError, lambda: add_backbone("resnet50", weights))
+    published = torchvision.models.ResNet50_Weights[weights or "IMAGENET1K_V1"]
+    assert published.url in message
+    assert message.endswith("robocle backbones add resnet50 --weights FILE")
+
+
+@pytest.mark.parametrize("name", ["resnet18", "efficientnet_b1", "swin_t"])
+def test_published_weights_come_through_torchvisions_own_cache(
+    name: str,
+    cache: Path,
+    torchvision: Any,
+    checkpoint: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Stands in for the download: a file is where torchvision would put what it fetched."""
+    import torch
+
+    from robocle.backbones.torchvision_export import torchvision_network
+
+    monkeypatch.setattr(torch.hub, "get_dir", lambda: str(cache / "hub"))
+    published = torchvision.models.get_model_weights(name)["IMAGENET1K_V1"]
+    file = cache / "hub" / "checkpoints" / published.url.rpartition("/")[2]
+    file.parent.mkdir(parents=True)
+    checkpoint(name).rename(file)
+    network = torchvision_network(name, "IMAGENET1K_V1")
+    assert network.licence.startswith("BSD-3-Clause")
+    assert network.input_size == ARCHITECTURES[name].input_size
+    assert (network.normalisation.mean, network.normalisation.std) == (MEAN, STD)

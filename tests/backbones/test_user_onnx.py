@@ -1,0 +1,439 @@
+"""Anyone's own ONNX file is a backbone, or is refused with what is wrong with it."""
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+
+import robocle
+from robocle.backbones import BACKBONES
+from robocle.errors import BackboneError, RobocleError, SpecError, StateError
+
+Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
+
+# ---- small networks, made by hand
+
+Shape = Sequence[str | int | None]
+FLOAT = TensorProto.FLOAT
+
+
+def weights(*shape: int, seed: int = 0) -> NDArray[np.float32]:
+    return np.random.default_rng(seed).normal(0, 0.2, shape).astype(np.float32)
+
+
+def model(
+    nodes: Sequence[onnx.NodeProto],
+    inputs: dict[str, Shape],
+    outputs: Sequence[str],
+    constants: dict[str, NDArray[Any]],
+    kind: int = FLOAT,
+    opset: int = 17,
+    given: int = FLOAT,
+) -> onnx.ModelProto:
+    """A model of these nodes; the shapes of its outputs are left open."""
+    graph = helper.make_graph(
+        list(nodes),
+        "small",
+        [helper.make_tensor_value_info(name, kind, shape) for name, shape in inputs.items()],
+        [helper.make_tensor_value_info(name, given, None) for name in outputs],
+        [numpy_helper.from_array(value, name) for name, value in constants.items()],
+    )
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+    made.ir_version = 8
+    return made
+
+
+def convolution(value: str = "image", output: str = "map") -> onnx.NodeProto:
+    return helper.make_node("Conv", [value, "kernel"], [output], strides=[8, 8])
+
+
+KERNEL = {"kernel": weights(5, 3, 8, 8)}
+PICTURE: dict[str, Shape] = {"image": ["n", 3, 32, 32]}
+
+
+def plain(picture: dict[str, Shape] = PICTURE, **changes: Any) -> onnx.ModelProto:
+    """A map (n, 5, 4, 4) of pictures (n, 3, 32, 32)."""
+    return model([convolution()], picture, ["map"], KERNEL, **changes)
+
+
+def classifier() -> onnx.ModelProto:
+    """Logits after pooling the map; the map is inside."""
+    nodes = [
+        convolution(),
+        helper.make_node("GlobalAveragePool", ["map"], ["pooled"]),
+        helper.make_node("Flatten", ["pooled"], ["flat"]),
+        helper.make_node("MatMul", ["flat", "layer"], ["logits"]),
+    ]
+    return model(nodes, PICTURE, ["logits"], {**KERNEL, "layer": weights(5, 1000)})
+
+
+def transformer(prefix: int = 1, batch: int = 0) -> onnx.ModelProto:
+    """Tokens (n, prefix + 16, 5): means of the picture before those of the places."""
+    nodes = [
+        convolution(),
+        helper.make_node("Reshape", ["map", "shape"], ["flat"]),
+        helper.make_node("Transpose", ["flat"], ["places"], perm=[0, 2, 1]),
+        helper.make_node("ReduceMean", ["places"], ["first"], axes=[1], keepdims=1),
+        helper.make_node("Concat", ["first"] * prefix + ["places"], ["tokens"], axis=1),
+    ]
+    constants = {**KERNEL, "shape": np.array([batch, 5, 16])}
+    return model(nodes, PICTURE, ["tokens"], constants)
+
+
+def save(made: onnx.ModelProto, path: Path) -> Path:
+    path.write_bytes(made.SerializeToString())
+    return path
+
+
+def pictures(n: int = 3, side: int = 32) -> NDArray[np.uint8]:
+    return np.random.default_rng(0).integers(0, 256, (n, side, side, 3), np.uint8)
+
+
+def by_hand(pixels: NDArray[np.uint8], mean: Any, std: Any, white: float = 1) -> NDArray[Any]:
+    """The map of the plain network, (n, 16, 5), in float64."""
+    inputs = (pixels.astype(np.float64) / 255 * white - np.array(mean)) / np.array(std)
+    patches = inputs.reshape(len(pixels), 4, 8, 4, 8, 3)
+    maps = np.einsum("nrycxk,okyx->nrco", patches, KERNEL["kernel"].astype(np.float64))
+    grid: NDArray[Any] = maps.reshape(len(pixels), 16, 5)
+    return grid
+
+
+IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+
+
+# ---- what works
+
+
+@pytest.mark.parametrize(
+    ("options", "how"),
+    [
+        ("", IMAGENET),
+        (",mean=imagenet,std=imagenet", IMAGENET),
+        (",mean=0.5,std=0.25", ((0.5,) * 3, (0.25,) * 3)),
+        (",mean=0.1/0.2/0.3,std=0.4/0.5/0.6", ((0.1, 0.2, 0.3), (0.4, 0.5, 0.6))),
+        (",mean=127,std=128,white=255", ((127,) * 3, (128,) * 3, 255)),
+    ],
+)
+def test_the_map_is_that_of_the_normalised_picture(options: str, how: Any, tmp_path: Path) -> None:
+    path = save(plain(), tmp_path / "plain.onnx")
+    backbone = robocle.backbone(f"onnx:{path}{options}")
+    maps = backbone.features(pictures())
+    assert (backbone.input_size, backbone.has_token, maps.token) == (32, False, None)
+    assert np.abs(maps.grid - by_hand(pictures(), *how)).max() < 1e-4
+
+
+def test_the_pixel_unit_follows_the_deviation(tmp_path: Path) -> None:
+    path = save(plain(), tmp_path / "plain.onnx")
+    assert robocle.backbone(f"onnx:{path}").pixel_unit == pytest.approx(57.63)
+    backbone = robocle.backbone(f"onnx:{path},mean=127,std=128,white=255")
+    assert backbone.pixel_unit == pytest.approx(128)
+
+
+def test_channels_may_come_blue_first(tmp_path: Path) -> None:
+    path = save(plain(), tmp_path / "plain.onnx")
+    backbone = robocle.backbone(f"onnx:{path},order=bgr,mean=0.1/0.2/0.3,std=0.4/0.5/0.6")
+    turned = np.ascontiguousarray(pictures()[..., ::-1])
+    expected = by_hand(turned, (0.1, 0.2, 0.3), (0.4, 0.5, 0.6))
+    assert np.abs(backbone.features(pictures()).grid - expected).max() < 1e-4
+
+
+def test_pictures_may_be_channels_last_and_maps_too(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Transpose", ["image"], ["turned"], perm=[0, 3, 1, 2]),
+        convolution("turned"),
+        helper.make_node("Transpose", ["map"], ["last"], perm=[0, 2, 3, 1]),
+    ]
+    made = model(nodes, {"image": ["n", 32, 32, 3]}, ["last"], KERNEL)
+    backbone = robocle.backbone(f"onnx:{save(made, tmp_path / 'last.onnx')}")
+    expected = by_hand(pictures(), *IMAGENET)
+    assert np.abs(backbone.features(pictures()).grid - expected).max() < 1e-4
+
+
+def test_a_tensor_inside_can_be_the_map_and_the_rest_is_cut_off(tmp_path: Path) -> None:
+    path = save(classifier(), tmp_path / "classifier.onnx")
+    backbone: Any = robocle.backbone(f"onnx:{path},output=map")
+    assert np.abs(backbone.features(pictures()).grid - by_hand(pictures(), *IMAGENET)).max() < 1e-4
+    kept = onnx.load_from_string(backbone.model_bytes())
+    assert "layer" not in {constant.name for constant in kept.graph.initializer}
+
+
+def test_tokens_before_the_places_are_the_class_token(tmp_path: Path) -> None:
+    path = save(transformer(2), tmp_path / "vit.onnx")
+    backbone = robocle.backbone(f"onnx:{path},prefix=2")
+    maps = backbone.features(pictures())
+    expected = by_hand(pictures(), *IMAGENET)
+    assert backbone.has_token
+    assert np.abs(maps.grid - expected).max() < 1e-4
+    assert maps.token is not None
+    assert np.abs(maps.token - expected.mean(axis=1)).max() < 1e-4
+
+
+def test_an_open_size_is_the_one_that_is_given(tmp_path: Path) -> None:
+    path = save(plain({"image": ["n", 3, "h", "w"]}), tmp_path / "open.onnx")
+    backbone = robocle.backbone(f"onnx:{path},size=64")
+    assert backbone.features(pictures(side=64)).grid.shape == (3, 64, 5)
+
+
+def test_numbers_of_16_bits_come_out_as_32(tmp_path: Path) -> None:
+    half = {"kernel": KERNEL["kernel"].astype(np.float16)}
+    kind = TensorProto.FLOAT16
+    made = model([convolution()], PICTURE, ["map"], half, kind=kind, given=kind)
+    backbone = robocle.backbone(f"onnx:{save(made, tmp_path / 'half.onnx')}")
+    grid = backbone.features(pictures()).grid
+    assert grid.dtype == np.float32
+    assert np.abs(grid - by_hand(pictures(), *IMAGENET)).max() < 0.2
+
+
+def test_a_network_that_takes_pixels_and_has_our_names_is_taken_as_it_is(
+    lite0: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "lite0.onnx").write_bytes(lite0.model_bytes())
+    backbone = robocle.backbone(f"onnx:{tmp_path}/lite0.onnx,output=feature_map")
+    pixels = pictures(2, 224)
+    assert np.array_equal(backbone.features(pixels).grid, lite0.features(pixels).grid)
+
+
+def test_weights_may_lie_beside_the_model(tmp_path: Path) -> None:
+    path = tmp_path / "plain.onnx"
+    onnx.save(plain(), path, save_as_external_data=True, location="weights", size_threshold=0)
+    backbone = robocle.backbone(f"onnx:{path}")
+    assert np.abs(backbone.features(pictures()).grid - by_hand(pictures(), *IMAGENET)).max() < 1e-4
+
+
+def test_an_output_that_is_no_map_may_be_anything(tmp_path: Path) -> None:
+    nodes = [convolution(), node("ReduceMax", "map", output="largest", keepdims=0)]
+    made = model(nodes, PICTURE, ["largest", "map"], KERNEL)
+    backbone = robocle.backbone(f"onnx:{save(made, tmp_path / 'two.onnx')}")
+    assert np.abs(backbone.features(pictures()).grid - by_hand(pictures(), *IMAGENET)).max() < 1e-4
+
+
+def test_numbers_of_64_bits_come_out_as_32(tmp_path: Path) -> None:
+    nodes = [convolution(), node("Cast", "map", output="wide", to=TensorProto.DOUBLE)]
+    made = model(nodes, PICTURE, ["wide"], KERNEL, given=TensorProto.DOUBLE)
+    backbone = robocle.backbone(f"onnx:{save(made, tmp_path / 'wide.onnx')}")
+    assert backbone.features(pictures()).grid.dtype == np.float32
+
+
+# ---- its name, its fingerprint, and states that were taught with it
+
+
+def test_the_fingerprint_is_that_of_the_function_wherever_the_file_lies(tmp_path: Path) -> None:
+    first = save(plain(), tmp_path / "first.onnx")
+    (tmp_path / "elsewhere").mkdir()
+    second = save(plain(), tmp_path / "elsewhere" / "second.onnx")
+    fingerprint = robocle.backbone(f"onnx:{first}").fingerprint
+    assert robocle.backbone(f"onnx:{second}").fingerprint == fingerprint
+    assert robocle.backbone(f"onnx:{first},mean=0.5").fingerprint != fingerprint
+    assert robocle.backbone(f"onnx:{first},order=bgr").fingerprint != fingerprint
+
+
+@pytest.mark.parametrize("options", ["", ",output=map,mean=0.1/0.2/0.3,std=0.5,white=255,size=32"])
+@pytest.mark.parametrize("name", ["plain.onnx", "a=b.onnx", "with space.onnx", "with:colon.onnx"])
+def test_its_name_and_its_description_build_it_again(
+    name: str, options: str, tmp_path: Path
+) -> None:
+    path = save(plain(), tmp_path / name)
+    start = f"onnx:file={path}" if "=" in name else f"onnx:{path}"
+    backbone = robocle.backbone(start + options)
+    assert str(path) in backbone.name
+    for spec in (backbone.name, BACKBONES.describe(backbone)):
+        again = robocle.backbone(spec)
+        assert again.fingerprint == backbone.fingerprint
+        assert again.name == backbone.name
+
+
+def test_a_state_taught_by_a_relative_path_is_used_from_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: Refusal
+) -> None:
+    save(plain(), tmp_path / "plain.onnx")
+    monkeypatch.chdir(tmp_path)
+    learner = robocle.Learner("onnx:plain.onnx,mean=0.5", "avg", "ncm")
+    dark, light = np.zeros((40, 40, 3), np.uint8), np.full((40, 40, 3), 250, np.uint8)
+    learner.teach(dark, "night")
+    learner.teach(light, "day")
+    learner.save("plain.robocle")
+    monkeypatch.chdir(tmp_path.parent)
+    state = tmp_path / "plain.robocle"
+    assert robocle.Learner.load(state).predict(light).label == "day"
+    (tmp_path / "plain.onnx").rename(tmp_path / "moved.onnx")
+    message = refusal(StateError, lambda: robocle.Learner.load(state))
+    assert "plain.onnx: No such file" in message
+    moved = f"onnx:{tmp_path}/moved.onnx,mean=0.5"
+    assert robocle.Learner.load(state, moved).predict(light).label == "day"
+    other = f"onnx:{tmp_path}/moved.onnx,mean=0.4"
+    message = refusal(StateError, lambda: robocle.Learner.load(state, other))
+    assert "load it with that backbone" in message
+
+
+def test_a_learner_on_tokens_is_exported_as_one_model(tmp_path: Path) -> None:
+    import onnxruntime
+
+    from robocle.onnx_export import onnx_model
+
+    path = save(transformer(), tmp_path / "vit.onnx")
+    learner = robocle.Learner(f"onnx:{path},prefix=1", "moments:r=3,form=root", "ncm")
+    for label, picture in zip("abc", pictures(), strict=True):
+        learner.teach(picture, label)
+    session = onnxruntime.InferenceSession(onnx_model(learner).SerializeToString())
+    labels, scores = session.run(None, {"pixels": pictures()})
+    assert labels.tolist() == ["a", "b", "c"]
+    expected = np.array(list(learner.predict(pictures()[0]).scores.values()))
+    # The exported ones lack what all labels of a picture have in common.
+    assert scores[0] - scores[0][0] == pytest.approx(expected - expected[0], abs=1e-3)
+
+
+# ---- what is wrong with a file
+
+
+def bare(output: str, *nodes: onnx.NodeProto, **constants: NDArray[Any]) -> onnx.ModelProto:
+    return model(nodes, PICTURE, [output], {**KERNEL, **constants})
+
+
+def node(kind: str, *inputs: str, output: str, **attributes: Any) -> onnx.NodeProto:
+    return helper.make_node(kind, inputs, [output], **attributes)
+
+
+def unfinished() -> onnx.ModelProto:
+    made = plain()
+    made.graph.node[0].input[1] = "nowhere"
+    return made
+
+
+def huge() -> onnx.ModelProto:
+    """A hundred bytes that ask for four petabytes."""
+    return bare(
+        "map",
+        node("ConstantOfShape", "shape", output="ones"),
+        node("ReduceSum", "ones", output="one", keepdims=0),
+        convolution(output="made"),
+        node("Add", "made", "one", output="map"),
+        shape=np.array([1 << 25, 1 << 25]),
+    )
+
+
+WRONG: dict[str, tuple[Callable[[], onnx.ModelProto], str, str]] = {
+    "logits": (classifier, "", "no spatial map (logits: n x 1000): name the tensor before its "
+               "pooling, perhaps output=map"),
+    "a pooled map": (classifier, ",output=pooled", "no spatial map (pooled: n x 5 x 1 x 1)"),
+    "no such tensor": (classifier, ",output=mapp", "has no tensor 'mapp': it has logits, map"),
+    "a class token among the places": (transformer, "", "give prefix=1"),
+    "registers among the places": (lambda: transformer(5), "", "give prefix=5"),
+    "too many before the places": (transformer, ",prefix=3", "has no spatial map"),
+    "a fixed batch": (lambda: transformer(batch=1), ",prefix=1", "with a dynamic batch axis"),
+    "a batch that is mixed": (
+        lambda: bare("map", convolution(output="made"),
+                     node("ReduceMean", "made", output="mean", axes=[0], keepdims=1),
+                     node("Sub", "made", "mean", output="map")),
+        "", "mixes the pictures of a batch"),
+    "a batch that is summed": (
+        lambda: bare("map", convolution(output="made"),
+                     node("ReduceMean", "made", output="map", axes=[0], keepdims=1)),
+        "", "mixes the pictures of a batch"),
+    "vectors for input": (lambda: plain({"image": ["n", 3072]}), "", "takes no colour pictures"),
+    "grey pictures": (lambda: plain({"image": ["n", 1, 32, 32]}), "", "takes no colour pictures"),
+    "videos": (lambda: plain({"image": ["n", 8, 3, 32, 32]}), "", "takes no colour pictures"),
+    "wide pictures": (lambda: plain({"image": ["n", 3, 32, 64]}), "", "is not square"),
+    "an open size": (lambda: plain({"image": ["n", 3, "h", "w"]}), "", "give size=, as size=224"),
+    "another size": (plain, ",size=64", "is 32 pixels wide, not size=64"),
+    "two inputs": (lambda: plain({"image": ["n", 3, 32, 32], "b": [1]}), "", "has 2 inputs"),
+    "whole numbers": (lambda: plain(kind=TensorProto.INT32), "", "is int32: it must be float"),
+    "an old opset": (lambda: plain(opset=9), "", "opset 9: export it with 11"),
+    "weights that are not finite": (
+        lambda: model([convolution()], PICTURE, ["map"], {"kernel": KERNEL["kernel"] * np.nan}),
+        "", "not finite"),
+    "a node without its input": (unfinished, "", "cannot run"),
+    "an unknown node": (lambda: bare("map", node("Magic", "image", output="map")), "",
+                        "cannot run"),
+    "more than any memory": (huge, "", "cannot run"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_network_that_is_no_backbone_is_refused_with_what_is_wrong(
+    name: str, tmp_path: Path, refusal: Refusal
+) -> None:
+    make, options, part = WRONG[name]
+    path = save(make(), tmp_path / "wrong.onnx")
+    message = refusal(BackboneError, lambda: robocle.backbone(f"onnx:{path}{options}"))
+    assert part in message
+    assert "wrong.onnx" in message
+    assert len(message) < 500
+
+
+FILES: dict[str, bytes] = {
+    "empty": b"",
+    "text": b"not a model\n" * 100,
+    "a picture": b"\x89PNG\r\n\x1a\n" + bytes(100),
+    "zeros": bytes(1000),
+    "cut": plain().SerializeToString()[:900],
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_that_is_no_model_is_refused(name: str, tmp_path: Path, refusal: Refusal) -> None:
+    path = tmp_path / "file.onnx"
+    path.write_bytes(FILES[name])
+    message = refusal(BackboneError, lambda: robocle.backbone(f"onnx:{path}"))
+    assert f"{path} is not an ONNX model" in message
+
+
+def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path, refusal: Refusal) -> None:
+    message = refusal(BackboneError, lambda: robocle.backbone(f"onnx:{tmp_path}/gone.onnx"))
+    assert message == f"cannot read {tmp_path}/gone.onnx: No such file or directory"
+    message = refusal(BackboneError, lambda: robocle.backbone(f"onnx:{tmp_path}"))
+    assert "Is a directory" in message
+
+
+def test_missing_weights_beside_the_model_are_named(tmp_path: Path, refusal: Refusal) -> None:
+    path = tmp_path / "plain.onnx"
+    onnx.save(plain(), path, save_as_external_data=True, location="weights", size_threshold=0)
+    (tmp_path / "weights").unlink()
+    message = refusal(BackboneError, lambda: robocle.backbone(f"onnx:{path}"))
+    assert "weights" in message
+
+
+def test_weights_outside_the_models_folder_are_not_read(tmp_path: Path, refusal: Refusal) -> None:
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    path = inside / "plain.onnx"
+    onnx.save(plain(), path, save_as_external_data=True, location="weights", size_threshold=0)
+    os.rename(inside / "weights", tmp_path / "weights")
+    made = onnx.load(path, load_external_data=False)
+    for entry in made.graph.initializer[0].external_data:
+        if entry.key == "location":
+            entry.value = "../weights"
+    path.write_bytes(made.SerializeToString())
+    refusal(BackboneError, lambda: robocle.backbone(f"onnx:{path}"))
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        ("mean=much", "mean=much cannot be read: give one number, or three as 0.485/0.456/0.406"),
+        ("mean=1/2", "mean=1/2 cannot be read"),
+        ("std=0", "std=0.0 is out of range"),
+        ("std=nan", "std=nan is out of range"),
+        ("order=gbr", "order=gbr is not known: choose rgb or bgr"),
+        ("white=0", "white=0 is out of range"),
+        ("prefix=-1", "prefix=-1 is out of range"),
+        ("size=many", "size=many of onnx must be int"),
+        ("threads=0", "threads=0 is out of range"),
+        ("ouput=map", "onnx has no option 'ouput': did you mean 'output'?"),
+    ],
+)
+def test_a_wrong_option_is_refused(
+    options: str, part: str, tmp_path: Path, refusal: Refusal
+) -> None:
+    path = save(plain(), tmp_path / "plain.onnx")
+    assert part in refusal(SpecError, lambda: robocle.backbone(f"onnx:{path},{options}"))
+
+
+def test_a_path_that_no_spec_can_hold_is_refused(tmp_path: Path, refusal: Refusal) -> None:
+    path = save(plain(), tmp_path / "a,b.onnx")
+    assert "comma" in refusal(SpecError, lambda: robocle.backbone(f"onnx:{path}"))

@@ -1,0 +1,286 @@
+"""`robocle backbones` as people use it: listing, adding, using without PyTorch, removing."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from click.testing import CliRunner, Result
+from onnx import TensorProto, helper, numpy_helper
+
+from robocle.backbones.architectures import ARCHITECTURES
+from robocle.backbones.model_folder import CACHE_VARIABLE
+from robocle.cli import main
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments], prog_name="robocle")
+
+
+def refused(*arguments: str | Path) -> str:
+    """The one line with which a command is refused."""
+    result = run(*arguments)
+    assert result.exit_code == 1, result.output
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("robocle: ")
+    return line.removeprefix("robocle: ")
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Callable[[int], Path]:
+    """An ONNX file with the map (n, 6, 4, 4) of pictures (n, 3, 64, 64)."""
+
+    def write(seed: int) -> Path:
+        kernel = np.random.default_rng(seed).normal(0, 0.1, (6, 3, 16, 16)).astype(np.float32)
+        node = helper.make_node("Conv", ["image", "kernel"], ["map"], strides=[16, 16])
+        graph = helper.make_graph(
+            [node],
+            "small",
+            [helper.make_tensor_value_info("image", TensorProto.FLOAT, ["n", 3, 64, 64])],
+            [helper.make_tensor_value_info("map", TensorProto.FLOAT, ["n", 6, 4, 4])],
+            [numpy_helper.from_array(kernel, "kernel")],
+        )
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+        model.ir_version = 8
+        path = tmp_path / f"net{seed}.onnx"
+        onnx.save(model, path)
+        return path
+
+    return write
+
+
+def listed() -> dict[str, str]:
+    result = run("backbones")
+    assert result.exit_code == 0
+    return {line.split()[0]: line for line in result.output.splitlines() if line}
+
+
+# ---- the list
+
+
+def test_the_list_has_the_default_and_all_sixteen_in_80_columns() -> None:
+    lines = listed()
+    assert lines["efficientnet_lite0"].endswith("default")
+    for name, known in ARCHITECTURES.items():
+        size = f"{known.side}x{known.side}x{known.channels}"
+        assert lines[name].split()[1:3] == [str(known.input_size), size]
+        assert lines[name].endswith("can be added")
+    assert all(len(line) <= 80 for line in lines.values())
+
+
+def test_what_was_added_is_listed_with_its_source_and_gone_when_removed(
+    network: Callable[[int], Path], cache: Path
+) -> None:
+    assert run("backbones", "add", f"onnx:{network(0)}", "--name", "mine").exit_code == 0
+    assert listed()["mine"].split()[1:5] == ["64", "4x4x6", "1", "here,"]
+    assert "onnx file" in listed()["mine"]
+    assert "  mine  " in run("parts").output
+    assert run("backbones", "remove", "mine").output == "removed mine\n"
+    assert "mine" not in listed()
+    assert list((cache / "backbones" / "added").iterdir()) == []
+    for name in ("mine", "efficientnet_lite0", "..", "resnet50"):
+        line = refused("backbones", "remove", name)
+        assert line == f"{name} was not added, so there is nothing to remove"
+
+
+def test_a_damaged_folder_is_listed_as_such(network: Callable[[int], Path], cache: Path) -> None:
+    run("backbones", "add", f"onnx:{network(0)}", "--name", "mine")
+    (cache / "backbones" / "added" / "mine" / "manifest.json").write_text("{")
+    assert "damaged" in listed()["mine"]
+    assert all(len(line) <= 80 for line in listed().values())
+
+
+# ---- adding
+
+
+def test_the_same_again_does_nothing_and_says_so(network: Callable[[int], Path]) -> None:
+    first = run("backbones", "add", f"onnx:{network(0)}", "--name", "mine")
+    assert first.output.startswith("added mine: 64x64 pixels to 16 positions of 6 channels, in ")
+    again = run("backbones", "add", f"onnx:{network(0)}", "--name", "mine")
+    assert again.exit_code == 0
+    assert again.output.startswith("mine is here already, from onnx file ")
+
+
+def test_another_under_the_same_name_replaces_only_if_told_to(
+    network: Callable[[int], Path],
+) -> None:
+    run("backbones", "add", f"onnx:{network(0)}", "--name", "mine")
+    before = listed()["mine"]
+    line = refused("backbones", "add", f"onnx:{network(1)}", "--name", "mine")
+    assert line.startswith("mine is here already, from onnx file")
+    assert "--replace" in line
+    assert listed()["mine"] == before
+    result = run("backbones", "add", f"onnx:{network(1)}", "--name", "mine", "--replace")
+    assert result.exit_code == 0
+    assert listed()["mine"] != before
+    assert refused("backbones", "add", f"onnx:{network(1)},mean=0.5", "--name", "mine")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["resnet51"], "no backbone 'resnet51' can be added: did you mean 'resnet50'?"),
+        (["efficientnet_lite0"], "comes with robocle: there is nothing to add"),
+        (["timm"], "known: efficientnet_b0"),
+        (["onnx:gone.onnx", "--name", "mine"], "cannot read gone.onnx: No such file"),
+        (["onnx:{net}"], "a name of your choice with --name"),
+        (["onnx:{net}", "--name", "../up"], "'../up' cannot be a name"),
+        (["onnx:{net}", "--name", "a:b"], "'a:b' cannot be a name"),
+        (["onnx:{net}", "--name", "resnet50"], "resnet50 is the name of another backbone"),
+        (["onnx:{net}", "--name", "onnx"], "onnx is the name of another backbone"),
+        (["onnx:{net}", "--name", "mine", "--weights", "w.pth"], "leave out --weights"),
+    ],
+)
+def test_what_cannot_be_added_is_refused_in_one_line(
+    arguments: list[str], part: str, network: Callable[[int], Path], cache: Path
+) -> None:
+    net = str(network(0))
+    assert part in refused("backbones", "add", *(each.format(net=net) for each in arguments))
+    assert not cache.exists()
+
+
+def test_without_pytorch_adding_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("torch", "timm"):
+        monkeypatch.setitem(sys.modules, module, None)
+    for module in ("torch_export", "torchvision_export", "timm_export", "weights_file"):
+        monkeypatch.delitem(sys.modules, f"robocle.backbones.{module}", raising=False)
+    line = refused("backbones", "add", "resnet18")
+    assert line.startswith("adding resnet18 needs PyTorch")
+    assert line.endswith("pip install 'robocle[export]'")
+    line = refused("backbones", "add", "timm:resnet18")
+    assert line.endswith("pip install 'robocle[export]'")
+
+
+def test_what_is_here_already_needs_no_pytorch_to_say_so(
+    network: Callable[[int], Path], cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a robot that a folder was copied to."""
+    run("backbones", "add", f"onnx:{network(0)}", "--name", "mine")
+    folder = cache / "backbones" / "added" / "mine"
+    rewrite(name="resnet18", source="torchvision resnet18 IMAGENET1K_V1")(folder)
+    folder.rename(folder.with_name("resnet18"))
+    monkeypatch.setitem(sys.modules, "torch", None)
+    result = run("backbones", "add", "resnet18")
+    assert result.output == "resnet18 is here already, from torchvision resnet18 IMAGENET1K_V1\n"
+
+
+# ---- using
+
+
+def test_a_backbone_that_was_not_added_says_how_to(things: Path, tmp_path: Path) -> None:
+    line = refused("teach", tmp_path / "s.robocle", things, "--backbone", "resnet50")
+    assert line == "the backbone resnet50 is not here: robocle backbones add resnet50"
+    line = refused("teach", tmp_path / "s.robocle", things, "--backbone", "resnet5")
+    assert line.startswith("unknown backbone 'resnet5': did you mean 'resnet")
+
+
+def test_what_was_taught_with_it_needs_it_back(
+    network: Callable[[int], Path], things: Path, tmp_path: Path
+) -> None:
+    state = tmp_path / "home.robocle"
+    run("backbones", "add", f"onnx:{network(0)}", "--name", "mine")
+    taught = run("teach", state, things, "--backbone", "mine:threads=2")
+    assert taught.exit_code == 0, taught.output
+    assert run("predict", state, things / "ball").exit_code == 0
+    assert json.loads(run("inspect", state, "--json").output)["parts"]["backbone"] == "mine"
+    run("backbones", "remove", "mine")
+    assert "unknown backbone 'mine'" in refused("predict", state, things / "ball")
+    run("backbones", "add", f"onnx:{network(1)}", "--name", "mine")
+    assert "load it with that backbone" in refused("predict", state, things / "ball")
+    run("backbones", "add", f"onnx:{network(0)}", "--name", "mine", "--replace")
+    assert run("predict", state, things / "ball").exit_code == 0
+
+
+def flip_a_byte(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def rewrite(**changes: object) -> Callable[[Path], None]:
+    def damage(folder: Path) -> None:
+        manifest = json.loads((folder / "manifest.json").read_text())
+        (folder / "manifest.json").write_text(json.dumps(manifest | changes))
+
+    return damage
+
+
+DAMAGES: dict[str, Callable[[Path], Any]] = {
+    "a flipped byte": lambda folder: flip_a_byte(folder / "model.onnx"),
+    "a cut model": lambda folder: (folder / "model.onnx").write_bytes(b"x"),
+    "a missing model": lambda folder: (folder / "model.onnx").unlink(),
+    "a missing manifest": lambda folder: (folder / "manifest.json").unlink(),
+    "a cut manifest": lambda folder: (folder / "manifest.json").write_text('{"name": '),
+    "a manifest that is a list": lambda folder: (folder / "manifest.json").write_text("[]"),
+    "another input size": rewrite(input_size=128),
+    "another hash": rewrite(model_sha256="0" * 64),
+    "another fingerprint": rewrite(fingerprint="0" * 64),
+    "another name": rewrite(name="other"),
+    "a fact too many": rewrite(colour="red"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_damaged_folder_is_refused_and_adding_again_heals_it(
+    name: str, network: Callable[[int], Path], things: Path, tmp_path: Path, cache: Path
+) -> None:
+    state = tmp_path / "home.robocle"
+    add = ("backbones", "add", f"onnx:{network(0)}", "--name", "mine")
+    run(*add)
+    run("teach", state, things, "--backbone", "mine")
+    DAMAGES[name](cache / "backbones" / "added" / "mine")
+    line = refused("predict", state, things / "ball")
+    assert "is damaged" in line
+    assert "add it again" in line
+    assert run(*add).output.startswith("added mine")
+    assert run("predict", state, things / "ball").exit_code == 0
+
+
+WITHOUT_PYTORCH = """if True:
+    import sys
+    for module in ("torch", "torchvision", "timm"):
+        sys.modules[module] = None
+    from robocle.cli import main
+    main()
+"""
+
+
+@pytest.mark.slow
+def test_an_added_network_of_torchvision_is_taught_and_asked_without_pytorch(
+    things: Path, tmp_path: Path, cache: Path
+) -> None:
+    torch = pytest.importorskip("torch")
+    source = Path(__file__).parents[1] / "backbones" / "add_with_random_weights.py"
+    command = [sys.executable, str(source), "mobilenet_v3_small", str(tmp_path / "w.pth")]
+    added = subprocess.run(command, capture_output=True, check=False, text=True)
+    if "torchvision is not installed" in added.stderr:
+        pytest.skip(f"needs torchvision beside torch {torch.__version__}")
+    assert added.returncode == 0, added.stderr
+    assert added.stdout.startswith("added mobilenet_v3_small: 224x224 pixels to 49 positions")
+    state = str(tmp_path / "home.robocle")
+    for arguments in (
+        ["teach", state, str(things), "--backbone", "mobilenet_v3_small"],
+        ["predict", state, str(things / "ball"), str(things / "box")],
+        ["backbones"],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", WITHOUT_PYTORCH, *arguments],
+            capture_output=True,
+            check=False,
+            text=True,
+            env=os.environ,
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stderr == ""
