@@ -38,8 +38,8 @@ ASSUMED_KNOWN = (0.4, 0.15)
 ASSUMED_UNKNOWN = (0.2, 0.15)
 ASSUMED_TEMPERATURE, TEMPERATURE_SPREAD = 0.04, 0.5
 TEMPERATURE_STEPS = np.exp(np.linspace(-2, 2, 41))
-# Fewer samples than this do not show their own lowest twentieth.
-ENOUGH = 20
+# Fewer samples than this do not show their own lowest twentieth: one poor picture would be it.
+ENOUGH = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +112,11 @@ class Reading:
         if count < 2:
             mean, deviation = (part * self.distance for part in ASSUMED_KNOWN)
             return NormalDist(mean, deviation).inv_cdf(level)
-        spread = float(self.known.std(ddof=1)) * math.sqrt(1 + 1 / count)
-        return float(self.known.mean() + stdtrit(count - 1, level) * spread)
+        # Things that score very well say nothing of those that score badly: the lower half alone.
+        median = float(np.median(self.known))
+        below = self.known[: (count + 1) // 2] - median
+        spread = math.sqrt(float((below**2).mean()) * (1 + 1 / count))
+        return median + float(stdtrit(count - 1, level)) * spread
 
     def _highest_unknown(self) -> float:
         if len(self.unknown):

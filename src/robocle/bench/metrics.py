@@ -80,8 +80,8 @@ def area_under_curve(known: ArrayLike, unknown: ArrayLike) -> float:
 def calibration_error(confidence: ArrayLike, right: ArrayLike, bins: int = 15) -> float:
     """ECE: how far confidence is from the share of right answers, on average over equal bins.
 
-    >>> calibration_error([0.9, 0.9, 0.5, 0.5], [True, True, True, False])
-    5.0
+    >>> calibration_error([0.75, 0.75, 0.5, 0.5], [True, True, True, False])
+    12.5
     """
     sure, correct = np.asarray(confidence, np.float64), np.asarray(right, np.float64)
     places = np.minimum((sure * bins).astype(int), bins - 1)

@@ -19,9 +19,10 @@ from robocle.types import Example
 # The code that decides a result; when it changes, trials are run again.
 DECIDING = (
     *("classifiers", "pooling", "corruptions", "images.py", "views.py", "blas.py", "randomness.py"),
-    *("recognition.py", "scenarios.py", "bench/run.py", "bench/questions.py", "bench/metrics.py"),
-    "bench/examination.py",
+    *("scenarios.py", "bench/run.py", "bench/questions.py", "bench/metrics.py"),
 )
+# And what an examination says besides.
+EXAMINING = ("recognition.py", "bench/examination.py")
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,8 @@ class Trial:
         """A name for this trial: the same plan, pictures and code, wherever the data lie."""
         plan = {name: value for name, value in asdict(self).items() if name != "root"}
         fingerprint = backbone_facts(self.backbone).fingerprint
-        plan |= {"data": self.data, "fingerprint": fingerprint, "code": code_revision(*DECIDING)}
+        deciding = (*DECIDING, *(EXAMINING if self.examined else ()))
+        plan |= {"data": self.data, "fingerprint": fingerprint, "code": code_revision(*deciding)}
         return hashlib.sha256(json.dumps(plan, sort_keys=True).encode()).hexdigest()[:16]
 
     def view(self, corruption: str) -> View:
