@@ -28,6 +28,7 @@ torch: $(READY)
 	$(BIN)/python -m pip install --quiet torch==2.13.0
 	$(BIN)/python -m pip install --quiet --no-deps efficientnet_lite_pytorch==0.1.0
 	# With what they depend on, these would bring another build of torch; what is used needs none of it.
+	# Beside a CPU build of torch, torchvision may lack two operators; the tests declare them.
 	$(BIN)/python -m pip install --quiet --no-deps torchvision==0.28.0 timm==1.0.30 \
 		onnxscript==0.7.2 onnx_ir==1.1.0
 

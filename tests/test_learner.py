@@ -9,7 +9,14 @@ from PIL import Image
 import robocle
 from robocle.backbones import Backbone
 from robocle.demo.pictures import DemoPicture, home_pictures
-from robocle.errors import ImageError, LabelError, NothingTaughtError, QualityError, SpecError
+from robocle.errors import (
+    FeatureError,
+    ImageError,
+    LabelError,
+    NothingTaughtError,
+    QualityError,
+    SpecError,
+)
 
 CATEGORIES = ("mug", "clock", "banana", "keyboard")
 
@@ -157,6 +164,25 @@ def test_a_poor_picture_is_named_refused_or_passed_over(
     assert learner.teach(night, "mug", gate="off") == ()
     with pytest.raises(SpecError, match="gate=maybe"):
         learner.teach(night, "mug", gate="maybe")
+
+
+def test_only_the_last_picture_of_the_same_label_that_still_stands_is_a_duplicate(
+    lite0: Backbone, pictures: list[DemoPicture]
+) -> None:
+    learner, path = robocle.Learner(lite0), pictures[0].path
+    assert learner.teach(path, "mug") == ()
+    assert learner.teach(path, "cup") == ()
+    learner.rename("mug", "beaker")
+    assert [each.kind for each in learner.teach(path, "beaker")] == ["duplicate"]
+    learner.forget("beaker")
+    assert learner.teach(path, "beaker") == ()
+
+
+def test_a_vector_of_another_width_is_refused_in_words(lite0: Backbone) -> None:
+    learner = robocle.Learner(lite0, pooling="avg", classifier="ncm")
+    learner.teach_vector(np.ones(6, np.float32), "mug")
+    with pytest.raises(FeatureError, match="entries"):
+        learner.teach(np.full((90, 90, 3), 99, np.uint8), "mug")
 
 
 def test_readiness_speaks_of_every_label(learner: robocle.Learner) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from robocle.classifiers import classifier
-from robocle.readiness import Readiness, readiness
+from robocle.readiness import LabelReadiness, Readiness, readiness
 
 WIDTH = 40
 
@@ -55,3 +55,8 @@ def test_a_label_shown_once_cannot_be_left_out() -> None:
 @pytest.mark.parametrize("shots", [1, 4])
 def test_a_single_label_is_confused_with_nothing(shots: int) -> None:
     assert taught(("mug", 1, shots)).confusable == ()
+
+
+def test_of_a_label_whose_pictures_are_not_kept_apart_nothing_is_said() -> None:
+    often = LabelReadiness("mug", pictures=300, left_out=0, recognised=0)
+    assert "nothing can be said" in often.advice

@@ -2,6 +2,7 @@
 
 import math
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -104,10 +105,12 @@ def test_a_lower_level_calls_fewer_things_unknown_and_none_at_zero() -> None:
     assert levels[0] == -math.inf
 
 
-@pytest.mark.parametrize("level", [-0.1, 0.6, math.nan])
-def test_a_level_out_of_range_is_refused(level: float) -> None:
+@pytest.mark.parametrize("level", [-0.1, 0.6, math.nan, "x", None])
+def test_a_level_out_of_range_is_refused(level: Any) -> None:
     with pytest.raises(SpecError, match="unknown="):
         recognised(np.zeros(2), None, level)
+    with pytest.raises(SpecError, match="unknown="):
+        reading_of(World(3, apart=1.0).taught(3, 2)).threshold(level)
 
 
 def test_a_single_label_may_be_that_or_anything() -> None:
@@ -128,15 +131,49 @@ def test_the_same_picture_taught_under_every_label_gives_no_reading() -> None:
     assert Reading.of(rehearsal) is None
 
 
-def test_identical_pictures_of_each_label_give_finite_answers() -> None:
-    clf = classifier(COSINE)
-    for label, vector in zip("abc", np.eye(WIDTH), strict=False):
-        for _ in range(4):
+@pytest.mark.parametrize("times", [2, 3, 5, 30])
+@pytest.mark.parametrize("spec", [COSINE, f"{COSINE},covariance=blocks,blocks=3"])
+def test_the_same_picture_of_a_thing_shown_again_and_again_stays_known(
+    spec: str, times: int
+) -> None:
+    pictures = np.random.default_rng(0).random((4, WIDTH)).astype(np.float32)
+    clf = classifier(spec)
+    for label, vector in zip("abc", pictures, strict=False):
+        for _ in range(times):
             clf.learn(vector, label)
     reading = reading_of(clf)
-    for scores in clf.scores(np.eye(WIDTH)[:5]):
+    for label, scores in zip("abc", clf.scores(pictures), strict=False):
         seen = recognised(scores, reading, 0.05)
-        assert 0 <= seen.confidence <= seen.known <= 1
+        assert seen.is_known
+        assert clf.labels[seen.row] == label
+        assert 0.5 < seen.confidence <= seen.known <= 1
+
+
+def test_vectors_of_zeros_give_an_answer() -> None:
+    clf = classifier(COSINE)
+    for label in "ab":
+        clf.learn(np.zeros(WIDTH), label)
+        clf.learn(np.zeros(WIDTH), label)
+    rehearsal = clf.rehearse()
+    assert rehearsal is not None
+    assert Reading.of(rehearsal) is None
+
+
+def test_what_is_called_unknown_is_not_more_likely_known_than_not() -> None:
+    world = World(20, apart=1.0)
+    clf = world.taught(10, 5)
+    reading = reading_of(clf)
+    seen = [recognised(scores, reading, 0.05) for scores in clf.scores(world.seen(15, 100))]
+    called = [each for each in seen if not each.is_known]
+    assert called
+    assert all(each.confidence <= each.known <= 0.5 for each in called)
+
+
+def test_one_poor_picture_does_not_lower_the_threshold_for_all() -> None:
+    reading = reading_of(World(10, apart=1.0).taught(5, 5))
+    poor = np.sort(np.append(reading.known[1:], reading.known[0] / 10))
+    spoilt = Reading(poor, reading.unknown, reading.distance, reading.temperature)
+    assert spoilt.threshold(0.05) > poor[0]
 
 
 def test_without_a_reading_the_confidence_is_the_plain_share() -> None:

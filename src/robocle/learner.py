@@ -74,13 +74,16 @@ class Lesson:
 
     def complaints_after(self, last_shot: NDArray[Any] | None) -> tuple[Complaint, ...]:
         """What is wrong with it, if that was the last picture taught."""
-        again = near_duplicate(self.vector, last_shot) if last_shot is not None else None
+        if last_shot is None or last_shot.shape != self.vector.shape:
+            return self.complaints
+        again = near_duplicate(self.vector, last_shot)
         return (*self.complaints, again) if again else self.complaints
 
 
 class Learner:
     """Learns objects from labelled pictures shown one at a time, and recognises them.
 
+    One thread at a time: a program with several keeps a lock of its own around a learner.
     Each part is given by its spec; a backbone that is already loaded can be passed as it is.
     """
 
@@ -143,7 +146,7 @@ class Learner:
         """
         require_choice("gate", gate, GATES)
         lesson = self.look(picture)
-        found = lesson.complaints_after(self.last_shot) if gate != "off" else ()
+        found = lesson.complaints_after(self.last_shot(label)) if gate != "off" else ()
         if gate == "refuse":
             require_good(found)
         self.teach_vector(lesson.vector, label)
@@ -173,12 +176,17 @@ class Learner:
         maps = self._backbone.features(self._views(shot.pixels))
         return Lesson(self._pooling(maps).mean(axis=0), complaints(shot))
 
-    @property
-    def last_shot(self) -> NDArray[Any] | None:
-        """The vector that was taught last, if that can still be undone."""
-        taught = (each for each in reversed(self._history.operations) if isinstance(each, Teach))
-        last = next(taught, None)
-        return last.vector if last else None
+    def last_shot(self, label: str) -> NDArray[Any] | None:
+        """The vector of a label that was taught last, if that can still be undone."""
+        for operation in reversed(self._history.operations):
+            match operation:
+                case Teach(taught, vector) if taught == label:
+                    return vector
+                case Forget(forgotten) if forgotten == label:
+                    return None
+                case Rename(before, now) if now == label:
+                    label = before
+        return None
 
     def teach_vector(self, vector: NDArray[np.float32], label: str) -> None:
         """Learn a picture that was embedded before."""

@@ -79,7 +79,7 @@ def near_duplicate(
     The distance of pooled vectors needs no scale of its own: frames of a thing held still differ by
     less than a quarter of their length, other pictures of the same thing by more.
 
-    >>> near_duplicate(np.array([3, 4], np.float32), np.array([4, 3], np.float32)) is None
+    >>> near_duplicate(np.array([3, 4], np.float32), np.array([3.5, 3.5], np.float32)) is None
     False
     >>> near_duplicate(np.array([3, 4], np.float32), np.array([-4, 3], np.float32)) is None
     True

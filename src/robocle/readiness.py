@@ -40,6 +40,8 @@ class LabelReadiness:
         """What to do next, or nothing."""
         if self.is_ready:
             return ""
+        if not self.left_out and self.pictures > 1:
+            return "shown often, but before pictures could be left out: nothing can be said"
         if not self.left_out:
             return "show it once more: one picture does not tell how much it varies"
         return "show two more, turned or moved"

@@ -19,9 +19,9 @@ from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from robocle.classifiers.rehearsal import Rehearsal
+from robocle.errors import SpecError
 from robocle.spec import require_between
 
 Scores = NDArray[np.float64]
@@ -84,8 +84,9 @@ class Reading:
     def threshold(self, level: float) -> float:
         """The best score under which a thing is called unknown.
 
-        At most the share `level` of known things are, met as they were taught.
+        About the share `level` of known things are at most, met as they were taught.
         """
+        require_level(level)
         if level == 0:
             return -math.inf
         return min(self._lowest_known(level), self._highest_unknown())
@@ -113,6 +114,8 @@ class Reading:
             mean, deviation = (part * self.distance for part in ASSUMED_KNOWN)
             return NormalDist(mean, deviation).inv_cdf(level)
         # Things that score very well say nothing of those that score badly: the lower half alone.
+        from scipy.special import stdtrit  # here, for it takes as long to import as all of robocle
+
         median = float(np.median(self.known))
         below = self.known[: (count + 1) // 2] - median
         spread = math.sqrt(float((below**2).mean()) * (1 + 1 / count))
@@ -141,15 +144,25 @@ def recognised(scores: Scores, reading: Reading | None, unknown: float) -> Recog
     Without a reading every thing is known, and the confidence is the label's plain share; with a
     single label there is nothing to compare with, and it may be that or anything.
     """
-    require_between("unknown", unknown, 0, LARGEST_UNKNOWN)
+    require_level(unknown)
     row = int(scores.argmax())
     best = float(scores[row])
     if reading is None:
         known = 1.0 if len(scores) > 1 else 0.5
         return Recognition(row, known * float(shares(scores)[row]), known, True)
+    is_known = best >= reading.threshold(unknown)
     known = reading.probability_known(best)
+    if not is_known:  # what is called unknown is not more likely known than not
+        known = min(known, 0.5)
     confidence = known * float(shares(scores / reading.temperature)[row])
-    return Recognition(row, confidence, known, best >= reading.threshold(unknown))
+    return Recognition(row, confidence, known, is_known)
+
+
+def require_level(unknown: float) -> None:
+    """Refuse a level that is no share up to a half."""
+    if not isinstance(unknown, int | float):
+        raise SpecError(f"unknown={unknown!r} is no number: give 0 to {LARGEST_UNKNOWN}")
+    require_between("unknown", unknown, 0, LARGEST_UNKNOWN)
 
 
 def shares(logits: Scores) -> Scores:

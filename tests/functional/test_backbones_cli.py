@@ -284,3 +284,27 @@ def test_an_added_network_of_torchvision_is_taught_and_asked_without_pytorch(
         )
         assert done.returncode == 0, done.stderr
         assert done.stderr == ""
+
+
+def test_a_folder_named_to_lead_elsewhere_removes_nothing_else(
+    cache: Path, network: Callable[[int], Path]
+) -> None:
+    run("backbones", "add", f"onnx:{network(0)}", "--name", "mine")
+    (cache / "backbones" / "added" / "%2E%2E").mkdir()
+    assert run("backbones", "remove", "..").exit_code == 0
+    assert "mine" in run("backbones").stdout
+    assert "not added" in refused("backbones", "remove", "..")
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"positions": "x"}, {"source": None}, {"source": "\x1b[2J"}, {"channels": -1}]
+)
+def test_one_folder_with_a_strange_manifest_is_listed_as_damaged(
+    wrong: dict[str, Any], cache: Path, network: Callable[[int], Path]
+) -> None:
+    run("backbones", "add", f"onnx:{network(0)}", "--name", "mine")
+    manifest = cache / "backbones" / "added" / "mine" / "manifest.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | wrong))
+    listed = run("backbones")
+    assert listed.exit_code == 0
+    assert any("mine" in line and "damaged" in line for line in listed.stdout.splitlines())

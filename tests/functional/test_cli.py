@@ -17,8 +17,7 @@ from click.testing import CliRunner, Result
 from PIL import Image
 from safetensors.numpy import save
 
-from robocle import recognition
-from robocle.cli import learning, main
+from robocle.cli import main
 from robocle.store import METADATA_KEY, read_state
 
 
@@ -188,11 +187,6 @@ def test_a_thing_that_was_not_taught_is_unknown(state: Path, tmp_path: Path) -> 
     assert nearest in ("most like ball", "most like box")
     never = run("predict", state, tmp_path / "noise.png", "--unknown", "0")
     assert never.stdout.split("\t")[1] in ("ball", "box")
-
-
-def test_the_default_level_is_the_librarys() -> None:
-    assert learning.DEFAULT_UNKNOWN == recognition.DEFAULT_UNKNOWN
-    assert learning.LARGEST_UNKNOWN == recognition.LARGEST_UNKNOWN
 
 
 @pytest.fixture

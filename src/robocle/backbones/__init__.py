@@ -65,4 +65,4 @@ def require_backbone(spec: str) -> None:
     BACKBONES.require(spec)
     parsed = parse_spec(spec)
     if parsed.name == "timm":
-        require_added(f"timm:{parsed.first}")
+        require_added(f"timm:{parsed.first or parsed.options.get('model', '')}")

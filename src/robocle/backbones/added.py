@@ -52,7 +52,13 @@ def fingerprint(model: bytes, input_size: int, has_token: bool) -> str:
 
 def added_folder(name: str) -> Path:
     """Where an added backbone lies; a name may hold what a folder's must not."""
-    return backbones_folder() / "added" / quote(name, safe="")
+    return backbones_folder() / "added" / _folder_of(name)
+
+
+def _folder_of(name: str) -> str:
+    """A folder's name that leads nowhere else."""
+    quoted = quote(name, safe="")
+    return quoted.replace(".", "%2E") if quoted.startswith(".") else quoted
 
 
 def added_names() -> list[str]:
@@ -61,7 +67,7 @@ def added_names() -> list[str]:
         folders = sorted(os.listdir(backbones_folder() / "added"))
     except OSError:
         return []
-    return [unquote(folder) for folder in folders if not folder.startswith(".")]
+    return [unquote(folder) for folder in folders if _folder_of(unquote(folder)) == folder]
 
 
 def added_manifests() -> Iterator[tuple[str, Manifest | None]]:

@@ -5,7 +5,8 @@ Only the exports need PyTorch, and only this module imports them, when it is ask
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -113,29 +114,30 @@ def _source(network: str, weights: str) -> str:
 
 
 def _from_torchvision(name: str, weights: str) -> Model:
-    try:
+    with _export_extra(name, "torchvision"):
         from robocle.backbones.torch_export import export
         from robocle.backbones.torchvision_export import torchvision_network
-    except ImportError as error:
-        raise MissingExtraError("export", f"adding {name} needs PyTorch ({error})") from error
-    except RuntimeError as error:
-        raise BackboneError(
-            f"torchvision does not fit the torch that is installed ({error}): install both anew"
-        ) from error
     return export(torchvision_network(name, weights))
 
 
 def _from_timm(model: str, weights: str) -> Model:
-    try:
+    with _export_extra(f"timm:{model}", "timm"):
         from robocle.backbones.timm_export import timm_network
         from robocle.backbones.torch_export import export
+    return export(timm_network(model, weights))
+
+
+@contextmanager
+def _export_extra(name: str, package: str) -> Iterator[None]:
+    """Say what to install if the exports cannot be imported."""
+    try:
+        yield
     except ImportError as error:
-        raise MissingExtraError("export", f"adding timm:{model} needs timm ({error})") from error
+        raise MissingExtraError("export", f"adding {name} needs PyTorch ({error})") from error
     except RuntimeError as error:
         raise BackboneError(
-            f"timm does not fit the torch that is installed ({error}): install both anew"
+            f"{package} does not fit the torch that is installed ({error}): install both anew"
         ) from error
-    return export(timm_network(model, weights))
 
 
 def _user_recipe(spec: str, weights: str) -> Recipe:

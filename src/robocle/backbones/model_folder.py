@@ -23,6 +23,7 @@ from robocle.images import PREPROCESSING
 
 log = logging.getLogger("robocle")
 
+MOST = 1_000_000
 CACHE_VARIABLE = "ROBOCLE_CACHE"
 
 
@@ -102,9 +103,26 @@ def _read_manifest(folder: Path) -> tuple[Manifest, str]:
         facts = json.loads((folder / "manifest.json").read_text("utf-8"))
         model_sha256 = facts.pop("model_sha256")
         facts |= {key: tuple(facts[key]) for key in ("mean", "std")}
-        return Manifest(**facts), model_sha256
+        manifest = Manifest(**facts)
     except (AttributeError, TypeError, KeyError, RecursionError) as error:
         raise ValueError(f"its manifest cannot be read ({error})") from error
+    _require_sensible(manifest)
+    return manifest, model_sha256
+
+
+def _require_sensible(manifest: Manifest) -> None:
+    """A manifest may come from anywhere: numbers are numbers, and text can be shown."""
+    sizes = (manifest.input_size, manifest.channels, manifest.positions)
+    texts = (manifest.name, manifest.fingerprint, manifest.source, manifest.licence)
+    levels = (manifest.pixel_unit, *manifest.mean, *manifest.std)
+    sensible = (
+        all(isinstance(size, int) and 0 < size < MOST for size in sizes)
+        and all(isinstance(text, str) and text.isprintable() for text in (*texts, manifest.resize))
+        and all(isinstance(level, int | float) for level in levels)
+        and isinstance(manifest.has_token, bool)
+    )
+    if not sensible:
+        raise ValueError("its manifest holds what no backbone has")
 
 
 def _read(folder: Path, manifest: Manifest) -> bytes | None:
@@ -136,9 +154,12 @@ def _swap_in(fresh: Path, folder: Path, aside: Path) -> None:
     """Rename fresh to folder. If another program got there first, theirs is as good as ours."""
     if folder.exists():
         folder.rename(aside)
-        shutil.rmtree(aside, ignore_errors=True)
     try:
         fresh.rename(folder)
     except OSError:
-        if not folder.exists():
-            raise
+        if folder.exists():
+            return
+        if aside.exists():
+            aside.rename(folder)
+        raise
+    shutil.rmtree(aside, ignore_errors=True)

@@ -89,7 +89,7 @@ def _free_our_names(model: onnx.ModelProto) -> None:
     graph = model.graph
     values = [*graph.input, *graph.output, *graph.initializer]
     names = {value.name for value in values} | {o for node in graph.node for o in node.output}
-    if not names.isdisjoint(OURS):
+    if not names.isdisjoint(OURS) or any(name.startswith("pixels_") for name in names):
         compose.add_prefix_graph(graph, "network/", inplace=True)
 
 
@@ -101,7 +101,7 @@ def _chosen_map(model: onnx.ModelProto, network: Network, side: int) -> FeatureM
         _make_output(graph, network, poolings)
     del graph.value_info[:]  # may be for a batch of one
     for each in graph.output:
-        if each.HasField("type"):
+        if each.HasField("type") and each.type.HasField("tensor_type"):
             each.type.tensor_type.ClearField("shape")
     shapes = {}
     for found, (alone, together) in _outputs(model, name, side).items():

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocle.backbones import BACKBONES, Backbone, backbone
+from robocle.backbones.added import added_names
 from robocle.backbones.onnx_backbone import model_of
 from robocle.bench.timing import shortest_in_turns
 from robocle.errors import BackboneError, RobocleError, SpecError
@@ -51,7 +52,8 @@ def measured(spec: str) -> BackboneSpeed:
 
 def measurable() -> list[str]:
     """The backbones on this machine that need no further word."""
-    return [name for name in BACKBONES.names() if name not in ("timm", "onnx")]
+    named = [name for name in BACKBONES.names() if name not in ("timm", "onnx")]
+    return list(dict.fromkeys([*named, *added_names()]))
 
 
 def _with_threads(spec: str, threads: int) -> str:

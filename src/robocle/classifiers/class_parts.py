@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg import helmert
+from numpy.typing import NDArray
 
 from robocle.classifiers.streaming import Arrays, ClassifierState, Matrix, Vector
 from robocle.errors import StateError
@@ -81,20 +81,23 @@ class ClassParts:
 
     def residuals(self, picked: Sequence[Pick], counts: Sequence[int], width: int) -> Matrix:
         """Deviations from the class means that stand for the samples picked, a row each."""
-        wanted = sorted({number for number, _ in picked})
-        each = {number: self._residuals(number, counts[number], width) for number in wanted}
-        return np.array([each[number][place] for number, place in picked]).reshape(-1, width)
+        found = np.zeros((len(picked), width))
+        for number in {number for number, _ in picked}:
+            at = [index for index, (of, _) in enumerate(picked) if of == number]
+            places = np.array([picked[index][1] for index in at])
+            found[at] = self._residuals(number, places, counts[number], width)
+        return found
 
-    def _residuals(self, number: int, count: int, width: int) -> Matrix:
+    def _residuals(self, number: int, places: NDArray[np.int64], count: int, width: int) -> Matrix:
         """One row a sample after the first is the samples turned by Helmert's matrix.
 
-        So turned back they are the samples' own deviations. Other rows are alike in law.
+        So turned back they are the samples' own deviations. Other rows are alike on average.
         """
         rows = self.rows(number, width)
         if len(rows) == count - 1:
-            turned: Matrix = -helmert(count).T @ rows
-            return turned
-        return math.sqrt((count - 1) / count) * rows
+            return _helmert_back(places, count) @ rows
+        samples = len(rows) if self.complete else count - 1  # rows that were shortened hold more
+        return math.sqrt(samples / count) * rows[places]
 
     def turned(self, turn: Matrix) -> "ClassParts":
         """The same parts with every row r as r @ turn."""
@@ -161,3 +164,14 @@ class ClassParts:
         if not self._sampled:
             return 0
         return max(SAMPLED_EACH, self._sampled // len(self._rows))
+
+
+def _helmert_back(places: NDArray[np.int64], count: int) -> Matrix:
+    """Some rows of Helmert's matrix transposed: from contrasts to the samples at these places.
+
+    A contrast is a sample less the mean of those before it, times sqrt(c / (c + 1)).
+    """
+    before = np.arange(1, count, dtype=float)
+    later = np.where(before > places[:, None], -1 / np.sqrt(before * (before + 1)), 0.0)
+    own = before == places[:, None]
+    return np.where(own, np.sqrt(before / (before + 1)), later)

@@ -142,6 +142,11 @@ class CompressedScatter:
         traces: Vector = np.einsum("ij,bji->b", self._scatter, self._block_grams())
         return traces
 
+    def largest_square(self) -> float:
+        """The largest sum of squares of a class mean."""
+        self._flush()
+        return float((self._means**2).sum(axis=1).max(initial=0.0))
+
     def squares(self) -> Matrix:
         """The squared Frobenius norm of each block of the scatter."""
         self._flush()

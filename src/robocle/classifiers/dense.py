@@ -126,6 +126,10 @@ class DenseScatter:
         traces: Vector = diagonal.reshape(self.blocks, -1).sum(axis=1)
         return traces
 
+    def largest_square(self) -> float:
+        """The largest sum of squares of a class mean."""
+        return float(np.einsum("ij,ij->i", self._means, self._means).max(initial=0.0))
+
     def squares(self) -> Matrix:
         """The squared Frobenius norm of each block of the scatter."""
         if self.blocks > 1:

@@ -21,6 +21,7 @@ from robocle.classifiers.streaming import Matrix, Vector
 # Samples rehearsed: enough to see one in twenty, few enough to be done after every lesson. Of more
 # labels than this, one sample each.
 MOST = 128
+ROUNDING = 1e-12  # of the largest square: less is no distance
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +78,7 @@ def rehearse(parts: Sequence[Products], rows: NDArray[np.int64], counts: Vector)
         without = _scores(parts, rows, counts, others)
         absent = np.where(own == 1, -np.inf, without).max(axis=1)
     products = np.sum([part.means for part in parts], axis=0)
-    return Rehearsal(rows, alone, scores, absent, _lengths(products))
+    return Rehearsal(rows, alone, scores, absent, distances(products))
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,16 +117,20 @@ def _scores(
         zc += gain * sample_row * centre_row
         cc += (ask.seen_from * centre).sum(axis=1) - 2 * ask.back * centre_cross
         cc += ask.back**2 * square + gain * centre_row**2
-    squared = mm - 2 * cm + cc[:, None]
-    lengths = np.sqrt(np.maximum(squared, 0))
+    lengths = _rooted(mm - 2 * cm + cc[:, None], float(mm.max(initial=0.0)))
     found: Matrix = np.divide(
         zm - cm - zc[:, None] + cc[:, None], lengths, out=np.zeros_like(zm), where=lengths > 0
     )
     return found
 
 
-def _lengths(products: Matrix) -> Vector:
+def distances(products: Matrix) -> Vector:
+    """How far each class mean lies from their centre, from the products of all; rounding is 0."""
     towards_centre = products.mean(axis=0)
     squared = np.diagonal(products) - 2 * towards_centre + towards_centre.mean()
-    lengths: Vector = np.sqrt(np.maximum(squared, 0))
-    return lengths
+    scale = float(np.diagonal(products).max(initial=0.0))
+    return _rooted(squared, scale)
+
+
+def _rooted(squared: Matrix, scale: float) -> Matrix:
+    return np.sqrt(np.where(squared > ROUNDING * scale, squared, 0))

@@ -87,6 +87,8 @@ class RidgeSolution:
     def _apply(self, rows: Matrix) -> Matrix:
         """B^-1 of each row: the factor's solve, then every followed sample's correction."""
         solved = self._solve(rows)
-        for direction, gain in self._history:
-            solved = solved - np.outer(gain * (rows @ direction), direction)
+        if self._history:
+            directions = np.array([direction for direction, _ in self._history])
+            gains = np.array([gain for _, gain in self._history])
+            solved = solved - (rows @ directions.T * gains) @ directions
         return solved

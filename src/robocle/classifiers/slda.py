@@ -28,7 +28,7 @@ from robocle.blas import one_blas_thread
 from robocle.classifiers.class_parts import SAMPLED, ClassParts
 from robocle.classifiers.compressed import CompressedScatter
 from robocle.classifiers.dense import DenseScatter
-from robocle.classifiers.rehearsal import Rehearsal, picks, rehearse
+from robocle.classifiers.rehearsal import Rehearsal, distances, picks, rehearse
 from robocle.classifiers.shrinkage import fixed, oracle_approximating
 from robocle.classifiers.streaming import (
     Arrays,
@@ -42,6 +42,8 @@ from robocle.spec import require_between, require_choice
 from robocle.types import Scores
 
 MIN_SHRINKAGE = 1e-9
+# Relative to the samples' squares: a scatter below this is rounding, of pictures that are the same.
+NEGLIGIBLE = 1e-24
 # Relative to the covariance's trace: below this, float64 cannot tell the ridge from rounding.
 SMALLEST_RIDGE = 1e-13
 
@@ -201,6 +203,8 @@ class StreamingLDA(StreamingClassifier):
         """
         power = gains[: form.blocks] ** 2
         trace = float(form.traces() @ power)
+        if trace <= NEGLIGIBLE * self._samples * form.largest_square() * float(power.max()):
+            trace = 0.0
         if isinstance(self.shrinkage, str):
             square = float(power @ form.squares() @ power)
             shrunk = oracle_approximating(self._samples, self._freedom, form.width, trace, square)
@@ -308,11 +312,9 @@ def _cosine(weights: Matrix, products: Matrix) -> tuple[Matrix, Vector]:
     With w = C^-1 m and the products P = m_i . w_j: (z - c) . (w_j - w) / |m_j - c|, where w is the
     mean weight. The length of z - c is the same for all classes and is left out.
     """
-    towards_centre = products.mean(axis=0)
-    squared = np.diagonal(products) - 2 * towards_centre + towards_centre.mean()
-    scale = float(np.diagonal(products).max(initial=0.0))
-    lengths = np.sqrt(np.maximum(squared, 0))
+    lengths = distances(products)
     # A class that stands on the centre has no direction: it is neither near nor far.
-    inverse = np.divide(1, lengths, out=np.zeros_like(lengths), where=squared > 1e-12 * scale)
+    inverse = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    towards_centre = products.mean(axis=0)
     bias = towards_centre.mean() - towards_centre
     return (weights - weights.mean(axis=0)) * inverse[:, None], bias * inverse

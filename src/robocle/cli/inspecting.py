@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from robocle.cli.app import StatePath, counted, main
-from robocle.errors import StateError
+from robocle.cli.app import StatePath, complain, counted, main
+from robocle.errors import SpecError, StateError
 
 if TYPE_CHECKING:
     from robocle.readiness import Readiness
@@ -31,7 +31,11 @@ def inspect(state: Path, as_json: bool) -> None:
         counts = stored.counts
     except StateError as error:
         raise StateError(f"{state} is damaged: {error}") from error
-    readiness = stored_readiness(str(state), stored)
+    try:
+        readiness = stored_readiness(str(state), stored)
+    except SpecError as error:
+        complain(f"cannot say whether labels were shown enough: {error}")
+        readiness = None
     summary = {
         "labels": counts,
         "readiness": asdict(readiness) if readiness else None,

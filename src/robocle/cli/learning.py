@@ -11,6 +11,7 @@ import click
 
 from robocle.cli.app import StatePath, complain, counted, main, progress
 from robocle.errors import ImageError, LabelError, QualityError, StateError
+from robocle.recognition import DEFAULT_UNKNOWN, LARGEST_UNKNOWN
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,12 +19,10 @@ if TYPE_CHECKING:
     from robocle.learner import Learner
     from robocle.types import Prediction
 
-# As in robocle.recognition, which is not imported here: it takes its time.
-DEFAULT_UNKNOWN, LARGEST_UNKNOWN = 0.05, 0.5
 unknown_option = click.option(
     "--unknown", type=click.FloatRange(0, LARGEST_UNKNOWN), default=DEFAULT_UNKNOWN,
-    show_default=True, help="Which share of the known things may be called unknown, met as they "
-    "were taught. 0: nothing is called unknown.",
+    show_default=True, help="About which share of the known things, met as they were taught, may "
+    "be called unknown. 0: nothing is called unknown.",
 )  # fmt: skip
 
 
@@ -93,15 +92,16 @@ def _looked_at(
     learner: "Learner", lessons: Iterable[tuple[Path, str]], gate: str
 ) -> Iterator[tuple["NDArray[Any]", str]]:
     """The vector and label of each lesson; a poor picture is complained of, or refused."""
-    last = learner.last_shot
+    last: dict[str, NDArray[Any] | None] = {}
     for path, label in progress(lessons, "looking"):
         lesson = learner.look(path)
-        found = lesson.complaints_after(last) if gate != "off" else ()
+        before = last.get(label, learner.last_shot(label))
+        found = lesson.complaints_after(before) if gate != "off" else ()
         for complaint in found:
             if gate == "refuse":
                 raise QualityError(f"{path}: {complaint}")
             complain(f"{path}: {complaint}")
-        last = lesson.vector
+        last[label] = lesson.vector
         yield lesson.vector, label
 
 
