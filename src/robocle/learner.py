@@ -11,7 +11,6 @@ in its file, and every change is on the disk when the call returns.
 import copy
 import logging
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -20,12 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocle.backbones import Backbone, backbone
-from robocle.classifiers import CLASSIFIERS, ClassifierState, StreamingClassifier
+from robocle.classifiers import CLASSIFIERS, StreamingClassifier
 from robocle.classifiers.rehearsal import Rehearsal
 from robocle.errors import (
     BackboneError,
-    FeatureError,
-    LabelError,
     NothingTaughtError,
     SpecError,
     StateError,
@@ -39,13 +36,12 @@ from robocle.spec import require_choice
 from robocle.store import (
     Forget,
     History,
-    Operation,
+    Memory,
     Parts,
     Rename,
     StateStore,
     StoredState,
     Teach,
-    Undo,
     as_vector,
     read_state,
 )
@@ -58,8 +54,6 @@ DEFAULT_BACKBONE = "efficientnet_lite0"
 DEFAULT_POOLING = "moments:r=3,form=root"
 DEFAULT_CLASSIFIER = "slda:scatter=exact,shrinkage=oas,covariance=blocks,score=cosine"
 DEFAULT_VIEWS = "centre"
-
-
 GATES = ("warn", "refuse", "off")
 
 
@@ -96,15 +90,14 @@ class Learner:
     ) -> None:
         self._backbone = _loaded(backbone)
         self._pooling = POOLINGS.build(pooling)
-        blocks = self._pooling.blocks
-        self._history = History(lambda: CLASSIFIERS.build(classifier, blocks=blocks))
         self._views = VIEWS.build(views)
-        self._store: StateStore | None = None
+        history = History(lambda: CLASSIFIERS.build(classifier, blocks=self._pooling.blocks))
+        self._memory = Memory(self._parts(history.now), history)
         self._read: tuple[Rehearsal, Reading | None] | None = None
 
     @property
     def _classifier(self) -> StreamingClassifier:
-        return self._history.now
+        return self._memory.classifier
 
     @property
     def backbone(self) -> Backbone:
@@ -129,12 +122,15 @@ class Learner:
     @property
     def parts(self) -> Parts:
         """What this learner is made of, every option written out."""
+        return self._memory.parts
+
+    def _parts(self, classifier: StreamingClassifier) -> Parts:
         return Parts(
             backbone=self._backbone.name,
             fingerprint=self._backbone.fingerprint,
             preprocessing=PREPROCESSING,
             pooling=POOLINGS.describe(self._pooling),
-            classifier=CLASSIFIERS.describe(self._classifier),
+            classifier=CLASSIFIERS.describe(classifier),
             views=VIEWS.describe(self._views),
         )
 
@@ -178,7 +174,7 @@ class Learner:
 
     def last_shot(self, label: str) -> NDArray[Any] | None:
         """The vector of a label that was taught last, if that can still be undone."""
-        for operation in reversed(self._history.operations):
+        for operation in reversed(self._memory.operations):
             match operation:
                 case Teach(taught, vector) if taught == label:
                     return vector
@@ -190,7 +186,7 @@ class Learner:
 
     def teach_vector(self, vector: NDArray[np.float32], label: str) -> None:
         """Learn a picture that was embedded before."""
-        self._do(Teach(label, as_vector(np.asarray(vector))))
+        self._memory.do(Teach(label, as_vector(np.asarray(vector))))
 
     def predict_vector(
         self, vector: NDArray[np.float32], unknown: float = DEFAULT_UNKNOWN
@@ -214,21 +210,19 @@ class Learner:
 
     def forget(self, label: str) -> None:
         """Forget a label. Until it is purged, this can be undone."""
-        self._do(Forget(label))
+        self._memory.do(Forget(label))
 
     def rename(self, label: str, new: str) -> None:
         """Give a label another name."""
-        self._do(Rename(label, new))
+        self._memory.do(Rename(label, new))
 
     def undo(self) -> str:
         """Take back the last teaching, forgetting or renaming; says which it was."""
-        last = self._history.undo()
-        self._keep(Undo(), lambda: self._history.do(last))
-        return str(last)
+        return str(self._memory.undo())
 
     def purge(self) -> None:
         """Let go of what undoing needs: what was forgotten or taken back is gone for good."""
-        self._start_anew(copy.deepcopy(self._classifier))
+        self._memory.start_anew(copy.deepcopy(self._classifier))
 
     def merge(self, other: "Learner") -> None:
         """Add what another learner of the same parts has learnt. This cannot be undone."""
@@ -240,19 +234,14 @@ class Learner:
             )
         merged = copy.deepcopy(self._classifier)
         merged.merge(other._classifier)
-        self._start_anew(merged)
+        self._memory.start_anew(merged)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all that was learnt to a file, whole or not at all.
 
         Another file than the learner's own is written without what can be undone.
         """
-        if self._store is not None and os.path.abspath(path) == os.path.abspath(self._store.path):
-            self._store.compact(self._stored())
-            return
-        state = self._classifier.state()
-        with StateStore.locked(Path(path)) as store:
-            store.compact(StoredState(self.parts, state.labels, state.arrays))
+        self._memory.write(Path(path))
 
     @classmethod
     def load(
@@ -270,24 +259,18 @@ class Learner:
     ) -> "Learner":
         """The learner in a file, open for teaching; a new one of these parts if there is none."""
         new = None if os.path.exists(path) else cls(backbone or DEFAULT_BACKBONE, **parts)
-        store = StateStore.open(Path(path), new._stored() if new else None)
+        store = StateStore.open(Path(path), new._memory.stored() if new else None)
         try:
             learner = new or cls._restored(str(path), store.read(), backbone)
         except BaseException:
             store.close()
             raise
-        learner._store = store
+        learner._memory.live_in(store)
         return learner
 
     def close(self) -> None:
         """Put all in one file and let others write it. A learner in memory has nothing to close."""
-        if self._store is None:
-            return
-        try:
-            if not self._store.at_rest:
-                self._compact()
-        finally:
-            self._store.close()
+        self._memory.close()
 
     def __enter__(self) -> Self:
         return self
@@ -314,41 +297,6 @@ class Learner:
             self._read = rehearsal, Reading.of(rehearsal)
         return self._read[1]
 
-    def _do(self, operation: Operation) -> None:
-        self._history.do(operation)
-        self._keep(operation, lambda: self._history.undo())
-        self._history.settle()
-
-    def _keep(self, operation: Operation | Undo, otherwise: Callable[[], object]) -> None:
-        """Write an operation down, or take it back."""
-        if self._store is None:
-            return
-        try:
-            self._store.append(operation)
-        except BaseException:
-            otherwise()
-            raise
-        if self._store.full:
-            self._compact()
-
-    def _compact(self) -> None:
-        """Put all in the snapshot; if that fails, all is in the journal still."""
-        assert self._store is not None
-        try:
-            self._store.compact(self._stored())
-        except StateError as error:
-            log.warning("%s; what was taught is safe in the journal", error)
-
-    def _start_anew(self, classifier: StreamingClassifier) -> None:
-        if self._store is not None:
-            state = classifier.state()
-            self._store.compact(StoredState(self.parts, state.labels, state.arrays))
-        self._history.start_anew(classifier)
-
-    def _stored(self) -> StoredState:
-        base = self._history.base.state()
-        return StoredState(self.parts, base.labels, base.arrays, self._history.operations)
-
     @classmethod
     def _restored(
         cls, name: str, stored: StoredState, backbone: str | Backbone | None
@@ -360,28 +308,17 @@ class Learner:
         except (SpecError, BackboneError) as error:
             raise StateError(f"{name} needs a part that is not here: {error}") from error
         _require_same_parts(name, parts, learner.parts)
-        learner._history = _restored_history(name, stored)
+        memory = Memory.of(name, stored)
+        memory.parts = learner.parts  # as this version writes them out
+        learner._memory = memory
         return learner
 
 
 def stored_readiness(name: str, stored: StoredState) -> Readiness | None:
     """The readiness of a stored state's labels, without its backbone."""
-    classifier = _restored_history(name, stored).now
+    classifier = Memory.of(name, stored).classifier
     rehearsal = classifier.rehearse()
     return readiness(classifier.counts, rehearsal) if rehearsal else None
-
-
-def _restored_history(name: str, stored: StoredState) -> History:
-    try:
-        return History(lambda: _restored_classifier(stored), stored.history)
-    except (StateError, LabelError, FeatureError, np.linalg.LinAlgError) as error:
-        raise StateError(f"{name} is damaged: {error}") from error
-
-
-def _restored_classifier(stored: StoredState) -> StreamingClassifier:
-    classifier = CLASSIFIERS.build(stored.parts.classifier)
-    classifier.restore(ClassifierState(stored.labels, stored.arrays))
-    return classifier
 
 
 def _loaded(given: str | Backbone) -> Backbone:

@@ -152,7 +152,7 @@ def test_at_least_fifty_operations_can_be_taken_back_and_no_more_are_kept_than_t
     for _ in range(UNDOABLE):
         learner.undo()
     assert learner.counts == {"mug": 187}
-    for _ in learner._history.operations:
+    for _ in learner._memory.operations:
         learner.undo()
     with pytest.raises(NothingToUndoError):
         learner.undo()
@@ -175,7 +175,7 @@ def test_a_purged_label_leaves_no_trace_in_the_file(tmp_path: Path) -> None:
             learner.teach_vector(vector(number, 64), "ab"[number % 2])
         learner.forget("a")
         learner.purge()
-        left = learner._stored()
+        left = learner._memory.stored()
     assert left.history == ()
     directions = np.asarray(read_state(tmp_path / "home").arrays["0.basis"])
     taught = np.array([vector(number, 64) for number in (1, 3, 5)], float)

@@ -6,6 +6,7 @@ is the specification.
 """
 
 from robocle.store.history import History
+from robocle.store.memory import Memory
 from robocle.store.operations import Forget, Operation, Rename, Teach, Undo, as_vector
 from robocle.store.recovery import recovered
 from robocle.store.snapshot import METADATA_KEY, Parts, StoredState, write_state
@@ -15,6 +16,7 @@ __all__ = [
     "METADATA_KEY",
     "Forget",
     "History",
+    "Memory",
     "Operation",
     "Parts",
     "Rename",
