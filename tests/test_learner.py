@@ -128,7 +128,8 @@ def test_an_unknown_thing_is_said_to_be_most_like_something(
     path = next(path for path in lamps if learner.predict(path).label is None)
     seen = learner.predict(path)
     assert seen.nearest == max(seen.scores, key=lambda label: seen.scores[label])
-    assert 0 <= seen.confidence <= seen.known <= 1
+    assert 0 <= seen.confidence <= 1
+    assert 0 <= seen.known <= 1
     assert learner.predict(path, unknown=0).label == seen.nearest
 
 

@@ -8,8 +8,9 @@ little (one picture a label, two labels), shares of the class means' own distanc
     known       normal about the mean of the samples left out, and at least so wide that unknown
                 things begin two deviations below: things are met in other conditions than taught
     unknown     normal about the mean of the samples whose class was left out
-    confidence  = P(known) * softmax(scores / temperature), the temperature fitted to the samples
-                left out, near a share of the class means' distance where they do not tell
+    confidence  = P(known) * softmax(scores / temperature), most things that are met being known;
+                the temperature is fitted to the samples left out, near a share of the class means'
+                distance where they do not tell
 """
 
 import math
@@ -29,8 +30,8 @@ Scores = NDArray[np.float64]
 DEFAULT_UNKNOWN = 0.05
 """How many of the known things may be called unknown."""
 LARGEST_UNKNOWN = 0.5
-# How many things are unknown, before one looks: what P(known) starts from.
-UNKNOWN_PRIOR = 0.02
+# How many of the things that are met are known, as far as confidence goes.
+KNOWN_PRIOR = 0.98
 # A threshold is no higher than this share of unknown things needs it.
 CAUGHT = 0.7
 # (mean, deviation) of scores as shares of the class means' distance, where nothing else is known.
@@ -72,13 +73,16 @@ class Reading:
             _temperature(scores, rows, ASSUMED_TEMPERATURE * distance),
         )
 
-    def probability_known(self, best: float) -> float:
-        """How likely a thing with this best score is one of those taught."""
+    def probability_known(self, best: float, prior: float = 0.5) -> float:
+        """How likely a thing with this best score is one of those taught.
+
+        The prior is how likely it is so before one looks.
+        """
         known, unknown = self._known_scores, self._unknown_scores
         # Better than known things are on average is no less known, and worse than unknown no more.
         for_it = _log_density(known, min(best, known.mean))
         against = _log_density(unknown, max(best, unknown.mean))
-        odds = for_it - against + math.log((1 - UNKNOWN_PRIOR) / UNKNOWN_PRIOR)
+        odds = for_it - against + math.log(prior / (1 - prior))
         return 1 / (1 + math.exp(min(-odds, 700.0)))
 
     def threshold(self, level: float) -> float:
@@ -150,12 +154,10 @@ def recognised(scores: Scores, reading: Reading | None, unknown: float) -> Recog
     if reading is None:
         known = 1.0 if len(scores) > 1 else 0.5
         return Recognition(row, known * float(shares(scores)[row]), known, True)
-    is_known = best >= reading.threshold(unknown)
     known = reading.probability_known(best)
-    if not is_known:  # what is called unknown is not more likely known than not
-        known = min(known, 0.5)
-    confidence = known * float(shares(scores / reading.temperature)[row])
-    return Recognition(row, confidence, known, is_known)
+    confidence = reading.probability_known(best, KNOWN_PRIOR)
+    confidence *= float(shares(scores / reading.temperature)[row])
+    return Recognition(row, confidence, known, best >= reading.threshold(unknown))
 
 
 def require_level(unknown: float) -> None:

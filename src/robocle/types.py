@@ -52,10 +52,10 @@ class Prediction:
     label: str | None
     """The recognised label, or None for unknown."""
     confidence: float
-    """From 0 to 1: how likely the nearest label is right."""
+    """From 0 to 1: how likely the nearest label is right, most things that are met being known."""
     scores: dict[str, float]
     """The classifier's score of every taught label, in the order they were taught."""
     nearest: str
     """The label with the best score: the recognised one, or what an unknown thing is most like."""
     known: float
-    """From 0 to 1: how likely it is one of the taught things at all."""
+    """From 0 to 1: how likely it is one of the taught things, if it could as well be any other."""

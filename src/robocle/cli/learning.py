@@ -66,7 +66,7 @@ def predict(state: Path, images: tuple[Path, ...], as_json: bool, unknown: float
     """Recognise the pictures IMAGES (files or folders) with what STATE was taught.
 
     Prints the picture, the label or "unknown", and how likely the label is right, from 0 to 1. For
-    an unknown thing that is the likelihood of the label it is most like, which follows.
+    an unknown thing that is how likely it is known after all, and what it is most like follows.
     """
     from robocle.learner import Learner
 
@@ -107,7 +107,7 @@ def _looked_at(
 
 def _as_line(path: Path, seen: "Prediction") -> str:
     if seen.label is None:
-        return f"{path}\tunknown\t{seen.confidence:.2f}\tmost like {seen.nearest}"
+        return f"{path}\tunknown\t{seen.known:.2f}\tmost like {seen.nearest}"
     return f"{path}\t{seen.label}\t{seen.confidence:.2f}"
 
 
