@@ -1,6 +1,7 @@
 """The learner end to end, on the shipped pictures and the real backbone."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from robocle.errors import (
     NothingTaughtError,
     QualityError,
     SpecError,
+    StateError,
 )
 
 CATEGORIES = ("mug", "clock", "banana", "keyboard")
@@ -184,6 +186,14 @@ def test_a_vector_of_another_width_is_refused_in_words(lite0: Backbone) -> None:
     learner.teach_vector(np.ones(6, np.float32), "mug")
     with pytest.raises(FeatureError, match="entries"):
         learner.teach(np.full((90, 90, 3), 99, np.uint8), "mug")
+
+
+def test_what_is_no_learner_or_no_spec_is_refused_in_words(lite0: Backbone) -> None:
+    wrong: Any = 3
+    with pytest.raises(StateError, match="only a learner can be merged"):
+        robocle.Learner(lite0).merge(wrong)
+    with pytest.raises(SpecError, match="a spec is text"):
+        robocle.Learner(lite0, pooling=wrong)
 
 
 def test_readiness_speaks_of_every_label(learner: robocle.Learner) -> None:

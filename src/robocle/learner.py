@@ -226,6 +226,8 @@ class Learner:
 
     def merge(self, other: "Learner") -> None:
         """Add what another learner of the same parts has learnt. This cannot be undone."""
+        if not isinstance(other, Learner):
+            raise StateError(f"only a learner can be merged, not {other!r}: load it first")
         _require_same_parts("the other learner", other.parts, self.parts)
         if other.parts.pooling != self.parts.pooling:
             raise StateError(

@@ -52,6 +52,8 @@ class Spec:
 
 def parse_spec(text: str) -> Spec:
     """Read "name:key=value,key=value" or "name:first,key=value"."""
+    if not isinstance(text, str):
+        raise SpecError(f"a spec is text such as 'name:key=value', not {text!r}")
     name, _, listed = text.partition(":")
     pairs = listed.split(",") if listed else []
     first = pairs.pop(0) if pairs and pairs[0] and "=" not in pairs[0] else ""

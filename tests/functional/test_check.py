@@ -273,3 +273,11 @@ def test_a_page_never_replaces_something_else(state: Path, things: Path, tmp_pat
     result = check(things, "--draws", "1", "--out", nowhere)
     assert result.exit_code == 1
     assert "cannot write" in result.stderr
+
+
+def test_what_is_not_there_is_named(tmp_path: Path) -> None:
+    assert_refused(check(tmp_path / "nothere"), "nothere", "No such file")
+
+
+def test_a_page_in_a_folder_that_is_not_there_is_refused_before_any_work(tmp_path: Path) -> None:
+    assert_refused(check(tmp_path, "--out", tmp_path / "no" / "page.html"), "there is no folder")

@@ -18,6 +18,8 @@ def labelled_pictures(paths: Iterable[Path]) -> list[Example]:
     """The given files and all pictures under the given folders, each once."""
     found: dict[str, Example] = {}
     for path in paths:
+        if not os.path.exists(path):
+            raise ImageError(f"cannot read {path}: No such file or directory")
         inside = list(_under(path, set())) if os.path.isdir(path) else [path]
         if not inside:
             raise ImageError(f"there is no picture in {path}")

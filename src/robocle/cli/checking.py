@@ -71,3 +71,5 @@ def _require_page(out: Path) -> None:
     require_report_extra()
     if out.suffix.lower() not in (".html", ".htm"):
         raise RobocleError(f"{out} is no name for a page: give --out a name that ends in .html")
+    if not out.absolute().parent.is_dir():
+        raise RobocleError(f"cannot write {out}: there is no folder {out.parent}")

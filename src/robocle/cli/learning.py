@@ -130,6 +130,10 @@ def _lessons(what: tuple[str, ...]) -> list[tuple[Path, str]]:
         return [(path, name) for name, pictures in lessons.items() for path in pictures]
     label, *images = what
     require_label(label)
+    if label == "unknown":
+        raise LabelError(
+            "'unknown' is what predict says of things it does not know: choose another"
+        )
     if Path(label).suffix.lower() in {*SUFFIXES, ".robocle"}:
         raise LabelError(
             f"{label!r} is a file, not a label: give STATE LABEL IMAGES, in this order"
