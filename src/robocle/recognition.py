@@ -38,6 +38,8 @@ CAUGHT = 0.7
 ASSUMED_KNOWN = (0.4, 0.15)
 ASSUMED_UNKNOWN = (0.2, 0.15)
 ASSUMED_TEMPERATURE, TEMPERATURE_SPREAD = 0.04, 0.5
+# What is met later is less like the lessons than these, looked at in several views, are alike.
+LATER = 1.1
 TEMPERATURE_STEPS = np.exp(np.linspace(-2, 2, 41))
 # Fewer samples than this do not show their own lowest twentieth: one poor picture would be it.
 ENOUGH = 100
@@ -70,7 +72,7 @@ class Reading:
             np.sort(scores.max(axis=1, initial=-np.inf)),
             np.sort(widened * rehearsal.absent),
             distance,
-            _temperature(scores, rows, ASSUMED_TEMPERATURE * distance),
+            LATER * _temperature(scores, rows, ASSUMED_TEMPERATURE * distance),
         )
 
     def probability_known(self, best: float, prior: float = 0.5) -> float:
