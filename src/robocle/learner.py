@@ -11,7 +11,6 @@ in its file, and every change is on the disk when the call returns.
 import copy
 import logging
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -28,8 +27,9 @@ from robocle.errors import (
     StateError,
 )
 from robocle.images import PREPROCESSING, Picture, read, to_pixels
+from robocle.lesson import GATES, Lesson
 from robocle.pooling import POOLINGS, Pooling
-from robocle.quality import Complaint, complaints, near_duplicate, require_good
+from robocle.quality import Complaint, complaints
 from robocle.readiness import Readiness, readiness
 from robocle.recognition import DEFAULT_UNKNOWN, Reading, recognised
 from robocle.spec import require_choice
@@ -54,24 +54,6 @@ DEFAULT_BACKBONE = "efficientnet_lite0"
 DEFAULT_POOLING = "moments:r=3,form=root"
 DEFAULT_CLASSIFIER = "slda:scatter=exact,shrinkage=oas,covariance=blocks,score=cosine"
 DEFAULT_VIEWS = "centre"
-GATES = ("warn", "refuse", "off")
-
-
-@dataclass(frozen=True, eq=False)
-class Lesson:
-    """A picture that was looked at to be taught."""
-
-    vector: NDArray[np.float32]
-    """The mean over its views."""
-    complaints: tuple[Complaint, ...]
-    """What is wrong with it."""
-
-    def complaints_after(self, last_shot: NDArray[Any] | None) -> tuple[Complaint, ...]:
-        """What is wrong with it, if that was the last picture taught."""
-        if last_shot is None or last_shot.shape != self.vector.shape:
-            return self.complaints
-        again = near_duplicate(self.vector, last_shot)
-        return (*self.complaints, again) if again else self.complaints
 
 
 class Learner:
@@ -140,11 +122,9 @@ class Learner:
         The gate says what to do about a picture that is dark, blurred, the last one again...:
         `warn` in the log and learn it, `refuse` it, or be `off`.
         """
-        require_choice("gate", gate, GATES)
+        require_choice("gate", gate, GATES)  # before looking, which takes its time
         lesson = self.look(picture)
-        found = lesson.complaints_after(self.last_shot(label)) if gate != "off" else ()
-        if gate == "refuse":
-            require_good(found)
+        found = lesson.pass_gate(gate, self.last_shot(label))
         self.teach_vector(lesson.vector, label)
         for complaint in found:
             log.warning("%s: %s", label, complaint)
@@ -153,8 +133,8 @@ class Learner:
     def predict(self, picture: Picture, unknown: float = DEFAULT_UNKNOWN) -> Prediction:
         """Recognise one picture, or say that it is none of the things taught.
 
-        At most the share `unknown` of the known things are called unknown, met as they were
-        taught; with 0 none is.
+        About the share `unknown` of the known things, met as they were taught, is called unknown
+        at most; with 0 none is.
         """
         if not self.labels:
             raise NothingTaughtError
@@ -228,7 +208,7 @@ class Learner:
         """Add what another learner of the same parts has learnt. This cannot be undone."""
         if not isinstance(other, Learner):
             raise StateError(f"only a learner can be merged, not {other!r}: load it first")
-        _require_same_parts("the other learner", other.parts, self.parts)
+        other.parts.require_same("the other learner", self.parts)
         if other.parts.pooling != self.parts.pooling:
             raise StateError(
                 f"cannot merge what was learned with pooling {other.parts.pooling} into "
@@ -309,7 +289,7 @@ class Learner:
             learner = cls(network, parts.pooling, parts.classifier, parts.views)
         except (SpecError, BackboneError) as error:
             raise StateError(f"{name} needs a part that is not here: {error}") from error
-        _require_same_parts(name, parts, learner.parts)
+        parts.require_same(name, learner.parts)
         memory = Memory.of(name, stored)
         memory.parts = learner.parts  # as this version writes them out
         learner._memory = memory
@@ -325,16 +305,3 @@ def stored_readiness(name: str, stored: StoredState) -> Readiness | None:
 
 def _loaded(given: str | Backbone) -> Backbone:
     return backbone(given) if isinstance(given, str) else given
-
-
-def _require_same_parts(name: str, stored: Parts, here: Parts) -> None:
-    if stored.fingerprint != here.fingerprint:
-        raise StateError(
-            f"{name} was learned on {stored.backbone} (sha {stored.fingerprint[:8]}), not on "
-            f"{here.backbone} (sha {here.fingerprint[:8]}): load it with that backbone"
-        )
-    if stored.preprocessing != here.preprocessing:
-        raise StateError(
-            f"{name} was learned with preprocessing {stored.preprocessing!r}, and this robocle has "
-            f"{here.preprocessing!r}: use the robocle version that wrote it"
-        )

@@ -95,7 +95,7 @@ class Reading:
         require_level(level)
         if level == 0:
             return -math.inf
-        return min(self._lowest_known(level), self._highest_unknown())
+        return min(self._lowest_known(level), self._highest_unknown)
 
     @cached_property
     def _known_scores(self) -> NormalDist:
@@ -119,14 +119,23 @@ class Reading:
         if count < 2:
             mean, deviation = (part * self.distance for part in ASSUMED_KNOWN)
             return NormalDist(mean, deviation).inv_cdf(level)
-        # Things that score very well say nothing of those that score badly: the lower half alone.
         from scipy.special import stdtrit  # here, for it takes as long to import as all of robocle
 
-        median = float(np.median(self.known))
-        below = self.known[: (count + 1) // 2] - median
-        spread = math.sqrt(float((below**2).mean()) * (1 + 1 / count))
+        median, spread = self._lower_half
         return median + float(stdtrit(count - 1, level)) * spread
 
+    @cached_property
+    def _lower_half(self) -> tuple[float, float]:
+        """The median of known scores, and how far a new one may lie below.
+
+        Things that score very well say nothing of those that score badly: the lower half alone.
+        """
+        count = len(self.known)
+        median = float(np.median(self.known))
+        below = self.known[: (count + 1) // 2] - median
+        return median, math.sqrt(float((below**2).mean()) * (1 + 1 / count))
+
+    @cached_property
     def _highest_unknown(self) -> float:
         if len(self.unknown):
             return float(np.quantile(self.unknown, CAUGHT))
@@ -140,8 +149,11 @@ class Recognition:
     row: int
     """The label with the best score."""
     confidence: float
+    """How likely that label is right, most things that are met being known."""
     known: float
+    """How likely it is one of the taught things, at even odds."""
     is_known: bool
+    """Whether it is called known at the level that was asked for."""
 
 
 def recognised(scores: Scores, reading: Reading | None, unknown: float) -> Recognition:

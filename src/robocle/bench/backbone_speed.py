@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 from robocle.backbones import BACKBONES, Backbone, backbone
 from robocle.backbones.added import added_names
 from robocle.backbones.onnx_backbone import model_of
-from robocle.bench.timing import shortest_in_turns
+from robocle.bench.timing import noise, shortest_in_turns
 from robocle.errors import BackboneError, RobocleError, SpecError
 from robocle.images import to_pixels
 from robocle.learner import Learner
 from robocle.pooling import POOLINGS, pooling
 from robocle.spec import parse_spec
-from robocle.types import Pixels
 
 BATCHES = (1, 16)
 THREADS = (1, 2)
@@ -73,7 +72,7 @@ def _megabytes(network: Backbone) -> float:
 def _milliseconds(networks: Sequence[Backbone]) -> dict[str, float]:
     found = {}
     for batch in BATCHES:
-        pixels = _noise(batch, networks[0].input_size)
+        pixels = noise(batch, networks[0].input_size)
         works = [partial(network.features, pixels) for network in networks]
         times = shortest_in_turns(works, ROUNDS // batch + 1, SECONDS)
         for threads, seconds in zip(THREADS, times, strict=True):
@@ -108,7 +107,7 @@ def _stages(learner: Learner, frame: NDArray[np.uint8]) -> tuple[float, float]:
 def _taught(network: Backbone, name: str) -> Learner:
     """A learner of 20 objects; what they look like does not matter for the time."""
     learner = Learner(network, name)
-    width = pooling(name)(network.features(_noise(1, network.input_size))).shape[1]
+    width = pooling(name)(network.features(noise(1, network.input_size))).shape[1]
     rng = np.random.default_rng(0)
     for shown in range(OBJECTS * SHOTS):
         vector = rng.exponential(1.0, (1, width)).astype(np.float32)
@@ -119,11 +118,7 @@ def _taught(network: Backbone, name: str) -> Learner:
 def _fits(network: Backbone, name: str) -> bool:
     """Whether a pooling takes this backbone's maps: cls needs a class token."""
     try:
-        pooling(name)(network.features(_noise(1, network.input_size)))
+        pooling(name)(network.features(noise(1, network.input_size)))
     except RobocleError:
         return False
     return True
-
-
-def _noise(n: int, side: int) -> Pixels:
-    return np.random.default_rng(0).integers(0, 256, (n, side, side, 3), np.uint8)

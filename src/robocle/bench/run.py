@@ -7,7 +7,6 @@ videos of things seen before, there is the curve over the steps alone.
 import hashlib
 import resource
 import time
-from collections.abc import Callable
 from functools import partial
 from statistics import median
 from typing import Any
@@ -18,6 +17,7 @@ from robocle.bench import metrics
 from robocle.bench.embedding import View, content_hash, corrupted_pixels, loaded_backbone
 from robocle.bench.examination import examine
 from robocle.bench.questions import CHUNK, Answers, Questions
+from robocle.bench.timing import timed
 from robocle.bench.trial import Trial
 from robocle.bench.vector_cache import VectorCache
 from robocle.classifiers import StreamingClassifier, classifier
@@ -147,7 +147,7 @@ def _costs(
     looking_at_lesson = _seconds_to_look(trial, trial.lesson_view, stream.steps[0])
     vectors = asked.some(TIMED)
     clf.scores(vectors[:1])
-    answering = median(_seconds(partial(clf.scores, vector[None])) for vector in vectors)
+    answering = median(timed(partial(clf.scores, vector[None])) for vector in vectors)
     taught = sum(map(len, stream.steps))
     return {
         "training_minutes": (taught * looking_at_lesson + seconds) / 60,
@@ -169,13 +169,7 @@ def _seconds_to_look(trial: Trial, view: View, examples: tuple[Example, ...]) ->
         pixels = corrupted_pixels(example.path, network.input_size, view)
         pool(network.features(make_views(pixels)))
 
-    return median(_seconds(partial(look, each)) for each in (examples * TIMED)[:TIMED])
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
+    return median(timed(partial(look, each)) for each in (examples * TIMED)[:TIMED])
 
 
 def _data_hash(stream: Scenario) -> str:

@@ -7,6 +7,10 @@ finds the caches full of another's data.
 import time
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
+from robocle.types import Pixels
+
 Work = Callable[[], object]
 IN_A_ROW = 3
 
@@ -31,3 +35,8 @@ def timed(work: Work) -> float:
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
+
+
+def noise(count: int, side: int) -> Pixels:
+    """Pictures to time a network with: what they show does not matter."""
+    return np.random.default_rng(0).integers(0, 256, (count, side, side, 3), np.uint8)

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from robocle.backbones import Backbone
 from robocle.bench.calibration import FEW_SHOTS, Check
-from robocle.bench.timing import shortest_in_turns
+from robocle.bench.timing import noise, shortest_in_turns
 from robocle.classifiers import classifier
 from robocle.images import to_pixels
 from robocle.learner import DEFAULT_CLASSIFIER, DEFAULT_POOLING
 from robocle.pooling import pooling
 from robocle.scenarios import Scenario, scenario
-from robocle.types import Pixels, Vectors
+from robocle.types import Vectors
 
 ORDERINGS = 5
 TIMED_ROUNDS = 20
@@ -113,15 +113,11 @@ def _accuracy(stream: Scenario, vectors: dict[Path, tuple[Vectors, Vectors]], wh
 
 
 def _speed_ratio(original: Backbone, twin: Backbone) -> float:
-    pixels = _noise(original.input_size)
+    pixels = noise(1, original.input_size)
     before, after = shortest_in_turns(
         [lambda: original.features(pixels), lambda: twin.features(pixels)], TIMED_ROUNDS
     )
     return before / after
-
-
-def _noise(side: int) -> Pixels:
-    return np.random.default_rng(0).integers(0, 256, (1, side, side, 3), np.uint8)
 
 
 def _cosine(a: Vectors, b: Vectors) -> float:

@@ -15,8 +15,8 @@ from robocle.blas import one_blas_thread
 from robocle.classifiers.class_parts import ClassParts
 from robocle.classifiers.compressed import CompressedScatter
 from robocle.classifiers.dense import DenseScatter
+from robocle.classifiers.forms import Form, fitting, merged
 from robocle.classifiers.random_features import rectified_features
-from robocle.classifiers.slda import Form, fitting, merged
 from robocle.classifiers.streaming import (
     Arrays,
     ClassifierState,

@@ -22,12 +22,15 @@ share of the covariance, as if all had been taught here, or it never had. Past a
 the vectors are wide the shares are no longer told apart, and a forgotten label's stays.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from robocle.blas import one_blas_thread
 from robocle.classifiers.class_parts import SAMPLED, ClassParts
 from robocle.classifiers.compressed import CompressedScatter
 from robocle.classifiers.dense import DenseScatter
+from robocle.classifiers.forms import Form, fitting, merged
 from robocle.classifiers.rehearsal import Rehearsal, distances, picks, rehearse
 from robocle.classifiers.shrinkage import fixed, oracle_approximating
 from robocle.classifiers.streaming import (
@@ -46,26 +49,6 @@ MIN_SHRINKAGE = 1e-9
 NEGLIGIBLE = 1e-24
 # Relative to the covariance's trace: below this, float64 cannot tell the ridge from rounding.
 SMALLEST_RIDGE = 1e-13
-
-
-Form = CompressedScatter | DenseScatter
-
-
-def fitting(form: Form) -> Form:
-    """The form, or the dense one where that serves better."""
-    return form.to_dense() if isinstance(form, CompressedScatter) and form.crowded else form
-
-
-def merged(mine: Form, added: Form, rows: list[int], weights: Vector, steps: Vector) -> Form:
-    """What both forms have learnt, in one; `mine` is used up."""
-    if isinstance(mine, CompressedScatter) and isinstance(added, CompressedScatter):
-        mine.merge(added, rows, weights, steps)
-        return fitting(mine)
-    mine, added = (
-        form.to_dense() if isinstance(form, CompressedScatter) else form for form in (mine, added)
-    )
-    mine.merge(added, rows, weights, steps)
-    return mine
 
 
 class StreamingLDA(StreamingClassifier):
@@ -163,11 +146,7 @@ class StreamingLDA(StreamingClassifier):
         return self._solved
 
     def _solve(self) -> tuple[Matrix, Vector]:
-        gains = np.split(self._gains(), len(self._forms))
-        solved = [
-            form.solve(*self._regularised(form, gain))
-            for form, gain in zip(self._forms, gains, strict=True)
-        ]
+        solved = [form.solve(*regular) for form, regular in self._regularised_forms()]
         weights = np.hstack([weights for weights, _ in solved])
         products = np.sum([products for _, products in solved], axis=0)
         if self.score == "cosine":
@@ -187,14 +166,18 @@ class StreamingLDA(StreamingClassifier):
     def _rehearse(self) -> Rehearsal:
         kept = np.min([form.residual_counts(self._counts) for form in self._forms], axis=0)
         picked = picks(kept.tolist())
-        gains = np.split(self._gains(), len(self._forms))
         with one_blas_thread():
             parts = [
-                form.products(*self._regularised(form, gain), picked, self._counts)
-                for form, gain in zip(self._forms, gains, strict=True)
+                form.products(*regular, picked, self._counts)
+                for form, regular in self._regularised_forms()
             ]
         rows = np.array([row for row, _ in picked], np.int64)
         return rehearse(parts, rows, np.array(self._counts, np.float64))
+
+    def _regularised_forms(self) -> Iterator[tuple[Form, tuple[float, Vector]]]:
+        """Each form with what makes its shrunk covariance."""
+        for form, gains in zip(self._forms, np.split(self._gains(), len(self._forms)), strict=True):
+            yield form, self._regularised(form, gains)
 
     def _regularised(self, form: Form, gains: Vector) -> tuple[float, Vector]:
         """The share of the scatter and the ridge of each block that make the shrunk covariance.

@@ -96,10 +96,11 @@ def _looked_at(
     for path, label in progress(lessons, "looking"):
         lesson = learner.look(path)
         before = last.get(label, learner.last_shot(label))
-        found = lesson.complaints_after(before) if gate != "off" else ()
+        try:
+            found = lesson.pass_gate(gate, before)
+        except QualityError as error:
+            raise QualityError(f"{path}: {error}") from error
         for complaint in found:
-            if gate == "refuse":
-                raise QualityError(f"{path}: {complaint}")
             complain(f"{path}: {complaint}")
         last[label] = lesson.vector
         yield lesson.vector, label

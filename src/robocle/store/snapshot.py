@@ -48,6 +48,19 @@ class Parts:
     views: str = "plain"
     """How pictures are looked at when they are taught; states did not always say so."""
 
+    def require_same(self, name: str, here: "Parts") -> None:
+        """Refuse to go on with what was learnt with another backbone or preprocessing."""
+        if self.fingerprint != here.fingerprint:
+            raise StateError(
+                f"{name} was learned on {self.backbone} (sha {self.fingerprint[:8]}), not on "
+                f"{here.backbone} (sha {here.fingerprint[:8]}): load it with that backbone"
+            )
+        if self.preprocessing != here.preprocessing:
+            raise StateError(
+                f"{name} was learned with preprocessing {self.preprocessing!r}, and this robocle "
+                f"has {here.preprocessing!r}: use the robocle version that wrote it"
+            )
+
 
 @dataclass(frozen=True)
 class StoredState:
