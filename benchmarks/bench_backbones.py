@@ -53,9 +53,9 @@ def main() -> None:
 
 def compare(name: str, weights: str, quick: bool) -> None:
     # Only now: what they import at once would fail where load_torchvision has to help.
-    from robocle.backbones.standard_model import difference
-    from robocle.backbones.torch_export import as_positions, export, reference
-    from robocle.backbones.torchvision_export import torchvision_network
+    from robocle.backbones.export.standard_model import difference
+    from robocle.backbones.export.torch_export import as_positions, export, reference
+    from robocle.backbones.export.torchvision_export import torchvision_network
 
     network = torchvision_network(name, weights)
     manifest, model = export(network)

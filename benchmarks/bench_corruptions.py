@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from PIL import Image, ImageEnhance
 from scipy import ndimage
 
-from robocle.corruptions import corruption, corruption_rng
-from robocle.corruptions.camera import draw_deviation
-from robocle.corruptions.geometry import draw_motion, homography
-from robocle.corruptions.illumination import draw_light
+from robocle.evaluation.corruptions import corruption, corruption_rng
+from robocle.evaluation.corruptions.camera import draw_deviation
+from robocle.evaluation.corruptions.geometry import draw_motion, homography
+from robocle.evaluation.corruptions.illumination import draw_light
 from robocle.types import Pixels
 
 SIDE = 224

@@ -9,11 +9,11 @@ import numpy as np
 from measuring import finish, report
 
 from robocle.backbones.efficientnet_lite import MANIFEST, EfficientNetLite0
-from robocle.backbones.int8 import quantised, sums_of_bytes_saturate
+from robocle.backbones.export.calibration_pictures import Check, pixel_batches
+from robocle.backbones.export.int8 import quantised, sums_of_bytes_saturate
+from robocle.backbones.export.int8_comparison import compared
 from robocle.backbones.onnx_backbone import OnnxBackbone, model_of
-from robocle.bench.calibration import Check, pixel_batches
-from robocle.bench.twins import compared
-from robocle.datasets import dataset
+from robocle.evaluation.datasets import dataset
 
 LEAST_COSINE = 0.98
 

@@ -17,28 +17,28 @@ import numpy as np
 from measuring import finish, report
 from PIL import Image
 
-from robocle.bench.embedding import View
-from robocle.bench.vector_cache import VectorCache
+from robocle.evaluation.embedding import View
+from robocle.evaluation.embedding_cache import EmbeddingCache
 
 POOLING, WIDTH = "moments:r=3,form=root", 3840
 CLASSES = 10
 MEASURED = """
 import json, sys, time
 from pathlib import Path
-from robocle.bench.run import run_trial
-from robocle.bench.trial import Trial
-from robocle.bench.vector_cache import VectorCache
+from robocle.evaluation.run import run_trial
+from robocle.evaluation.trial import Trial
+from robocle.evaluation.embedding_cache import EmbeddingCache
 trial = Trial("folder:layout=classes", sys.argv[1], "class_iid:shots=5", 0, "efficientnet_lite0",
               sys.argv[3], "slda")
 start = time.perf_counter()
-result = run_trial(trial, VectorCache(Path(sys.argv[2])), frozenset())
+result = run_trial(trial, EmbeddingCache(Path(sys.argv[2])), frozenset())
 print(json.dumps({"megabytes": result["process_peak_megabytes"], "asked": result["asked"],
                   "accuracy": result["accuracy"]["test/clean"],
                   "seconds": time.perf_counter() - start}))
 """
 
 
-def make_pictures(root: Path, cache: VectorCache, count: int) -> None:
+def make_pictures(root: Path, cache: EmbeddingCache, count: int) -> None:
     """Pictures by class, and a vector for each that tells its class."""
     buffer = io.BytesIO()
     Image.new("RGB", (32, 32), "grey").save(buffer, "JPEG")
@@ -65,7 +65,7 @@ def main() -> None:
     count = 1_000 if quick else 100_000
     with tempfile.TemporaryDirectory() as folder:
         cache = Path(folder) / "vectors.sqlite"
-        make_pictures(Path(folder) / "pictures", VectorCache(cache), count)
+        make_pictures(Path(folder) / "pictures", EmbeddingCache(cache), count)
         run = subprocess.run(
             [sys.executable, "-c", MEASURED, f"{folder}/pictures", str(cache), POOLING],
             capture_output=True,

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from robocle import Learner, backbone
 from robocle.backbones import Backbone
+from robocle.export.onnx_model import onnx_model
 from robocle.images import to_pixels
-from robocle.onnx_export import onnx_model
 
 POOLINGS = ("avg", "moments:r=3,form=root")
 OBJECTS, SHOTS = 20, 5
@@ -44,7 +44,7 @@ def stages(learner: Learner, frame: NDArray[np.uint8]) -> Stages:
     times.append(time.perf_counter())
     vector = learner.pooling(maps)[0]
     times.append(time.perf_counter())
-    learner.predict_vector(vector)
+    learner.predict_embedding(vector)
     times.append(time.perf_counter())
     return np.diff(times)
 

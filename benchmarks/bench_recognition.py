@@ -34,23 +34,23 @@ def compare(network: Backbone, labels: int, shots: int, rounds: int) -> None:
     for label, centre in enumerate(centres):
         for vector in centre + 0.5 * rng.random((shots, WIDTH), np.float32):
             plain.learn(vector, str(label))
-            learner.teach_vector(vector, str(label))
+            learner.teach_embedding(vector, str(label))
     question = centres[0] + 0.5 * rng.random(WIDTH, np.float32)
     pixels = rng.integers(0, 255, (1, network.input_size, network.input_size, 3), np.uint8)
 
     def answer() -> str:
         return plain.labels[int(plain.scores(question[None])[0].argmax())]
 
-    firsts = [_milliseconds(answer), _milliseconds(lambda: learner.predict_vector(question))]
+    firsts = [_milliseconds(answer), _milliseconds(lambda: learner.predict_embedding(question))]
     looking, reference, ours = alternating(
         [
             lambda: network.features(pixels),
             answer,
-            lambda: learner.predict_vector(question),
+            lambda: learner.predict_embedding(question),
         ],
         rounds,
     )
-    assert learner.predict_vector(question).nearest == answer()
+    assert learner.predict_embedding(question).nearest == answer()
     print(
         f"{labels} labels x {shots}: backbone {1e3 * looking:.2f} ms, slda {1e3 * reference:.3f} "
         f"ms, prediction {1e3 * ours:.3f} ms; first after a lesson {firsts[0]:.0f} and "

@@ -66,7 +66,7 @@ def measure(folder: Path, width: int, classes: int, shots: int) -> None:
     learner = Learner.open(path, STUB, pooling=DEFAULT_POOLING, classifier=DEFAULT_CLASSIFIER)
     for vector, label in zip(vectors, labels, strict=True):
         start = time.perf_counter()
-        learner.teach_vector(vector, label)
+        learner.teach_embedding(vector, label)
         times.append(1e3 * (time.perf_counter() - start))
     report("durable teach, median", statistics.median(times), 5, at_least=False, unit=" ms")
     print(f"  of which the disk's flush {flush(folder / 'plain', vectors[0].nbytes):.2f} ms; "
@@ -81,7 +81,7 @@ def measure(folder: Path, width: int, classes: int, shots: int) -> None:
     for vector, label in zip(vectors, labels, strict=True):
         reference.learn(vector, label)
     loaded = Learner.load(path, STUB)
-    found = [list(loaded.predict_vector(vector).scores.values()) for vector in vectors[:20]]
+    found = [list(loaded.predict_embedding(vector).scores.values()) for vector in vectors[:20]]
     require_agreement(np.array(found), reference.scores(vectors[:20]), 1e-6)
 
 

@@ -11,16 +11,16 @@ from robocle.backbones import BACKBONES
 from robocle.backbones.architectures import ARCHITECTURES
 from robocle.classifiers import CLASSIFIERS
 from robocle.cli import main
-from robocle.corruptions import CORRUPTIONS
-from robocle.datasets import DATASETS
 from robocle.errors import SpecError
+from robocle.evaluation.corruptions import CORRUPTIONS
+from robocle.evaluation.datasets import DATASETS
+from robocle.evaluation.scenarios import SCENARIOS
+from robocle.images.views import VIEWS
 from robocle.pooling import POOLINGS
-from robocle.scenarios import SCENARIOS
-from robocle.spec import Table
-from robocle.views import VIEWS
+from robocle.spec import Registry
 
 ROOT = Path(__file__).parents[1]
-PAGES: dict[str, Table[Any]] = {
+PAGES: dict[str, Registry[Any]] = {
     "backbones.md": BACKBONES,
     "poolings.md": POOLINGS,
     "classifiers.md": CLASSIFIERS,

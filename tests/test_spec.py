@@ -16,10 +16,10 @@ from robocle.backbones import BACKBONES
 from robocle.classifiers import CLASSIFIERS
 from robocle.errors import RobocleError, SpecError
 from robocle.pooling import POOLINGS
-from robocle.spec import Spec, Table, nearest, parse_spec, require_between, require_choice
+from robocle.spec import Registry, Spec, parse_spec, require_between, require_choice, suggestion
 
 Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
-TABLES: dict[str, Table[Any]] = {"pooling": POOLINGS, "classifier": CLASSIFIERS}
+TABLES: dict[str, Registry[Any]] = {"pooling": POOLINGS, "classifier": CLASSIFIERS}
 ENTRIES = [(kind, name) for kind, table in TABLES.items() for name in table.names()]
 
 # ---- reading
@@ -185,8 +185,8 @@ def test_an_unknown_name_far_from_all_lists_what_there_is_in_one_line(
 
 
 def test_nearest_gives_the_close_spelling_or_all_of_them() -> None:
-    assert nearest("bal", ["ball", "box"]) == "did you mean 'ball'?"
-    assert nearest("zzz", ["box", "ball"]) == "known: ball, box"
+    assert suggestion("bal", ["ball", "box"]) == "did you mean 'ball'?"
+    assert suggestion("zzz", ["box", "ball"]) == "known: ball, box"
 
 
 @pytest.mark.parametrize(
@@ -330,7 +330,7 @@ def test_a_learner_made_of_plugins_is_saved_and_loaded(tmp_path: Path) -> None:
 
 
 def test_a_text_option_may_look_like_a_number() -> None:
-    from robocle.scenarios import CrossDomain, scenario
+    from robocle.evaluation.scenarios import CrossDomain, scenario
 
     built = scenario("cross_domain:domain=2021")
     assert isinstance(built, CrossDomain)

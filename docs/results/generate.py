@@ -12,10 +12,10 @@ from pathlib import Path
 from summary import summary_page
 from tqdm import tqdm
 
-from robocle.bench.benchmark import Benchmark
-from robocle.bench.experiment import load_experiment
-from robocle.bench.parallel import Workers
-from robocle.bench.report import as_markdown, build_report
+from robocle.evaluation.benchmark import Benchmark
+from robocle.evaluation.experiment import load_experiment
+from robocle.evaluation.parallel import Workers
+from robocle.reports.benchmark import as_markdown, build_report
 
 HERE = Path(__file__).parent
 KEPT = HERE.parents[1] / "results" / "docs"

@@ -5,8 +5,8 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from robocle.bench.metrics import room_aware_gain
-from robocle.bench.results import read_results
+from robocle.evaluation.metrics import room_aware_gain
+from robocle.evaluation.results import read_results
 
 DATA = ("office_caltech10", "grocery_store", "home")
 PUBLISHED = ("NCM", "SLDA", "RobOCLe, as printed", "RobOCLe, rooted")

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from robocle.backbones import Backbone, backbone
 from robocle.classifiers import CLASSIFIERS, StreamingClassifier
-from robocle.classifiers.rehearsal import Rehearsal
+from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
 from robocle.errors import (
     BackboneError,
     NothingTaughtError,
@@ -27,26 +27,26 @@ from robocle.errors import (
     StateError,
 )
 from robocle.images import PREPROCESSING, Picture, read, to_pixels
+from robocle.images.quality import Complaint, complaints
+from robocle.images.views import VIEWS
 from robocle.lesson import GATES, Lesson
 from robocle.pooling import POOLINGS, Pooling
-from robocle.quality import Complaint, complaints
-from robocle.readiness import Readiness, readiness
-from robocle.recognition import DEFAULT_UNKNOWN, Reading, recognised
+from robocle.recognition.calibration import DEFAULT_UNKNOWN, Calibration, recognised
+from robocle.recognition.readiness import Readiness, readiness
 from robocle.spec import require_choice
 from robocle.store import (
     Forget,
     History,
-    Memory,
+    LearnerState,
     Parts,
     Rename,
     StateStore,
     StoredState,
     Teach,
-    as_vector,
+    as_embedding,
     read_state,
 )
 from robocle.types import Prediction
-from robocle.views import VIEWS
 
 log = logging.getLogger("robocle")
 
@@ -74,12 +74,12 @@ class Learner:
         self._pooling = POOLINGS.build(pooling)
         self._views = VIEWS.build(views)
         history = History(lambda: CLASSIFIERS.build(classifier, blocks=self._pooling.blocks))
-        self._memory = Memory(self._parts(history.now), history)
-        self._read: tuple[Rehearsal, Reading | None] | None = None
+        self._state = LearnerState(self._parts(history.now), history)
+        self._read: tuple[LeaveOneOut, Calibration | None] | None = None
 
     @property
     def _classifier(self) -> StreamingClassifier:
-        return self._memory.classifier
+        return self._state.classifier
 
     @property
     def backbone(self) -> Backbone:
@@ -104,7 +104,7 @@ class Learner:
     @property
     def parts(self) -> Parts:
         """What this learner is made of, every option written out."""
-        return self._memory.parts
+        return self._state.parts
 
     def _parts(self, classifier: StreamingClassifier) -> Parts:
         return Parts(
@@ -124,8 +124,8 @@ class Learner:
         """
         require_choice("gate", gate, GATES)  # before looking, which takes its time
         lesson = self.look(picture)
-        found = lesson.pass_gate(gate, self.last_shot(label))
-        self.teach_vector(lesson.vector, label)
+        found = lesson.pass_gate(gate, self.last_embedding(label))
+        self.teach_embedding(lesson.vector, label)
         for complaint in found:
             log.warning("%s: %s", label, complaint)
         return found
@@ -138,7 +138,7 @@ class Learner:
         """
         if not self.labels:
             raise NothingTaughtError
-        return self.predict_vector(self.embed(picture), unknown)
+        return self.predict_embedding(self.embed(picture), unknown)
 
     def embed(self, picture: Picture) -> NDArray[np.float32]:
         """The vector that stands for a picture."""
@@ -152,9 +152,9 @@ class Learner:
         maps = self._backbone.features(self._views(shot.pixels))
         return Lesson(self._pooling(maps).mean(axis=0), complaints(shot))
 
-    def last_shot(self, label: str) -> NDArray[Any] | None:
+    def last_embedding(self, label: str) -> NDArray[Any] | None:
         """The vector of a label that was taught last, if that can still be undone."""
-        for operation in reversed(self._memory.operations):
+        for operation in reversed(self._state.operations):
             match operation:
                 case Teach(taught, vector) if taught == label:
                     return vector
@@ -164,16 +164,16 @@ class Learner:
                     label = before
         return None
 
-    def teach_vector(self, vector: NDArray[np.float32], label: str) -> None:
+    def teach_embedding(self, vector: NDArray[np.float32], label: str) -> None:
         """Learn a picture that was embedded before."""
-        self._memory.do(Teach(label, as_vector(np.asarray(vector))))
+        self._state.do(Teach(label, as_embedding(np.asarray(vector))))
 
-    def predict_vector(
+    def predict_embedding(
         self, vector: NDArray[np.float32], unknown: float = DEFAULT_UNKNOWN
     ) -> Prediction:
         """Recognise a picture that was embedded before."""
         scores = self._classifier.scores(vector[None])[0]
-        seen = recognised(scores, self._reading(), unknown)
+        seen = recognised(scores, self._calibration(), unknown)
         nearest = self.labels[seen.row]
         named = dict(zip(self.labels, scores.tolist(), strict=True))
         label = nearest if seen.is_known else None
@@ -190,19 +190,19 @@ class Learner:
 
     def forget(self, label: str) -> None:
         """Forget a label. Until it is purged, this can be undone."""
-        self._memory.do(Forget(label))
+        self._state.do(Forget(label))
 
     def rename(self, label: str, new: str) -> None:
         """Give a label another name."""
-        self._memory.do(Rename(label, new))
+        self._state.do(Rename(label, new))
 
     def undo(self) -> str:
         """Take back the last teaching, forgetting or renaming; says which it was."""
-        return str(self._memory.undo())
+        return str(self._state.undo())
 
     def purge(self) -> None:
         """Let go of what undoing needs: what was forgotten or taken back is gone for good."""
-        self._memory.start_anew(copy.deepcopy(self._classifier))
+        self._state.start_anew(copy.deepcopy(self._classifier))
 
     def merge(self, other: "Learner") -> None:
         """Add what another learner of the same parts has learnt. This cannot be undone."""
@@ -216,14 +216,14 @@ class Learner:
             )
         merged = copy.deepcopy(self._classifier)
         merged.merge(other._classifier)
-        self._memory.start_anew(merged)
+        self._state.start_anew(merged)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all that was learnt to a file, whole or not at all.
 
         Another file than the learner's own is written without what can be undone.
         """
-        self._memory.write(Path(path))
+        self._state.write(Path(path))
 
     @classmethod
     def load(
@@ -241,18 +241,18 @@ class Learner:
     ) -> "Learner":
         """The learner in a file, open for teaching; a new one of these parts if there is none."""
         new = None if os.path.exists(path) else cls(backbone or DEFAULT_BACKBONE, **parts)
-        store = StateStore.open(Path(path), new._memory.stored() if new else None)
+        store = StateStore.open(Path(path), new._state.stored() if new else None)
         try:
             learner = new or cls._restored(str(path), store.read(), backbone)
         except BaseException:
             store.close()
             raise
-        learner._memory.live_in(store)
+        learner._state.live_in(store)
         return learner
 
     def close(self) -> None:
         """Put all in one file and let others write it. A learner in memory has nothing to close."""
-        self._memory.close()
+        self._state.close()
 
     def __enter__(self) -> Self:
         return self
@@ -262,21 +262,21 @@ class Learner:
 
     def unknown_below(self, unknown: float = DEFAULT_UNKNOWN) -> float | None:
         """The best score under which a thing is called unknown; None if nothing is."""
-        reading = self._reading()
-        return reading.threshold(unknown) if reading else None
+        calibration = self._calibration()
+        return calibration.threshold(unknown) if calibration else None
 
     def readiness(self) -> Readiness | None:
         """Whether each label was shown enough; None if the classifier cannot say."""
-        rehearsal = self._classifier.rehearse()
-        return readiness(self.counts, rehearsal) if rehearsal else None
+        leave_one_out = self._classifier.leave_one_out()
+        return readiness(self.counts, leave_one_out) if leave_one_out else None
 
-    def _reading(self) -> Reading | None:
+    def _calibration(self) -> Calibration | None:
         """How scores are to be read; worked out once after each change."""
-        rehearsal = self._classifier.rehearse()
-        if rehearsal is None:
+        leave_one_out = self._classifier.leave_one_out()
+        if leave_one_out is None:
             return None
-        if self._read is None or self._read[0] is not rehearsal:
-            self._read = rehearsal, Reading.of(rehearsal)
+        if self._read is None or self._read[0] is not leave_one_out:
+            self._read = leave_one_out, Calibration.of(leave_one_out)
         return self._read[1]
 
     @classmethod
@@ -290,17 +290,17 @@ class Learner:
         except (SpecError, BackboneError) as error:
             raise StateError(f"{name} needs a part that is not here: {error}") from error
         parts.require_same(name, learner.parts)
-        memory = Memory.of(name, stored)
-        memory.parts = learner.parts  # as this version writes them out
-        learner._memory = memory
+        state = LearnerState.of(name, stored)
+        state.parts = learner.parts  # as this version writes them out
+        learner._state = state
         return learner
 
 
 def stored_readiness(name: str, stored: StoredState) -> Readiness | None:
     """The readiness of a stored state's labels, without its backbone."""
-    classifier = Memory.of(name, stored).classifier
-    rehearsal = classifier.rehearse()
-    return readiness(classifier.counts, rehearsal) if rehearsal else None
+    classifier = LearnerState.of(name, stored).classifier
+    leave_one_out = classifier.leave_one_out()
+    return readiness(classifier.counts, leave_one_out) if leave_one_out else None
 
 
 def _loaded(given: str | Backbone) -> Backbone:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robocle.quality import Complaint, near_duplicate, require_good
+from robocle.images.quality import Complaint, near_duplicate, require_good
 from robocle.spec import require_choice
 
 GATES = ("warn", "refuse", "off")
@@ -21,17 +21,17 @@ class Lesson:
     complaints: tuple[Complaint, ...]
     """What is wrong with it."""
 
-    def complaints_after(self, last_shot: NDArray[Any] | None) -> tuple[Complaint, ...]:
+    def complaints_after(self, last_embedding: NDArray[Any] | None) -> tuple[Complaint, ...]:
         """What is wrong with it, if that was the last picture taught."""
-        if last_shot is None or last_shot.shape != self.vector.shape:
+        if last_embedding is None or last_embedding.shape != self.vector.shape:
             return self.complaints
-        again = near_duplicate(self.vector, last_shot)
+        again = near_duplicate(self.vector, last_embedding)
         return (*self.complaints, again) if again else self.complaints
 
-    def pass_gate(self, gate: str, last_shot: NDArray[Any] | None) -> tuple[Complaint, ...]:
+    def pass_gate(self, gate: str, last_embedding: NDArray[Any] | None) -> tuple[Complaint, ...]:
         """What to warn of before it is taught; a gate that refuses does so."""
         require_choice("gate", gate, GATES)
-        found = self.complaints_after(last_shot) if gate != "off" else ()
+        found = self.complaints_after(last_embedding) if gate != "off" else ()
         if gate == "refuse":
             require_good(found)
         return found

@@ -82,8 +82,8 @@ def _option(text: str) -> Option:
     return text
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """How to go on after an unknown name: the nearest spelling, or all there are."""
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """How to go on after an unknown name: the suggestion spelling, or all there are."""
     known = sorted(known)
     close = difflib.get_close_matches(name, known, n=1)
     return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"
@@ -108,7 +108,7 @@ def _nothing() -> dict[str, str]:
     return {}
 
 
-class Table(Generic[Part]):
+class Registry(Generic[Part]):
     """The parts of one kind, by name."""
 
     def __init__(
@@ -217,7 +217,7 @@ class Table(Generic[Part]):
             obtainable = self._obtainable()
             if name in obtainable:
                 raise SpecError(f"the {self.kind} {name} is not here: {obtainable[name]}")
-            close = nearest(name, {*self.names(), *obtainable})
+            close = suggestion(name, {*self.names(), *obtainable})
             raise SpecError(f"unknown {self.kind} {name!r}: {close}")
         module, _, attribute = targets[name].partition(":")
         return typing.cast(type[Part], getattr(import_module(module), attribute))
@@ -253,7 +253,7 @@ def _hints(cls: type[Any]) -> dict[str, Any]:
 
 def _require_option(name: str, known: Mapping[str, Any], key: str, value: Option) -> None:
     if key not in known:
-        options = nearest(key, known) if known else "it has no options"
+        options = suggestion(key, known) if known else "it has no options"
         raise SpecError(f"{name} has no option {key!r}: {options}")
     hint = known[key]
     accepted = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 import robocle
 from robocle import Learner
 from robocle.backbones.efficientnet_lite import MANIFEST, EfficientNetLite0
-from robocle.backbones.int8 import FLOAT_CONVOLUTIONS, quantised
+from robocle.backbones.export.calibration_pictures import pixel_batches
+from robocle.backbones.export.int8 import FLOAT_CONVOLUTIONS, quantised
 from robocle.backbones.model_folder import Manifest
 from robocle.backbones.onnx_backbone import OnnxBackbone, model_of
-from robocle.bench.calibration import pixel_batches
-from robocle.datasets import dataset
 from robocle.errors import BackboneError, RobocleError, StateError
+from robocle.evaluation.datasets import dataset
 from robocle.images import to_pixels
 
 Refusal = Callable[[type[RobocleError], Callable[[], object]], str]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import robocle
 from robocle.backbones import BACKBONES
-from robocle.backbones.adding import add_backbone
+from robocle.backbones.export.adding import add_backbone
 from robocle.errors import BackboneError, RobocleError
 
 Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
@@ -101,7 +101,7 @@ def test_another_classifier_is_no_matter_but_another_network_is(
 ) -> None:
     import torch
 
-    from robocle.backbones.timm_export import timm_network
+    from robocle.backbones.export.timm_export import timm_network
 
     made, weights = network("resnet10t")
     tensors = made.state_dict()

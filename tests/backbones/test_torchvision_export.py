@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 import robocle
 from robocle.backbones import BACKBONES
 from robocle.backbones.added import added_folder
-from robocle.backbones.adding import add_backbone
 from robocle.backbones.architectures import ARCHITECTURES
+from robocle.backbones.export.adding import add_backbone
 from robocle.errors import BackboneError, RobocleError
 
 Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
@@ -186,7 +186,7 @@ def test_a_checkpoint_may_be_wrapped_as_training_programs_do(
     import torch
     from safetensors.torch import save_file
 
-    from robocle.backbones.torchvision_export import torchvision_network
+    from robocle.backbones.export.torchvision_export import torchvision_network
 
     plain = torch.load(checkpoint("resnet18"), weights_only=True)
     file = tmp_path / f"wrapped{suffix}"
@@ -349,7 +349,7 @@ def test_published_weights_come_through_torchvisions_own_cache(
     """Stands in for the download: a file is where torchvision would put what it fetched."""
     import torch
 
-    from robocle.backbones.torchvision_export import torchvision_network
+    from robocle.backbones.export.torchvision_export import torchvision_network
 
     monkeypatch.setattr(torch.hub, "get_dir", lambda: str(cache / "hub"))
     published = torchvision.models.get_model_weights(name)["IMAGENET1K_V1"]

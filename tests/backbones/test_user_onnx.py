@@ -274,7 +274,7 @@ def test_a_state_taught_by_a_relative_path_is_used_from_anywhere(
 def test_a_learner_on_tokens_is_exported_as_one_model(tmp_path: Path) -> None:
     import onnxruntime
 
-    from robocle.onnx_export import onnx_model
+    from robocle.export.onnx_model import onnx_model
 
     path = save(transformer(), tmp_path / "vit.onnx")
     learner = robocle.Learner(f"onnx:{path},prefix=1", "moments:r=3,form=root", "ncm")

@@ -9,7 +9,7 @@ from sklearn.covariance import OAS
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from robocle.classifiers import classifier
-from robocle.classifiers.shrinkage import oracle_approximating
+from robocle.classifiers.scatter.shrinkage import oracle_approximating
 from robocle.classifiers.slda import StreamingLDA
 
 Floats = NDArray[np.float64]

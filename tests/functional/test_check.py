@@ -29,7 +29,7 @@ def check(*arguments: str | Path) -> Result:
 
 
 def counts(*arguments: str | Path) -> dict[str, Any]:
-    """What a check with one draw counted."""
+    """What a check with one draw plural."""
     result = check(*arguments, "--draws", "1", "--json")
     assert (result.exit_code, result.stderr) == (0, "")
     found: dict[str, Any] = json.loads(result.stdout)

@@ -14,9 +14,9 @@ from click.testing import CliRunner
 from PIL import Image
 
 from robocle.cli import main
-from robocle.datasets import dataset
-from robocle.datasets.openloris import FACTORS, SPLITS, level_of
-from robocle.scenarios import scenario
+from robocle.evaluation.datasets import dataset
+from robocle.evaluation.datasets.openloris import FACTORS, SPLITS, level_of
+from robocle.evaluation.scenarios import scenario
 from robocle.sim import Recording, categories, openloris_plan, render_openloris
 from robocle.sim.camera import project
 from robocle.sim.home import QUALITY, encode

@@ -62,7 +62,7 @@ def wish(rng: random.Random, learner: Learner, key: str) -> Words:
 def act(learner: Learner, words: Words) -> None:
     verb, *rest = words
     if verb == "teach":
-        learner.teach_vector(vector(rest[1]), rest[0])
+        learner.teach_embedding(vector(rest[1]), rest[0])
     else:
         getattr(learner, verb)(*rest)
 
@@ -140,7 +140,7 @@ def is_as_if_taught(learner: Learner, classifier: str, lessons: list[tuple[str, 
     if not lessons:
         return True
     query = vector("query")
-    found = learner.predict_vector(query).scores
+    found = learner.predict_embedding(query).scores
     expected = dict(zip(fresh.labels, fresh.scores(query[None])[0].tolist(), strict=True))
     largest = max(abs(score) for score in expected.values())
     return all(abs(found[name] - expected[name]) <= 1e-6 * largest for name in expected)

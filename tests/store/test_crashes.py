@@ -50,7 +50,7 @@ def test_a_journal_cut_anywhere_holds_the_operations_before_the_cut(
     journal = tmp_path / "home-journal"
     ends = []
     for number in range(4):
-        learner.teach_vector(vector(number), "mug")
+        learner.teach_embedding(vector(number), "mug")
         ends.append(journal.stat().st_size)
     whole = journal.read_bytes()
     # The header (52 bytes) is whole: a journal is made under another name first.
@@ -88,7 +88,7 @@ def test_a_disk_that_fails_at_any_call_costs_at_most_the_operation_that_was_refu
     learner = opened(path, lite0)
     for turn in range(12):
         try:
-            learner.teach_vector(vector(turn), f"{turn % 3}")
+            learner.teach_embedding(vector(turn), f"{turn % 3}")
             expected[f"{turn % 3}"] = expected.get(f"{turn % 3}", 0) + 1
         except StateError:
             assert learner.counts == expected
@@ -105,17 +105,17 @@ def test_a_limit_of_the_system_stops_a_write_and_nothing_else(
 ) -> None:
     path = tmp_path / "home"
     learner = opened(path, lite0)
-    learner.teach_vector(vector(0), "mug")
+    learner.teach_embedding(vector(0), "mug")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     size = (tmp_path / "home-journal").stat().st_size
     resource.setrlimit(resource.RLIMIT_FSIZE, (size + 1000, before[1]))
     try:
-        message = refusal(StateError, lambda: learner.teach_vector(vector(1), "cup"))
+        message = refusal(StateError, lambda: learner.teach_embedding(vector(1), "cup"))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert "cannot write" in message
     assert learner.counts == read_state(path).counts == {"mug": 1}
-    learner.teach_vector(vector(2), "cup")
+    learner.teach_embedding(vector(2), "cup")
     learner.close()
     assert read_state(path).counts == {"mug": 1, "cup": 1}
 
@@ -125,15 +125,15 @@ def test_a_second_writer_is_refused_and_a_reader_is_not(
 ) -> None:
     path = tmp_path / "home"
     with opened(path, lite0) as learner:
-        learner.teach_vector(vector(0), "mug")
+        learner.teach_embedding(vector(0), "mug")
         message = refusal(StateError, lambda: opened(path, lite0))
         assert "being taught by another program" in message
         refusal(StateError, lambda: Learner(lite0).save(path))
         assert Learner.load(path, lite0).counts == {"mug": 1}
-        learner.teach_vector(vector(1), "mug")
+        learner.teach_embedding(vector(1), "mug")
     assert Learner.load(path, lite0).counts == {"mug": 2}
     assert [each.name for each in tmp_path.iterdir()] == ["home"]
-    refusal(StateError, lambda: learner.teach_vector(vector(2), "mug"))
+    refusal(StateError, lambda: learner.teach_embedding(vector(2), "mug"))
     assert learner.counts == {"mug": 2}
 
 
@@ -143,14 +143,14 @@ def test_a_reader_never_sees_less_than_was_there_when_it_began(
     """The writer compacts between any two steps of the reader."""
     path = tmp_path / "home"
     learner = opened(path, lite0)
-    learner.teach_vector(vector(0), "mug")
+    learner.teach_embedding(vector(0), "mug")
     steps = []
 
     def compact_first(name: Path) -> JournalContent | None:
         steps.append(name)
         if len(steps) == 1:
             learner.save(path)
-            learner.teach_vector(vector(1), "mug")
+            learner.teach_embedding(vector(1), "mug")
         return read_journal(name)
 
     monkeypatch.setattr("robocle.store.state_store.read_journal", compact_first)
@@ -174,12 +174,12 @@ def test_what_a_killed_writer_left_half_written_is_swept_up(
 def test_a_journal_of_another_state_is_left_out(lite0: Backbone, tmp_path: Path) -> None:
     path = tmp_path / "home"
     with opened(path, lite0) as learner:
-        learner.teach_vector(vector(0), "mug")
+        learner.teach_embedding(vector(0), "mug")
         journal = (tmp_path / "home-journal").read_bytes()
     (tmp_path / "home-journal").write_bytes(journal)
     assert read_state(path).counts == {"mug": 1}
     with opened(path, lite0) as learner:
-        learner.teach_vector(vector(1), "mug")
+        learner.teach_embedding(vector(1), "mug")
     assert read_state(path).counts == {"mug": 2}
 
 
@@ -192,7 +192,7 @@ def test_a_flipped_bit_in_the_journal_is_found_and_costs_one_operation(
     learner = opened(path, lite0)
     ends = [0]
     for number in range(4):
-        learner.teach_vector(vector(number), f"{number}")
+        learner.teach_embedding(vector(number), f"{number}")
         ends.append(journal.stat().st_size)
     content = bytearray(journal.read_bytes())
     for place in (ends[2] - 100, ends[1] + 5, ends[1] + 1):

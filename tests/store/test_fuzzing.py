@@ -48,9 +48,9 @@ def files_of(folder: Path, classifier: str) -> Files:
     path = folder / classifier.partition(":")[0]
     with Learner.open(path, STUB, pooling="avg", classifier=classifier) as learner:
         for number in range(130):
-            learner.teach_vector(rng.normal(size=24).astype(np.float32), f"thing {number % 5}")
+            learner.teach_embedding(rng.normal(size=24).astype(np.float32), f"thing {number % 5}")
     learner = Learner.open(path, STUB)
-    learner.teach_vector(rng.normal(size=24).astype(np.float32), "new")
+    learner.teach_embedding(rng.normal(size=24).astype(np.float32), "new")
     learner.rename("new", "newer")
     learner.undo()
     learner.forget("thing 2")
@@ -154,7 +154,7 @@ def test_a_damaged_or_hostile_state_is_loaded_or_refused_in_one_line(
         try:
             learner = Learner.load(path, STUB)
             if learner.labels:
-                learner.predict_vector(np.ones(24, np.float32))
+                learner.predict_embedding(np.ones(24, np.float32))
         except RobocleError as error:
             message, refused = str(error), refused + 1
             assert message.splitlines() == [message]

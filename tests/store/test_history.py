@@ -45,7 +45,7 @@ def require_as_taught(learner: Learner, lessons: Lessons, width: int) -> None:
         query = vector(10**6, width)
         expected = dict(zip(fresh.labels, fresh.scores(query[None])[0].tolist(), strict=True))
         largest = max(abs(score) for score in expected.values())
-        found = learner.predict_vector(query).scores
+        found = learner.predict_embedding(query).scores
         assert all(abs(found[each] - expected[each]) <= 1e-6 * largest for each in expected)
 
 
@@ -102,7 +102,7 @@ def step(
     now = lives[-1]
     known = {name for _, name in now}
     if verb == "teach":
-        learner.teach_vector(vector(number, width), label)
+        learner.teach_embedding(vector(number, width), label)
         lives.append([*now, (number, label)])
     elif verb == "undo" and len(lives) > 1:
         learner.undo()
@@ -115,7 +115,7 @@ def step(
         lives.append(renamed(now, label, new))
     elif verb == "merge":
         other = Learner(STUB, "avg", learner.parts.classifier)
-        other.teach_vector(vector(-number % 10**5 + 1000, width), label)
+        other.teach_embedding(vector(-number % 10**5 + 1000, width), label)
         learner.merge(other)
         lives[:] = [[*now, (-number % 10**5 + 1000, label)]]
     elif verb == "purge":
@@ -131,13 +131,15 @@ def step(
 def test_every_classifier_takes_back_exactly_what_it_learnt_last(classifier: str) -> None:
     learner = Learner(STUB, "avg", classifier)
     for number in range(12):
-        learner.teach_vector(vector(number, 24), f"{number % 3}")
-    before = learner.predict_vector(vector(99, 24))
-    learner.teach_vector(vector(50, 24), "1")
-    learner.teach_vector(vector(51, 24), "new")
+        learner.teach_embedding(vector(number, 24), f"{number % 3}")
+    before = learner.predict_embedding(vector(99, 24))
+    learner.teach_embedding(vector(50, 24), "1")
+    learner.teach_embedding(vector(51, 24), "new")
     assert learner.undo() == "teaching 'new'"
     learner.undo()
-    assert learner.predict_vector(vector(99, 24)).scores == pytest.approx(before.scores, rel=1e-9)
+    assert learner.predict_embedding(vector(99, 24)).scores == pytest.approx(
+        before.scores, rel=1e-9
+    )
 
 
 def test_at_least_fifty_operations_can_be_taken_back_and_no_more_are_kept_than_twice_that(
@@ -145,14 +147,14 @@ def test_at_least_fifty_operations_can_be_taken_back_and_no_more_are_kept_than_t
 ) -> None:
     learner = Learner.open(tmp_path / "home", STUB, pooling="avg", classifier="ncm")
     for number in range(237):
-        learner.teach_vector(vector(number, 24), "mug")
+        learner.teach_embedding(vector(number, 24), "mug")
     learner.close()
     assert UNDOABLE <= len(read_state(tmp_path / "home").history) <= 2 * UNDOABLE
     learner = Learner.open(tmp_path / "home", STUB)
     for _ in range(UNDOABLE):
         learner.undo()
     assert learner.counts == {"mug": 187}
-    for _ in learner._memory.operations:
+    for _ in learner._state.operations:
         learner.undo()
     with pytest.raises(NothingToUndoError):
         learner.undo()
@@ -161,8 +163,8 @@ def test_at_least_fifty_operations_can_be_taken_back_and_no_more_are_kept_than_t
 
 def test_an_open_learner_that_is_saved_in_its_own_file_can_undo_still(tmp_path: Path) -> None:
     with Learner.open(tmp_path / "home", STUB, pooling="avg", classifier="ncm") as learner:
-        learner.teach_vector(vector(0, 24), "mug")
-        learner.teach_vector(vector(1, 24), "mug")
+        learner.teach_embedding(vector(0, 24), "mug")
+        learner.teach_embedding(vector(1, 24), "mug")
         learner.save(tmp_path / "home")
         learner.undo()
         assert read_state(tmp_path / "home").counts == {"mug": 1}
@@ -172,10 +174,10 @@ def test_an_open_learner_that_is_saved_in_its_own_file_can_undo_still(tmp_path: 
 def test_a_purged_label_leaves_no_trace_in_the_file(tmp_path: Path) -> None:
     with Learner.open(tmp_path / "home", STUB, pooling="avg", classifier="slda") as learner:
         for number in range(6):
-            learner.teach_vector(vector(number, 64), "ab"[number % 2])
+            learner.teach_embedding(vector(number, 64), "ab"[number % 2])
         learner.forget("a")
         learner.purge()
-        left = learner._memory.stored()
+        left = learner._state.stored()
     assert left.history == ()
     directions = np.asarray(read_state(tmp_path / "home").arrays["0.basis"])
     taught = np.array([vector(number, 64) for number in (1, 3, 5)], float)
@@ -184,7 +186,7 @@ def test_a_purged_label_leaves_no_trace_in_the_file(tmp_path: Path) -> None:
 
 def test_a_merge_with_other_parts_is_refused_and_changes_nothing(tmp_path: Path) -> None:
     learner = Learner(STUB, "avg", "ncm")
-    learner.teach_vector(vector(0, 24), "mug")
+    learner.teach_embedding(vector(0, 24), "mug")
     with pytest.raises(StateError, match="only equal parts add up"):
         learner.merge(Learner(STUB, "max", "ncm"))
     assert learner.undo() == "teaching 'mug'"
@@ -197,13 +199,13 @@ def test_a_state_of_format_1_is_opened_and_goes_on_as_format_2(tmp_path: Path) -
 
     first = Learner(STUB, "avg", "slda")
     for number in range(6):
-        first.teach_vector(vector(number, 24), "ab"[number % 2])
+        first.teach_embedding(vector(number, 24), "ab"[number % 2])
     state = first._classifier.state()
     arrays = {name: array for name, array in state.arrays.items() if ".part_" not in name}
     head = {"format": 1, **vars(first.parts), "labels": list(state.labels)}
     (tmp_path / "old").write_bytes(save(arrays, {METADATA_KEY: json.dumps(head)}))
     with Learner.open(tmp_path / "old", STUB) as learner:
         assert not learner.forgets_exactly  # format 1 did not tell labels apart
-        assert learner.predict_vector(vector(9, 24)) == first.predict_vector(vector(9, 24))
-        learner.teach_vector(vector(7, 24), "a")
+        assert learner.predict_embedding(vector(9, 24)) == first.predict_embedding(vector(9, 24))
+        learner.teach_embedding(vector(7, 24), "a")
     assert read_state(tmp_path / "old").counts == {"a": 4, "b": 3}

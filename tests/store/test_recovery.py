@@ -41,7 +41,7 @@ def damaged(path: Path, array: str, row: int) -> None:
 def saved(path: Path, pictures: int) -> Learner:
     learner = Learner(STUB, "avg", "slda")
     for number in range(pictures):
-        learner.teach_vector(vector(number), LABELS[number % 3])
+        learner.teach_embedding(vector(number), LABELS[number % 3])
     learner.save(path)
     return learner
 
@@ -60,8 +60,8 @@ def test_damage_in_a_labels_own_numbers_costs_that_label(
     assert lost == ["the label 'mug'"]
     write_state(tmp_path / "rest", state)
     expected.forget("mug")
-    found = Learner.load(tmp_path / "rest", STUB).predict_vector(vector(99)).scores
-    assert found == pytest.approx(expected.predict_vector(vector(99)).scores, rel=1e-6)
+    found = Learner.load(tmp_path / "rest", STUB).predict_embedding(vector(99)).scores
+    assert found == pytest.approx(expected.predict_embedding(vector(99)).scores, rel=1e-6)
 
 
 @pytest.mark.parametrize(("pictures", "array"), [(12, "0.span_scatter"), (75, "0.scatter")])
@@ -73,8 +73,8 @@ def test_damage_in_the_scatter_costs_nothing_while_its_parts_are_known(
     state, lost = recovered(tmp_path / "home")
     assert lost == []
     write_state(tmp_path / "rest", state)
-    found = Learner.load(tmp_path / "rest", STUB).predict_vector(vector(99)).scores
-    assert found == pytest.approx(expected.predict_vector(vector(99)).scores, rel=1e-6)
+    found = Learner.load(tmp_path / "rest", STUB).predict_embedding(vector(99)).scores
+    assert found == pytest.approx(expected.predict_embedding(vector(99)).scores, rel=1e-6)
 
 
 def test_damage_in_what_all_share_costs_the_snapshot_and_keeps_the_operations_since(
@@ -82,7 +82,7 @@ def test_damage_in_what_all_share_costs_the_snapshot_and_keeps_the_operations_si
 ) -> None:
     saved(tmp_path / "home", 12)
     with Learner.open(tmp_path / "home", STUB) as learner:
-        learner.teach_vector(vector(50), "jar")
+        learner.teach_embedding(vector(50), "jar")
     damaged(tmp_path / "home", "0.basis", row=2)
     state, (lost,) = recovered(tmp_path / "home")
     assert state.counts == {"jar": 1}

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from robocle.backbones.architectures import ARCHITECTURES
-from robocle.spec import Table, parse_spec
+from robocle.spec import Registry, parse_spec
 from robocle.types import FeatureMaps, Pixels
 
 
@@ -41,12 +41,12 @@ def _addable() -> Mapping[str, str]:
     return {name: f"robocle backbones add {name}" for name in ARCHITECTURES}
 
 
-BACKBONES: Table[Backbone] = Table(
+BACKBONES: Registry[Backbone] = Registry(
     "backbone",
     {
         "efficientnet_lite0": "robocle.backbones.efficientnet_lite:EfficientNetLite0",
         "timm": "robocle.backbones.added:TimmBackbone",
-        "onnx": "robocle.backbones.user_onnx:UserOnnx",
+        "onnx": "robocle.backbones.export.user_onnx:UserOnnx",
     },
     found=_added,
     obtainable=_addable,

@@ -10,11 +10,11 @@ Every classifier is a StreamingClassifier: labels appear when they are taught, n
 """
 
 from robocle.classifiers.streaming import ClassifierState, StreamingClassifier
-from robocle.spec import Option, Table
+from robocle.spec import Option, Registry
 
 __all__ = ["CLASSIFIERS", "ClassifierState", "StreamingClassifier", "classifier"]
 
-CLASSIFIERS: Table[StreamingClassifier] = Table(
+CLASSIFIERS: Registry[StreamingClassifier] = Registry(
     "classifier",
     {
         "slda": "robocle.classifiers.slda:StreamingLDA",

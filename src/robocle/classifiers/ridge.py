@@ -12,11 +12,11 @@ their switch serve here as they are.
 import numpy as np
 
 from robocle.blas import one_blas_thread
-from robocle.classifiers.class_parts import ClassParts
-from robocle.classifiers.compressed import CompressedScatter
-from robocle.classifiers.dense import DenseScatter
-from robocle.classifiers.forms import Form, fitting, merged
 from robocle.classifiers.random_features import rectified_features
+from robocle.classifiers.scatter.class_factors import ClassFactors
+from robocle.classifiers.scatter.compressed import CompressedScatter
+from robocle.classifiers.scatter.dense import DenseScatter
+from robocle.classifiers.scatter.forms import Form, fitting, merged
 from robocle.classifiers.streaming import (
     Arrays,
     ClassifierState,
@@ -50,7 +50,7 @@ class RidgeRegression(StreamingClassifier):
 
     def _add_row(self) -> None:
         if self._form is None:
-            parts = ClassParts(sampled=0)
+            parts = ClassFactors(sampled=0)
             width = self.features or self.width or 0
             self._form = CompressedScatter(width, 1, parts, centred=False)
         self._form.add_row()
@@ -104,6 +104,6 @@ class RidgeRegression(StreamingClassifier):
                 raise StateError("state does not say how wide its vectors are")
             return None
         kind = DenseScatter if "means" in state.arrays else CompressedScatter
-        parts = ClassParts(sampled=0)
+        parts = ClassFactors(sampled=0)
         self._form = kind.restored(state, "", self.features or width, 1, parts, centred=False)
         return width

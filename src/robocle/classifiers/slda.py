@@ -27,12 +27,17 @@ from collections.abc import Iterator
 import numpy as np
 
 from robocle.blas import one_blas_thread
-from robocle.classifiers.class_parts import SAMPLED, ClassParts
-from robocle.classifiers.compressed import CompressedScatter
-from robocle.classifiers.dense import DenseScatter
-from robocle.classifiers.forms import Form, fitting, merged
-from robocle.classifiers.rehearsal import Rehearsal, distances, picks, rehearse
-from robocle.classifiers.shrinkage import fixed, oracle_approximating
+from robocle.classifiers.scatter.class_factors import SAMPLED, ClassFactors
+from robocle.classifiers.scatter.compressed import CompressedScatter
+from robocle.classifiers.scatter.dense import DenseScatter
+from robocle.classifiers.scatter.forms import Form, fitting, merged
+from robocle.classifiers.scatter.leave_one_out import (
+    LeaveOneOut,
+    chosen_samples,
+    distances,
+    leave_one_out_scores,
+)
+from robocle.classifiers.scatter.shrinkage import fixed, oracle_approximating
 from robocle.classifiers.streaming import (
     Arrays,
     ClassifierState,
@@ -92,7 +97,7 @@ class StreamingLDA(StreamingClassifier):
         self._freedom = 0
         self._energy = np.zeros(blocks)
         self._solved: tuple[Matrix, Vector] | None = None
-        self._rehearsed: Rehearsal | None = None
+        self._left_out: LeaveOneOut | None = None
 
     @property
     def form(self) -> str:
@@ -129,7 +134,7 @@ class StreamingLDA(StreamingClassifier):
         if self.scale == "blocks":
             blocks = sample.reshape(self.blocks, -1)
             self._energy += np.einsum("ij,ij->i", blocks, blocks)
-        self._solved = self._rehearsed = None
+        self._solved = self._left_out = None
 
     def _scores(self, vectors: Matrix) -> Scores:
         with one_blas_thread():
@@ -153,26 +158,26 @@ class StreamingLDA(StreamingClassifier):
             return _cosine(weights, products)
         return weights, -0.5 * np.diagonal(products)
 
-    def rehearse(self) -> Rehearsal | None:
+    def leave_one_out(self) -> LeaveOneOut | None:
         """What it would have said of its own samples, had it not learnt them.
 
         Only with cosine scores and the exact scatter, and with one scale in each covariance.
         """
         possible = self.score == "cosine" and self.scatter == "exact" and self._form_blocks() == 1
-        if self._rehearsed is None and possible and self._labels:
-            self._rehearsed = self._rehearse()
-        return self._rehearsed
+        if self._left_out is None and possible and self._labels:
+            self._left_out = self._leave_one_out()
+        return self._left_out
 
-    def _rehearse(self) -> Rehearsal:
+    def _leave_one_out(self) -> LeaveOneOut:
         kept = np.min([form.residual_counts(self._counts) for form in self._forms], axis=0)
-        picked = picks(kept.tolist())
+        picked = chosen_samples(kept.tolist())
         with one_blas_thread():
             parts = [
                 form.products(*regular, picked, self._counts)
                 for form, regular in self._regularised_forms()
             ]
         rows = np.array([row for row, _ in picked], np.int64)
-        return rehearse(parts, rows, np.array(self._counts, np.float64))
+        return leave_one_out_scores(parts, rows, np.array(self._counts, np.float64))
 
     def _regularised_forms(self) -> Iterator[tuple[Form, tuple[float, Vector]]]:
         """Each form with what makes its shrunk covariance."""
@@ -227,7 +232,7 @@ class StreamingLDA(StreamingClassifier):
             self._samples -= count
             self._freedom -= count - 1
             self._energy = self._summed_energy(self._counts[:row] + self._counts[row + 1 :])
-        self._solved = self._rehearsed = None
+        self._solved = self._left_out = None
 
     def _summed_energy(self, counts: list[int]) -> Vector:
         if self.scale == "none":
@@ -250,7 +255,7 @@ class StreamingLDA(StreamingClassifier):
         self._samples += other._samples
         self._freedom += other._freedom + int((counts > 0).sum())
         self._energy = self._energy + other._energy
-        self._solved = self._rehearsed = None
+        self._solved = self._left_out = None
 
     def _state(self) -> Arrays:
         arrays: Arrays = {
@@ -267,7 +272,7 @@ class StreamingLDA(StreamingClassifier):
         if not 0 <= self._freedom <= self._samples or self._samples < sum(self._counts):
             raise StateError("state counts more samples than it has learnt")
         self._energy = state.take("energy", self.blocks)
-        self._solved = self._rehearsed = None
+        self._solved = self._left_out = None
         self._forms = []
         if not any("." in name for name in state.arrays) and not self._labels:
             return None  # nothing was ever taught
@@ -283,10 +288,10 @@ class StreamingLDA(StreamingClassifier):
         width = state.take(prefix + ("means" if dense else "basis"), None, None).shape[1]
         return kind.restored(state, prefix, width, self._form_blocks(), self._no_parts())
 
-    def _no_parts(self) -> ClassParts:
+    def _no_parts(self) -> ClassFactors:
         """Where each class's part of the scatter goes; the published one has no such parts."""
         exact = self.scatter == "exact"
-        return ClassParts(complete=exact, sampled=SAMPLED if exact else 0)
+        return ClassFactors(complete=exact, sampled=SAMPLED if exact else 0)
 
 
 def _cosine(weights: Matrix, products: Matrix) -> tuple[Matrix, Vector]:

@@ -25,7 +25,7 @@ from robocle.errors import (
 from robocle.types import Scores
 
 if TYPE_CHECKING:
-    from robocle.classifiers.rehearsal import Rehearsal
+    from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
 
 MAX_LABEL_LENGTH = 200
 LARGEST = 1e140  # a number whose square and sums of it are numbers still
@@ -122,7 +122,7 @@ class StreamingClassifier(ABC):
         """W and b with scores = W z + b, up to a term that all labels have in common."""
         raise InexactError(f"{type(self).__name__} is not linear: only ncm and slda are")
 
-    def rehearse(self) -> "Rehearsal | None":
+    def leave_one_out(self) -> "LeaveOneOut | None":
         """What it would have said of its own samples, had it not learnt them; None if it cannot."""
         return None
 

@@ -4,14 +4,18 @@ Results go to stdout. What a command needs is imported inside it, so that `--hel
 """
 
 from robocle.cli import (  # noqa: F401  (each adds its commands)
-    backbone_measuring,
     backbones,
-    benchmarking,
-    checking,
-    inspecting,
-    keeping,
-    learning,
-    showing,
+    backbones_measure,
+    bench,
+    check,
+    demo,
+    edit,
+    inspect,
+    parts,
+    predict,
+    sim,
+    teach,
+    transfer,
 )
 from robocle.cli.app import main
 

@@ -6,6 +6,7 @@ traceback.
 
 import io
 import logging
+import os
 import sys
 import warnings
 from collections.abc import Iterable
@@ -14,8 +15,8 @@ from typing import Any, TypeVar
 
 import click
 
-from robocle.errors import RobocleError
-from robocle.wording import counted as counted
+from robocle.errors import ImageError, RobocleError
+from robocle.wording import plural as plural
 
 Item = TypeVar("Item")
 StatePath = click.Path(dir_okay=False, path_type=Path)
@@ -48,6 +49,19 @@ def progress(items: Iterable[Item], what: str, total: int | None = None) -> Iter
         items, desc=what, total=total, delay=1, disable=not watched, leave=False
     )
     return bar
+
+
+def picture_files(paths: Iterable[Path]) -> list[Path]:
+    """The given files, and the pictures of the given folders."""
+    from robocle.images import pictures_in
+
+    found: list[Path] = []
+    for path in paths:
+        inside = pictures_in(path) if os.path.isdir(path) else [path]
+        if not inside:
+            raise ImageError(f"there is no picture in {path}")
+        found += inside
+    return found
 
 
 @click.group(cls=RobocleGroup, context_settings={"help_option_names": ["-h", "--help"]})

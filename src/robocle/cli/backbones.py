@@ -31,7 +31,7 @@ def add(backbone: str, weights: str, name: str, replace: bool) -> None:
 
         pip install 'robocle[export]'
     """
-    from robocle.backbones.adding import add_backbone
+    from robocle.backbones.export.adding import add_backbone
 
     if sys.stderr.isatty():
         click.echo(f"adding {backbone}: this may take a minute or two", err=True)

@@ -7,7 +7,7 @@ asking.
 from dataclasses import dataclass
 from pathlib import Path
 
-from robocle.datasets.home import Home
+from robocle.evaluation.datasets.home import Home
 from robocle.sim.home import TEACH
 from robocle.types import Example
 

@@ -15,6 +15,7 @@ from robocle.backbones import backbone
 from robocle.classifiers import classifier
 from robocle.demo.pictures import CONDITIONS, DemoPicture, home_pictures
 from robocle.images import to_pixels
+from robocle.images.views import views
 from robocle.learner import (
     DEFAULT_BACKBONE,
     DEFAULT_CLASSIFIER,
@@ -22,7 +23,6 @@ from robocle.learner import (
     DEFAULT_VIEWS,
 )
 from robocle.pooling import pooling
-from robocle.views import views
 
 PUBLISHED_SLDA = "slda:scatter=published,shrinkage=1e-4"
 

@@ -6,7 +6,7 @@ equal parts of different kind; classifiers may treat the blocks apart.
 
 from typing import Protocol
 
-from robocle.spec import Table
+from robocle.spec import Registry
 from robocle.types import FeatureMaps, Vectors
 
 
@@ -18,7 +18,7 @@ class Pooling(Protocol):
     def __call__(self, maps: FeatureMaps) -> Vectors: ...
 
 
-POOLINGS: Table[Pooling] = Table(
+POOLINGS: Registry[Pooling] = Registry(
     "pooling",
     {
         "avg": "robocle.pooling.average:Average",

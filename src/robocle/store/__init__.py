@@ -6,8 +6,8 @@ is the specification.
 """
 
 from robocle.store.history import History
-from robocle.store.memory import Memory
-from robocle.store.operations import Forget, Operation, Rename, Teach, Undo, as_vector
+from robocle.store.learner_state import LearnerState
+from robocle.store.operations import Forget, Operation, Rename, Teach, Undo, as_embedding
 from robocle.store.recovery import recovered
 from robocle.store.snapshot import METADATA_KEY, Parts, StoredState, write_state
 from robocle.store.state_store import StateStore, read_state
@@ -16,7 +16,7 @@ __all__ = [
     "METADATA_KEY",
     "Forget",
     "History",
-    "Memory",
+    "LearnerState",
     "Operation",
     "Parts",
     "Rename",
@@ -24,7 +24,7 @@ __all__ = [
     "StoredState",
     "Teach",
     "Undo",
-    "as_vector",
+    "as_embedding",
     "read_state",
     "recovered",
     "write_state",

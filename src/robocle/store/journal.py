@@ -37,7 +37,7 @@ class JournalContent:
     identity: bytes
     operations: list[Operation | Undo] = field(default_factory=list)
     lost: list[int] = field(default_factory=list)
-    """Where in the order of operations a damaged one was, counted from 1."""
+    """Where in the order of operations a damaged one was, plural from 1."""
     end: int = 0
     """Where the next record goes."""
 

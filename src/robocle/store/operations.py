@@ -85,12 +85,12 @@ def from_words(words: object, vector: NDArray[Any] | None) -> Operation | Undo:
     raise ValueError("an operation that robocle does not know")
 
 
-def as_vector(vector: NDArray[Any]) -> NDArray[Any]:
+def as_embedding(vector: NDArray[Any]) -> NDArray[Any]:
     """A copy to be kept: float32 as it came from a backbone, float64 otherwise."""
     return np.array(vector, np.float32 if vector.dtype == np.float32 else np.float64)
 
 
-def counted(counts: dict[str, int], operations: tuple[Operation, ...]) -> dict[str, int]:
+def counts_after(counts: dict[str, int], operations: tuple[Operation, ...]) -> dict[str, int]:
     """How often each label was taught after the operations."""
     counts = dict(counts)
     for operation in operations:

@@ -26,7 +26,7 @@ from safetensors import safe_open
 from safetensors.numpy import save
 
 from robocle.errors import StateError
-from robocle.store.operations import Operation, Teach, Undo, counted, described, from_words
+from robocle.store.operations import Operation, Teach, Undo, counts_after, described, from_words
 
 FORMAT = 2
 METADATA_KEY = "robocle"
@@ -77,7 +77,7 @@ class StoredState:
         before = self.arrays.get("counts", np.empty(0))
         if before.shape != (len(self.labels),) or before.dtype.kind not in "iu":
             raise StateError("state does not say how often its labels were taught")
-        return counted(dict(zip(self.labels, before.tolist(), strict=True)), self.history)
+        return counts_after(dict(zip(self.labels, before.tolist(), strict=True)), self.history)
 
 
 @dataclass(frozen=True)

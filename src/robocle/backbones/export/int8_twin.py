@@ -1,0 +1,48 @@
+"""Making the int8 twin of a backbone, and measuring it beside the original."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from robocle.backbones import Backbone
+from robocle.backbones.export.calibration_pictures import (
+    calibration_pictures,
+    check_pictures,
+    pixel_batches,
+)
+from robocle.backbones.export.int8 import quantised
+from robocle.backbones.export.int8_comparison import Comparison, compared
+from robocle.backbones.model_folder import Manifest
+from robocle.backbones.onnx_backbone import OnnxBackbone, model_of
+from robocle.errors import BackboneError
+
+Progress = Callable[[Iterable[Any], str], Iterable[Any]]
+
+
+@dataclass(frozen=True)
+class Int8Twin:
+    """An int8 backbone, not kept yet, and what it is beside the original."""
+
+    manifest: Manifest
+    model: bytes
+    calibrated_on: int
+    comparison: Comparison
+
+
+def int8_twin(network: Backbone, folder: Path, progress: Progress) -> Int8Twin:
+    """Quantise a backbone on the pictures of a folder, and compare the two."""
+    if not isinstance(network, OnnxBackbone):
+        raise BackboneError(f"{network.name} is not an ONNX model: cannot quantise it")
+    if network.name.startswith("onnx:"):
+        raise BackboneError(
+            f"give {network.name} a name first: robocle backbones add {network.name} --name NAME"
+        )
+    original = model_of(network)
+    pictures = calibration_pictures(folder)
+    batches = progress(pixel_batches(pictures, network.input_size), "calibrating")
+    manifest, model = quantised(network.manifest, original, batches)
+    twin = OnnxBackbone(manifest, model)
+    sizes = (len(original), len(model))
+    check = check_pictures(folder, pictures)
+    return Int8Twin(manifest, model, len(pictures), compared(network, twin, sizes, check, progress))

@@ -1,0 +1,1 @@
+"""Scatter matrices: compressed or dense, what each class contributes, shrinkage, leave-one-out."""

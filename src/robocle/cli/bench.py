@@ -1,0 +1,80 @@
+"""Commands that run experiments and report their results."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from robocle.cli.app import FolderPath, StatePath, main, plural, progress
+from robocle.errors import DataError
+
+
+@main.command()
+@click.argument("experiment")
+@click.option("--data", multiple=True, metavar="[NAME=]DIR",
+              help="Where the data set lies; with NAME=, one data set of several.")  # fmt: skip
+@click.option("--dataset", help="Run on this data set instead: home, folder, openloris, fsiol.")
+@click.option("--scenario", help="Make streams in this way instead, as class_iid:shots=5.")
+@click.option("--backbone", "backbones", multiple=True, help="Use this backbone instead.")
+@click.option("--seeds", type=click.IntRange(1, 1000), help="How many orderings.")
+@click.option("--jobs", type=click.IntRange(1, 1024), default=1, show_default=True,
+              help="How many processes on this machine.")  # fmt: skip
+@click.option("--dask", default="", metavar="ADDRESS", help="Run on a Dask cluster instead.")
+@click.option("--ray", default="", metavar="ADDRESS", help="Run on a Ray cluster instead.")
+@click.option("--unreadable", type=click.Choice(["stop", "skip"]), default="stop",
+              show_default=True, help="What to do about an unreadable picture.")  # fmt: skip
+@click.option("--out", type=StatePath, help="The results file. [default: results/EXPERIMENT.jsonl]")
+def bench(experiment: str, data: tuple[str, ...], out: Path | None, **options: Any) -> None:
+    """Run EXPERIMENT (a .toml file, or one that comes with robocle) and report.
+
+    A run that was stopped goes on where it was; nothing is computed twice.
+    """
+    from robocle.backbones import require_backbone
+    from robocle.evaluation.benchmark import Benchmark
+    from robocle.evaluation.experiment import load_experiment
+    from robocle.evaluation.parallel import Workers
+    from robocle.reports.benchmark import require_report_extra, write_report
+
+    require_report_extra()
+    for spec in options["backbones"]:
+        require_backbone(spec)
+    plan = load_experiment(experiment).changed(
+        dataset=options["dataset"],
+        scenario=options["scenario"],
+        backbones=options["backbones"],
+        seeds=tuple(range(options["seeds"] or 0)),
+    )
+    results = out or Path("results") / f"{Path(experiment).stem}.jsonl"
+    benchmark = Benchmark(
+        results,
+        dict(_named_root(each) for each in data),
+        Workers(options["jobs"], options["dask"], options["ray"]),
+        skip_unreadable=options["unreadable"] == "skip",
+    )
+    run, planned = benchmark.run(plan, progress)
+    rest = ", the others were done before" if run < planned else ""
+    click.echo(f"{run} of {plural(planned, 'trial')} run{rest}; results in {results}")
+    for page in write_report(results, results.parent):
+        click.echo(f"report in {page}")
+
+
+@main.command()
+@click.argument("results", type=StatePath)
+@click.option("--out", type=FolderPath,
+              help="The folder of the reports. [default: that of RESULTS]")  # fmt: skip
+def report(results: Path, out: Path | None) -> None:
+    """Write RESULTS as Markdown, LaTeX and one HTML page."""
+    from robocle.reports.benchmark import as_markdown, build_report, write_report
+
+    click.echo(as_markdown(build_report(results)))
+    for page in write_report(results, out or results.parent):
+        click.echo(f"report in {page}")
+
+
+def _named_root(text: str) -> tuple[str, str]:
+    """ "fsiol=/data/f" is where fsiol lies; "/data" is where any data set lies."""
+    name, equals, root = ("", "", text) if os.path.isdir(text) else text.rpartition("=")
+    if not os.path.isdir(root):
+        raise DataError(f"there is no folder {root}: give --data {name + equals}DIR")
+    return name, os.path.abspath(root)

@@ -1,0 +1,124 @@
+"""Geometry: the picture is turned, shifted, scaled, sheared, seen at a slant and flipped.
+
+All that is one homography and therefore one resampling: several would blur the picture, and cost
+several times as much. Points are given in shares of the side from the picture's centre, x to the
+right and y down, so that the corners are at (+-1/2, +-1/2).
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from robocle.evaluation.corruptions.pixels import side_of
+from robocle.spec import require_between, require_choice
+from robocle.types import Pixels
+
+Homography = NDArray[np.float64]
+Inset = tuple[float, float]
+
+# Top left, top right, bottom right, bottom left.
+CORNERS = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
+PERSPECTIVE_CHANCE, MIRROR_CHANCE, UPEND_CHANCE = 0.2, 0.5, 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Motion:
+    """How a picture is moved, in this order; the defaults leave it where it is."""
+
+    scale: float = 1.0
+    shear: float = 0.0
+    """How far a point moves to the left for each step down: the tangent of the angle."""
+    degrees: float = 0.0
+    """Clockwise, about the centre."""
+    right: float = 0.0
+    """A share of the side."""
+    down: float = 0.0
+    """A share of the side."""
+    insets: tuple[Inset, ...] = ((0.0, 0.0),) * 4
+    """How far each of CORNERS moves inwards, along x and y, in shares of the side."""
+    mirrored: bool = False
+    upended: bool = False
+
+
+class Geometry:
+    """One random homography: affine, perspective and flips; what comes into view is black."""
+
+    def __init__(self, strength: float = 1.0, shear_unit: str = "degrees") -> None:
+        require_between("strength", strength, 0, 2)
+        require_choice("shear_unit", shear_unit, ("degrees", "tangent"))
+        self.strength = strength
+        self.shear_unit = shear_unit
+
+    def __call__(self, pixels: Pixels, rng: np.random.Generator) -> Pixels:
+        return moved(pixels, draw_motion(rng, self.strength, self.shear_unit))
+
+
+def draw_motion(
+    rng: np.random.Generator, strength: float = 1.0, shear_unit: str = "degrees"
+) -> Motion:
+    """The paper's ranges, their distance from neutral multiplied by the strength.
+
+    The chances of perspective and flips stay. Every draw is made, needed or not, so that the
+    same generator gives the same motion at every strength, only further.
+    """
+    degrees, right, down, scale, shear = (strength * rng.uniform(-1, 1, 5)).tolist()
+    slant, mirror, upend = rng.random(3).tolist()
+    insets = strength * rng.uniform(0, 0.2 / 2, (4, 2)) * (slant < PERSPECTIVE_CHANCE)
+    return Motion(
+        scale=1 + 0.2 * scale,
+        shear=_tangent(0.1 * shear, shear_unit),
+        degrees=30 * degrees,
+        right=0.2 * right,
+        down=0.2 * down,
+        insets=tuple((x, y) for x, y in insets.tolist()),
+        mirrored=mirror < MIRROR_CHANCE,
+        upended=upend < UPEND_CHANCE,
+    )
+
+
+def _tangent(shear: float, unit: str) -> float:
+    return shear if unit == "tangent" else math.tan(math.radians(shear))
+
+
+def moved(pixels: Pixels, motion: Motion) -> Pixels:
+    """The picture after this motion, sampled bilinearly."""
+    side = side_of(pixels)
+    to_pixels = np.array([[side, 0, side / 2], [0, side, side / 2], [0, 0, 1]])
+    # Where each pixel comes from, which is what PIL asks for.
+    origin = to_pixels @ np.linalg.inv(homography(motion)) @ np.linalg.inv(to_pixels)
+    image = Image.fromarray(pixels).transform(
+        (side, side),
+        Image.Transform.PERSPECTIVE,
+        (origin / origin[2, 2]).ravel()[:8].tolist(),
+        Image.Resampling.BILINEAR,
+    )
+    return np.asarray(image)
+
+
+def homography(motion: Motion) -> Homography:
+    """Where the points of the picture go."""
+    flip = np.diag([-1.0 if motion.mirrored else 1.0, -1.0 if motion.upended else 1.0, 1.0])
+    return flip @ _perspective(motion.insets) @ _affine(motion)
+
+
+def _affine(motion: Motion) -> Homography:
+    angle = math.radians(motion.degrees)
+    turn = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
+    matrix = np.eye(3)
+    matrix[:2, :2] = motion.scale * turn @ np.array([[1.0, -motion.shear], [0.0, 1.0]])
+    matrix[:2, 2] = motion.right, motion.down
+    return matrix
+
+
+def _perspective(insets: tuple[Inset, ...]) -> Homography:
+    """The homography that takes CORNERS to their distorted places: 8 equations, 8 unknowns."""
+    ends = CORNERS - np.sign(CORNERS) * np.array(insets)
+    equations = []
+    for (x, y), (u, v) in zip(CORNERS, ends, strict=True):
+        equations.append([x, y, 1, 0, 0, 0, -u * x, -u * y])
+        equations.append([0, 0, 0, x, y, 1, -v * x, -v * y])
+    entries = np.linalg.solve(np.array(equations), ends.ravel())
+    return np.append(entries, 1.0).reshape(3, 3)

@@ -1,0 +1,114 @@
+"""The paper's numbers: what it prints, by robocle's names, to set results beside.
+
+They stand in `paper_numbers.toml`, laid out like the paper's tables. Each is told apart by
+coordinates; one that says nothing about a number is "".
+"""
+
+import math
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class PaperNumber:
+    """A number of the paper, and what it is about."""
+
+    value: float
+    table: str
+    """"table1" to "table6" in the paper's order, or "text"."""
+    metric: str = "accuracy"
+    """Such as "accuracy" and "rarg", both in per cent."""
+    method: str = ""
+    """Such as "slda", or "robocle_slda" for SLDA on moments."""
+    backbone: str = ""
+    """torchvision's name, or "avg": the mean over the table's backbones."""
+    dataset: str = ""
+    """openloris, openloris_small, fsiol_5 or fsiol_10."""
+    train: str = ""
+    """The corruption in training: clean, illum, geom, noise or all."""
+    test: str = ""
+    """The corruption in the test, or "avg_od": the mean over those other than `train`."""
+    pooling: str = ""
+    """Such as "avg", "lp3", "rap10" or "moments"."""
+
+
+COORDINATES = tuple(field.name for field in fields(PaperNumber) if field.name != "value")
+
+
+@cache
+def paper_numbers() -> tuple[PaperNumber, ...]:
+    """All numbers, in the paper's order; one printed for two methods comes once for each."""
+    text = files("robocle.evaluation").joinpath("paper_numbers.toml").read_text("utf-8")
+    return tuple(_read(tomllib.loads(text)))
+
+
+def paper_number(table: str, *, metric: str = "accuracy", **coordinates: str) -> float | None:
+    """The number of a table at the given coordinates, or None where the paper has none.
+
+    Give as many coordinates as it takes to mean one number.
+
+    >>> paper_number("table1", method="slda", backbone="resnet18")
+    95.01
+    >>> paper_number("table3", method="robocle_ncm", backbone="vit_l_16", train="geom", test="all")
+    24.32
+    >>> paper_number("table5", pooling="cls", backbone="resnet50") is None
+    True
+    """
+    if unknown := coordinates.keys() - set(COORDINATES):
+        raise TypeError(f"{min(unknown)!r} is not one of {', '.join(COORDINATES)}")
+    wanted = {"table": table, "metric": metric, **coordinates}
+    found = [
+        number
+        for number in paper_numbers()
+        if all(getattr(number, name) == place for name, place in wanted.items())
+    ]
+    if len(found) > 1:
+        raise LookupError(f"{len(found)} numbers have {wanted}: also give {_told_apart_by(found)}")
+    return found[0].value if found else None
+
+
+def _told_apart_by(found: Sequence[PaperNumber]) -> str:
+    apart = [name for name in COORDINATES if len({getattr(each, name) for each in found}) > 1]
+    return " or ".join(apart)
+
+
+def _read(paper: dict[str, Any]) -> Iterator[PaperNumber]:
+    claims = paper.pop("text")
+    for name, table in paper.items():
+        yield from _read_table(name, table)
+    for claim in claims:
+        yield _number(claim["value"], {"table": "text", **claim["about"]})
+
+
+def _read_table(name: str, table: dict[str, Any]) -> Iterator[PaperNumber]:
+    columns = [
+        dict(zip(table["columns"], places, strict=True))
+        for places in zip(*table["columns"].values(), strict=True)
+    ]
+    for row, values in _rows(table["numbers"], table["levels"]):
+        for column, value in zip(columns[: len(values)], values, strict=True):
+            place = {"table": name, **table["about"], **row, **column}
+            if not math.isnan(value):
+                for method in place["method"].split("/"):
+                    yield _number(value, {**place, "method": method})
+
+
+def _rows(
+    numbers: dict[str, Any], levels: Sequence[str]
+) -> Iterator[tuple[dict[str, str], list[float]]]:
+    for name, below in numbers.items():
+        if len(levels) == 1:
+            yield {levels[0]: name}, below
+        else:
+            for row, values in _rows(below, levels[1:]):
+                yield {levels[0]: name, **row}, values
+
+
+def _number(value: float, place: dict[str, str]) -> PaperNumber:
+    method = place.get("method", "")
+    usual = "moments" if method.startswith("robocle") else "avg" if method else ""
+    return PaperNumber(value, **{"pooling": usual, **place})

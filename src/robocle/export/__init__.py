@@ -1,0 +1,1 @@
+"""Export: a learner as one ONNX model."""

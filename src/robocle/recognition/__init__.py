@@ -1,0 +1,1 @@
+"""Recognition: what scores mean: thresholds, calibrated confidence, readiness of labels."""

@@ -1,0 +1,167 @@
+"""LeaveOneOut against teaching again without the sample, written out plainly."""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from robocle.classifiers import classifier
+from robocle.classifiers.scatter.class_factors import SAMPLED
+from robocle.classifiers.scatter.leave_one_out import MOST, LeaveOneOut, chosen_samples
+from robocle.classifiers.slda import StreamingLDA
+
+Array = NDArray[np.float64]
+WIDTH, CLASSES = 24, 4
+
+
+def lessons(samples: int, width: int = WIDTH, classes: int = CLASSES) -> tuple[Array, list[int]]:
+    rng = np.random.default_rng(3)
+    rows = [index % classes for index in range(samples)]
+    centres = 3 * rng.normal(size=(classes, width))
+    return centres[rows] + rng.normal(size=(samples, width)), rows
+
+
+def taught(spec: str, vectors: Array, rows: list[int]) -> StreamingLDA:
+    clf = classifier(spec)
+    for vector, row in zip(vectors, rows, strict=True):
+        clf.learn(vector, f"thing {row}")
+    assert isinstance(clf, StreamingLDA)
+    return clf
+
+
+def rehearsed(clf: StreamingLDA) -> LeaveOneOut:
+    found = clf.leave_one_out()
+    assert found is not None
+    return found
+
+
+def cosine_scores(z: Array, means: Array, inverse: Array) -> Array:
+    centre = means.mean(axis=0)
+    towards = means - centre
+    lengths = np.sqrt(np.einsum("ij,jk,ik->i", towards, inverse, towards))
+    scores: Array = (z - centre) @ inverse @ towards.T / lengths
+    return scores
+
+
+def without(vectors: Array, rows: list[int], out: int, share: float, ridge: Array) -> Array:
+    """The scores of a sample with means and scatter summed up anew from all others."""
+    kept = [index for index in range(len(rows)) if index != out]
+    labels = np.array(rows)
+    means = np.array([vectors[[i for i in kept if rows[i] == k]].mean(0) for k in range(CLASSES)])
+    deviations = vectors[kept] - means[labels[kept]]
+    covariance = share * deviations.T @ deviations + np.diag(ridge)
+    return cosine_scores(vectors[out], means, np.linalg.inv(covariance))
+
+
+@pytest.mark.parametrize("samples", [20, 100], ids=["compressed", "dense"])
+def test_a_sample_left_out_scores_as_if_it_had_never_been_taught(samples: int) -> None:
+    vectors, rows = lessons(samples)
+    clf = taught("slda:shrinkage=0.1,score=cosine", vectors, rows)
+    found = rehearsed(clf)
+    assert clf.form == ("dense" if samples == 100 else "compressed")
+    order = [index for row in range(CLASSES) for index in range(row, samples, CLASSES)]
+    assert len(found.rows) == samples
+    for place, index in enumerate(order):
+        expected = without(vectors, rows, index, 0.9 / samples, np.full(WIDTH, 0.1))
+        np.testing.assert_allclose(found.scores[place], expected, rtol=1e-6, atol=1e-8)
+
+
+def test_blocks_with_a_covariance_of_their_own_are_left_out_of_together() -> None:
+    vectors, rows = lessons(20)
+    spec = "slda:shrinkage=0.1,score=cosine,covariance=blocks,blocks=3"
+    found = rehearsed(taught(spec, vectors, rows))
+    labels = np.array(rows)
+    kept = np.arange(1, 20)
+    means = np.array([vectors[kept][labels[kept] == k].mean(0) for k in range(CLASSES)])
+    deviations = vectors[kept] - means[labels[kept]]
+    scatter = deviations.T @ deviations
+    blocks = np.kron(np.eye(3), np.ones((WIDTH // 3, WIDTH // 3)))
+    inverse = np.linalg.inv(0.9 / 20 * scatter * blocks + 0.1 * np.eye(WIDTH))
+    expected = cosine_scores(vectors[0], means, inverse)
+    np.testing.assert_allclose(found.scores[0], expected, rtol=1e-6)
+
+
+def test_with_its_class_left_out_a_sample_is_scored_by_the_others_alone() -> None:
+    vectors, rows = lessons(20)
+    found = rehearsed(taught("slda:shrinkage=0.1,score=cosine", vectors, rows))
+    labels = np.array(rows)
+    means = np.array([vectors[labels == k].mean(0) for k in range(CLASSES)])
+    deviations = vectors - means[labels]
+    left = deviations[0] * np.sqrt(5 / 4)
+    covariance = 0.9 / 20 * (deviations.T @ deviations - np.outer(left, left)) + 0.1 * np.eye(WIDTH)
+    expected = cosine_scores(vectors[0], means[1:], np.linalg.inv(covariance)).max()
+    assert found.absent[0] == pytest.approx(expected)
+
+
+def test_two_classes_leave_nothing_when_one_is_absent() -> None:
+    found = rehearsed(taught("slda:score=cosine", *lessons(10, classes=2)))
+    assert len(found.absent) == 0
+    assert len(found.scores) == 10
+
+
+def test_a_sample_that_stands_alone_says_so() -> None:
+    vectors, rows = lessons(7)
+    found = rehearsed(taught("slda:score=cosine", vectors, rows))
+    assert found.alone.tolist() == [False] * 6 + [True]
+    assert np.isfinite(found.scores).all()
+
+
+def test_merged_classifiers_rehearse_as_many_samples_as_both_were_taught() -> None:
+    vectors, rows = lessons(24)
+    clf = taught("slda:score=cosine", vectors[:12], rows[:12])
+    clf.merge(taught("slda:score=cosine", vectors[12:], rows[12:]))
+    found = rehearsed(clf)
+    assert len(found.rows) == 24
+    assert np.isfinite(found.scores).all()
+
+
+def test_past_what_is_told_apart_a_sample_of_the_samples_is_rehearsed_and_kept() -> None:
+    vectors, rows = lessons(400)
+    clf = taught("slda:score=cosine", vectors, rows)
+    assert not clf.forgets_exactly
+    found = rehearsed(clf)
+    assert 0 < len(found.rows) <= MOST
+    assert set(found.rows) == set(range(CLASSES))
+    right = (found.scores.argmax(axis=1) == found.rows).mean()
+    assert right > 0.9
+    again = classifier("slda:score=cosine")
+    again.restore(clf.state())
+    assert isinstance(again, StreamingLDA)
+    np.testing.assert_allclose(rehearsed(again).scores, found.scores, rtol=1e-6)
+
+
+def test_a_state_of_many_samples_keeps_few_rows() -> None:
+    state = taught("slda:score=cosine", *lessons(2000)).state()
+    assert len(state.arrays["0.sample_rows"]) <= SAMPLED
+
+
+def test_what_is_learnt_later_is_in_the_rehearsal() -> None:
+    vectors, rows = lessons(20)
+    clf = taught("slda:score=cosine", vectors, rows)
+    before = rehearsed(clf)
+    assert rehearsed(clf) is before
+    clf.learn(vectors[0] + 1, "thing 0")
+    assert len(rehearsed(clf).rows) == 21
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "slda",
+        "slda:score=cosine,scatter=published",
+        "ncm",
+        "slda:score=cosine,scale=blocks,blocks=3",
+    ],
+)
+def test_other_classifiers_say_that_they_cannot_rehearse(spec: str) -> None:
+    clf = classifier(spec)
+    for vector, row in zip(*lessons(20), strict=True):
+        clf.learn(vector, str(row))
+    assert clf.leave_one_out() is None
+
+
+def test_picks_are_spread_over_the_classes_and_bounded() -> None:
+    assert chosen_samples([2, 0, 1]) == [(0, 0), (0, 1), (2, 0)]
+    chosen = chosen_samples([1000] * 10)
+    assert len(chosen) <= MOST
+    assert {row for row, _ in chosen} == set(range(10))
+    assert chosen_samples([5] * 1000) == [(row, 0) for row in range(1000)]

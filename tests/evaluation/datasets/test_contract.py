@@ -1,0 +1,140 @@
+"""What holds for every data set of the table."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robocle.errors import DataError, RobocleError, SpecError
+from robocle.evaluation.datasets import DATASETS, dataset
+from robocle.evaluation.datasets.tree import listed
+
+Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
+NAMES = DATASETS.names()
+
+TREES = {
+    "openloris": ["train/pixel/segment4/mug_01/1.jpg", "test/pixel/segment4/mug_01/2.jpg"],
+    "fsiol": ["object_images/mug/0.jpg", "object_images/mug/1.jpg"],
+    "folder": ["mug/0.jpg", "mug/1.jpg"],
+    "home": ["clean/mug_01/0.jpg", "pose/mug_01/0.jpg"],
+}
+
+
+def test_the_table_is_tested_here_in_full() -> None:
+    assert sorted(TREES) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_root_that_is_not_there_is_refused(name: str, tmp_path: Path, refusal: Refusal) -> None:
+    message = refusal(DataError, lambda: dataset(name).examples(tmp_path / "nowhere"))
+    assert str(tmp_path / "nowhere") in message
+    assert "<" in message, "the message shows the layout that was looked for"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_root_that_is_a_file_is_refused(name: str, tmp_path: Path, refusal: Refusal) -> None:
+    (tmp_path / "file").touch()
+    refusal(DataError, lambda: dataset(name).examples(tmp_path / "file"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_empty_root_is_refused(name: str, tmp_path: Path, refusal: Refusal) -> None:
+    assert str(tmp_path) in refusal(DataError, lambda: dataset(name).examples(tmp_path))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_tree_without_pictures_is_refused(
+    name: str, plant: Callable[[list[str]], Path], refusal: Refusal
+) -> None:
+    root = plant([str(Path(path).parent) + "/" for path in TREES[name]])
+    message = refusal(DataError, lambda: dataset(name).examples(root))
+    assert "no pictures" in message
+    assert str(root) in message
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "home"])
+def test_without_a_root_the_layout_is_asked_for(name: str, refusal: Refusal) -> None:
+    assert "give the folder" in refusal(DataError, lambda: dataset(name).examples())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_listing_is_sorted_and_names_files_that_are_there(
+    name: str, plant: Callable[[list[str]], Path]
+) -> None:
+    root = plant(TREES[name][::-1])
+    paths = [example.path for example in dataset(name).examples(root)]
+    assert paths == sorted(paths)
+    assert set(paths) == {root / path for path in TREES[name]}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_hidden_files_and_files_that_are_no_pictures_do_not_count(
+    name: str, plant: Callable[[list[str]], Path]
+) -> None:
+    root = plant(TREES[name])
+    before = dataset(name).examples(root)
+    for folder in {example.path.parent for example in before} | {root}:
+        for junk in (".hidden.jpg", "._1.jpg", "Thumbs.db", "notes.txt", "index.json"):
+            (folder / junk).touch()
+    (root / ".git" / "objects").mkdir(parents=True)
+    assert dataset(name).examples(root) == before
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_folder_that_cannot_be_a_label_is_refused(
+    name: str, plant: Callable[[list[str]], Path], refusal: Refusal
+) -> None:
+    odd = {"fsiol": "tea\ncup", "folder": "tea\ncup"}.get(name, "tea\ncup_01")
+    root = plant(TREES[name])
+    folder = (root / TREES[name][0]).parent
+    folder.rename(folder.with_name(odd))
+    assert "does not name a class" in refusal(DataError, lambda: dataset(name).examples(root))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_that_are_not_unicode_are_refused_as_labels(
+    name: str, plant: Callable[[list[str]], Path], refusal: Refusal
+) -> None:
+    root = plant(TREES[name])
+    folder = (root / TREES[name][0]).parent
+    folder.rename(folder.with_name("mug\udcff_01"))
+    message = refusal(DataError, lambda: dataset(name).examples(root))
+    message.encode()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_unknown_option_is_refused(name: str, refusal: Refusal) -> None:
+    refusal(SpecError, lambda: dataset(f"{name}:colour=red"))
+
+
+def test_an_unknown_data_set_is_refused_with_the_nearest(refusal: Refusal) -> None:
+    message = refusal(SpecError, lambda: dataset("openlories"))
+    assert message == "unknown dataset 'openlories': did you mean 'openloris'?"
+
+
+def test_a_folder_that_may_not_be_read_is_refused(tmp_path: Path, refusal: Refusal) -> None:
+    message = refusal(DataError, lambda: listed(tmp_path / "gone"))
+    assert message == f"cannot list {tmp_path / 'gone'}: No such file or directory"
+
+
+names = st.text(st.characters(categories=["L", "N"], max_codepoint=0x17F), min_size=1, max_size=6)
+
+
+@given(classes=st.dictionaries(names, st.sets(names, min_size=1, max_size=4), max_size=5))
+def test_the_listing_of_a_folder_is_what_is_in_it(
+    classes: dict[str, set[str]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    root = tmp_path_factory.mktemp("folder")
+    expected = set()
+    for label, pictures in classes.items():
+        (root / label).mkdir()
+        for picture in pictures:
+            (root / label / f"{picture}.jpg").touch()
+            expected.add((label, root / label / f"{picture}.jpg"))
+    if not expected:
+        return
+    found = [(e.label, e.path) for e in dataset("folder:layout=classes").examples(root)]
+    assert found == sorted(found)
+    assert set(found) == expected

@@ -1,0 +1,119 @@
+"""Folders of pictures: three layouts, told from the tree or by name."""
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from robocle.errors import DataError, RobocleError, SpecError
+from robocle.evaluation.datasets import dataset
+
+Plant = Callable[[list[str]], Path]
+Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
+SHARED = Path(__file__).parents[4] / "shared" / "data"
+
+CLASSES = ["mug/a.jpg", "mug/b.PNG", "bowl/c.jpeg"]
+DOMAINS = ["attic/mug/a.jpg", "attic/bowl/b.jpg", "cellar/mug/a.jpg"]
+SPLIT = ["train/mug/a.jpg", "train/bowl/b.jpg", "test/mug/c.jpg", "val/mug/d.jpg", "more/x/e.jpg"]
+
+
+def told(root: Path, spec: str = "folder") -> list[tuple[str, str, str, str]]:
+    return [
+        (e.path.relative_to(root).as_posix(), e.label, e.split, e.domain)
+        for e in dataset(spec).examples(root)
+    ]
+
+
+@pytest.mark.parametrize("spec", ["folder", "folder:layout=classes"])
+def test_a_folder_a_class(spec: str, plant: Plant) -> None:
+    assert told(plant(CLASSES), spec) == [
+        ("bowl/c.jpeg", "bowl", "", ""),
+        ("mug/a.jpg", "mug", "", ""),
+        ("mug/b.PNG", "mug", "", ""),
+    ]
+
+
+@pytest.mark.parametrize("spec", ["folder", "folder:layout=domains"])
+def test_a_folder_a_domain(spec: str, plant: Plant) -> None:
+    assert told(plant(DOMAINS), spec) == [
+        ("attic/bowl/b.jpg", "bowl", "", "attic"),
+        ("attic/mug/a.jpg", "mug", "", "attic"),
+        ("cellar/mug/a.jpg", "mug", "", "cellar"),
+    ]
+
+
+@pytest.mark.parametrize("spec", ["folder", "folder:layout=split"])
+def test_a_train_and_a_test_folder_and_others_left_out(spec: str, plant: Plant) -> None:
+    assert told(plant(SPLIT), spec) == [
+        ("test/mug/c.jpg", "mug", "test", ""),
+        ("train/bowl/b.jpg", "bowl", "train", ""),
+        ("train/mug/a.jpg", "mug", "train", ""),
+    ]
+
+
+def test_classes_called_train_and_test_are_classes(plant: Plant) -> None:
+    root = plant(["train/a.jpg", "test/b.jpg", "plane/c.jpg"])
+    assert {label for _, label, _, _ in told(root)} == {"train", "test", "plane"}
+
+
+def test_a_layout_that_is_said_is_not_guessed(plant: Plant) -> None:
+    assert {domain for *_, domain in told(plant(SPLIT), "folder:layout=domains")} == {
+        "more", "test", "train", "val",
+    }  # fmt: skip
+
+
+def test_empty_class_folders_do_not_disturb(plant: Plant) -> None:
+    assert len(told(plant([*DOMAINS, "attic/empty/", "empty/"]))) == 3
+
+
+def test_pictures_at_two_depths_cannot_be_told(plant: Plant, refusal: Refusal) -> None:
+    root = plant(["mug/a.jpg", "more/mug/b.jpg"])
+    message = refusal(DataError, lambda: dataset("folder").examples(root))
+    assert message == (
+        f"cannot tell how {root} is laid out: mug holds pictures itself, more in folders; "
+        "say layout=classes, domains or split"
+    )
+    assert len(told(root, "folder:layout=classes")) == 1
+
+
+@pytest.mark.parametrize(("kept", "missing"), [("train", "test"), ("test", "train")])
+def test_one_half_of_a_split_cannot_be_told(
+    kept: str, missing: str, plant: Plant, refusal: Refusal
+) -> None:
+    root = plant([f"{kept}/mug/a.jpg", "val/mug/b.jpg"])
+    message = refusal(DataError, lambda: dataset("folder").examples(root))
+    assert f"it has no {missing} beside its {kept}" in message
+    message = refusal(DataError, lambda: dataset("folder:layout=split").examples(root))
+    assert f"there is no {missing} folder in {root}" in message
+
+
+@pytest.mark.parametrize("names", [["a.jpg", "b.jpg"], ["x/y/z/a.jpg"], ["mug/readme.txt"]])
+def test_pictures_nowhere_or_at_another_depth_are_not_found(
+    names: list[str], plant: Plant, refusal: Refusal
+) -> None:
+    root = plant(names)
+    message = refusal(DataError, lambda: dataset("folder").examples(root))
+    assert message.startswith(f"there are no pictures in {root} laid out as <class>/<picture> or ")
+
+
+def test_an_unknown_layout_is_refused(refusal: Refusal) -> None:
+    message = refusal(SpecError, lambda: dataset("folder:layout=flat"))
+    assert message == "layout=flat is not known: choose auto or classes or domains or split"
+
+
+@pytest.mark.skipif(not (SHARED / "office_caltech10").is_dir(), reason="the data are not here")
+def test_office_caltech_is_four_domains_of_ten_classes() -> None:
+    found = dataset("folder").examples(SHARED / "office_caltech10")
+    assert Counter(e.domain for e in found) == {
+        "amazon": 958, "caltech10": 1123, "dslr": 157, "webcam": 295,
+    }  # fmt: skip
+    assert len({(e.domain, e.label) for e in found}) == 40
+    assert len(found) == 2533
+
+
+@pytest.mark.skipif(not (SHARED / "grocery_store").is_dir(), reason="the data are not here")
+def test_the_grocery_store_is_81_classes_with_train_and_test() -> None:
+    found = dataset("folder").examples(SHARED / "grocery_store")
+    assert Counter(e.split for e in found) == {"train": 2640, "test": 2485}
+    assert len({(e.split, e.label) for e in found}) == 2 * 81

@@ -1,0 +1,81 @@
+"""F-SIOL-310's layout: numbers in order, two of them a thing."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from robocle.errors import DataError, RobocleError
+from robocle.evaluation.datasets import dataset
+from robocle.evaluation.scenarios import scenario
+from robocle.images import to_pixels
+
+Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
+CATEGORIES = [
+    "ballpoint", "book", "candy", "cereal", "comb", "fork", "glass", "hairbrush", "hairclip",
+    "keyboard", "knife", "lipstick", "lotion", "mouse", "mug", "plate", "shampoo", "soap",
+    "spatuala", "spoon", "toothbrush", "toothpaste",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Tiny JPEGs: 28 of each of the 22 categories, 29 of one."""
+    root = tmp_path_factory.mktemp("fsiol")
+    for place, category in enumerate(CATEGORIES):
+        folder = root / "object_images" / category
+        folder.mkdir(parents=True)
+        picture = Image.new("RGB", (16, 16), (10 * place, 120, 90))
+        for number in range(28 + (category == "mug")):
+            picture.save(folder / f"{number}.jpg")
+    return root
+
+
+def test_all_categories_are_read_as_they_are_spelt(root: Path) -> None:
+    found = dataset("fsiol").examples(root)
+    assert sorted({e.label for e in found}) == CATEGORIES
+    assert len(found) == 22 * 28 + 1
+    assert to_pixels(found[0].path, 32).shape == (32, 32, 3)
+
+
+def test_numbers_are_in_the_order_of_numbers(root: Path) -> None:
+    found = [e.path.name for e in dataset("fsiol").examples(root) if e.label == "mug"]
+    assert found == [f"{number}.jpg" for number in range(29)]
+
+
+def test_two_consecutive_numbers_are_one_thing(root: Path) -> None:
+    found = {
+        int(e.path.stem): e.instance for e in dataset("fsiol").examples(root) if e.label == "mug"
+    }
+    for even in range(0, 28, 2):
+        assert found[even] == found[even + 1] == f"mug_{even // 2:02d}"
+    assert len(set(found.values())) == 15
+
+
+def test_five_shots_leave_all_others_to_test(root: Path) -> None:
+    stream = scenario("class_iid:shots=5").stream(dataset("fsiol").examples(root), seed=3)
+    assert [len(step) for step in stream.steps] == [5] * 22
+    assert len(stream.tests["test"]) == 22 * 23 + 1
+
+
+def test_things_can_be_kept_apart(root: Path) -> None:
+    kept_apart = scenario("class_iid:shots=5,disjoint=instances")
+    stream = kept_apart.stream(dataset("fsiol").examples(root), seed=3)
+    taught = {e.instance for step in stream.steps for e in step}
+    assert len(taught) == 22 * 3  # five pictures are two pairs and one more
+    assert not taught & {e.instance for e in stream.tests["test"]}
+
+
+@pytest.mark.parametrize("way", ["object_images", ".."])
+def test_the_folder_above_or_below_is_refused(way: str, root: Path, refusal: Refusal) -> None:
+    message = refusal(DataError, lambda: dataset("fsiol").examples(root / way))
+    assert message.startswith(f"there is no object_images folder in {root / way}")
+
+
+def test_a_picture_without_a_number_is_refused(
+    plant: Callable[[list[str]], Path], refusal: Refusal
+) -> None:
+    root = plant(["object_images/mug/0.jpg", "object_images/mug/red.jpg"])
+    message = refusal(DataError, lambda: dataset("fsiol").examples(root))
+    assert str(root / "object_images" / "mug" / "red.jpg") in message

@@ -1,0 +1,78 @@
+"""Backbones that an experiment names: those on this machine are run, the others are said."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from robocle.backbones.export.adding import add_backbone
+from robocle.backbones.model_folder import CACHE_VARIABLE
+from robocle.evaluation.benchmark import Benchmark
+from robocle.evaluation.experiment import Experiment, Method, Study, load_experiment
+from robocle.evaluation.results import read_results
+
+METHODS = (Method("NCM", "avg", "ncm"), Method("[CLS]", "cls", "ncm"))
+
+
+def quietly(items: Iterable[Any], what: str, total: int) -> Iterable[Any]:
+    return items
+
+
+@pytest.fixture
+def tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A small network with a class token, added under the name `tokens`."""
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
+    kernel = np.random.default_rng(0).normal(0, 0.1, (8, 3, 16, 16)).astype(np.float32)
+    nodes = [
+        helper.make_node("Conv", ["image", "kernel"], ["map"], strides=[16, 16]),
+        helper.make_node("Reshape", ["map", "shape"], ["flat"]),
+        helper.make_node("Transpose", ["flat"], ["places"], perm=[0, 2, 1]),
+        helper.make_node("ReduceMean", ["places"], ["first"], axes=[1], keepdims=1),
+        helper.make_node("Concat", ["first", "places"], ["tokens"], axis=1),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "small",
+        [helper.make_tensor_value_info("image", TensorProto.FLOAT, ["n", 3, 64, 64])],
+        [helper.make_tensor_value_info("tokens", TensorProto.FLOAT, None)],
+        [
+            numpy_helper.from_array(kernel, "kernel"),
+            numpy_helper.from_array(np.array([0, 8, 16]), "shape"),
+        ],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 8
+    onnx.save(model, tmp_path / "tokens.onnx")
+    add_backbone(f"onnx:{tmp_path}/tokens.onnx,prefix=1", name="tokens")
+    return "tokens"
+
+
+def test_what_is_here_is_run_and_the_rest_is_left_out_with_how_to_get_it(
+    tokens: str, pictures: Path, tmp_path: Path, cache: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    named = ("efficientnet_lite0", "resnet50", "timm:resnet18", "resnet5O", tokens)
+    study = Study("tiny", "folder", "class_iid:shots=3", named, seeds=(0,))
+    results = tmp_path / "results.jsonl"
+    benchmark = Benchmark(results, {"folder": str(pictures)}, cache=cache)
+    assert benchmark.run(Experiment("Tiny", (study,), METHODS), quietly) == (3, 3)
+    run = {(r["method"], r["trial"]["backbone"]) for r in read_results(results) if "trial" in r}
+    assert ("[CLS]", tokens) in run
+    assert ("[CLS]", "efficientnet_lite0") not in run
+    assert [record.message for record in caplog.records] == [
+        "left out: the backbone resnet50 is not here: robocle backbones add resnet50",
+        "left out: the backbone timm:resnet18 is not here: robocle backbones add timm:resnet18",
+        "left out: unknown backbone 'resnet5O': did you mean 'resnet50'?",
+        "left out: [CLS] with efficientnet_lite0 has no class token",
+    ]
+
+
+@pytest.mark.parametrize("table", ["table1", "table2", "table4", "table5", "table6", "moments"])
+def test_every_backbone_of_the_papers_tables_can_be_added(table: str) -> None:
+    from robocle.backbones.architectures import ARCHITECTURES
+
+    for study in load_experiment(table).studies:
+        assert set(study.backbones) <= {*ARCHITECTURES, "efficientnet_lite0"}

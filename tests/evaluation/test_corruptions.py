@@ -1,0 +1,521 @@
+"""Corruptions draw what the paper draws, apply what they say, and depend on their key alone."""
+
+import colorsys
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import ndimage
+
+from robocle.errors import ImageError, SpecError
+from robocle.evaluation.corruptions import CORRUPTIONS, corruption, corruption_rng
+from robocle.evaluation.corruptions.camera import Noise, blurred, draw_deviation, gaussian, noisy
+from robocle.evaluation.corruptions.geometry import (
+    CORNERS,
+    Geometry,
+    Motion,
+    draw_motion,
+    homography,
+    moved,
+)
+from robocle.evaluation.corruptions.hue import hue_turned
+from robocle.evaluation.corruptions.illumination import STEPS, Illumination, Light, draw_light, lit
+from robocle.images import to_pixels
+from robocle.types import Pixels
+
+SIDE = 224
+HOME = Path(__file__).parents[2] / "src/robocle/demo/home"
+SPECS = [
+    *CORRUPTIONS.names(),
+    "illum:strength=0.3",
+    "geom:strength=2,shear_unit=tangent",
+    "noise:low=0,high=0.1,unit=58",
+    "blur:low=0.1,high=0.5",
+    "all:strength=0.5",
+]
+RANDOM = [name for name in CORRUPTIONS.names() if name != "clean"]
+
+
+def photograph(name: str = "apple_01") -> Pixels:
+    return to_pixels(HOME / "clean" / name / "0.jpg", SIDE)
+
+
+def texture(side: int = SIDE, seed: int = 0) -> Pixels:
+    return np.random.default_rng(seed).integers(0, 256, (side, side, 3), dtype=np.uint8)
+
+
+def applied(spec: str, pixels: Pixels, *, seed: int = 0, image: str = "mug/0.jpg") -> Pixels:
+    return corruption(spec)(pixels, corruption_rng(seed, image, spec))
+
+
+def difference(found: Pixels, expected: NDArray[np.float64] | Pixels) -> NDArray[np.float64]:
+    return np.abs(found.astype(np.float64) - expected)
+
+
+@pytest.fixture(params=SPECS)
+def spec(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+# ---- what every corruption keeps
+
+
+@pytest.mark.parametrize("side", [16, 224, 225])
+def test_pixels_stay_square_rgb_bytes(spec: str, side: int) -> None:
+    result = applied(spec, texture(side))
+    assert result.shape == (side, side, 3)
+    assert result.dtype == np.uint8
+
+
+def test_the_picture_given_is_not_changed(spec: str) -> None:
+    pixels = texture()
+    before = pixels.copy()
+    applied(spec, pixels)
+    assert np.array_equal(pixels, before)
+
+
+def test_a_read_only_picture_will_do(spec: str) -> None:
+    pixels = texture()
+    pixels.flags.writeable = False
+    assert np.array_equal(applied(spec, pixels), applied(spec, texture()))
+
+
+def test_the_layout_in_memory_does_not_matter(spec: str) -> None:
+    pixels = texture()
+    planes_first = np.ascontiguousarray(pixels.transpose(2, 0, 1)).transpose(1, 2, 0)
+    assert np.array_equal(applied(spec, planes_first), applied(spec, pixels))
+
+
+def test_equal_keys_give_equal_pixels(spec: str) -> None:
+    assert np.array_equal(applied(spec, photograph()), applied(spec, photograph()))
+
+
+@pytest.mark.parametrize("name", RANDOM)
+def test_another_seed_or_picture_gives_other_pixels(name: str) -> None:
+    result = applied(name, photograph())
+    assert not np.array_equal(result, applied(name, photograph(), seed=1))
+    assert not np.array_equal(result, applied(name, photograph(), image="mug/1.jpg"))
+
+
+def test_the_order_of_the_pictures_does_not_matter(spec: str) -> None:
+    keys = [f"mug/{i}.jpg" for i in range(5)]
+    corrupt = corruption(spec)
+    forwards = {key: corrupt(photograph(), corruption_rng(0, key, spec)) for key in keys}
+    backwards = {key: corrupt(photograph(), corruption_rng(0, key, spec)) for key in keys[::-1]}
+    assert all(np.array_equal(forwards[key], backwards[key]) for key in keys)
+
+
+def test_every_spec_is_described_by_one_that_builds_it_again(spec: str) -> None:
+    described = CORRUPTIONS.describe(corruption(spec))
+    assert np.array_equal(applied(described, photograph()), applied(spec, photograph()))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        np.zeros((2, 32, 32, 3), np.uint8),
+        np.zeros((32, 48, 3), np.uint8),
+        np.zeros((32, 32), np.uint8),
+        np.zeros((32, 32, 4), np.uint8),
+        np.zeros((32, 32, 3), np.float32),
+    ],
+)
+def test_other_pixels_are_refused(spec: str, wrong: Pixels) -> None:
+    with pytest.raises(ImageError, match="one picture as square uint8 RGB pixels"):
+        applied(spec, wrong)
+
+
+def test_names_other_than_the_picture_and_the_corruption_play_no_part_in_the_key() -> None:
+    full = corruption_rng(0, "mug", "geom").random(4)
+    assert np.array_equal(full, corruption_rng(0, "mug", "geom:strength=0.5").random(4))
+    assert not np.array_equal(full, corruption_rng(0, "mug", "illum").random(4))
+
+
+# ---- specs
+
+
+@pytest.mark.parametrize(
+    ("wrong", "advice"),
+    [
+        ("geo", "unknown corruption 'geo': did you mean 'geom'"),
+        ("ilum", "did you mean 'illum'"),
+        ("noise:hig=1", "noise has no option 'hig': did you mean 'high'"),
+        ("clean:strength=1", "it has no options"),
+        ("geom:shear_unit=radians", "shear_unit=radians is not known: choose degrees or tangent"),
+        ("illum:strength=3", "strength=3 is out of range: give 0 to 2"),
+        ("all:strength=-1", "strength=-1 is out of range"),
+        ("noise:low=0.4,high=0.2", "high=0.2 is out of range: give 0.4 to 10"),
+        ("noise:unit=300", "unit=300 is out of range"),
+        ("blur:low=0", "low=0 is out of range: give 0.01 to 10"),
+        ("blur:high=wide", "high=wide of blur must be float"),
+    ],
+)
+def test_a_bad_spec_is_refused_with_advice(wrong: str, advice: str) -> None:
+    with pytest.raises(SpecError) as refusal:
+        corruption(wrong)
+    assert advice in str(refusal.value)
+
+
+# ---- clean and all
+
+
+def test_clean_gives_back_its_picture() -> None:
+    pixels = texture()
+    assert applied("clean", pixels) is pixels
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_all_is_illumination_then_geometry_then_noise(seed: int) -> None:
+    pixels, rng = photograph(), corruption_rng(seed, "mug", "all")
+    expected = Noise()(Geometry()(Illumination()(pixels, rng), rng), rng)
+    assert np.array_equal(applied("all", pixels, seed=seed, image="mug"), expected)
+
+
+def test_at_strength_0_all_does_no_more_than_flip() -> None:
+    pixels = photograph()
+    flips = [pixels[::down, ::across] for down in (1, -1) for across in (1, -1)]
+    for seed in range(8):
+        result = applied("all:strength=0", pixels, seed=seed)
+        assert any(np.array_equal(result, flip) for flip in flips)
+
+
+# ---- illumination
+
+
+def within(values: list[float], low: float, high: float) -> bool:
+    """All in the range, and spread over it evenly."""
+    spread = high - low
+    inside = low <= min(values) and max(values) <= high
+    full = min(values) < low + 0.02 * spread and max(values) > high - 0.02 * spread
+    return inside and full and abs(fmean(values) - (low + high) / 2) < 0.03 * spread
+
+
+@pytest.mark.parametrize("strength", [1.0, 0.5])
+def test_light_is_drawn_from_the_papers_ranges(strength: float) -> None:
+    rng = np.random.default_rng(0)
+    lights = [draw_light(rng, strength) for _ in range(2000)]
+    half, tenth = 0.5 * strength, 0.1 * strength
+    assert within([light.brightness for light in lights], 1 - half, 1 + half)
+    assert within([light.contrast for light in lights], 1 - half, 1)
+    assert within([light.saturation for light in lights], 1 - half, 1 + half)
+    assert within([light.hue for light in lights], -tenth, tenth)
+    orders = [light.order for light in lights]
+    assert len(set(orders)) == math.factorial(4)
+    assert all(set(order) == set(STEPS) for order in orders)
+
+
+def test_neutral_light_changes_nothing() -> None:
+    assert np.array_equal(lit(texture(), Light()), texture())
+
+
+def grey(pixels: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rec. 601 luma, which PIL calls L."""
+    red, green, blue = np.moveaxis(pixels, 2, 0)
+    luma: NDArray[np.float64] = np.rint(0.299 * red + 0.587 * green + 0.114 * blue)
+    return luma
+
+
+def blend(
+    towards: NDArray[np.float64], pixels: NDArray[np.float64], factor: float
+) -> NDArray[np.float64]:
+    return np.clip(towards + factor * (pixels - towards), 0, 255)
+
+
+@pytest.mark.parametrize("factor", [0.5, 0.9, 1.2, 1.5])
+def test_brightness_contrast_and_saturation_follow_their_formulas(factor: float) -> None:
+    for pixels in (photograph(), texture()):
+        values = pixels.astype(np.float64)
+        black = np.zeros_like(values)
+        mean_grey = np.full_like(values, np.rint(grey(values).mean()))
+        own_grey = np.repeat(grey(values)[..., None], 3, axis=2)
+        for light, towards in (
+            (Light(brightness=factor), black),
+            (Light(contrast=factor), mean_grey),
+            (Light(saturation=factor), own_grey),
+        ):
+            assert difference(lit(pixels, light), blend(towards, values, factor)).max() <= 2
+
+
+@pytest.mark.parametrize("share", [-0.2, -0.1, -0.03, 0.001, 0.05, 0.1, 0.2])
+def test_hue_turns_the_colour_circle(share: float) -> None:
+    pixels = texture(24)
+    expected = np.zeros(pixels.shape)
+    for place in np.ndindex(24, 24):
+        hue, saturation, value = colorsys.rgb_to_hsv(*(pixels[place] / 255.0))
+        expected[place] = 255 * np.array(colorsys.hsv_to_rgb((hue + share) % 1, saturation, value))
+    assert difference(lit(pixels, Light(hue=share)), expected).max() <= 0.51
+
+
+def test_hue_comes_back_after_a_full_turn() -> None:
+    assert np.array_equal(hue_turned(texture(), 1.0), texture())
+    assert difference(hue_turned(hue_turned(texture(), 0.1), -0.1), texture()).max() <= 3
+
+
+def test_hue_turns_red_towards_yellow_or_magenta() -> None:
+    red = np.zeros((16, 16, 3), np.uint8)
+    red[..., 0] = 255
+    assert lit(red, Light(hue=0.1))[0, 0, 1] > 100
+    assert lit(red, Light(hue=-0.1))[0, 0, 2] > 100
+
+
+def test_grey_has_no_hue_or_saturation_to_change() -> None:
+    pixels = np.repeat(texture()[..., :1], 3, axis=2)
+    assert np.array_equal(lit(pixels, Light(hue=0.1, saturation=1.5)), pixels)
+
+
+def test_light_is_applied_in_its_order() -> None:
+    pixels = photograph()
+    light = Light(brightness=1.5, contrast=0.5, order=("contrast", "brightness"))
+    step_by_step = lit(lit(pixels, Light(contrast=0.5)), Light(brightness=1.5))
+    assert np.array_equal(lit(pixels, light), step_by_step)
+    swapped = replace(light, order=("brightness", "contrast"))
+    assert not np.array_equal(lit(pixels, swapped), step_by_step)
+
+
+# ---- geometry
+
+
+def test_motion_is_drawn_from_the_papers_ranges() -> None:
+    rng = np.random.default_rng(0)
+    motions = [draw_motion(rng) for _ in range(4000)]
+    tangent = math.tan(math.radians(0.1))
+    assert within([motion.degrees for motion in motions], -30, 30)
+    assert within([motion.right for motion in motions], -0.2, 0.2)
+    assert within([motion.down for motion in motions], -0.2, 0.2)
+    assert within([motion.scale for motion in motions], 0.8, 1.2)
+    assert within([motion.shear for motion in motions], -tangent, tangent)
+    assert np.mean([motion.mirrored for motion in motions]) == pytest.approx(0.5, abs=0.03)
+    assert np.mean([motion.upended for motion in motions]) == pytest.approx(0.3, abs=0.03)
+
+
+def test_the_draws_of_a_motion_do_not_follow_one_another() -> None:
+    rng = np.random.default_rng(0)
+    motions = [draw_motion(rng) for _ in range(4000)]
+    drawn = [
+        [m.degrees, m.right, m.down, m.scale, m.shear, m.mirrored, m.upended, m.insets[0][0] > 0]
+        for m in motions
+    ]
+    correlations = np.corrcoef(np.array(drawn, np.float64).T)
+    assert np.abs(correlations - np.eye(8)).max() < 0.06
+
+
+def test_perspective_is_rare_and_moves_each_corner_inwards() -> None:
+    rng = np.random.default_rng(0)
+    insets = np.array([draw_motion(rng).insets for _ in range(4000)])
+    slanted = insets.any(axis=(1, 2))
+    assert slanted.mean() == pytest.approx(0.2, abs=0.02)
+    for corner in range(4):
+        for axis in range(2):
+            assert within(insets[slanted, corner, axis].tolist(), 0, 0.1)
+
+
+def test_shear_can_be_read_as_a_tangent() -> None:
+    rng = np.random.default_rng(0)
+    shears = [draw_motion(rng, shear_unit="tangent").shear for _ in range(2000)]
+    assert within(shears, -0.1, 0.1)
+
+
+def test_another_strength_moves_the_same_way_only_further() -> None:
+    for seed in range(20):
+        half, full = (draw_motion(np.random.default_rng(seed), s) for s in (0.5, 1.0))
+        assert full.degrees == pytest.approx(2 * half.degrees)
+        assert full.scale - 1 == pytest.approx(2 * (half.scale - 1))
+        assert np.allclose(full.insets, 2 * np.array(half.insets))
+        assert (full.mirrored, full.upended) == (half.mirrored, half.upended)
+
+
+def test_no_motion_leaves_every_pixel() -> None:
+    assert np.array_equal(moved(texture(), Motion()), texture())
+
+
+def test_flips_move_no_colour() -> None:
+    pixels = texture()
+    assert np.array_equal(moved(pixels, Motion(mirrored=True)), pixels[:, ::-1])
+    assert np.array_equal(moved(pixels, Motion(upended=True)), pixels[::-1])
+    assert np.array_equal(moved(pixels, Motion(mirrored=True, upended=True)), pixels[::-1, ::-1])
+
+
+def test_a_quarter_turn_is_clockwise() -> None:
+    found = moved(texture(), Motion(degrees=90))
+    assert difference(found, np.rot90(texture(), -1)).max() <= 1
+
+
+def test_a_shift_by_whole_pixels_moves_them_and_leaves_black() -> None:
+    pixels = texture()
+    found = moved(pixels, Motion(right=56 / SIDE, down=-28 / SIDE))
+    assert difference(found[:-28, 56:], pixels[28:, :-56]).max() <= 1
+    assert not found[-28:].any()
+    assert not found[:, :56].any()
+
+
+def marker(x: float, y: float) -> Pixels:
+    """A white dot at a place in shares of the side from the centre."""
+    rows, columns = np.mgrid[:SIDE, :SIDE] + 0.5
+    away = np.hypot(columns - (x + 0.5) * SIDE, rows - (y + 0.5) * SIDE)
+    return np.repeat(np.where(away < 6, 255, 0).astype(np.uint8)[..., None], 3, axis=2)
+
+
+def place_of_marker(pixels: Pixels) -> NDArray[np.float64]:
+    down, right = ndimage.center_of_mass(pixels[..., 0])
+    return np.array([right + 0.5, down + 0.5]) / SIDE - 0.5
+
+
+def turned(x: float, y: float, degrees: float) -> tuple[float, float]:
+    point = complex(x, y) * complex(
+        math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    )
+    return point.real, point.imag
+
+
+@pytest.mark.parametrize(
+    ("motion", "goes_to"),
+    [
+        (Motion(right=0.1), lambda x, y: (x + 0.1, y)),
+        (Motion(down=-0.15), lambda x, y: (x, y - 0.15)),
+        (Motion(scale=0.8), lambda x, y: (0.8 * x, 0.8 * y)),
+        (Motion(mirrored=True), lambda x, y: (-x, y)),
+        (Motion(upended=True), lambda x, y: (x, -y)),
+        (Motion(degrees=30), lambda x, y: turned(x, y, 30)),
+        (Motion(degrees=-90), lambda x, y: (y, -x)),
+        (Motion(shear=0.1), lambda x, y: (x - 0.1 * y, y)),
+        (Motion(degrees=90, right=0.1, mirrored=True), lambda x, y: (y - 0.1, x)),
+    ],
+)
+def test_a_marker_moves_where_the_motion_says(
+    motion: Motion, goes_to: Callable[[float, float], tuple[float, float]]
+) -> None:
+    for x, y in ((0.2, 0.1), (-0.1, 0.25), (0.0, -0.2)):
+        found = place_of_marker(moved(marker(x, y), motion))
+        assert np.allclose(found, goes_to(x, y), atol=0.5 / SIDE)
+
+
+def test_perspective_takes_the_corners_to_their_distorted_places() -> None:
+    insets = ((0.05, 0.1), (0.02, 0.0), (0.1, 0.03), (0.0, 0.07))
+    matrix = homography(Motion(insets=insets))
+    expected = [(-0.45, -0.4), (0.48, -0.5), (0.4, 0.47), (-0.5, 0.43)]
+    for corner, place in zip(CORNERS, expected, strict=True):
+        x, y, w = matrix @ [*corner, 1]
+        assert (x / w, y / w) == pytest.approx(place)
+
+
+def test_one_homography_does_what_its_parts_do_one_after_another() -> None:
+    insets = ((0.05, 0.1), (0.02, 0.0), (0.1, 0.03), (0.0, 0.07))
+    # A soft spot in the middle, of which no step cuts anything off.
+    rows, columns = np.mgrid[:SIDE, :SIDE] / SIDE - 0.5
+    spot = np.clip(1.5 - 6 * np.hypot(rows, columns), 0, 1)[..., None]
+    pixels = (blurred(photograph(), 3) * spot).astype(np.uint8)
+    at_once = moved(pixels, Motion(0.9, 0.05, 20, 0.05, -0.1, insets, mirrored=True, upended=True))
+    step_by_step = pixels
+    for part in (
+        Motion(scale=0.9),
+        Motion(shear=0.05),
+        Motion(degrees=20),
+        Motion(right=0.05, down=-0.1),
+        Motion(insets=insets),
+        Motion(mirrored=True, upended=True),
+    ):
+        step_by_step = moved(step_by_step, part)
+    assert at_once.max() > 100
+    assert difference(at_once, step_by_step).max() <= 6
+
+
+def test_resampling_is_bilinear_between_pixel_centres() -> None:
+    pixels = texture(64)
+    motion = Motion(degrees=17, scale=1.1, right=0.03, insets=((0.05, 0.02),) * 4)
+    rows, columns = np.mgrid[:64, :64] + 0.5
+    points = np.stack([columns / 64 - 0.5, rows / 64 - 0.5, np.ones((64, 64))]).reshape(3, -1)
+    x, y, w = np.linalg.inv(homography(motion)) @ points
+    sources = np.stack([(y / w + 0.5) * 64 - 0.5, (x / w + 0.5) * 64 - 0.5])
+    inside = ((sources > 0.5) & (sources < 62.5)).all(axis=0).reshape(64, 64)
+    for channel in range(3):
+        expected = ndimage.map_coordinates(pixels[..., channel].astype(float), sources, order=1)
+        found = difference(moved(pixels, motion)[..., channel], expected.reshape(64, 64))
+        assert found[inside].max() <= 1
+
+
+# ---- noise
+
+
+@pytest.mark.parametrize("deviation", [0.05, 0.1, 0.2])
+def test_noise_on_mid_grey_has_the_deviation_asked_for(deviation: float) -> None:
+    grey = np.full((SIDE, SIDE, 3), 127, np.uint8)
+    found = applied(f"noise:low={deviation},high={deviation}", grey).astype(np.float64) - 127
+    assert found.std() == pytest.approx(128 * deviation, rel=0.01)
+    assert found.mean() == pytest.approx(0, abs=0.3)
+
+
+def test_noise_of_another_unit_is_that_much_weaker() -> None:
+    grey = np.full((SIDE, SIDE, 3), 127, np.uint8)
+    found = applied("noise:low=0.5,high=0.5,unit=58", grey)
+    assert found.std() == pytest.approx(29, rel=0.01)
+
+
+def test_noise_is_clipped_and_never_wraps_around() -> None:
+    for level in (0, 255):
+        found = noisy(np.full((64, 64, 3), level, np.uint8), 20, np.random.default_rng(0))
+        assert np.abs(found.astype(int) - level).max() < 120
+        assert (found == level).mean() == pytest.approx(0.51, abs=0.02)
+
+
+def test_noise_differs_between_channels_and_places() -> None:
+    grey = np.full((SIDE, SIDE, 3), 127, np.uint8)
+    found = noisy(grey, 20, np.random.default_rng(0)).astype(np.float64) - 127
+    across = np.corrcoef(found.reshape(-1, 3).T)
+    beside = np.corrcoef(found[:, 1:].ravel(), found[:, :-1].ravel())
+    assert np.abs(across - np.eye(3)).max() < 0.02
+    assert abs(beside[0, 1]) < 0.02
+
+
+def test_no_noise_leaves_every_pixel() -> None:
+    assert np.array_equal(applied("noise:low=0,high=0", texture()), texture())
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.1, 0.5), (0.5, 3.0), (2.0, 2.0)])
+def test_deviations_are_drawn_evenly_between_low_and_high(low: float, high: float) -> None:
+    rng = np.random.default_rng(0)
+    drawn = [draw_deviation(rng, low, high) for _ in range(2000)]
+    assert within(drawn, low, high) or set(drawn) == {low}
+
+
+# ---- blur
+
+
+@pytest.mark.parametrize("deviation", [0.1, 0.5, 1.0, 2.0, 3.0, 10.0])
+def test_blur_is_a_convolution_with_an_11_by_11_kernel(deviation: float) -> None:
+    rows, columns = np.mgrid[-5:6, -5:6]
+    kernel = np.exp(-(rows**2 + columns**2) / (2 * deviation**2))
+    kernel /= kernel.sum()
+    pixels = texture(40)
+    bordered = np.pad(pixels.astype(np.float64), ((5, 5), (5, 5), (0, 0)), mode="reflect")
+    windows = np.lib.stride_tricks.sliding_window_view(bordered, (11, 11), axis=(0, 1))
+    expected = np.einsum("ijcab,ab->ijc", windows, kernel)
+    assert difference(blurred(pixels, deviation), expected).max() <= 0.51
+
+
+def test_the_kernel_sums_to_1_and_is_symmetric() -> None:
+    for deviation in (0.01, 0.5, 3.0, 10.0):
+        kernel = gaussian(deviation)
+        assert kernel.shape == (11,)
+        assert kernel.sum() == pytest.approx(1)
+        assert np.array_equal(kernel, kernel[::-1])
+
+
+def test_blur_keeps_an_even_surface() -> None:
+    even = np.full((64, 64, 3), 200, np.uint8)
+    assert np.array_equal(blurred(even, 3), even)
+
+
+def test_the_papers_range_of_blur_hardly_changes_a_picture_and_ours_does() -> None:
+    pixels = photograph("ball_01")
+    papers = [
+        difference(applied("blur:low=0.1,high=0.5", pixels, seed=s), pixels).mean()
+        for s in range(10)
+    ]
+    ours = [difference(applied("blur", pixels, seed=s), pixels).mean() for s in range(10)]
+    assert np.mean(papers) < 1
+    assert np.mean(ours) > 3 * np.mean(papers)

@@ -1,0 +1,51 @@
+"""The vector cache: right, bounded, and safe when several processes use it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from robocle.evaluation.embedding_cache import EmbeddingCache, embedding_key
+
+WRITER = """
+import sys, numpy as np
+from pathlib import Path
+from robocle.evaluation.embedding_cache import EmbeddingCache, embedding_key
+cache = EmbeddingCache(Path(sys.argv[1]))
+for start in range(0, 200, 10):
+    names = [f"{number}" for number in range(start, start + 10)]
+    cache.write({embedding_key(n): np.full(300, float(n), np.float32) for n in names})
+"""
+
+
+def test_vectors_come_back_in_the_order_they_are_asked_for(cache: Path) -> None:
+    store = EmbeddingCache(cache)
+    keys = [embedding_key("a", str(number)) for number in range(1200)]
+    store.write({key: np.full(7, number, np.float32) for number, key in enumerate(keys)})
+    asked = [keys[5], keys[1100], keys[5], keys[0]]
+    np.testing.assert_array_equal(store.read(asked)[:, 0], [5, 1100, 5, 0])
+    assert store.known([*keys, embedding_key("other")]) == set(keys)
+
+
+def test_a_key_tells_its_parts_apart() -> None:
+    assert embedding_key("ab", "c") != embedding_key("a", "bc")
+
+
+def test_two_processes_write_the_same_vectors_at_once(cache: Path) -> None:
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(cache)]) for _ in range(3)]
+    assert [writer.wait() for writer in writers] == [0, 0, 0]
+    found = EmbeddingCache(cache).read([embedding_key(f"{number}") for number in range(200)])
+    np.testing.assert_array_equal(found, np.arange(200)[:, None].repeat(300, axis=1))
+
+
+def test_over_the_limit_the_oldest_vectors_go_first(cache: Path) -> None:
+    limit = 4_000_000
+    store = EmbeddingCache(cache, limit)
+    keys = [embedding_key(str(number)) for number in range(3000)]
+    for start in range(0, 3000, 500):
+        store.write({key: np.ones(500, np.float32) for key in keys[start : start + 500]})
+        assert store.size() <= limit
+    left = store.known(keys)
+    assert set(keys[-500:]) <= left
+    assert not set(keys[:500]) & left

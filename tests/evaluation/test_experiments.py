@@ -1,0 +1,111 @@
+"""The experiments that come with robocle, and what a broken one says."""
+
+from pathlib import Path
+
+import pytest
+
+from robocle.classifiers import CLASSIFIERS
+from robocle.errors import SpecError
+from robocle.evaluation.corruptions import CORRUPTIONS
+from robocle.evaluation.datasets import DATASETS
+from robocle.evaluation.experiment import Experiment, experiment_names, load_experiment
+from robocle.evaluation.paper import paper_number
+from robocle.evaluation.scenarios import SCENARIOS
+from robocle.images.views import VIEWS
+from robocle.learner import DEFAULT_CLASSIFIER, DEFAULT_POOLING, DEFAULT_VIEWS
+from robocle.pooling import POOLINGS
+
+NAMES = sorted(experiment_names())
+
+
+def test_there_is_one_for_each_table_and_figure_of_the_paper() -> None:
+    tables = {f"table{number}" for number in range(1, 7)}
+    ours = {"comparison", "corruptions", "ablation", "unknown"}
+    assert tables | {"per_step", "moments"} | ours == set(NAMES)
+
+
+@pytest.fixture(params=NAMES)
+def experiment(request: pytest.FixtureRequest) -> Experiment:
+    return load_experiment(str(request.param))
+
+
+def test_every_part_an_experiment_names_can_be_built(experiment: Experiment) -> None:
+    for study in experiment.studies:
+        DATASETS.build(study.dataset)
+        SCENARIOS.build(study.scenario)
+        for corruption in {*study.taught, *study.tested}:
+            CORRUPTIONS.build(corruption)
+        assert study.seeds == (0, 1, 2, 3, 4)
+    for method in experiment.methods:
+        POOLINGS.build(method.pooling)
+        CLASSIFIERS.build(method.classifier)
+        VIEWS.build(method.views)
+
+
+def test_our_default_stands_beside_the_papers_methods(experiment: Experiment) -> None:
+    ours = [method for method in experiment.methods if method.name == "robocle default"]
+    for method in ours:
+        assert (method.pooling, method.classifier) == (DEFAULT_POOLING, DEFAULT_CLASSIFIER)
+        assert method.views == DEFAULT_VIEWS
+
+
+def test_a_gain_is_over_a_method_that_comes_before(experiment: Experiment) -> None:
+    seen: set[str] = set()
+    for method in experiment.methods:
+        assert not method.over or method.over in seen
+        seen.add(method.name)
+
+
+def test_every_place_in_the_paper_that_is_named_has_a_number(experiment: Experiment) -> None:
+    if not experiment.paper:
+        return
+    for study in experiment.studies:
+        for method in experiment.methods:
+            if method.paper:
+                taught = {"train": study.taught[0], "test": study.tested[0]}
+                places = [
+                    paper_number(
+                        experiment.paper, backbone=name, **study.paper, **method.paper, **taught
+                    )
+                    for name in study.backbones
+                ]
+                assert any(place is not None for place in places), method.name
+
+
+def test_an_experiment_can_be_moved_to_other_data(experiment: Experiment) -> None:
+    moved = experiment.changed(dataset="home", scenario="class_iid:shots=2", seeds=(7,))
+    assert {study.dataset for study in moved.studies} == {"home"}
+    assert {study.seeds for study in moved.studies} == {(7,)}
+    assert {study.name for study in moved.studies} == {"home, class_iid:shots=2"}
+    assert not any(study.paper for study in moved.studies)  # it is not the paper's any more
+    assert experiment.changed(dataset=None, seeds=()) == experiment
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("title = ", "cannot read the experiment"),
+        ('title = "x"', "is not an experiment"),
+        ('title = "x"\n[[studies]]\nname = "y"', "is not an experiment"),
+        ('title = "x"\nstudies = 3', "is not an experiment"),
+        (
+            'title = "x"\n[[studies]]\nname = "y"\ndataset = "home"\nscenario = "class_iid"\n'
+            "seeds = 2",
+            "seeds of the study 'y' must be a list",
+        ),
+        ('title = "x"\nstudies = []\nshows = ["acuracy"]', "did you mean 'accuracy'"),
+    ],
+)
+def test_a_broken_experiment_is_one_clear_line(tmp_path: Path, text: str, complaint: str) -> None:
+    path = tmp_path / "broken.toml"
+    path.write_text(text)
+    with pytest.raises(SpecError, match=complaint) as caught:
+        load_experiment(str(path))
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unknown_experiment_suggests_the_nearest() -> None:
+    with pytest.raises(SpecError, match="did you mean 'table1'"):
+        load_experiment("tabel1")
+    with pytest.raises(SpecError, match="cannot read"):
+        load_experiment("missing.toml")

@@ -1,0 +1,474 @@
+"""Streams: what is taught and what tests it never meet, and a seed decides everything."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from robocle.errors import DataError, RobocleError, SpecError
+from robocle.evaluation.scenarios import SCENARIOS, Scenario, scenario
+from robocle.types import Example
+
+Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
+ROOT = Path("data")
+
+
+def pictures(label: str, count: int, **known: str) -> list[Example]:
+    """Pictures of a class, two a thing."""
+    return [
+        Example(
+            ROOT.joinpath(*known.values(), label, f"{number}.jpg"),
+            label,
+            **{"instance": f"{label}_{number // 2:02d}"} | known,
+        )
+        for number in range(count)
+    ]
+
+
+def video(split: str, name: str, frames: int) -> list[Example]:
+    """Frames of a video named factor/segment/instance."""
+    factor, _, instance = name.split("/")
+    label = instance.rpartition("_")[0]
+    return [
+        Example(ROOT / split / name / f"{k:04d}.jpg", label, split, instance, factor, name)
+        for k in range(frames)
+    ]
+
+
+PLAIN = [e for label in ("bowl", "hat", "mug", "toy") for e in pictures(label, 12)]
+SPLIT = [
+    e
+    for label in ("bowl", "hat", "mug")
+    for split, count in (("train", 8), ("test", 5), ("validation", 3))
+    for e in pictures(label, count, split=split)
+]
+DOMAINS = [
+    e
+    for domain in ("attic", "cellar", "clean")
+    for label in ("bowl", "hat", "mug")
+    for e in pictures(label, 9, domain=domain)
+]
+VIDEOS = [
+    e
+    for thing in ("bowl_01", "bowl_02", "hat_01", "mug_01")
+    for factor in ("clutter", "pixel")
+    for segment in ("segment1", "segment7")
+    for split, count in (("train", 6), ("test", 2), ("validation", 2))
+    for e in video(split, f"{factor}/{segment}/{thing}", count)
+]
+
+
+def taught(stream: Scenario) -> list[Example]:
+    return [example for step in stream.steps for example in step]
+
+
+def asked(stream: Scenario) -> list[Example]:
+    return [example for test in stream.tests.values() for example in test]
+
+
+# ---- what holds for every scenario
+
+DATA = {
+    "class_iid": PLAIN,
+    "low_shot_instance": VIDEOS,
+    "instance": VIDEOS,
+    "cross_domain": DOMAINS,
+}
+SPECS = [
+    ("class_iid", PLAIN),
+    ("class_iid:shots=3,disjoint=instances", PLAIN),
+    ("class_iid:shots=all", SPLIT),
+    ("class_iid:shots=3,disjoint=instances,few=skip", VIDEOS),
+    ("cross_domain:domain=attic", DOMAINS),
+    ("cross_domain:disjoint=instances", DOMAINS),
+    ("cross_domain:domain=pixel", VIDEOS),
+    ("low_shot_instance:frames=3", VIDEOS),
+    ("instance:steps=3", VIDEOS),
+]
+
+
+def test_the_table_is_tested_here_in_full() -> None:
+    assert sorted(DATA) == sorted(SCENARIOS.names())
+
+
+@pytest.mark.parametrize("name", SCENARIOS.names())
+def test_every_scenario_has_defaults_that_serve(name: str) -> None:
+    stream = scenario(name).stream(DATA[name], seed=0)
+    assert stream.steps
+    assert all(stream.steps)
+    assert stream.tests
+    assert all(stream.tests.values())
+
+
+@pytest.mark.parametrize(("spec", "examples"), SPECS)
+def test_no_picture_is_both_taught_and_asked(spec: str, examples: list[Example]) -> None:
+    for seed in range(5):
+        stream = scenario(spec).stream(examples, seed)
+        paths = Counter(e.path for e in [*taught(stream), *asked(stream)])
+        assert max(paths.values()) == 1
+
+
+@pytest.mark.parametrize(("spec", "examples"), SPECS)
+def test_only_taught_labels_are_asked_and_all_of_them(spec: str, examples: list[Example]) -> None:
+    stream = scenario(spec).stream(examples, seed=1)
+    assert {e.label for e in asked(stream)} == {e.label for e in taught(stream)}
+
+
+@pytest.mark.parametrize(("spec", "examples"), SPECS)
+def test_the_order_of_the_listing_does_not_matter(spec: str, examples: list[Example]) -> None:
+    one = scenario(spec).stream(examples, seed=4)
+    assert scenario(spec).stream(examples[::-1], seed=4) == one
+    assert scenario(spec).stream(iter(examples[1::2] + examples[::2]), seed=4) == one
+
+
+@pytest.mark.parametrize(("spec", "examples"), SPECS)
+def test_where_the_data_lie_does_not_matter(spec: str, examples: list[Example]) -> None:
+    def moved(example: Example) -> Example:
+        return replace(example, path=Path("/mnt/a b") / example.path)
+
+    here = scenario(spec).stream(examples, seed=2)
+    there = scenario(spec).stream([moved(e) for e in examples], seed=2)
+    assert taught(there) == [moved(e) for e in taught(here)]
+    assert asked(there) == [moved(e) for e in asked(here)]
+
+
+@pytest.mark.parametrize(("spec", "examples"), SPECS)
+def test_another_seed_gives_another_stream(spec: str, examples: list[Example]) -> None:
+    streams = {scenario(spec).stream(examples, seed).steps for seed in range(6)}
+    assert len(streams) > 1
+
+
+@pytest.mark.parametrize("name", SCENARIOS.names())
+def test_no_pictures_are_refused(name: str, refusal: Refusal) -> None:
+    refusal(DataError, lambda: scenario(name).stream([], seed=0))
+
+
+def test_a_seed_means_the_same_stream_for_good() -> None:
+    steps = scenario("class_iid:shots=3").stream(PLAIN, seed=7).steps
+    assert [(step[0].label, [int(e.path.stem) for e in step]) for step in steps] == [
+        ("hat", [1, 7, 6]),
+        ("bowl", [0, 9, 5]),
+        ("toy", [1, 3, 2]),
+        ("mug", [8, 6, 0]),
+    ]
+
+
+# ---- the same on whatever pictures hypothesis thinks of
+
+letters = st.sampled_from("abc")
+
+
+@st.composite
+def collections(draw: st.DrawFn) -> list[Example]:
+    """Pictures of a few classes, things and domains; with a split, or with none."""
+    splits = draw(st.sampled_from([("",), ("train", "test", "validation")]))
+    found = draw(
+        st.lists(
+            st.tuples(letters, letters, letters, st.sampled_from(splits), st.integers(0, 9)),
+            min_size=20,
+            max_size=80,
+            unique=True,
+        )
+    )
+    return [
+        Example(
+            Path(domain, split, label, thing, f"{number}.jpg"), label, split,
+            f"{label}_{thing}", domain, f"{domain}/{label}_{thing}",
+        )
+        for label, thing, domain, split, number in found
+    ]  # fmt: skip
+
+
+specs = st.sampled_from(
+    [
+        "class_iid:shots={n},disjoint=pictures,few=skip",
+        "class_iid:shots={n},disjoint=instances,few=skip",
+        "cross_domain:shots={n},domain=a,few=skip",
+        "cross_domain:shots={n},domain=a,disjoint=instances,few=skip",
+        "low_shot_instance:frames={n},few=skip",
+        "instance:steps={n},frames={n}",
+    ]
+)
+
+
+@given(examples=collections(), spec=specs, n=st.integers(1, 4), seed=st.integers(0), data=st.data())
+def test_any_stream_is_disjoint_and_the_same_for_any_order_of_the_listing(
+    examples: list[Example], spec: str, n: int, seed: int, data: st.DataObject
+) -> None:
+    spec = spec.format(n=n)
+    try:
+        stream = scenario(spec).stream(examples, seed)
+    except DataError:
+        assume(False)
+    shuffled = data.draw(st.permutations(examples))
+    assert scenario(spec).stream(shuffled, seed) == stream
+    lessons, questions = taught(stream), asked(stream)
+    assert len({e.path for e in [*lessons, *questions]}) == len(lessons) + len(questions)
+    assert {e.label for e in questions} <= {e.label for e in lessons}
+    assert {e.split for e in lessons} <= {"", "train"}
+    assert {e.split for e in questions} <= {"", "test"}
+    if "disjoint=instances" in spec:
+        assert not {e.instance for e in lessons} & {e.instance for e in questions}
+    if not spec.startswith("instance"):
+        assert [len({e.label for e in step}) for step in stream.steps] == [1] * len(stream.steps)
+        assert len({step[0].label for step in stream.steps}) == len(stream.steps)
+
+
+@given(examples=collections(), seed=st.integers(0), few=st.integers(1, 3))
+def test_fewer_shots_are_the_first_of_more(examples: list[Example], seed: int, few: int) -> None:
+    def shots(count: int) -> dict[str, tuple[Example, ...]]:
+        stream = scenario(f"class_iid:shots={count},few=skip").stream(examples, seed)
+        return {step[0].label: step for step in stream.steps}
+
+    try:
+        more = shots(few + 1)
+    except DataError:
+        assume(False)
+    fewer = shots(few)
+    assert all(fewer[label] == step[:few] for label, step in more.items())
+
+
+# ---- class_iid
+
+
+def test_each_class_is_one_step_of_its_shots_and_the_rest_tests() -> None:
+    stream = scenario("class_iid:shots=5").stream(PLAIN, seed=0)
+    assert sorted(step[0].label for step in stream.steps) == ["bowl", "hat", "mug", "toy"]
+    assert [len(step) for step in stream.steps] == [5] * 4
+    assert list(stream.tests) == ["test"]
+    assert {*taught(stream), *asked(stream)} == set(PLAIN)
+
+
+def test_the_pictures_of_a_class_do_not_depend_on_the_other_classes() -> None:
+    alone = scenario("class_iid").stream(pictures("mug", 12), seed=3).steps
+    assert alone[0] in scenario("class_iid").stream(PLAIN, seed=3).steps
+
+
+def test_an_official_split_is_kept_to() -> None:
+    stream = scenario("class_iid:shots=5").stream(SPLIT, seed=0)
+    assert {e.split for e in taught(stream)} == {"train"}
+    assert set(asked(stream)) == {e for e in SPLIT if e.split == "test"}
+
+
+def test_all_shots_teach_the_whole_train_split_shuffled() -> None:
+    stream = scenario("class_iid:shots=all").stream(SPLIT, seed=0)
+    assert set(taught(stream)) == {e for e in SPLIT if e.split == "train"}
+    assert any(list(step) != sorted(step, key=lambda e: e.path) for step in stream.steps)
+
+
+def test_things_kept_apart_are_taught_one_after_the_other() -> None:
+    stream = scenario("class_iid:shots=5,disjoint=instances").stream(PLAIN, seed=0)
+    for step in stream.steps:
+        things = [e.instance for e in step]
+        assert sorted(Counter(things).values()) == [1, 2, 2]
+        assert things == sorted(things, key=things.index)
+    assert len(asked(stream)) == 4 * 6
+
+
+def test_things_that_are_not_known_cannot_be_kept_apart(refusal: Refusal) -> None:
+    unknown = [replace(example, instance="") for example in PLAIN]
+    kept_apart = scenario("class_iid:disjoint=instances")
+    message = refusal(DataError, lambda: kept_apart.stream(unknown, seed=0))
+    assert message.endswith("is not known: choose disjoint=pictures")
+
+
+@pytest.mark.parametrize(
+    ("count", "numbers"), [(4, "4 pictures to teach and 0"), (5, "5 pictures to teach and 0")]
+)
+def test_a_class_with_too_few_pictures_is_named_with_the_numbers(
+    count: int, numbers: str, refusal: Refusal
+) -> None:
+    few = [*PLAIN, *pictures("lid", count)]
+    message = refusal(DataError, lambda: scenario("class_iid:shots=5").stream(few, seed=0))
+    assert message == (
+        f"lid has {numbers} others to test, and needs 5 and 1: "
+        "ask for fewer, or leave such classes out with few=skip"
+    )
+
+
+def test_a_class_with_too_few_pictures_is_left_out_if_asked() -> None:
+    few = [*PLAIN, *pictures("lid", 5)]
+    stream = scenario("class_iid:shots=5,few=skip").stream(few, seed=0)
+    assert "lid" not in {e.label for e in [*taught(stream), *asked(stream)]}
+    assert len(stream.steps) == 4
+
+
+def test_leaving_out_every_class_is_refused(refusal: Refusal) -> None:
+    skipping = scenario("class_iid:shots=50,few=skip")
+    assert "no class" in refusal(DataError, lambda: skipping.stream(PLAIN, seed=0))
+
+
+# ---- cross_domain
+
+
+def test_one_domain_is_taught_and_each_is_tested_under_its_name() -> None:
+    stream = scenario("cross_domain:shots=5,domain=cellar").stream(DOMAINS, seed=0)
+    assert {e.domain for e in taught(stream)} == {"cellar"}
+    assert [len(step) for step in stream.steps] == [5] * 3
+    assert {name: len(test) for name, test in stream.tests.items()} == {
+        "same": 12, "attic": 27, "clean": 27,
+    }  # fmt: skip
+    assert next(iter(stream.tests)) == "same"
+    for name, test in stream.tests.items():
+        assert {e.domain for e in test} == {"cellar" if name == "same" else name}
+
+
+def test_a_class_that_is_not_taught_is_not_asked_in_other_domains() -> None:
+    more = [*DOMAINS, *pictures("lid", 9, domain="attic")]
+    stream = scenario("cross_domain:few=skip").stream(more, seed=0)
+    assert "lid" not in {e.label for e in stream.tests["attic"]}
+
+
+def test_a_taught_thing_can_be_kept_out_of_all_domains() -> None:
+    stream = scenario("cross_domain:shots=4,disjoint=instances").stream(DOMAINS, seed=0)
+    things = {e.instance for e in taught(stream)}
+    assert len(things) in range(3 * 2, 3 * 3 + 1)  # a class has four pairs and a single one
+    assert not things & {e.instance for e in asked(stream)}
+
+
+@pytest.mark.parametrize(
+    ("domain", "words"),
+    [("celar", "did you mean 'cellar'?"), ("zzz", "known: attic, cellar, clean")],
+)
+def test_an_unknown_domain_is_refused(domain: str, words: str, refusal: Refusal) -> None:
+    spec = f"cross_domain:domain={domain}"
+    message = refusal(DataError, lambda: scenario(spec).stream(DOMAINS, seed=0))
+    assert message == f"no picture is of domain {domain!r}: {words}"
+
+
+def test_data_without_domains_are_refused(refusal: Refusal) -> None:
+    message = refusal(DataError, lambda: scenario("cross_domain").stream(PLAIN, seed=0))
+    assert "the data have no domains" in message
+
+
+def test_too_few_pictures_in_the_domain_say_which(refusal: Refusal) -> None:
+    spec = "cross_domain:shots=9,domain=attic"
+    message = refusal(DataError, lambda: scenario(spec).stream(DOMAINS, seed=0))
+    assert message.startswith("in domain attic, ")
+
+
+def test_a_domain_called_same_is_refused(refusal: Refusal) -> None:
+    same = [*DOMAINS, *pictures("mug", 9, domain="same")]
+    refusal(DataError, lambda: scenario("cross_domain").stream(same, seed=0))
+
+
+# ---- videos
+
+
+def by_video(examples: Iterable[Example]) -> dict[str, list[Example]]:
+    videos = defaultdict(list)
+    for example in examples:
+        videos[example.video].append(example)
+    return dict(videos)
+
+
+TRAIN = by_video(e for e in VIDEOS if e.split == "train")
+TEST = {e for e in VIDEOS if e.split == "test"}
+
+
+def test_low_shot_teaches_one_train_video_a_class_with_its_frames_in_order() -> None:
+    for seed in range(5):
+        stream = scenario("low_shot_instance").stream(VIDEOS[::-1], seed)
+        assert sorted(step[0].label for step in stream.steps) == ["bowl", "hat", "mug"]
+        for step in stream.steps:
+            assert list(step) == TRAIN[step[0].video]
+        assert set(stream.tests["test"]) == TEST
+
+
+def test_low_shot_draws_among_all_videos_of_a_class() -> None:
+    drawn = {
+        step[0].video
+        for seed in range(60)
+        for step in scenario("low_shot_instance").stream(VIDEOS, seed).steps
+        if step[0].label == "bowl"
+    }
+    assert drawn == {name for name in TRAIN if "bowl" in name}
+
+
+@pytest.mark.parametrize(
+    ("frames", "kept"), [(1, [0]), (3, [0, 2, 4]), (6, range(6)), (9, range(6))]
+)
+def test_frames_are_taken_evenly_spaced_from_the_first(frames: int, kept: Iterable[int]) -> None:
+    stream = scenario(f"low_shot_instance:frames={frames}").stream(VIDEOS, seed=0)
+    for step in stream.steps:
+        assert [int(e.path.stem) for e in step] == list(kept)
+
+
+def test_low_shot_needs_a_video_and_a_test_of_each_class(refusal: Refusal) -> None:
+    more = [*VIDEOS, *video("test", "pixel/segment1/lid_01", 3)]
+    message = refusal(DataError, lambda: scenario("low_shot_instance").stream(more, seed=0))
+    assert message.startswith("lid has 0 pictures to teach and 3 others to test")
+    stream = scenario("low_shot_instance:few=skip").stream(more, seed=0)
+    assert set(stream.tests["test"]) == TEST
+
+
+def test_instance_teaches_every_train_video_once_with_its_frames_in_order() -> None:
+    stream = scenario("instance").stream(VIDEOS[::-1], seed=0)
+    assert len(stream.steps) == 1
+    order = list(dict.fromkeys(e.video for e in stream.steps[0]))
+    assert [e for name in order for e in TRAIN[name]] == list(stream.steps[0])
+    assert set(order) == set(TRAIN)
+    assert order != sorted(order)
+    assert set(stream.tests["test"]) == TEST
+
+
+@pytest.mark.parametrize(("steps", "sizes"), [(2, [8, 8]), (3, [5, 5, 6]), (99, [1] * 16)])
+def test_instance_is_cut_between_videos(steps: int, sizes: list[int]) -> None:
+    whole = scenario("instance").stream(VIDEOS, seed=0)
+    stream = scenario(f"instance:steps={steps}").stream(VIDEOS, seed=0)
+    assert [len(by_video(step)) for step in stream.steps] == sizes
+    assert taught(stream) == taught(whole)
+
+
+def test_labels_come_again_in_instance() -> None:
+    labels = [step[0].label for step in scenario("instance:steps=16").stream(VIDEOS, 0).steps]
+    assert Counter(labels) == {"bowl": 8, "hat": 4, "mug": 4}
+
+
+@pytest.mark.parametrize("name", ["instance", "low_shot_instance"])
+def test_videos_and_a_split_are_needed(name: str, refusal: Refusal) -> None:
+    message = refusal(DataError, lambda: scenario(name).stream(PLAIN, seed=0))
+    assert message == f"{name} needs data with a train and a test split, such as openloris"
+    message = refusal(DataError, lambda: scenario(name).stream(SPLIT, seed=0))
+    assert message.startswith(f"{name} needs videos, and ")
+
+
+# ---- unknown things
+
+
+def test_half_of_the_classes_are_taught_and_all_are_asked() -> None:
+    whole = scenario("class_iid:shots=2").stream(PLAIN, seed=3)
+    half = scenario("class_iid:shots=2,known=half").stream(PLAIN, seed=3)
+    assert half.steps == whole.steps[: (len(whole.steps) + 1) // 2]
+    assert half.tests == whole.tests
+
+
+# ---- options
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("class_iid:shots=0", "shots=0 is out of range: give 1 to 1e+06"),
+        ("class_iid:shots=some", "shots=some is not known: choose all"),
+        ("class_iid:disjoint=boxes", "disjoint=boxes is not known: choose pictures or instances"),
+        ("class_iid:few=drop", "few=drop is not known: choose error or skip"),
+        ("class_iid:known=none", "known=none is not known: choose all or half"),
+        ("cross_domain:shots=0", "shots=0 is out of range: give 1 to 1e+06"),
+        ("low_shot_instance:frames=-1", "frames=-1 is out of range: give 1 to 1e+06"),
+        ("instance:steps=0", "steps=0 is out of range: give 1 to 1e+06"),
+        ("class_idd", "unknown scenario 'class_idd': did you mean 'class_iid'?"),
+    ],
+)
+def test_a_wrong_spec_is_refused(spec: str, message: str, refusal: Refusal) -> None:
+    assert refusal(SpecError, lambda: scenario(spec)) == message
+
+
+@pytest.mark.parametrize("name", SCENARIOS.names())
+def test_every_scenario_is_described_by_a_spec_that_builds_it_again(name: str) -> None:
+    described = SCENARIOS.describe(scenario(name))
+    assert SCENARIOS.describe(scenario(described)) == described

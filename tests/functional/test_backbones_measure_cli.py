@@ -1,0 +1,110 @@
+"""`robocle backbones quantize` and `bench` as people use them."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from robocle import Learner
+from robocle.backbones.model_folder import CACHE_VARIABLE
+from robocle.cli import main
+from robocle.evaluation.datasets import dataset
+from robocle.pooling import POOLINGS
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments], prog_name="robocle")
+
+
+def refused(*arguments: str | Path) -> str:
+    """The one line with which a command is refused."""
+    result = run(*arguments)
+    assert result.exit_code == 1, result.output
+    (line,) = result.stderr.splitlines()
+    return line.removeprefix("robocle: ")
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def kitchen(tmp_path: Path) -> Path:
+    """Three labels with twelve pictures each."""
+    examples = dataset("home").examples()
+    for label in sorted({example.label for example in examples})[:3]:
+        folder = tmp_path / "kitchen" / label
+        folder.mkdir(parents=True)
+        pictures = [example.path for example in examples if example.label == label][:12]
+        for number, path in enumerate(pictures):
+            shutil.copy(path, folder / f"{number}.jpg")
+    return tmp_path / "kitchen"
+
+
+@pytest.mark.slow
+def test_quantizing_adds_a_backbone_and_says_what_it_gains_and_loses(
+    kitchen: Path, tmp_path: Path
+) -> None:
+    result = run("backbones", "quantize", "efficientnet_lite0", "--calibrate", kitchen)
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    assert f"added efficientnet_lite0_int8, calibrated on 16 pictures of {kitchen}" in result.output
+    assert re.search(r"speed +\d\.\d\dx", result.output)
+    assert re.search(r"size +2\d % of the original", result.output)
+    assert re.search(r"cosine 0\.9\d+", result.output)
+    assert re.search(r"accuracy +[\d.]+ % before, [\d.]+ % as int8", result.output)
+    assert re.search(r"^loses .*, \d\.\dx as fast: ", result.output, flags=re.MULTILINE)
+    assert max(map(len, result.output.replace(str(tmp_path), "").splitlines())) <= 100
+    again = refused("backbones", "quantize", "efficientnet_lite0", "--calibrate", kitchen)
+    assert again.startswith("efficientnet_lite0_int8 is here already")
+    label = next(kitchen.iterdir()).name
+    state = tmp_path / "small.robocle"
+    taught = run(
+        "teach", state, label, kitchen / label / "0.jpg", "--backbone", "efficientnet_lite0_int8"
+    )
+    assert taught.exit_code == 0, taught.output
+    assert Learner.load(state).predict(kitchen / label / "1.jpg").label == label
+    assert run("export", state, tmp_path / "small.onnx").exit_code == 0
+    assert "efficientnet_lite0_int8" in run("backbones").output
+
+
+def test_a_folder_without_pictures_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    line = refused("backbones", "quantize", "efficientnet_lite0", "--calibrate", tmp_path / "empty")
+    assert "holds 0 pictures, and calibrating needs" in line
+
+
+def test_an_unknown_backbone_is_refused_with_the_nearest_name(kitchen: Path) -> None:
+    line = refused("backbones", "quantize", "efficientnet_lite", "--calibrate", kitchen)
+    assert "did you mean 'efficientnet_lite0'" in line
+
+
+@pytest.mark.slow
+def test_bench_prints_a_table_of_times_and_one_of_frames_a_second() -> None:
+    result = run("backbones", "bench")
+    assert result.exit_code == 0, result.output
+    lines = result.output.splitlines()
+    assert max(map(len, lines)) <= 100
+    times = next(line for line in lines if line.startswith("efficientnet_lite0"))
+    assert len(times.split()) == 1 + 1 + 4
+    head = [line for line in lines if line.startswith("backbone")][1]
+    assert head.split()[1:] == [name for name in POOLINGS.names() if name != "cls"]
+
+
+@pytest.mark.slow
+def test_bench_gives_json() -> None:
+    result = run("backbones", "bench", "efficientnet_lite0", "--json")
+    record = json.loads(result.output)
+    assert record["name"] == "efficientnet_lite0"
+    assert 13 < record["megabytes"] < 15
+    assert set(record["milliseconds"]) == {"1 x 1", "1 x 2", "16 x 1", "16 x 2"}
+    assert 0 < record["frames_a_second"]["moments"] < 10_000
+
+
+def test_bench_measures_threads_by_itself() -> None:
+    assert "leave threads out" in refused("backbones", "bench", "efficientnet_lite0:threads=2")

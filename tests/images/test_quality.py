@@ -1,0 +1,276 @@
+"""A picture too poor to learn from is told from an ordinary one, and a line says what to do."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from PIL import Image, ImageDraw
+from scipy.ndimage import gaussian_filter, uniform_filter1d
+
+import robocle
+from robocle.backbones import Backbone
+from robocle.errors import QualityError, RobocleError
+from robocle.images import SquareImage, quality, read, to_pixels
+from robocle.images.quality import KINDS, Complaint, complaints, near_duplicate, require_good
+from robocle.types import Pixels
+
+Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
+
+SIDE = 224
+HOME = Path(robocle.__file__).parent / "demo" / "home"
+ORDINARY = sorted(HOME.glob("*/*/*.jpg"))
+SOME = sorted(HOME.glob("clean/*/0.jpg"))[::4]
+
+
+def kinds(pixels: Pixels, size: tuple[int, int] = (640, 480)) -> list[str]:
+    return [complaint.kind for complaint in complaints(SquareImage(pixels, size))]
+
+
+def levels(values: Any) -> Pixels:
+    rounded: Pixels = np.clip(np.rint(values), 0, 255).astype(np.uint8)
+    return rounded
+
+
+def lit(pixels: Pixels, gain: float) -> Pixels:
+    return levels(pixels * np.float32(gain))
+
+
+def out_of_focus(pixels: Pixels, deviation: float = 4.0) -> Pixels:
+    return levels(gaussian_filter(pixels.astype(np.float32), (deviation, deviation, 0)))
+
+
+def moved(pixels: Pixels, axis: int) -> Pixels:
+    return levels(uniform_filter1d(pixels.astype(np.float32), 15, axis=axis, mode="nearest"))
+
+
+def moved_aslant(pixels: Pixels) -> Pixels:
+    shifted = [np.roll(pixels, (by, by), (0, 1)) for by in range(-5, 6)]
+    return levels(np.mean(shifted, axis=0))
+
+
+def caught(kind: str, change: Callable[[Pixels], Pixels]) -> float:
+    found = [kind in kinds(change(to_pixels(path, SIDE))) for path in SOME]
+    return float(np.mean(found))
+
+
+# ---- ordinary pictures pass
+
+
+def test_no_picture_of_the_home_is_complained_of_not_even_in_its_dimmest_light() -> None:
+    assert len(ORDINARY) > 1000
+    assert [path for path in ORDINARY if complaints(read(path, SIDE))] == []
+
+
+def product(colour: str) -> Pixels:
+    """A thing on plain white ground, as in a catalogue, drawn large and made small."""
+    image = Image.new("RGB", (4 * SIDE, 4 * SIDE), "white")
+    ImageDraw.Draw(image).rounded_rectangle((250, 300, 640, 600), 80, fill=colour)
+    return to_pixels(image, SIDE)
+
+
+@pytest.mark.parametrize("colour", ["black", "navy", "red", "yellow", "silver", "wheat"])
+def test_a_product_on_white_ground_is_not_over_exposed_and_its_plain_ground_not_blurred(
+    colour: str,
+) -> None:
+    assert kinds(product(colour)) == []
+
+
+def test_a_thin_thing_on_white_ground_is_not_over_exposed() -> None:
+    image = Image.new("RGB", (4 * SIDE, 4 * SIDE), "white")
+    ImageDraw.Draw(image).ellipse((150, 150, 750, 750), outline="black", width=90)
+    assert kinds(to_pixels(image, SIDE)) == []
+
+
+def test_a_black_thing_on_black_ground_passes_while_something_on_it_shines() -> None:
+    pixels = np.full((SIDE, SIDE, 3), 8, np.uint8)
+    pixels[60:160, 60:160] = 30
+    pixels[80:140, 80:140] = 120
+    assert kinds(pixels) == []
+
+
+@pytest.mark.parametrize("side", [112, 160, 224, 300, 384, 518])
+def test_backbones_of_other_sides_judge_alike(side: int) -> None:
+    for path in SOME:
+        pixels = to_pixels(path, side)
+        assert kinds(pixels) == []
+        assert kinds(out_of_focus(pixels, side / 50)) == ["blurred"]
+
+
+# ---- poor ones are caught
+
+
+def test_a_dark_picture_is_caught() -> None:
+    assert caught("dark", lambda pixels: lit(pixels, 0.1)) == 1
+
+
+def test_an_over_exposed_picture_is_caught() -> None:
+    assert caught("bright", lambda pixels: lit(pixels, 4)) > 0.9
+
+
+def test_a_picture_out_of_focus_is_caught() -> None:
+    assert caught("blurred", out_of_focus) == 1
+
+
+def test_a_picture_out_of_focus_is_caught_under_the_sensors_noise_too() -> None:
+    rng = np.random.default_rng(0)
+    noise = rng.normal(0, 3, (SIDE, SIDE, 3))
+    assert caught("blurred", lambda pixels: levels(out_of_focus(pixels) + noise)) > 0.9
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_picture_of_a_moved_camera_is_caught(axis: int) -> None:
+    assert caught("blurred", lambda pixels: moved(pixels, axis)) > 0.9
+
+
+def test_a_picture_of_a_camera_moved_aslant_is_caught() -> None:
+    assert caught("blurred", moved_aslant) > 0.9
+
+
+def test_a_small_picture_is_small_and_nothing_else(tmp_path: Path) -> None:
+    for path in SOME:
+        with Image.open(path) as image:
+            image.resize((32, 32)).save(tmp_path / "small.png")
+        assert [c.kind for c in complaints(read(tmp_path / "small.png", SIDE))] == ["small"]
+
+
+@pytest.mark.parametrize("level", [60, 128, 200])
+def test_a_picture_of_nothing_is_flat(level: int) -> None:
+    assert kinds(np.full((SIDE, SIDE, 3), level, np.uint8)) == ["flat"]
+
+
+def test_black_is_dark_and_white_is_bright() -> None:
+    assert kinds(np.zeros((SIDE, SIDE, 3), np.uint8)) == ["dark"]
+    assert kinds(np.full((SIDE, SIDE, 3), 255, np.uint8)) == ["bright"]
+
+
+def test_a_step_is_as_sharp_as_the_formula_says_and_a_wide_blur_is_not() -> None:
+    upright = np.tile(np.array([0, 200], np.float32).repeat(56), (112, 1))
+    steps = np.maximum(upright, upright.T)
+    # Of n rows that cross the edge, 1 or REACH differences are not zero.
+    expected = (1 / quality.REACH) ** 0.25
+    assert quality.sharpness(steps) == pytest.approx(expected, rel=0.1)
+    assert quality.sharpness(gaussian_filter(steps, 4)) < quality.BLURRED
+
+
+# ---- what is said
+
+
+def poor_pictures() -> Iterator[SquareImage]:
+    good = to_pixels(SOME[0], SIDE)
+    yield SquareImage(good, (32, 48))
+    yield SquareImage(lit(good, 0.1), (640, 480))
+    yield SquareImage(lit(good, 8), (640, 480))
+    yield SquareImage(np.full_like(good, 90), (640, 480))
+    yield SquareImage(out_of_focus(good), (640, 480))
+
+
+def test_every_complaint_is_one_line_with_the_value_and_what_to_do() -> None:
+    vector = np.ones(4, np.float32)
+    found = [complaint for image in poor_pictures() for complaint in complaints(image)]
+    found += [complaint for complaint in [near_duplicate(vector, vector)] if complaint]
+    assert tuple(complaint.kind for complaint in found) == KINDS
+    for complaint in found:
+        assert str(complaint).splitlines() == [complaint.advice]
+        what, advice = complaint.advice.split(": ")
+        assert any(letter.isdigit() for letter in what)
+        assert advice
+
+
+def test_a_poor_picture_is_refused_with_all_that_is_wrong(refusal: Refusal) -> None:
+    black = SquareImage(np.zeros((SIDE, SIDE, 3), np.uint8), (20, 20))
+    message = refusal(QualityError, lambda: require_good(complaints(black)))
+    assert "20x20" in message
+    assert "very dark" in message
+
+
+def test_a_good_picture_is_not_refused() -> None:
+    require_good(complaints(read(SOME[0], SIDE)))
+
+
+# ---- the same picture again
+
+
+@pytest.fixture(scope="module")
+def embed(lite0: Backbone) -> Callable[[Pixels], Any]:
+    learner = robocle.Learner(lite0)
+    return lambda pixels: learner.look(pixels).vector
+
+
+def frame(pixels: Pixels, down: int, right: int, gain: float, seed: int) -> Pixels:
+    """What a camera sees of a thing that is held still: noise, a small shift, other exposure."""
+    noise = np.random.default_rng(seed).normal(0, 2, (SIDE - 8, SIDE - 8, 3))
+    view = pixels[4 + down : SIDE - 4 + down, 4 + right : SIDE - 4 + right]
+    return levels(view * gain + noise)
+
+
+@pytest.mark.parametrize(
+    ("down", "right", "gain"), [(0, 0, 1.0), (1, 0, 1.0), (-1, 2, 1.0), (0, 0, 1.05), (2, 1, 0.95)]
+)
+def test_the_next_frame_of_a_thing_held_still_is_a_duplicate(
+    down: int, right: int, gain: float, embed: Callable[[Pixels], Any]
+) -> None:
+    for path in SOME:
+        pixels = to_pixels(path, SIDE)
+        first, second = frame(pixels, 0, 0, 1.0, 1), frame(pixels, down, right, gain, 2)
+        complaint = near_duplicate(embed(second), embed(first))
+        assert isinstance(complaint, Complaint)
+        assert complaint.kind == "duplicate"
+
+
+def test_other_pictures_of_the_same_thing_are_no_duplicates(
+    embed: Callable[[Pixels], Any],
+) -> None:
+    for path in SOME:
+        first, *others = [to_pixels(image, SIDE) for image in sorted(path.parent.glob("*.jpg"))]
+        assert others
+        assert not any(near_duplicate(embed(other), embed(first)) for other in others)
+
+
+@given(arrays(np.float32, 5, elements=st.floats(-1e3, 1e3, width=32)), st.floats(0.1, 10))
+def test_the_scale_of_the_vectors_does_not_matter(vector: Any, scale: float) -> None:
+    other = vector[::-1]
+    one, two = near_duplicate(vector, other), near_duplicate(other, vector)
+    assert (one is None) == (two is None)
+    assert near_duplicate(vector, vector) is not None
+    scaled = near_duplicate(np.float32(scale) * vector, np.float32(scale) * other)
+    if one is not None and scaled is not None:
+        assert scaled.value == pytest.approx(one.value, abs=1e-3)
+
+
+# ---- whatever the pixels are
+
+
+@given(
+    st.sampled_from([16, 17, 32, 111, 224]),
+    st.sampled_from([1, 2, 8, 64, 256]),
+    st.integers(0, 255),
+    st.integers(0, 2**32 - 1),
+)
+def test_any_picture_gets_a_finite_answer(side: int, spread: int, level: int, seed: int) -> None:
+    noise = np.random.default_rng(seed).integers(0, spread, (side, side, 3))
+    for complaint in complaints(SquareImage(levels(level + noise), (640, 480))):
+        assert complaint.kind in KINDS
+        assert np.isfinite(complaint.value)
+
+
+@given(arrays(np.uint8, (16, 16, 3)))
+def test_any_small_picture_gets_a_finite_answer(pixels: Pixels) -> None:
+    for complaint in complaints(read(pixels, 32)):
+        assert np.isfinite(complaint.value)
+
+
+# ---- the documents
+
+
+def test_the_page_on_teaching_names_every_kind_and_limit() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "teaching.md").read_text("utf-8")
+    for kind in KINDS:
+        assert f"| `{kind}` |" in page
+        limit = kind.upper() if kind != "bright" else "BRIGHT_WHITE"
+        assert f"`{limit}`" in page
+        assert hasattr(quality, limit)

@@ -1,0 +1,175 @@
+"""Reports from results written by hand: the right figures in the right places."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robocle.errors import DataError
+from robocle.reports.benchmark import as_html, as_latex, as_markdown, build_report, write_report
+from robocle.reports.benchmark_tables import Cell
+
+ORIGIN = {"commit": "abc", "versions": {"numpy": "2"}, "python": "3.11", "machine": "x86_64"}
+
+
+def record(method: str, accuracy: float, seed: int, **changes: Any) -> dict[str, Any]:
+    result = {
+        "accuracy": {"test/clean": accuracy},
+        "macro_accuracy": {"test/clean": accuracy - 1},
+        "average_other_domain": None,
+        "per_step": [100.0, accuracy],
+        "plasticity": 90.0,
+        "forgetting": 5.0,
+        "backward_transfer": -5.0,
+        "paper_forg": 4.0,
+        "paper_bwt": 80.0,
+        "training_minutes": 0.5,
+        "frames_per_second": 100.0,
+        "milliseconds_to_learn": 0.1,
+        "milliseconds_to_answer": 0.2,
+        "state_bytes": 2_000_000,
+    }
+    trial = {
+        "dataset": "openloris",
+        "scenario": "low_shot_instance",
+        "data": "0a1b",
+        "backbone": "resnet152",
+        "taught": "clean",
+        "tested": ["clean"],
+        "seed": seed,
+    }
+    made = {
+        "key": f"{method}{seed}{changes}",
+        "kind": "trial",
+        "experiment": "An experiment",
+        "study": "OpenLORIS-small",
+        "method": method,
+        "over": "",
+        "order": 0,
+        "shows": ["accuracy", "metrics", "per_step", "cost"],
+        "paper": {},
+        "trial": trial,
+        "result": result,
+        "origin": ORIGIN,
+    }
+    return made | changes
+
+
+def written(path: Path, records: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(each) + "\n" for each in records))
+    return path
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    paper = {"table": "table6", "dataset": "openloris_small"}
+    records = [
+        *(record("NCM", 46 + seed, seed, paper=paper | {"method": "ncm"}) for seed in range(3)),
+        *(
+            record(
+                "RobOCLe NCM", 54 + seed, seed, over="NCM", paper=paper | {"method": "robocle_ncm"}
+            )
+            for seed in range(3)
+        ),
+    ]
+    return written(tmp_path / "an.jsonl", records)
+
+
+def test_a_cell_has_the_mean_the_deviation_and_the_papers_number(results: Path) -> None:
+    table = build_report(results).tables[0]
+    assert table.columns == ("resnet152",)
+    assert dict(table.rows)["NCM"] == (Cell(47.0, 1.0, 47.68),)
+
+
+def test_the_gain_is_room_aware_ours_and_the_papers(results: Path) -> None:
+    (gain,) = dict(build_report(results).tables[0].rows)["gain over NCM"]
+    assert gain is not None
+    assert gain.mean == pytest.approx(100 * (55 - 47) / (100 - 47))
+    assert gain.paper == pytest.approx(100 * (54.89 - 47.68) / (100 - 47.68))
+
+
+def test_further_metrics_stand_beside_the_papers(results: Path) -> None:
+    table = build_report(results).tables[1]
+    row = dict(zip(table.columns, dict(table.rows)["NCM"], strict=True))
+    assert row["BwT as printed"] == Cell(80.0, 0.0, 57.34)
+    assert row["forgetting"] == Cell(5.0, 0.0)
+    assert row["state, MB"] == Cell(2.0, 0.0)
+
+
+def test_markdown_shows_every_cell(results: Path) -> None:
+    text = as_markdown(build_report(results))
+    assert "| NCM | 47.00 ± 1.00 (paper 47.68, -0.68) |" in text
+    assert "abc" in text
+
+
+def test_latex_escapes_what_it_must(results: Path) -> None:
+    text = as_latex(build_report(results))
+    assert r"47.00 $\pm$ 1.00" in text
+    assert r"accuracy, \%" in text
+    assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == 2
+    assert not re.search(r"(?<!\\)_", text)
+
+
+def test_html_stands_alone_and_escapes_names(tmp_path: Path) -> None:
+    records = [record("<script>alert(1)</script>", 50, 0)]
+    html = as_html(build_report(written(tmp_path / "bad.jsonl", records)))
+    assert "<script>" not in html
+    assert html.count("<svg") == 2
+    assert not re.search(r"(src|href)=\"(?!data:|#)", html)
+
+
+def test_corruptions_become_a_matrix_with_heat_maps(tmp_path: Path) -> None:
+    records = []
+    for taught in ("clean", "noise"):
+        made = record("SLDA", 0, 0, shows=["matrix"], key=taught)
+        made["trial"] |= {"taught": taught, "tested": ["clean", "noise"]}
+        made["result"] |= {
+            "accuracy": {"test/clean": 80.0, "test/noise": 40.0},
+            "average_other_domain": 40.0 if taught == "clean" else 80.0,
+        }
+        records.append(made)
+    report = build_report(written(tmp_path / "matrix.jsonl", records))
+    (table,) = report.tables
+    assert table.columns == ("clean", "noise", "Avg OD")
+    assert table.rows[1] == ("noise", (Cell(80.0), Cell(40.0), Cell(80.0)))
+    assert len(report.plots) == 1
+
+
+def test_all_three_forms_are_written(results: Path, tmp_path: Path) -> None:
+    paths = write_report(results, tmp_path / "out")
+    assert [path.name for path in paths] == ["an.md", "an.tex", "an.html"]
+    assert all(path.stat().st_size > 500 for path in paths)
+
+
+def test_results_of_other_data_are_never_averaged_into_one_cell(tmp_path: Path) -> None:
+    ours, theirs = record("NCM", 90, 0), record("NCM", 50, 0, key="other")
+    theirs["trial"] |= {"data": "ffff"}
+    tables = build_report(written(tmp_path / "mixed.jsonl", [ours, theirs])).tables
+    titles = [table.title for table in tables if "accuracy, %" in table.title]
+    assert titles == ["OpenLORIS-small, 0a1b: accuracy, %", "OpenLORIS-small, ffff: accuracy, %"]
+    assert [table.rows[0][1] for table in tables[:2]] == [(Cell(90.0),), (Cell(50.0),)]
+
+
+def test_a_gain_does_not_depend_on_the_order_in_which_results_came(results: Path) -> None:
+    lines = results.read_text().splitlines(keepends=True)
+    results.write_text("".join(reversed(lines)))
+    rows = dict(build_report(results).tables[0].rows)
+    assert rows["gain over NCM"][0] is not None
+
+
+def test_test_sets_and_corruptions_are_told_apart_in_the_columns(tmp_path: Path) -> None:
+    made = record("NCM", 0, 0, shows=["accuracy"])
+    made["result"]["accuracy"] = {"same/clean": 90.0, "dslr/clean": 80.0, "dslr/noise": 70.0}
+    (table,) = build_report(written(tmp_path / "several.jsonl", [made])).tables
+    assert table.columns == (
+        "resnet152 same/clean",
+        "resnet152 dslr/clean",
+        "resnet152 dslr/noise",
+    )
+
+
+def test_no_results_is_one_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="run `robocle bench` first"):
+        build_report(tmp_path / "missing.jsonl")
