@@ -1,6 +1,6 @@
 """States on disk: `python benchmarks/bench_store.py`.
 
-Vectors of the default learner's width are taught durably, one at a time; the reference is the
+Embeddings of the default learner's width are taught durably, one at a time; the reference is the
 disk's own flush of as many bytes, which nothing durable can beat. Then the state is opened.
 """
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 Pixels = NDArray[np.uint8]
 """Pictures ready for a backbone: (n, side, side, 3), RGB."""
 
-Vectors = NDArray[np.float32]
-"""Pooled pictures, one a row: (n, width)."""
+Embeddings = NDArray[np.float32]
+"""Embeddings of pictures, one per row: (n, width)."""
 
 Scores = NDArray[np.float64]
 """How well each picture fits each label: (n, labels), higher is better."""

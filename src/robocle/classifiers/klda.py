@@ -1,7 +1,7 @@
 """KLDA: linear discriminant analysis on random Fourier features, a Gaussian kernel's worth of bend.
 
 Momeni, Mazumder & Liu, "Continual learning using a kernel-based method over foundation models"
-(2025). Vectors are brought to length 1 first, so that one gamma fits all backbones.
+(2025). Embeddings are brought to length 1 first, so that one gamma fits all backbones.
 """
 
 import numpy as np

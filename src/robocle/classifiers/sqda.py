@@ -63,7 +63,7 @@ class StreamingQDA(ClassScatterClassifier["_Solution"]):
 
 @dataclass(frozen=True)
 class Seen:
-    """Vectors v as B sees them: coordinates that tell their distances, and A B^-1 v."""
+    """Embeddings v as B sees them: coordinates that tell their distances, and A B^-1 v."""
 
     vectors: Matrix
     coordinates: Matrix

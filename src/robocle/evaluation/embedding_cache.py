@@ -35,7 +35,7 @@ def embedding_key(*parts: str) -> bytes:
 
 
 class EmbeddingCache:
-    """Vectors on disk, by key."""
+    """Embeddings on disk, by key."""
 
     def __init__(self, path: Path | None = None, limit: int = DEFAULT_LIMIT) -> None:
         self.path = path or cache_folder() / "vectors.sqlite"

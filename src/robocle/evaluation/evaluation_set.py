@@ -1,6 +1,6 @@
 """Questions: test pictures under one corruption, asked as often as wanted.
 
-Vectors are held in memory while they are few, and read from the cache in parts when they are many,
+Embeddings are held in memory while they are few, and read from the cache in parts when they are many,
 so that memory does not grow with the data set.
 """
 

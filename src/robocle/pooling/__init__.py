@@ -7,7 +7,7 @@ equal parts of different kind; classifiers may treat the blocks apart.
 from typing import Protocol
 
 from robocle.spec import Registry
-from robocle.types import FeatureMaps, Vectors
+from robocle.types import Embeddings, FeatureMaps
 
 
 class Pooling(Protocol):
@@ -15,7 +15,7 @@ class Pooling(Protocol):
 
     @property
     def blocks(self) -> int: ...
-    def __call__(self, maps: FeatureMaps) -> Vectors: ...
+    def __call__(self, maps: FeatureMaps) -> Embeddings: ...
 
 
 POOLINGS: Registry[Pooling] = Registry(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from robocle.types import FeatureMaps, Vectors
+from robocle.types import Embeddings, FeatureMaps
 
 
 class Average:
@@ -10,7 +10,7 @@ class Average:
 
     blocks = 1
 
-    def __call__(self, maps: FeatureMaps) -> Vectors:
+    def __call__(self, maps: FeatureMaps) -> Embeddings:
         positions = np.float32(maps.grid.shape[1])
-        pooled: Vectors = np.einsum("npc->nc", maps.grid) / positions
+        pooled: Embeddings = np.einsum("npc->nc", maps.grid) / positions
         return pooled

@@ -6,7 +6,7 @@ import numpy as np
 
 from robocle.pooling.average import Average
 from robocle.spec import require_between
-from robocle.types import FeatureMaps, Vectors
+from robocle.types import Embeddings, FeatureMaps
 
 average = Average()
 
@@ -16,7 +16,7 @@ class Maximum:
 
     blocks = 1
 
-    def __call__(self, maps: FeatureMaps) -> Vectors:
+    def __call__(self, maps: FeatureMaps) -> Embeddings:
         return _maximum(maps)
 
 
@@ -25,7 +25,7 @@ class AverageMaximum:
 
     blocks = 2
 
-    def __call__(self, maps: FeatureMaps) -> Vectors:
+    def __call__(self, maps: FeatureMaps) -> Embeddings:
         return np.hstack([average(maps), _maximum(maps)])
 
 
@@ -38,7 +38,7 @@ class Mix:
         require_between("share", share, 0, 1)
         self.share = share
 
-    def __call__(self, maps: FeatureMaps) -> Vectors:
+    def __call__(self, maps: FeatureMaps) -> Embeddings:
         share = np.float32(self.share)
         return share * average(maps) + (1 - share) * _maximum(maps)
 
@@ -52,7 +52,7 @@ class RankedActivations:
         require_between("top", top, 0.01, 100)
         self.top = top
 
-    def __call__(self, maps: FeatureMaps) -> Vectors:
+    def __call__(self, maps: FeatureMaps) -> Embeddings:
         n, positions, channels = maps.grid.shape
         kept = max(1, math.ceil(self.top / 100 * positions))
         rest = positions - kept
@@ -61,6 +61,6 @@ class RankedActivations:
         return np.ascontiguousarray(falling.reshape(n, kept * channels))
 
 
-def _maximum(maps: FeatureMaps) -> Vectors:
-    maximum: Vectors = maps.grid.max(axis=1)
+def _maximum(maps: FeatureMaps) -> Embeddings:
+    maximum: Embeddings = maps.grid.max(axis=1)
     return maximum

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from robocle.blas import one_blas_thread
 from robocle.randomness import keyed_rng
 from robocle.spec import require_between
-from robocle.types import FeatureMaps, Vectors
+from robocle.types import Embeddings, FeatureMaps
 
 
 class RootCovariance:
@@ -29,7 +29,7 @@ class RootCovariance:
         self.iterations = iterations
         self.seed = seed
 
-    def __call__(self, maps: FeatureMaps) -> Vectors:
+    def __call__(self, maps: FeatureMaps) -> Embeddings:
         channels = maps.grid.shape[2]
         projection = _projection(self.seed, channels)
         rows, columns = np.triu_indices(projection.shape[1])

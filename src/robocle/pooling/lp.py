@@ -7,7 +7,7 @@
 import numpy as np
 
 from robocle.spec import require_between, require_choice
-from robocle.types import FeatureMaps, Vectors
+from robocle.types import Embeddings, FeatureMaps
 
 
 class PowerMean:
@@ -21,7 +21,7 @@ class PowerMean:
         self.p = p
         self.form = form
 
-    def __call__(self, maps: FeatureMaps) -> Vectors:
+    def __call__(self, maps: FeatureMaps) -> Embeddings:
         # Relative to each channel's largest value, so that no power can overflow.
         largest = np.abs(maps.grid).max(axis=1)
         safe = np.where(largest > 0, largest, 1).astype(np.float32)
@@ -36,7 +36,7 @@ class PowerMean:
             return np.asarray(np.clip(raw, -limit, limit), np.float32)
 
 
-def _power(values: Vectors, p: int) -> Vectors:
+def _power(values: Embeddings, p: int) -> Embeddings:
     """By products: a floating-point power costs seventy times as much."""
     power = values
     for _ in range(p - 1):

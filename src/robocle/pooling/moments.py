@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocle.spec import require_between, require_choice
-from robocle.types import FeatureMaps, Vectors
+from robocle.types import Embeddings, FeatureMaps
 
 Floats = NDArray[np.float32] | NDArray[np.float64]
 
@@ -35,7 +35,7 @@ class Moments:
     def blocks(self) -> int:
         return self.r
 
-    def __call__(self, maps: FeatureMaps) -> Vectors:
+    def __call__(self, maps: FeatureMaps) -> Embeddings:
         n, _, channels = maps.grid.shape
         pooled = np.empty((n, self.r, channels), np.float32)
         # One picture at a time: its map stays in the processor's cache between the passes.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from robocle.randomness import keyed_rng
 from robocle.spec import require_between
-from robocle.types import FeatureMaps, Vectors
+from robocle.types import Embeddings, FeatureMaps
 
 
 class Stochastic:
@@ -23,7 +23,7 @@ class Stochastic:
         require_between("seed", seed, 0, 2**63)
         self.seed = seed
 
-    def __call__(self, maps: FeatureMaps) -> Vectors:
+    def __call__(self, maps: FeatureMaps) -> Embeddings:
         positive = np.maximum(maps.grid, 0).astype(np.float64)
         reach = np.cumsum(positive, axis=1)
         total = reach[:, -1:]
@@ -32,7 +32,7 @@ class Stochastic:
         reach = np.where(total > 0, reach, steps)
         draws = self._draws(maps.grid)[:, None] * reach[:, -1:]
         chosen = (reach > draws).argmax(axis=1)
-        drawn: Vectors = np.take_along_axis(maps.grid, chosen[:, None], axis=1)[:, 0]
+        drawn: Embeddings = np.take_along_axis(maps.grid, chosen[:, None], axis=1)[:, 0]
         return drawn
 
     def _draws(self, grid: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -1,7 +1,7 @@
 """The class token of a vision transformer."""
 
 from robocle.errors import FeatureError
-from robocle.types import FeatureMaps, Vectors
+from robocle.types import Embeddings, FeatureMaps
 
 
 class ClassToken:
@@ -9,7 +9,7 @@ class ClassToken:
 
     blocks = 1
 
-    def __call__(self, maps: FeatureMaps) -> Vectors:
+    def __call__(self, maps: FeatureMaps) -> Embeddings:
         if maps.token is None:
             raise FeatureError("this backbone has no class token: use cls with a ViT, or avg")
         return maps.token

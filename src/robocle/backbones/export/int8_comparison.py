@@ -19,7 +19,7 @@ from robocle.images import to_pixels
 from robocle.learner import DEFAULT_CLASSIFIER, DEFAULT_POOLING
 from robocle.pooling import pooling
 from robocle.timing import noise, shortest_in_turns
-from robocle.types import Vectors
+from robocle.types import Embeddings
 
 ORDERINGS = 5
 TIMED_ROUNDS = 20
@@ -82,7 +82,7 @@ class _Pair:
         self._pool = pooling(DEFAULT_POOLING)
         self._difference = self._size = 0.0
 
-    def look(self, path: Path) -> tuple[Vectors, Vectors]:
+    def look(self, path: Path) -> tuple[Embeddings, Embeddings]:
         pixels = to_pixels(path, self._both[0].input_size)[None]
         maps = [network.features(pixels) for network in self._both]
         self._difference += float(np.square(maps[1].grid - maps[0].grid).sum())
@@ -101,7 +101,9 @@ def _needed(streams: Sequence[Scenario]) -> list[Path]:
     return sorted({example.path for each in (taught, asked) for example in each})
 
 
-def _accuracy(stream: Scenario, vectors: dict[Path, tuple[Vectors, Vectors]], which: int) -> float:
+def _accuracy(
+    stream: Scenario, vectors: dict[Path, tuple[Embeddings, Embeddings]], which: int
+) -> float:
     clf = classifier(DEFAULT_CLASSIFIER, blocks=pooling(DEFAULT_POOLING).blocks)
     for step in stream.steps:
         for example in step:
@@ -120,6 +122,6 @@ def _speed_ratio(original: Backbone, twin: Backbone) -> float:
     return before / after
 
 
-def _cosine(a: Vectors, b: Vectors) -> float:
+def _cosine(a: Embeddings, b: Embeddings) -> float:
     size = float(np.linalg.norm(a) * np.linalg.norm(b))
     return float(a @ b) / size if size else float(np.array_equal(a, b))

@@ -1,0 +1,58 @@
+"""The pipeline: square pixels to embeddings, through views, backbone and pooling.
+
+The learner, the evaluation, the robustness check, the demo and the int8 comparison all come through
+here, so a picture gets the same embedding everywhere. Teaching and prediction differ in their views
+alone: a taught picture may be embedded as the mean over several, see `robocle.images.views`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from robocle.backbones import Backbone, backbone
+from robocle.images.views import VIEWS, Views
+from robocle.pooling import POOLINGS, Pooling
+from robocle.types import Embeddings, FeatureMaps, Pixels
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Views, backbone and pooling in a row."""
+
+    backbone: Backbone
+    pooling: Pooling
+    views: Views
+
+    @classmethod
+    def build(cls, network: str | Backbone, pooling: str, views: str = "plain") -> Self:
+        """Return the pipeline that the specs describe.
+
+        Args:
+            network: A backbone, or its spec.
+            pooling: A pooling spec, such as "moments:r=3,form=root".
+            views: A views spec, such as "centre".
+        """
+        loaded = backbone(network) if isinstance(network, str) else network
+        return cls(loaded, POOLINGS.build(pooling), VIEWS.build(views))
+
+    def embed(self, pictures: Sequence[Pixels]) -> Embeddings:
+        """Return one embedding per picture, (n, width), in one run of the backbone.
+
+        Args:
+            pictures: Square pictures (side, side, 3), as `robocle.images.to_pixels` returns them.
+        """
+        maps = feature_maps(self.backbone, self.views, pictures)
+        return pooled(self.pooling, maps, len(pictures))
+
+
+def feature_maps(network: Backbone, views: Views, pictures: Sequence[Pixels]) -> FeatureMaps:
+    """Return the feature maps of all views of all pictures, one picture after the other."""
+    return network.features(np.concatenate([views(pixels) for pixels in pictures]))
+
+
+def pooled(pooling: Pooling, maps: FeatureMaps, pictures: int) -> Embeddings:
+    """Return one embedding per picture: the mean over its views' pooled maps."""
+    rows = pooling(maps)
+    return rows.reshape(pictures, -1, rows.shape[1]).mean(axis=1)
