@@ -25,7 +25,7 @@ Stream = tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.float32]]
 
 
 def stream(width: int, classes: int, samples: int, seed: int = 0) -> Stream:
-    """Embeddings as a network gives them (not negative, many zeros), rows in random order, queries."""
+    """Embeddings like a network's (not negative, many zeros), rows in random order, queries."""
     rng = np.random.default_rng(seed)
     rows = np.concatenate([np.arange(classes), rng.integers(0, classes, samples - classes)])
     centres = rng.normal(0, 1, (classes, width)).astype(np.float32)

@@ -55,4 +55,5 @@ def feature_maps(network: Backbone, views: Views, pictures: Sequence[Pixels]) ->
 def pooled(pooling: Pooling, maps: FeatureMaps, pictures: int) -> Embeddings:
     """Return one embedding per picture: the mean over its views' pooled maps."""
     rows = pooling(maps)
-    return rows.reshape(pictures, -1, rows.shape[1]).mean(axis=1)
+    embeddings: Embeddings = rows.reshape(pictures, -1, rows.shape[1]).mean(axis=1)
+    return embeddings

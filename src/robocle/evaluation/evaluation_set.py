@@ -1,7 +1,7 @@
 """Questions: test pictures under one corruption, asked as often as wanted.
 
-Embeddings are held in memory while they are few, and read from the cache in parts when they are many,
-so that memory does not grow with the data set.
+Embeddings are held in memory while they are few, and read from the cache in chunks when they are
+many, so that memory does not grow with the data set.
 """
 
 from collections.abc import Iterator, Sequence
