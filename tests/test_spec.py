@@ -4,7 +4,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -173,6 +173,32 @@ def test_a_wrong_spec_is_refused_with_what_to_do(
     build: Callable[[str], object], spec: str, message: str, refusal: Refusal
 ) -> None:
     assert refusal(SpecError, lambda: build(spec)) == message
+
+
+class Closed:
+    """A part whose options are closed choices."""
+
+    def __init__(
+        self, form: Literal["root", "2"] = "root", size: float | Literal["auto"] = 1.0
+    ) -> None:
+        require_choice("form", form, ("root", "2"))
+        self.form = form
+        self.size = size
+
+
+closed: Registry[Closed] = Registry("closed part", {"closed": f"{__name__}:Closed"})
+
+
+def test_an_option_annotated_as_a_literal_is_read_as_text() -> None:
+    assert closed.build("closed:form=2").form == "2"
+    assert closed.build("closed:size=auto").size == "auto"
+    assert closed.build("closed:size=3").size == 3
+    assert closed.describe(closed.build("closed:form=2,size=auto")) == "closed:form=2,size=auto"
+
+
+def test_a_literal_option_outside_its_choices_is_refused(refusal: Refusal) -> None:
+    message = refusal(SpecError, lambda: closed.build("closed:form=3"))
+    assert message == "form=3 is not known: choose root or 2"
 
 
 @pytest.mark.parametrize("name", ["", "qqqqqqqq", " ", "slda\n", "a\nb"])

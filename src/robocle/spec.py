@@ -101,6 +101,24 @@ def require_between(option: str, value: float, low: float, high: float) -> None:
         raise SpecError(f"{option}={value} is out of range: give {low:g} to {high:g}")
 
 
+class Described:
+    """Gives a part a `repr` that shows its constructor arguments with their current values.
+
+    Each argument must be kept in an attribute of the same name, as `Registry.describe` also needs.
+
+    >>> class Blur(Described):
+    ...     def __init__(self, radius: int = 2, edge: str = "mirror") -> None:
+    ...         self.radius, self.edge = radius, edge
+    >>> Blur(radius=5)
+    Blur(radius=5, edge='mirror')
+    """
+
+    def __repr__(self) -> str:
+        names = inspect.signature(type(self)).parameters
+        arguments = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
+        return f"{type(self).__name__}({arguments})"
+
+
 Targets = Callable[[], Mapping[str, str]]
 
 
@@ -144,7 +162,7 @@ class Registry(Generic[Part]):
             del known[_subject_of(cls)]
         options = dict(parsed.options)
         for key, value in options.items():
-            if known.get(key) is str:
+            if _accepted_types(known.get(key)) == (str,):
                 options[key] = parsed.texts[key]
             else:
                 _require_option(parsed.name, known, key, value)
@@ -251,12 +269,24 @@ def _hints(cls: type[Any]) -> dict[str, Any]:
     }
 
 
+def _accepted_types(hint: Any) -> tuple[Any, ...]:
+    """Return the types of the values that a hint accepts; Literal["a", "b"] accepts a str.
+
+    Whether the text is one of the choices is checked by the constructor, with require_choice.
+    """
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return tuple(dict.fromkeys(kind for each in arguments for kind in _accepted_types(each)))
+    if origin is typing.Literal:
+        return tuple(dict.fromkeys(type(choice) for choice in arguments))
+    return (hint,)
+
+
 def _require_option(name: str, known: Mapping[str, Any], key: str, value: Option) -> None:
     if key not in known:
         options = suggestion(key, known) if known else "it has no options"
         raise SpecError(f"{name} has no option {key!r}: {options}")
-    hint = known[key]
-    accepted = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    accepted = _accepted_types(known[key])
     if not (isinstance(value, accepted) or (float in accepted and isinstance(value, int))):
         wanted = " or ".join(kind.__name__ for kind in accepted)
         raise SpecError(f"{key}={value} of {name} must be {wanted}")
