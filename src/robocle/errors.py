@@ -1,82 +1,166 @@
 """Errors: what robocle raises when its user can do something about it.
 
     RobocleError
-    ├── ImageError           a picture that cannot be used
-    ├── QualityError         a picture that can be read, but is too poor to learn from
-    ├── LabelError           a label that cannot be used, or that was never taught
-    ├── FeatureError         a feature map or vector of the wrong shape, or not finite
-    ├── NothingTaughtError   asked to recognise before anything was taught
-    ├── NothingToUndoError   asked to undo before anything was done
-    ├── InexactError         asked to merge what does not add up
-    ├── SpecError            an unknown part name or option
-    ├── BackboneError        a backbone that cannot be built or run
-    ├── DataError            a data set that is not there, or not laid out as it should be
-    ├── StateError           a state file that cannot be read or does not fit
-    └── MissingExtraError    an optional dependency is not installed
+    ├── ImageError           (ValueError)    a picture that cannot be used
+    ├── QualityError         (ValueError)    a readable picture that is too poor to learn from
+    ├── LabelError           (ValueError)    a label that cannot be used
+    │   └── UnknownLabelError  (KeyError)    a label that was never taught
+    ├── FeatureError         (ValueError)    a feature map or embedding of the wrong shape
+    ├── NothingTaughtError   (RuntimeError)  a prediction before anything was taught
+    ├── NothingToUndoError   (RuntimeError)  an undo when no operation can be undone
+    ├── InexactError         (ValueError)    a merge that could not be exact
+    ├── SpecError            (ValueError)    an unknown part name or option
+    ├── BackboneError        (RuntimeError)  a backbone that cannot be built or run
+    ├── DataError            (ValueError)    a data set that is missing or has another layout
+    ├── StateError           (ValueError)    a state file that is damaged or does not fit
+    │   └── StateAccessError   (OSError)     a state file that cannot be read or written
+    │       └── StateLockedError             a state file that another program is teaching
+    └── MissingExtraError    (ImportError)   an optional dependency that is not installed
 
-Every message is one line: what happened, with which value, and what to do. The command line prints
-it and exits with 1; anything that is not a RobocleError is a bug and shows its traceback.
+Each also derives from the built-in exception in parentheses, so that `except ValueError` works as
+expected. Every message is one line: what happened, with which value, and what to do. The command
+line prints it and exits with 1; anything that is not a RobocleError is a bug and shows its
+traceback.
 """
+
+from pathlib import Path
+from typing import Any
 
 
 class RobocleError(Exception):
     """The root of all errors that a user of robocle can act on."""
 
+    def __str__(self) -> str:
+        # KeyError and OSError would add quotes or an error number.
+        return str(self.args[0]) if self.args else ""
 
-class ImageError(RobocleError):
+    def __reduce__(self) -> tuple[Any, ...]:
+        # An error crosses process boundaries with its message and its data.
+        return _unpickled, (type(self), self.args, self.__dict__)
+
+
+def _unpickled(
+    cls: type[RobocleError], args: tuple[Any, ...], data: dict[str, Any]
+) -> RobocleError:
+    error = cls.__new__(cls, *args)
+    error.args = args
+    error.__dict__.update(data)
+    return error
+
+
+class ImageError(RobocleError, ValueError):
     """A picture that cannot be used: unreadable, too small, too large, animated."""
 
 
-class QualityError(RobocleError):
-    """A picture that can be read, but is too poor to learn from: dark, blurred, taken twice."""
+class QualityError(RobocleError, ValueError):
+    """A picture that can be read, but is too poor to learn from: dark, blurred, taken twice.
+
+    Attributes:
+        complaints: What is wrong with it, as `robocle.images.quality.Complaint` values.
+    """
+
+    def __init__(self, message: str, complaints: tuple[Any, ...] = ()) -> None:
+        super().__init__(message)
+        self.complaints = complaints
 
 
-class LabelError(RobocleError):
-    """A label that cannot be used, or that was never taught."""
+class LabelError(RobocleError, ValueError):
+    """A label that cannot be used.
+
+    Attributes:
+        label: The label as it was given.
+    """
+
+    def __init__(self, message: str, label: object = None) -> None:
+        super().__init__(message)
+        self.label = label
 
 
-class FeatureError(RobocleError):
-    """A feature map or vector of the wrong shape, or with values that are not finite."""
+class UnknownLabelError(LabelError, KeyError):
+    """A label that was never taught."""
 
 
-class NothingTaughtError(RobocleError):
-    """Asked to recognise before anything was taught."""
+class FeatureError(RobocleError, ValueError):
+    """A feature map or embedding of the wrong shape, or with values that are not finite."""
+
+
+class NothingTaughtError(RobocleError, RuntimeError):
+    """A prediction was requested before anything was taught."""
 
     def __init__(self) -> None:
         super().__init__("nothing has been taught yet: teach at least one picture first")
 
 
-class NothingToUndoError(RobocleError):
-    """Asked to undo when nothing is left that can be taken back."""
+class NothingToUndoError(RobocleError, RuntimeError):
+    """An undo was requested when no operation can be undone."""
 
     def __init__(self) -> None:
         super().__init__(
-            "nothing to undo: only the last operations can be taken back, none before a merge"
+            "nothing to undo: only the most recent operations can be undone, none before a merge"
         )
 
 
-class InexactError(RobocleError):
-    """Asked to merge or undo where the result could not equal teaching it all in one place."""
+class InexactError(RobocleError, ValueError):
+    """A merge whose result could not equal teaching everything in one place."""
 
 
-class SpecError(RobocleError):
+class SpecError(RobocleError, ValueError):
     """An unknown part name or option, or an option with an impossible value."""
 
 
-class BackboneError(RobocleError):
+class BackboneError(RobocleError, RuntimeError):
     """A backbone that cannot be built or run."""
 
 
-class DataError(RobocleError):
-    """A data set that is not there, not laid out as it should be, or too small for its use."""
+class DataError(RobocleError, ValueError):
+    """A data set that is missing, has another layout than expected, or is too small for its use."""
 
 
-class StateError(RobocleError):
-    """A state file that cannot be read, or that belongs to another backbone or version."""
+class StateError(RobocleError, ValueError):
+    """A state file that is damaged, or that belongs to another backbone or version."""
 
 
-class MissingExtraError(RobocleError):
+class StateAccessError(StateError, OSError):
+    """A state file that cannot be read or written.
+
+    Attributes:
+        path: The file.
+        reason: What the operating system said.
+    """
+
+    def __init__(self, action: str, path: Path, reason: object) -> None:
+        super().__init__(f"cannot {action} {path}: {reason}")
+        self.path = path
+        self.reason = str(reason)
+
+    @classmethod
+    def of(cls, action: str, path: Path, error: OSError) -> "StateAccessError":
+        """Return the error that stands for a failed system call.
+
+        >>> error = FileNotFoundError(2, "No such file or directory")
+        >>> str(StateAccessError.of("read", Path("home.robocle"), error))
+        'cannot read home.robocle: No such file or directory'
+        """
+        return cls(action, path, error.strerror or error)
+
+
+class StateLockedError(StateAccessError):
+    """A state file that another program is teaching at the moment."""
+
+    def __init__(self, path: Path) -> None:
+        RobocleError.__init__(
+            self,
+            f"{path} is being taught by another program: wait until it is done, or teach a copy",
+        )
+        self.path = path
+        self.reason = "locked"
+
+
+class MissingExtraError(RobocleError, ImportError):
     """An optional dependency is not installed.
+
+    Attributes:
+        extra: The extra to install.
 
     >>> raise MissingExtraError("bench", "the report needs matplotlib")
     Traceback (most recent call last):

@@ -21,6 +21,7 @@ from robocle.errors import (
     NothingTaughtError,
     RobocleError,
     StateError,
+    UnknownLabelError,
 )
 from robocle.types import Scores
 
@@ -215,7 +216,7 @@ class StreamingClassifier(ABC):
 
     def _row(self, label: str) -> int:
         if label not in self._labels:
-            raise LabelError(f"{label!r} was never taught")
+            raise UnknownLabelError(f"{label!r} was never taught", label)
         return self._labels.index(label)
 
     def _checked(self, vectors: NDArray[np.float64], axes: int) -> NDArray[np.float64]:

@@ -58,7 +58,7 @@ def _looked_at(
         try:
             found = lesson.pass_gate(gate, before)
         except QualityError as error:
-            raise QualityError(f"{path}: {error}") from error
+            raise QualityError(f"{path}: {error}", error.complaints) from error
         for complaint in found:
             complain(f"{path}: {complaint}")
         last[label] = lesson.vector

@@ -103,9 +103,10 @@ def require_good(found: Iterable[Complaint]) -> None:
     Traceback (most recent call last):
     robocle.errors.QualityError: the picture is dark: switch a light on
     """
-    advice = "; ".join(map(str, found))
+    complaints = tuple(found)
+    advice = "; ".join(map(str, complaints))
     if advice:
-        raise QualityError(advice)
+        raise QualityError(advice, complaints)
 
 
 def _grey(colours: Pixels) -> Grey:
