@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from robocle.classifiers import StreamingClassifier
 from robocle.evaluation.embedding import View
 from robocle.evaluation.embedding_cache import EmbeddingCache
+from robocle.evaluation.loop import best_labels, evaluate
 from robocle.types import Example
 
 CHUNK = 2048
@@ -53,14 +54,13 @@ class Questions:
     def ask(self, clf: StreamingClassifier) -> Answers:
         """Ask about every picture whose label the classifier knows."""
         known = [label for label in clf.labels if label in self._keys]
-        names = np.array(clf.labels)
-        right = {
-            label: sum(
-                int((names[clf.scores(vectors).argmax(axis=1)] == label).sum())
-                for vectors in self._vectors(label)
-            )
-            for label in known
-        }
+        batches = (
+            (vectors, [label] * len(vectors)) for label in known for vectors in self._vectors(label)
+        )
+        found = evaluate(best_labels(clf), batches)
+        right = dict.fromkeys(known, 0)
+        for label, predicted in zip(found.truth, found.predicted, strict=True):
+            right[label] += label == predicted
         return Answers(right, {label: len(self._keys[label]) for label in known})
 
     def by_label(self) -> Iterator[tuple[str, NDArray[np.float32]]]:

@@ -6,7 +6,6 @@ videos of things seen before, there is the curve over the steps alone.
 
 import hashlib
 import resource
-import time
 from functools import partial
 from statistics import median
 from typing import Any
@@ -18,6 +17,7 @@ from robocle.evaluation import metrics
 from robocle.evaluation.embedding import View, content_hash, corrupted_pixels, loaded_backbone
 from robocle.evaluation.embedding_cache import EmbeddingCache
 from robocle.evaluation.evaluation_set import CHUNK, Answers, Questions
+from robocle.evaluation.loop import teach_classifier
 from robocle.evaluation.open_set import examine
 from robocle.evaluation.scenarios import Scenario
 from robocle.evaluation.trial import Trial
@@ -86,16 +86,12 @@ def _teach(
     clf: StreamingClassifier, step: tuple[Example, ...], trial: Trial, cache: EmbeddingCache
 ) -> float:
     """Teach one step; gives the seconds that learning took."""
-    view = trial.lesson_view
     seconds = 0.0
     for at in range(0, len(step), CHUNK):
-        part = step[at : at + CHUNK]
-        vectors = cache.read(view.keys([example.path for example in part], trial.pooling))
-        start = time.perf_counter()
-        for example, vector in zip(part, vectors, strict=True):
-            clf.learn(vector, example.label)
-        clf.scores(vectors[-1:])  # what a method puts off until it is asked counts as learning
-        seconds += time.perf_counter() - start
+        chunk = step[at : at + CHUNK]
+        keys = trial.lesson_view.keys([example.path for example in chunk], trial.pooling)
+        labels = [example.label for example in chunk]
+        seconds += teach_classifier(clf, zip(cache.read(keys), labels, strict=True))
     return seconds
 
 

@@ -22,6 +22,7 @@ DECIDING = (
     *(
         "evaluation/scenarios.py",
         "evaluation/run.py",
+        "evaluation/loop.py",
         "evaluation/evaluation_set.py",
         "evaluation/metrics.py",
     ),

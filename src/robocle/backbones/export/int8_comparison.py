@@ -1,7 +1,7 @@
-"""Two backbones side by side: what a smaller twin gains in speed and loses in accuracy.
+"""Two backbones side by side: the speed that an int8 twin gains and the accuracy that it loses.
 
-Each picture is read once and looked at by both. Few-shot accuracy is that of the default pooling
-and classifier, taught five pictures of each label, over several orderings.
+Each picture is read once and embedded with both. The few-shot accuracy is that of the default
+pooling and classifier, taught five pictures of each label, over several orderings.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -14,80 +14,95 @@ from numpy.typing import NDArray
 from robocle.backbones import Backbone
 from robocle.backbones.export.calibration_pictures import FEW_SHOTS, Check
 from robocle.classifiers import classifier
+from robocle.evaluation.loop import best_labels, evaluate, teach_classifier
+from robocle.evaluation.metrics import accuracy
 from robocle.evaluation.scenarios import Scenario, scenario
 from robocle.images import to_pixels
+from robocle.images.views import Plain
 from robocle.learner import DEFAULT_CLASSIFIER, DEFAULT_POOLING
+from robocle.pipeline import feature_maps, pooled
 from robocle.pooling import pooling
 from robocle.timing import noise, shortest_in_turns
-from robocle.types import Embeddings
+from robocle.types import Embeddings, Example
 
 ORDERINGS = 5
 TIMED_ROUNDS = 20
-WORTH_IT = 1.0  # points that may be lost
+MOST_POINTS_LOST = 1.0
+
 Progress = Callable[[Iterable[Path], str], Iterable[Path]]
+EmbeddingPairs = dict[Path, tuple[Embeddings, Embeddings]]
+"""The embeddings of each picture: from the original and from the twin."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What the twin is beside the original."""
+    """How the twin compares with the original."""
 
     speed: float
-    """How many times faster it is, one picture at a time."""
+    """How many times faster the twin is, one picture at a time."""
     size: float
-    """Its size as a share of the original's."""
+    """The twin's size, as a share of the original's."""
     cosine: float
-    """The mean cosine between the pooled vectors of both."""
+    """The mean cosine similarity between the embeddings of both."""
     map_error: float
-    """The difference of the maps, as a share of the maps."""
+    """The norm of the difference between the feature maps, relative to the original's."""
     accuracies: NDArray[np.float64]
-    """Percent of right answers: one row an ordering, original and twin."""
+    """Accuracy in percent: one row per ordering, one column each for original and twin."""
     checked_on: str
 
     @property
     def lost(self) -> float:
-        """Points of accuracy that the twin loses, on average."""
+        """The percentage points of accuracy that the twin loses, on average."""
         before, after = self.accuracies.mean(axis=0)
         return float(before - after)
 
     @property
     def worth_it(self) -> bool:
-        """Whether it is faster and loses less than a point."""
-        return self.speed > 1 and self.lost < WORTH_IT
+        """Whether the twin is faster and loses less than one percentage point."""
+        return self.speed > 1 and self.lost < MOST_POINTS_LOST
 
 
 def compared(
     original: Backbone, twin: Backbone, sizes: tuple[int, int], check: Check, progress: Progress
 ) -> Comparison:
-    """Measure both backbones on the check's pictures."""
+    """Measure both backbones on the pictures of a check.
+
+    Args:
+        original: The float backbone.
+        twin: Its int8 twin.
+        sizes: The bytes of both models.
+        check: The pictures to compare on.
+        progress: Wraps the pictures to show progress.
+    """
     kind = scenario(FEW_SHOTS)
     streams = [kind.stream(check.examples, seed) for seed in range(ORDERINGS)]
-    seen = _Pair(original, twin)
-    vectors = {path: seen.look(path) for path in progress(_needed(streams), "comparing")}
-    accuracies = [[_accuracy(stream, vectors, which) for which in range(2)] for stream in streams]
+    both = _Pair(original, twin)
+    pairs = {path: both.embed(path) for path in progress(_needed(streams), "comparing")}
+    accuracies = [[_accuracy(stream, pairs, which) for which in range(2)] for stream in streams]
     return Comparison(
         speed=_speed_ratio(original, twin),
         size=sizes[1] / sizes[0],
-        cosine=float(np.mean([_cosine(*pair) for pair in vectors.values()])),
-        map_error=seen.map_error,
-        accuracies=100 * np.array(accuracies),
-        checked_on=f"{len(vectors)} pictures of {check.described}",
+        cosine=float(np.mean([_cosine(*pair) for pair in pairs.values()])),
+        map_error=both.map_error,
+        accuracies=np.array(accuracies),
+        checked_on=f"{len(pairs)} pictures of {check.described}",
     )
 
 
 class _Pair:
-    """Looks at pictures with both backbones and sums up how far the maps differ."""
+    """Embeds pictures with both backbones and sums up how far the feature maps differ."""
 
     def __init__(self, original: Backbone, twin: Backbone) -> None:
         self._both = (original, twin)
-        self._pool = pooling(DEFAULT_POOLING)
+        self._pooling = pooling(DEFAULT_POOLING)
         self._difference = self._size = 0.0
 
-    def look(self, path: Path) -> tuple[Embeddings, Embeddings]:
-        pixels = to_pixels(path, self._both[0].input_size)[None]
-        maps = [network.features(pixels) for network in self._both]
+    def embed(self, path: Path) -> tuple[Embeddings, Embeddings]:
+        pixels = to_pixels(path, self._both[0].input_size)
+        maps = [feature_maps(network, Plain(), [pixels]) for network in self._both]
         self._difference += float(np.square(maps[1].grid - maps[0].grid).sum())
         self._size += float(np.square(maps[0].grid).sum())
-        first, second = (self._pool(each)[0] for each in maps)
+        first, second = (pooled(self._pooling, each, 1)[0] for each in maps)
         return first, second
 
     @property
@@ -96,22 +111,25 @@ class _Pair:
 
 
 def _needed(streams: Sequence[Scenario]) -> list[Path]:
-    taught = (example for stream in streams for step in stream.steps for example in step)
-    asked = (e for stream in streams for test in stream.tests.values() for e in test)
-    return sorted({example.path for each in (taught, asked) for example in each})
+    examples = (e for stream in streams for e in (*_taught(stream), *_tested(stream)))
+    return sorted({example.path for example in examples})
 
 
-def _accuracy(
-    stream: Scenario, vectors: dict[Path, tuple[Embeddings, Embeddings]], which: int
-) -> float:
+def _taught(stream: Scenario) -> list[Example]:
+    return [example for step in stream.steps for example in step]
+
+
+def _tested(stream: Scenario) -> list[Example]:
+    return [example for test in stream.tests.values() for example in test]
+
+
+def _accuracy(stream: Scenario, pairs: EmbeddingPairs, which: int) -> float:
     clf = classifier(DEFAULT_CLASSIFIER, blocks=pooling(DEFAULT_POOLING).blocks)
-    for step in stream.steps:
-        for example in step:
-            clf.learn(vectors[example.path][which], example.label)
-    asked = [example for test in stream.tests.values() for example in test]
-    best = clf.scores(np.stack([vectors[example.path][which] for example in asked])).argmax(axis=1)
-    labels = clf.labels
-    return float(np.mean([labels[b] == e.label for b, e in zip(best, asked, strict=True)]))
+    teach_classifier(clf, ((pairs[each.path][which], each.label) for each in _taught(stream)))
+    tested = _tested(stream)
+    embeddings = np.stack([pairs[example.path][which] for example in tested])
+    found = evaluate(best_labels(clf), [(embeddings, [example.label for example in tested])])
+    return accuracy(found.truth, found.predicted)
 
 
 def _speed_ratio(original: Backbone, twin: Backbone) -> float:

@@ -1,0 +1,77 @@
+"""The loop: everything is taught in order, everything is predicted, and only learning is timed."""
+
+import time
+
+import numpy as np
+import pytest
+
+from robocle.classifiers import classifier
+from robocle.evaluation.loop import best_labels, evaluate, teach, teach_classifier
+from robocle.evaluation.metrics import accuracy
+from robocle.types import Embeddings, Scores
+
+
+def blobs(seed: int, count: int) -> tuple[Embeddings, list[str]]:
+    """Embeddings of three well separated classes."""
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(0, 3, count)
+    embeddings = 10 * np.eye(3)[rows] + rng.normal(0, 1, (count, 3))
+    return embeddings.astype(np.float32), [("mug", "pen", "hat")[row] for row in rows]
+
+
+def test_samples_are_taught_in_order_with_their_labels() -> None:
+    taught: list[tuple[int, str]] = []
+    teach(lambda sample, label: taught.append((sample, label)), zip(range(3), "abc", strict=True))
+    assert taught == [(0, "a"), (1, "b"), (2, "c")]
+
+
+def test_the_time_to_make_the_samples_does_not_count_as_learning() -> None:
+    def slow_samples() -> list[tuple[int, str]]:
+        time.sleep(0.2)
+        return [(0, "a")]
+
+    assert teach(lambda sample, label: None, (pair for pair in slow_samples())) < 0.1
+
+
+def test_work_that_a_classifier_puts_off_until_it_predicts_counts_as_learning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clf = classifier("ncm")
+    scores = clf.scores
+
+    def slow(embeddings: Embeddings) -> Scores:
+        time.sleep(0.05)
+        return scores(embeddings)
+
+    monkeypatch.setattr(clf, "scores", slow)
+    assert teach_classifier(clf, zip(*blobs(0, 10), strict=True)) > 0.05
+
+
+def test_a_taught_classifier_recognises_separated_classes() -> None:
+    clf = classifier("slda")
+    teach_classifier(clf, zip(*blobs(0, 30), strict=True))
+    embeddings, labels = blobs(1, 50)
+    found = evaluate(best_labels(clf), [(embeddings, labels)])
+    assert found.truth == tuple(labels)
+    assert accuracy(found.truth, found.predicted) == 100
+    assert found.seconds > 0
+
+
+def test_batches_make_no_difference() -> None:
+    clf = classifier("slda")
+    teach_classifier(clf, zip(*blobs(0, 30), strict=True))
+    embeddings, labels = blobs(1, 50)
+    whole = evaluate(best_labels(clf), [(embeddings, labels)])
+    single = evaluate(best_labels(clf), ((embeddings[k : k + 1], [labels[k]]) for k in range(50)))
+    assert (single.truth, single.predicted) == (whole.truth, whole.predicted)
+
+
+def test_a_prediction_may_be_unknown() -> None:
+    found = evaluate(lambda batch: [None for _ in batch], [([1, 2], ["mug", "pen"])])
+    assert found.predicted == (None, None)
+    assert accuracy(found.truth, found.predicted) == 0
+
+
+def test_one_prediction_per_sample_is_required() -> None:
+    with pytest.raises(ValueError, match="1 predictions for 2 samples"):
+        evaluate(lambda batch: ["mug"], [([1, 2], ["mug", "pen"])])
