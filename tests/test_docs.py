@@ -17,7 +17,7 @@ from robocle.evaluation.datasets import DATASETS
 from robocle.evaluation.scenarios import SCENARIOS
 from robocle.images.views import VIEWS
 from robocle.pooling import POOLINGS
-from robocle.spec import Registry
+from robocle.registry import Registry
 
 ROOT = Path(__file__).parents[1]
 PAGES: dict[str, Registry[Any]] = {

@@ -16,7 +16,8 @@ from robocle.backbones import BACKBONES
 from robocle.classifiers import CLASSIFIERS
 from robocle.errors import RobocleError, SpecError
 from robocle.pooling import POOLINGS
-from robocle.spec import Registry, Spec, parse_spec, require_between, require_choice, suggestion
+from robocle.registry import Registry
+from robocle.spec import Spec, parse_spec, require_between, require_choice, suggestion
 
 Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
 TABLES: dict[str, Registry[Any]] = {"pooling": POOLINGS, "classifier": CLASSIFIERS}

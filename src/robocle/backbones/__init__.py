@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from robocle.backbones.architectures import ARCHITECTURES
-from robocle.spec import Registry, parse_spec
+from robocle.registry import Registry
+from robocle.spec import parse_spec
 from robocle.types import FeatureMaps, Pixels
 
 

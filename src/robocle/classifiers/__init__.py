@@ -10,7 +10,8 @@ Every classifier is a StreamingClassifier: labels appear when they are taught, n
 """
 
 from robocle.classifiers.streaming import ClassifierState, StreamingClassifier
-from robocle.spec import Option, Registry
+from robocle.registry import Registry
+from robocle.spec import Option
 
 __all__ = ["CLASSIFIERS", "ClassifierState", "StreamingClassifier", "classifier"]
 

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from robocle.cli.app import main
-from robocle.spec import Registry
+from robocle.registry import Registry
 
 
 @main.command()

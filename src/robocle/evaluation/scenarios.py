@@ -15,7 +15,8 @@ from typing import Protocol, TypeVar
 
 from robocle.errors import DataError
 from robocle.randomness import Key, keyed_rng
-from robocle.spec import Registry, require_between, require_choice, suggestion
+from robocle.registry import Registry
+from robocle.spec import require_between, require_choice, suggestion
 from robocle.types import Example
 
 Item = TypeVar("Item")

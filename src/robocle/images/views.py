@@ -9,7 +9,8 @@ from typing import Protocol
 import numpy as np
 from PIL import Image
 
-from robocle.spec import Registry, require_between
+from robocle.registry import Registry
+from robocle.spec import require_between
 from robocle.types import Pixels
 
 

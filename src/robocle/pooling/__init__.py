@@ -6,7 +6,7 @@ equal parts of different kind; classifiers may treat the blocks apart.
 
 from typing import Protocol
 
-from robocle.spec import Registry
+from robocle.registry import Registry
 from robocle.types import Embeddings, FeatureMaps
 
 

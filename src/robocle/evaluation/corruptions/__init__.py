@@ -13,7 +13,8 @@ from typing import Protocol
 import numpy as np
 
 from robocle.randomness import Key, keyed_rng
-from robocle.spec import Option, Registry, parse_spec
+from robocle.registry import Registry
+from robocle.spec import Option, parse_spec
 from robocle.types import Pixels
 
 __all__ = ["CORRUPTIONS", "Corruption", "corruption", "corruption_rng"]

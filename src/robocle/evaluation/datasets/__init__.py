@@ -9,7 +9,7 @@ the same on every file system.
 from pathlib import Path
 from typing import Protocol
 
-from robocle.spec import Registry
+from robocle.registry import Registry
 from robocle.types import Example
 
 __all__ = ["DATASETS", "Dataset", "dataset"]
