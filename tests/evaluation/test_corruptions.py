@@ -65,6 +65,12 @@ def spec(request: pytest.FixtureRequest) -> str:
 # ---- what every corruption keeps
 
 
+def test_every_corruption_has_words_for_the_robustness_check() -> None:
+    for name in CORRUPTIONS.names():
+        assert corruption(name).in_words
+        assert corruption(name).advice
+
+
 @pytest.mark.parametrize("side", [16, 224, 225])
 def test_pixels_stay_square_rgb_bytes(spec: str, side: int) -> None:
     result = applied(spec, texture(side))

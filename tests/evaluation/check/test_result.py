@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from robocle.evaluation.check.advice import TO_DO, weaknesses
-from robocle.evaluation.check.conditions import CHANGED, CONDITIONS
+from robocle.evaluation.check.advice import weaknesses
+from robocle.evaluation.check.conditions import CONDITIONS, CORRUPTED
 from robocle.evaluation.check.result import Answer, CheckResult, Tally, changed_mean
+from robocle.evaluation.corruptions import CORRUPTIONS, corruption
 from robocle.reports.check_table import as_text
 from robocle.types import Example
 
@@ -31,7 +32,7 @@ def test_the_mean_is_that_of_the_changed_conditions() -> None:
     tallies = result.by_condition(taught=True)
     assert tallies["clean"] == Tally(right=1)
     assert changed_mean(tallies) == Tally(right=2, unknown=1, wrong=1)
-    assert changed_mean(tallies).asked == len(CHANGED)
+    assert changed_mean(tallies).asked == len(CORRUPTED)
 
 
 def test_the_label_that_suffers_most_comes_first_with_what_to_do() -> None:
@@ -45,11 +46,11 @@ def test_the_label_that_suffers_most_comes_first_with_what_to_do() -> None:
         "a learner",
     )
     box, cup, mug = weaknesses(result)
-    assert (box.label, box.taken_for, box.advice) == ("box", "mug", TO_DO["clean"])
-    assert (cup.label, cup.taken_for, cup.advice) == ("cup", None, TO_DO["illum"])
+    assert (box.label, box.taken_for, box.advice) == ("box", "mug", corruption("clean").advice)
+    assert (cup.label, cup.taken_for, cup.advice) == ("cup", None, corruption("illum").advice)
     assert str(mug) == (
         "mug: 1 of 1 right as it is, 0 of 1 out of focus, else mostly taken for bowl: "
-        + TO_DO["blur"]
+        + corruption("blur").advice
     )
 
 
@@ -65,3 +66,8 @@ def test_things_that_were_not_taught_have_a_table_of_their_own() -> None:
     assert 'things that were not taught ("unknown" is right): stool' in text
     assert "stool: 1 of 1 called unknown as it is, 0 of 1 out of focus" in text
     assert text.count("mean of the four") == 2
+
+
+def test_every_corruption_of_the_table_is_tried_unless_it_says_otherwise() -> None:
+    tried = {name for name in CORRUPTIONS.names() if corruption(name).checked}
+    assert set(CORRUPTED) == tried == set(CORRUPTIONS.names()) - {"clean", "all"}

@@ -3,17 +3,10 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from robocle.evaluation.check.conditions import CHANGED, CLEAN, IN_WORDS
+from robocle.evaluation.check.conditions import CLEAN, CORRUPTED, IN_WORDS
 from robocle.evaluation.check.result import CheckResult, Tally, changed_mean
+from robocle.evaluation.corruptions import corruption
 from robocle.recognition.readiness import READY
-
-TO_DO = {
-    "clean": "show two more, turned or moved",
-    "illum": "show it by the window, under a lamp and in the shade, too",
-    "geom": "show it turned, tilted, from further away and away from the middle, too",
-    "noise": "show it in dim light, too, or give the camera more light",
-    "blur": "show it a little out of focus, too, or wipe the lens",
-}
 
 
 @dataclass(frozen=True)
@@ -35,7 +28,8 @@ class Weakness:
         if not self.is_taught:
             return "teach it, or ask with a larger --unknown"
         # What is not even recognised as it is lacks pictures of any kind.
-        return TO_DO[CLEAN if self.clean.shares[0] < READY else self.condition]
+        condition = CLEAN if self.clean.shares[0] < READY else self.condition
+        return corruption(condition).advice
 
     def __str__(self) -> str:
         said = "right" if self.is_taught else "called unknown"
@@ -51,7 +45,7 @@ def weaknesses(result: CheckResult) -> list[Weakness]:
     found = []
     for label, is_taught in result.labels.items():
         tallies = result.of_label(label)
-        worst = min(CHANGED, key=lambda condition: tallies[condition].right)
+        worst = min(CORRUPTED, key=lambda condition: tallies[condition].right)
         if tallies[worst].shares[0] < READY or tallies[CLEAN].shares[0] < READY:
             taken_for = _most_frequent_mistake(result, label, worst)
             weakness = Weakness(label, is_taught, worst, tallies[CLEAN], tallies[worst], taken_for)

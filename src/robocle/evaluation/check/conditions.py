@@ -9,22 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from robocle.backbones import Backbone
-from robocle.evaluation.corruptions import corruption, corruption_rng
+from robocle.evaluation.corruptions import CORRUPTIONS, corruption, corruption_rng
 from robocle.evaluation.embedding import content_hash
 from robocle.images import to_pixels
 from robocle.types import Pixels
 
 CLEAN = "clean"
-CHANGED = ("illum", "geom", "noise", "blur")
-CONDITIONS = (CLEAN, *CHANGED)
+CORRUPTED = tuple(name for name in CORRUPTIONS.names() if corruption(name).checked)
+CONDITIONS = (CLEAN, *CORRUPTED)
 
-IN_WORDS = {
-    "clean": "as it is",
-    "illum": "in other light",
-    "geom": "turned or moved",
-    "noise": "grainy",
-    "blur": "out of focus",
-}
+IN_WORDS = {name: corruption(name).in_words for name in CONDITIONS}
 
 
 @dataclass(frozen=True)
@@ -48,7 +42,7 @@ class Conditions:
         content = content_hash(picture)
         pixels = to_pixels(picture, backbone.input_size)
         yield Meeting(CLEAN, 0, pixels)
-        for name in CHANGED:
+        for name in CORRUPTED:
             change = corruption(name, unit=backbone.pixel_unit)
             for draw in range(self.draws):
                 rng = corruption_rng(self.seed, f"{content}/{draw}", name)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from robocle.evaluation.check.conditions import CHANGED, CONDITIONS
+from robocle.evaluation.check.conditions import CONDITIONS, CORRUPTED
 from robocle.types import Example
 from robocle.wording import plural
 
@@ -113,7 +113,7 @@ class CheckResult:
 
 def changed_mean(tallies: dict[str, Tally]) -> Tally:
     """All changed conditions together: each was asked equally often."""
-    changed = [tallies[condition] for condition in CHANGED]
+    changed = [tallies[condition] for condition in CORRUPTED]
     return Tally(
         sum(each.right for each in changed),
         sum(each.unknown for each in changed),
