@@ -32,7 +32,7 @@ from robocle.evaluation.datasets.folder import Folder
 from robocle.images.views import VIEWS, Plain
 from robocle.pooling import POOLINGS
 from robocle.pooling.average import Average
-from robocle.spec import Registry
+from robocle.registry import Registry
 from robocle.types import Embeddings, Example, FeatureMaps, Pixels, Scores
 
 Install = Callable[[Registry[Any], type[object]], None]
