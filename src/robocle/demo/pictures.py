@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from robocle.evaluation.datasets.home import Home
-from robocle.sim.home import TEACH
+from robocle.sim.home import SHOTS
 from robocle.types import Example
 
 CONDITIONS = ("clean", "illumination", "occlusion", "scale", "clutter", "pose")
@@ -46,4 +46,4 @@ def home_pictures() -> list[DemoPicture]:
 
 
 def _is_taught(example: Example) -> bool:
-    return example.split == "train" and int(example.path.stem) < TEACH
+    return example.split == "train" and int(example.path.stem) < SHOTS
