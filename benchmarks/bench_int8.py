@@ -10,7 +10,7 @@ from measuring import finish, report
 
 from robocle.backbones.efficientnet_lite import MANIFEST, EfficientNetLite0
 from robocle.backbones.export.calibration_pictures import Check, pixel_batches
-from robocle.backbones.export.int8 import quantised, sums_of_bytes_saturate
+from robocle.backbones.export.int8 import int8_sums_saturate, quantised
 from robocle.backbones.export.int8_comparison import compared
 from robocle.backbones.onnx_backbone import OnnxBackbone, model_of
 from robocle.evaluation.datasets import dataset
@@ -32,7 +32,7 @@ def main() -> None:
     manifest, small = quantised(MANIFEST, model, pixel_batches(sorted(calibrated), 224))
     sizes = (len(model), len(small))
     found = compared(original, OnnxBackbone(manifest, small), sizes, check, lambda items, _: items)
-    assert found.cosine > LEAST_COSINE or sums_of_bytes_saturate(), f"cosine {found.cosine:.4f}"
+    assert found.cosine > LEAST_COSINE or int8_sums_saturate(), f"cosine {found.cosine:.4f}"
     before, after = found.accuracies.mean(axis=0)
     print(f"int8, {found.checked_on}: cosine {found.cosine:.4f}, "
           f"accuracy {before:.1f} % before, {after:.1f} % after")  # fmt: skip

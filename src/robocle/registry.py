@@ -43,7 +43,7 @@ class Registry(Generic[Part]):
             kind: What the parts are, such as "classifier".
             builtin: The import path of each name that comes with robocle.
             found: Returns the import path of each name found on this machine.
-            obtainable: Returns the command that brings each name that is not here.
+            obtainable: Returns the command that installs each name that is not on this machine.
         """
         self.kind = kind
         self._builtin = dict(builtin)
@@ -153,7 +153,7 @@ class Registry(Generic[Part]):
         if name not in targets:
             obtainable = self._obtainable()
             if name in obtainable:
-                raise SpecError(f"the {self.kind} {name} is not here: {obtainable[name]}")
+                raise SpecError(f"the {self.kind} {name} is not installed: run {obtainable[name]}")
             close = suggestion(name, {*self.names(), *obtainable})
             raise SpecError(f"unknown {self.kind} {name!r}: {close}")
         return self._imported(name, targets[name])

@@ -1,7 +1,8 @@
-"""Timing on a machine that others use too: in turns, and the shortest.
+"""Timing on a machine that runs other programs too.
 
-Noise only ever adds. A few runs in a row are one turn, and the first of them does not count: it
-finds the caches full of another's data.
+Other programs can only make a run slower, so the shortest time is the best estimate. Competing
+functions are timed alternately, to expose them to the same load. A function runs several times in a
+row, and its first run is not timed, because another function has filled the CPU caches.
 """
 
 import time
@@ -11,32 +12,46 @@ import numpy as np
 
 from robocle.types import Pixels
 
-Work = Callable[[], object]
-IN_A_ROW = 3
+Function = Callable[[], object]
+RUNS_PER_TURN = 3
 
 
-def shortest_in_turns(
-    works: Sequence[Work], rounds: int, seconds: float = float("inf")
+def shortest_times(
+    functions: Sequence[Function], rounds: int, seconds: float = float("inf")
 ) -> list[float]:
-    """The shortest time of each work, A A A B B B A A A..., for so many rounds or seconds."""
-    best = [float("inf")] * len(works)
+    """Time several functions alternately: A A A, B B B, A A A, ...
+
+    Args:
+        functions: The functions to call.
+        rounds: How many turns each function gets at most.
+        seconds: The time after which no further round starts.
+
+    Returns:
+        The shortest time of each function, in seconds.
+
+    Example:
+        >>> short, long = shortest_times([lambda: None, lambda: time.sleep(0.001)], rounds=2)
+        >>> short < 0.001 <= long
+        True
+    """
+    best = [float("inf")] * len(functions)
     start = time.perf_counter()
     for _ in range(rounds):
-        for index, work in enumerate(works):
-            work()
-            best[index] = min(best[index], *(timed(work) for _ in range(IN_A_ROW)))
+        for index, function in enumerate(functions):
+            function()
+            best[index] = min(best[index], *(timed(function) for _ in range(RUNS_PER_TURN)))
         if time.perf_counter() - start > seconds:
             break
     return best
 
 
-def timed(work: Work) -> float:
-    """How long one call takes."""
+def timed(function: Function) -> float:
+    """Return the seconds that one call of a function takes."""
     start = time.perf_counter()
-    work()
+    function()
     return time.perf_counter() - start
 
 
-def noise(count: int, side: int) -> Pixels:
-    """Pictures to time a network with: what they show does not matter."""
+def random_pixels(count: int, side: int) -> Pixels:
+    """Return random pictures (count, side, side, 3), to time a network with."""
     return np.random.default_rng(0).integers(0, 256, (count, side, side, 3), np.uint8)

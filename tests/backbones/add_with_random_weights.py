@@ -1,11 +1,11 @@
-"""A process of its own that adds one of torchvision's networks, with weights that it makes up."""
+"""Adds a network of torchvision with random weights; tests run it as a separate process."""
 
 import sys
 from typing import Any
 
 
 def load_torchvision() -> Any:
-    """torchvision, also beside a torch that was built without its operators, as in conftest.py."""
+    """Import torchvision, even next to a torch without its operators, as in conftest.py."""
     import torch
 
     try:
@@ -20,12 +20,12 @@ def load_torchvision() -> Any:
             )
         import torchvision
 
-        torchvision.operators_declared_for_tests = declared  # they go with their library
+        torchvision.operators_declared_for_tests = declared  # they are removed with their library
     return torchvision
 
 
 def add(name: str, weights: str) -> None:
-    """Make up weights, write them to a file, and add the network with them."""
+    """Write random weights to a file and add the network with them."""
     import torch
 
     from robocle.cli import main

@@ -1,4 +1,4 @@
-"""What the tests of added backbones share: PyTorch's networks, and a cache of the test's own."""
+"""Fixtures for the tests of backbones: torchvision, checkpoints, and an empty cache."""
 
 from pathlib import Path
 from typing import Any, Protocol
@@ -9,17 +9,17 @@ from robocle.backbones.model_folder import CACHE_VARIABLE
 
 
 class Checkpoint(Protocol):
-    """Writes a network's seeded random weights to a file."""
+    """Writes the seeded random weights of a network to a file."""
 
     def __call__(self, name: str, seed: int = 0) -> Path: ...
 
 
 @pytest.fixture(scope="session")
 def torchvision() -> Any:
-    """torchvision, also beside a torch that was built without its operators.
+    """Import torchvision, even next to a torch that was built without its operators.
 
-    They detect objects, which no network here does; but without their declarations the import
-    fails.
+    The operators are for object detection, which no network here needs. But without their
+    declarations the import fails.
     """
     torch = pytest.importorskip("torch")
     torch.set_num_threads(1)
@@ -32,13 +32,13 @@ def torchvision() -> Any:
                 f"{operator}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
             )
         found = pytest.importorskip("torchvision")
-        found.operators_declared_for_tests = declared  # they go with their library
+        found.operators_declared_for_tests = declared  # they are removed with their library
         return found
 
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache of this test's own."""
+    """An empty cache for this test."""
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
     return tmp_path / "cache"
 

@@ -1,4 +1,4 @@
-"""Which pictures calibrate a backbone, and which then test it."""
+"""Which pictures calibrate an int8 backbone, and which ones test it."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -27,19 +27,19 @@ def fill(folder: Path, count: int) -> Path:
 
 
 @pytest.mark.parametrize("count", [0, FEWEST - 1])
-def test_a_folder_with_too_few_pictures_is_refused(
+def test_a_folder_with_too_few_pictures_is_rejected(
     tmp_path: Path, count: int, refusal: Refusal
 ) -> None:
     fill(tmp_path, count)
     message = refusal(DataError, lambda: calibration_pictures(tmp_path))
-    assert f"holds {count} pictures, and calibrating needs {FEWEST}" in message
+    assert f"has {count} pictures, but calibration needs {FEWEST}" in message
 
 
-def test_a_folder_that_is_not_there_is_refused(tmp_path: Path, refusal: Refusal) -> None:
+def test_a_missing_folder_is_rejected(tmp_path: Path, refusal: Refusal) -> None:
     assert "no such" in refusal(DataError, lambda: calibration_pictures(tmp_path / "no such"))
 
 
-def test_pictures_are_found_in_folders_of_folders_and_are_the_same_each_time(
+def test_pictures_are_drawn_from_subfolders_and_are_always_the_same(
     tmp_path: Path,
 ) -> None:
     fill(tmp_path / "kitchen" / "mug", 60)
@@ -51,11 +51,11 @@ def test_pictures_are_found_in_folders_of_folders_and_are_the_same_each_time(
     assert {path.parent.name for path in found} == {"mug", tmp_path.name}
 
 
-def test_a_large_folder_gives_only_so_many(tmp_path: Path) -> None:
+def test_the_number_of_pictures_is_limited(tmp_path: Path) -> None:
     assert len(calibration_pictures(fill(tmp_path, 3 * MOST + 30))) == MOST
 
 
-def test_pixels_come_a_few_at_a_time(tmp_path: Path) -> None:
+def test_pixels_are_read_in_small_batches(tmp_path: Path) -> None:
     pictures = sorted(fill(tmp_path, 6).iterdir())
     assert [batch.shape for batch in pixel_batches(pictures, 48)] == [
         (4, 48, 48, 3),
@@ -63,7 +63,7 @@ def test_pixels_come_a_few_at_a_time(tmp_path: Path) -> None:
     ]
 
 
-def test_labelled_pictures_test_what_they_did_not_calibrate(tmp_path: Path) -> None:
+def test_calibration_pictures_are_not_used_for_testing(tmp_path: Path) -> None:
     for label in ("ball", "box"):
         fill(tmp_path / label, 20)
     calibrated = calibration_pictures(tmp_path)
@@ -82,7 +82,7 @@ def test_an_official_split_is_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("per_label", [0, 5])
-def test_without_labelled_pictures_enough_the_rendered_home_tests(
+def test_the_rendered_home_is_used_if_there_are_too_few_labelled_pictures(
     tmp_path: Path, per_label: int
 ) -> None:
     fill(tmp_path, 30)

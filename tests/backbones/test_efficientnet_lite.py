@@ -1,4 +1,4 @@
-"""EfficientNet-Lite0 gives the feature maps that PyTorch gives, and sees what is in a picture."""
+"""EfficientNet-Lite0 computes the same feature maps as PyTorch and classifies photographs."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -28,7 +28,7 @@ def noise(n: int) -> NDArray[np.uint8]:
 
 @pytest.fixture(scope="module")
 def reference() -> Callable[[NDArray[np.uint8]], NDArray[np.float32]]:
-    """The public PyTorch implementation with the same weights: pixels to (n, 1280, 7, 7)."""
+    """The public PyTorch implementation with the same weights, from pixels to (n, 1280, 7, 7)."""
     torch = pytest.importorskip("torch")
     lite = pytest.importorskip("efficientnet_lite_pytorch")
     model = lite.EfficientNet.from_name("efficientnet-lite0")
@@ -45,7 +45,7 @@ def reference() -> Callable[[NDArray[np.uint8]], NDArray[np.float32]]:
 
 
 @pytest.mark.parametrize("picture", ["noise", "photograph", "drawing"])
-def test_the_feature_map_is_pytorchs(
+def test_the_feature_map_equals_pytorchs(
     picture: str, photo: NDArray[np.uint8], lite0: Backbone, reference: Callable[..., Any]
 ) -> None:
     if picture == "noise":
@@ -61,7 +61,7 @@ def test_the_feature_map_is_pytorchs(
     assert np.abs(found - turned).max() < 1e-4
 
 
-# ---- on photographs, with the checkpoint's own ImageNet classes
+# ---- on photographs, with the checkpoint's own ImageNet classifier
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def sample_photo(name: str) -> Any:
     return pytest.importorskip("sklearn.datasets").load_sample_image(name)
 
 
-def test_a_temple_is_seen_as_a_building(top_five: Callable[[Any], list[int]]) -> None:
+def test_a_temple_is_classified_as_a_building(top_five: Callable[[Any], list[int]]) -> None:
     # bell cote, boathouse, castle, monastery, palace, stupa
     buildings = {442, 449, 483, 663, 698, 832}
     found = top_five(sample_photo("china.jpg"))
@@ -89,13 +89,13 @@ def test_a_temple_is_seen_as_a_building(top_five: Callable[[Any], list[int]]) ->
     assert 698 in found
 
 
-def test_a_flower_is_seen_as_a_daisy(top_five: Callable[[Any], list[int]]) -> None:
+def test_a_flower_is_classified_as_a_daisy(top_five: Callable[[Any], list[int]]) -> None:
     found = top_five(sample_photo("flower.jpg"))
-    assert found[0] == 985  # daisy, the nearest flower that ImageNet has
-    assert 309 in found  # bee: what sits on such flowers
+    assert found[0] == 985  # daisy, the most similar flower in ImageNet
+    assert 309 in found  # bee, often seen on such flowers
 
 
-# What ImageNet calls these things.
+# The ImageNet classes of these objects.
 IMAGENET = {
     "backpack": {414},
     "bike": {444, 671, 870},  # tandem, mountain bike, tricycle
@@ -110,23 +110,23 @@ IMAGENET = {
 
 @pytest.mark.slow
 @pytest.mark.skipif(not OFFICE.is_dir(), reason="needs the Office-Caltech10 pictures")
-@pytest.mark.parametrize("thing", IMAGENET)
-def test_office_things_are_seen_as_what_they_are(
-    thing: str, top_five: Callable[[Any], list[int]]
+@pytest.mark.parametrize("name", IMAGENET)
+def test_office_objects_are_classified_correctly(
+    name: str, top_five: Callable[[Any], list[int]]
 ) -> None:
     domains = ("amazon", "webcam")
     pictures = [
-        path for domain in domains for path in sorted((OFFICE / domain / thing).iterdir())[:10]
+        path for domain in domains for path in sorted((OFFICE / domain / name).iterdir())[:10]
     ]
     assert len(pictures) == 20
-    right = sum(bool(IMAGENET[thing] & set(top_five(path))) for path in pictures)
-    assert right >= 14
+    correct = sum(bool(IMAGENET[name] & set(top_five(path))) for path in pictures)
+    assert correct >= 14
 
 
-# ---- as a part of robocle
+# ---- as a backbone of robocle
 
 
-def test_the_manifest_is_true(lite0: Backbone) -> None:
+def test_the_manifest_describes_the_backbone(lite0: Backbone) -> None:
     assert lite0.name == MANIFEST.name == "efficientnet_lite0"
     assert lite0.fingerprint == MANIFEST.fingerprint
     assert lite0.input_size == MANIFEST.input_size
@@ -136,35 +136,35 @@ def test_the_manifest_is_true(lite0: Backbone) -> None:
     assert maps.token is None
 
 
-def test_a_batch_of_three_gives_what_each_gives_alone(lite0: Backbone) -> None:
+def test_the_map_of_a_picture_does_not_depend_on_its_batch(lite0: Backbone) -> None:
     pixels = noise(3)
     batch = lite0.features(pixels).grid
     for picture, together in zip(pixels, batch, strict=True):
         assert np.abs(lite0.features(picture[None]).grid[0] - together).max() < 1e-5
 
 
-def test_the_same_pixels_give_the_same_bits(lite0: Backbone) -> None:
+def test_the_features_are_deterministic(lite0: Backbone) -> None:
     assert np.array_equal(lite0.features(noise(1)).grid, lite0.features(noise(1)).grid)
 
 
-def test_a_batch_of_none_gives_no_maps(lite0: Backbone) -> None:
+def test_an_empty_batch_has_no_maps(lite0: Backbone) -> None:
     assert lite0.features(noise(0)).grid.shape == (0, 49, 1280)
 
 
-def test_pixels_that_are_a_view_give_the_maps_of_their_copy(lite0: Backbone) -> None:
+def test_pixels_need_not_be_contiguous(lite0: Backbone) -> None:
     mirrored = noise(1)[:, :, ::-1]
     expected = lite0.features(np.ascontiguousarray(mirrored)).grid
     assert np.array_equal(lite0.features(mirrored).grid, expected)
     assert not np.array_equal(lite0.features(noise(1)).grid, expected)
 
 
-def test_two_threads_give_the_same_features(lite0: Backbone) -> None:
+def test_two_threads_compute_the_same_features(lite0: Backbone) -> None:
     two = robocle.backbone("efficientnet_lite0:threads=2")
     assert two.fingerprint == lite0.fingerprint
     assert np.abs(two.features(noise(1)).grid - lite0.features(noise(1)).grid).max() < 1e-5
 
 
-def test_the_number_of_threads_is_part_of_its_description(refusal: Refusal) -> None:
+def test_the_number_of_threads_is_an_option(refusal: Refusal) -> None:
     two = robocle.backbone("efficientnet_lite0:threads=2")
     assert BACKBONES.describe(two) == "efficientnet_lite0:threads=2"
     refusal(SpecError, lambda: robocle.backbone("efficientnet_lite0:threads=0"))
@@ -179,12 +179,12 @@ WRONG_PIXELS: dict[str, Any] = {
     "float": np.zeros((1, 224, 224, 3), np.float32),
     "uint16": np.zeros((1, 224, 224, 3), np.uint16),
     "signed": np.zeros((1, 224, 224, 3), np.int8),
-    "a number": np.array(0, np.uint8),
+    "a scalar": np.array(0, np.uint8),
 }
 
 
 @pytest.mark.parametrize("name", WRONG_PIXELS)
-def test_pixels_of_another_shape_or_kind_are_refused(
+def test_pixels_of_another_shape_or_dtype_are_rejected(
     name: str, lite0: Backbone, refusal: Refusal
 ) -> None:
     pixels = WRONG_PIXELS[name]

@@ -1,4 +1,4 @@
-"""The int8 twin of a backbone: smaller, of its own fingerprint, and nearly of the same mind."""
+"""The int8 twin of a backbone is smaller, has its own fingerprint, and has similar features."""
 
 import logging
 from collections.abc import Callable
@@ -44,7 +44,7 @@ def int8(twin: Twin) -> OnnxBackbone:
     return OnnxBackbone(*twin)
 
 
-def test_the_twin_takes_less_than_a_third_of_the_space(twin: Twin) -> None:
+def test_the_twin_has_less_than_a_third_of_the_size(twin: Twin) -> None:
     assert len(twin[1]) < len(model_of(EfficientNetLite0())) / 3
 
 
@@ -57,13 +57,13 @@ def test_the_twin_has_a_name_and_a_fingerprint_of_its_own(twin: Twin) -> None:
 
 
 @pytest.mark.slow
-def test_the_same_pictures_give_the_same_bytes_and_others_do_not(twin: Twin) -> None:
+def test_the_same_pictures_result_in_the_same_bytes_and_others_do_not(twin: Twin) -> None:
     again = quantised_lite0(home_pictures(0, 24))
     assert again == twin
     assert quantised_lite0(home_pictures(1, 24))[0].fingerprint != twin[0].fingerprint
 
 
-def test_the_twin_agrees_on_pictures_that_did_not_calibrate_it(int8: OnnxBackbone) -> None:
+def test_the_twin_agrees_on_pictures_it_was_not_calibrated_on(int8: OnnxBackbone) -> None:
     pool = robocle.pooling("moments:r=3,form=root")
     pixels = np.stack([to_pixels(path, 224) for path in home_pictures(2, 12)])
     before = pool(EfficientNetLite0().features(pixels)).astype(np.float64)
@@ -74,17 +74,17 @@ def test_the_twin_agrees_on_pictures_that_did_not_calibrate_it(int8: OnnxBackbon
     assert cosines.min() > 0.95
 
 
-def test_the_first_convolutions_stay_in_float_and_all_others_get_bytes(twin: Twin) -> None:
+def test_the_first_convolutions_stay_in_float_and_all_others_are_quantised(twin: Twin) -> None:
     nodes = onnx.load_from_string(twin[1]).graph.node
     source = {output: node.op_type for node in nodes for output in node.output}
     convolutions = [node for node in nodes if node.op_type == "Conv"]
     weights = [source.get(node.input[1], "float") for node in convolutions]
     rest = len(convolutions) - FLOAT_CONVOLUTIONS
     assert weights == ["float"] * FLOAT_CONVOLUTIONS + ["DequantizeLinear"] * rest
-    assert source[convolutions[0].input[0]] == "Div"  # the normalised pixels, as they are
+    assert source[convolutions[0].input[0]] == "Div"  # the normalised pixels, not quantised
 
 
-def test_a_state_taught_with_the_original_does_not_load_with_the_twin(
+def test_a_state_taught_with_the_original_cannot_be_loaded_with_the_twin(
     int8: OnnxBackbone, things: Path, tmp_path: Path, refusal: Refusal
 ) -> None:
     learner = Learner()
@@ -95,18 +95,18 @@ def test_a_state_taught_with_the_original_does_not_load_with_the_twin(
     assert "not on efficientnet_lite0_int8" in message
 
 
-def test_what_is_int8_already_is_not_quantised_again(twin: Twin, refusal: Refusal) -> None:
+def test_an_int8_backbone_is_not_quantised_again(twin: Twin, refusal: Refusal) -> None:
     message = refusal(BackboneError, lambda: quantised(*twin, iter([])))
     assert message == "efficientnet_lite0_int8 is int8 already"
 
 
-def test_calibrating_with_nothing_is_refused(refusal: Refusal) -> None:
+def test_calibration_without_pictures_is_rejected(refusal: Refusal) -> None:
     model = model_of(EfficientNetLite0())
     message = refusal(BackboneError, lambda: quantised(MANIFEST, model, iter([])))
     assert message.startswith("cannot quantise efficientnet_lite0: ")
 
 
-def test_quantising_says_nothing_and_leaves_no_file(
+def test_quantisation_prints_nothing_and_leaves_no_file(
     capfd: pytest.CaptureFixture[str],
     caplog: pytest.LogCaptureFixture,
     tmp_path: Path,

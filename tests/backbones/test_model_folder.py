@@ -1,4 +1,4 @@
-"""The built model is kept, checked at every load, and built again when it is damaged."""
+"""A built model is kept, checked at every load, and built again if it is damaged."""
 
 import json
 import logging
@@ -31,14 +31,14 @@ def expected(lite0: Backbone, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
 
 
 def model_folder(cache: Path) -> Path:
-    """The one folder in the cache; nothing else may be left there."""
+    """Return the only folder in the cache; nothing else may be left there."""
     (backbones,) = cache.iterdir()
     (folder,) = backbones.iterdir()
     assert sorted(path.name for path in folder.iterdir()) == ["manifest.json", "model.onnx"]
     return folder
 
 
-def test_the_first_use_builds_and_the_second_reads(
+def test_the_first_use_builds_the_model_and_the_second_reads_it(
     cache: Path, pixels: NDArray[np.uint8], expected: NDArray[np.float32]
 ) -> None:
     first = robocle.backbone()
@@ -51,13 +51,15 @@ def test_the_first_use_builds_and_the_second_reads(
         assert np.array_equal(backbone.features(pixels).grid, expected)
 
 
-def test_the_second_use_needs_no_weights(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_second_use_does_not_need_the_weights(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     robocle.backbone()
     monkeypatch.setattr(efficientnet_lite, "checkpoint_path", lambda: cache / "no weights")
     robocle.backbone()
 
 
-def test_the_folder_says_what_it_holds(cache: Path) -> None:
+def test_the_manifest_describes_the_model(cache: Path) -> None:
     robocle.backbone()
     folder = model_folder(cache)
     assert folder.name == f"efficientnet_lite0-{MANIFEST.fingerprint[:16]}"
@@ -67,11 +69,13 @@ def test_the_folder_says_what_it_holds(cache: Path) -> None:
     assert manifest["licence"] == "Apache-2.0"
 
 
-def test_the_model_is_built_the_same_every_time() -> None:
+def test_the_model_is_built_deterministically() -> None:
     assert build_model() == build_model()
 
 
-def test_without_the_variable_the_cache_is_the_users_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_environment_variable_the_users_cache_folder_is_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv(CACHE_VARIABLE, "")
     assert cache_folder().is_absolute()
     assert "robocle" in cache_folder().parts
@@ -83,7 +87,7 @@ def flip_a_byte(folder: Path) -> None:
     (folder / "model.onnx").write_bytes(content)
 
 
-def cut_the_model(folder: Path) -> None:
+def truncate_the_model(folder: Path) -> None:
     content = (folder / "model.onnx").read_bytes()
     (folder / "model.onnx").write_bytes(content[: len(content) // 2])
 
@@ -110,14 +114,14 @@ def make_the_model_a_folder(folder: Path) -> None:
 
 DAMAGES: dict[str, Callable[[Path], object]] = {
     "a flipped byte": flip_a_byte,
-    "a truncated model": cut_the_model,
+    "a truncated model": truncate_the_model,
     "an empty model": lambda folder: (folder / "model.onnx").write_bytes(b""),
     "a missing model": lambda folder: (folder / "model.onnx").unlink(),
-    "a folder for a model": make_the_model_a_folder,
+    "a folder in place of the model": make_the_model_a_folder,
     "a missing manifest": lambda folder: (folder / "manifest.json").unlink(),
     "an empty manifest": write_manifest(b""),
-    "a cut manifest": write_manifest(b'{"name": "effic'),
-    "a manifest of bytes": write_manifest(b"\xff\xfe\x00"),
+    "a truncated manifest": write_manifest(b'{"name": "effic'),
+    "a binary manifest": write_manifest(b"\xff\xfe\x00"),
     "a manifest that is a list": write_manifest(b"[1, 2]"),
     "a deeply nested manifest": write_manifest(b"[" * 100_000),
     "another fingerprint": rewrite_manifest(fingerprint="0" * 64),
@@ -127,18 +131,18 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-def test_a_damaged_folder_is_built_again_and_right(
+def test_a_damaged_folder_is_rebuilt_correctly(
     name: str, cache: Path, pixels: NDArray[np.uint8], expected: NDArray[np.float32]
 ) -> None:
     robocle.backbone()
     folder = model_folder(cache)
-    sound = {path.name: path.read_bytes() for path in folder.iterdir()}
+    original = {path.name: path.read_bytes() for path in folder.iterdir()}
     DAMAGES[name](folder)
     assert np.array_equal(robocle.backbone().features(pixels).grid, expected)
-    assert {path.name: path.read_bytes() for path in model_folder(cache).iterdir()} == sound
+    assert {path.name: path.read_bytes() for path in model_folder(cache).iterdir()} == original
 
 
-def test_a_file_in_the_folders_place_is_replaced(cache: Path) -> None:
+def test_a_file_in_place_of_the_folder_is_replaced(cache: Path) -> None:
     robocle.backbone()
     folder = model_folder(cache)
     for path in folder.iterdir():
@@ -158,7 +162,7 @@ def test_damage_is_logged(cache: Path, caplog: pytest.LogCaptureFixture) -> None
     assert "will be built again" in caplog.text
 
 
-def test_a_cache_that_cannot_be_written_costs_only_time(
+def test_a_cache_that_cannot_be_written_is_only_a_warning(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -189,7 +193,7 @@ STARTED_TOGETHER = """if True:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("damaged", [False, True], ids=["empty", "damaged"])
-def test_four_programs_may_build_at_the_same_time(damaged: bool, cache: Path) -> None:
+def test_four_programs_can_build_at_the_same_time(damaged: bool, cache: Path) -> None:
     if damaged:
         robocle.backbone()
         flip_a_byte(model_folder(cache))
@@ -211,16 +215,16 @@ def test_four_programs_may_build_at_the_same_time(damaged: bool, cache: Path) ->
         assert program.stdin is not None
         program.stdin.write("go\n")
         program.stdin.flush()
-    answers = [program.communicate() for program in programs]
-    assert [program.returncode for program in programs] == [0] * 4, answers
-    assert len({features for features, _ in answers}) == 1
+    outputs = [program.communicate() for program in programs]
+    assert [program.returncode for program in programs] == [0] * 4, outputs
+    assert len({features for features, _ in outputs}) == 1
     folder = model_folder(cache)
     before = (folder / "model.onnx").stat().st_mtime_ns
     robocle.backbone()
     assert (folder / "model.onnx").stat().st_mtime_ns == before
 
 
-def test_damaged_weights_are_refused_with_what_to_do(
+def test_damaged_weights_are_rejected_with_advice(
     cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, refusal: Refusal
 ) -> None:
     content = bytearray(checkpoint_path().read_bytes())
@@ -234,7 +238,7 @@ def test_damaged_weights_are_refused_with_what_to_do(
     assert not cache.exists()
 
 
-def test_missing_weights_are_refused_with_what_to_do(
+def test_missing_weights_are_rejected_with_advice(
     cache: Path, monkeypatch: pytest.MonkeyPatch, refusal: Refusal
 ) -> None:
     monkeypatch.setattr(efficientnet_lite, "checkpoint_path", lambda: cache / "gone.pth")

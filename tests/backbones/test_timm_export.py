@@ -1,4 +1,4 @@
-"""Networks of timm, of every layout, give the features that timm gives."""
+"""Exported networks of timm compute the same features as timm, in every layout."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -33,7 +33,7 @@ def timm(torchvision: Any) -> Any:
 
 @pytest.fixture
 def network(timm: Any, tmp_path: Path) -> Callable[[str], tuple[Any, str]]:
-    """A network with seeded random weights, and the file of these."""
+    """Makes a network with seeded random weights, and a file of the weights."""
     import torch
 
     def make(name: str) -> tuple[Any, str]:
@@ -50,7 +50,7 @@ def pictures(n: int, side: int) -> NDArray[np.uint8]:
 
 
 def features(network: Any, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """What timm gives, with pictures prepared as its configuration says."""
+    """Compute the features with timm, with the preprocessing of its configuration."""
     import torch
 
     config = network.pretrained_cfg
@@ -64,7 +64,7 @@ def features(network: Any, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
 @pytest.mark.slow
 @pytest.mark.usefixtures("cache")
 @pytest.mark.parametrize("name", NETWORKS)
-def test_the_map_and_the_token_are_timms(name: str, network: Any) -> None:
+def test_the_map_and_the_token_equal_timms(name: str, network: Any) -> None:
     made, weights = network(name)
     prefix, has_token, layout = NETWORKS[name]
     added = add_backbone(f"timm:{name}", weights)
@@ -88,7 +88,7 @@ def test_the_map_and_the_token_are_timms(name: str, network: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("cache")
-def test_a_network_of_timm_may_get_a_name_of_its_own(network: Any) -> None:
+def test_a_network_of_timm_can_be_added_under_another_name(network: Any) -> None:
     _, weights = network("resnet10t")
     add_backbone("timm:resnet10t", weights, "phone")
     assert robocle.backbone("phone:threads=2").name == "phone"
@@ -96,7 +96,7 @@ def test_a_network_of_timm_may_get_a_name_of_its_own(network: Any) -> None:
 
 
 @pytest.mark.usefixtures("cache")
-def test_another_classifier_is_no_matter_but_another_network_is(
+def test_weights_with_another_classifier_fit_but_those_of_another_network_do_not(
     network: Any, tmp_path: Path, refusal: Refusal
 ) -> None:
     import torch
@@ -114,20 +114,21 @@ def test_another_classifier_is_no_matter_but_another_network_is(
 
 
 @pytest.mark.usefixtures("timm", "cache")
-def test_what_timm_does_not_have_and_what_was_not_added_is_refused(refusal: Refusal) -> None:
+def test_unknown_networks_and_networks_that_were_not_added_are_rejected(refusal: Refusal) -> None:
     message = refusal(BackboneError, lambda: add_backbone("timm:resnet18x"))
     assert message.startswith("timm has no model 'resnet18x': did you mean")
     message = refusal(BackboneError, lambda: robocle.backbone("timm:resnet18"))
-    assert message == "the backbone timm:resnet18 is not here: robocle backbones add timm:resnet18"
+    assert message.startswith("the backbone timm:resnet18 is not installed: ")
+    assert message.endswith(": run robocle backbones add timm:resnet18")
     message = refusal(BackboneError, lambda: add_backbone("timm:resnet10t", "gone.pth"))
     assert message == "cannot read gone.pth: No such file or directory"
 
 
 @pytest.mark.usefixtures("timm", "cache")
-def test_without_a_network_the_download_says_how_to_give_a_file(
+def test_a_failed_download_says_how_to_use_a_file(
     monkeypatch: pytest.MonkeyPatch, refusal: Refusal
 ) -> None:
-    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")  # nobody listens there
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")  # no server listens there
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     message = refusal(BackboneError, lambda: add_backbone("timm:resnet10t"))
     assert message.startswith("cannot download the weights of timm:resnet10t")

@@ -1,4 +1,4 @@
-"""Checkpoints are read as PyTorch reads them, and no code in them is ever run."""
+"""Checkpoints are read as PyTorch reads them, and code in them is never run."""
 
 import io
 import os
@@ -31,7 +31,7 @@ def test_the_real_checkpoint_is_read_as_pytorch_reads_it() -> None:
         assert np.array_equal(found[name], tensor.numpy()), name
 
 
-def test_views_shared_storages_and_all_kinds_of_numbers_are_read(tmp_path: Path) -> None:
+def test_views_shared_storages_and_all_dtypes_are_read(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     table = torch.arange(24, dtype=torch.float32).reshape(4, 6)
     tensors = {
@@ -54,14 +54,14 @@ def test_views_shared_storages_and_all_kinds_of_numbers_are_read(tmp_path: Path)
         assert np.array_equal(found[name], tensor.numpy()), name
 
 
-def test_the_zip_format_is_refused(tmp_path: Path, refusal: Refusal) -> None:
+def test_the_zip_format_is_rejected(tmp_path: Path, refusal: Refusal) -> None:
     torch = pytest.importorskip("torch")
     path = tmp_path / "new.pth"
     torch.save({"a": torch.zeros(3)}, path)
     assert str(path) in refusal(BackboneError, lambda: read_checkpoint(path))
 
 
-def test_a_kind_of_number_that_numpy_lacks_is_refused(tmp_path: Path, refusal: Refusal) -> None:
+def test_a_dtype_that_numpy_lacks_is_rejected(tmp_path: Path, refusal: Refusal) -> None:
     torch = pytest.importorskip("torch")
     path = tmp_path / "brain.pth"
     tensors = {"a": torch.zeros(3, dtype=torch.bfloat16)}
@@ -69,18 +69,18 @@ def test_a_kind_of_number_that_numpy_lacks_is_refused(tmp_path: Path, refusal: R
     assert "BFloat16Storage" in refusal(BackboneError, lambda: read_checkpoint(path))
 
 
-def test_a_whole_pickled_model_is_refused(tmp_path: Path, refusal: Refusal) -> None:
+def test_a_pickled_model_is_rejected(tmp_path: Path, refusal: Refusal) -> None:
     torch = pytest.importorskip("torch")
     path = tmp_path / "model.pth"
     torch.save(torch.nn.Linear(2, 2), path, _use_new_zipfile_serialization=False)
     assert "only tensors are read" in refusal(BackboneError, lambda: read_checkpoint(path))
 
 
-# ---- files made by hand, byte by byte
+# ---- files written byte by byte
 
 
 def embedded(value: object) -> bytes:
-    """A value as part of a larger pickle."""
+    """Return the pickle of a value, to be embedded in a larger pickle."""
     return pickle.dumps(value, 2)[2:-1]
 
 
@@ -93,7 +93,7 @@ def tensor_pickle(
     storage: str = "FloatStorage",
     key: object = "0",
 ) -> bytes:
-    """The object tree {"w": tensor}, as torch.save writes it."""
+    """Return the object tree {"w": tensor}, as torch.save writes it."""
     persistent = embedded(kind) + f"ctorch\n{storage}\n".encode()
     persistent += embedded(key) + embedded("cpu") + embedded(length) + embedded(None)
     arguments = b"(" + persistent + b"tQ" + embedded(offset) + embedded(shape) + embedded(strides)
@@ -109,7 +109,7 @@ def checkpoint(
     return head + tree + pickle.dumps(keys, 2) + struct.pack("<q", count) + elements
 
 
-def test_a_file_made_by_hand_is_read(tmp_path: Path) -> None:
+def test_a_file_written_by_hand_is_read(tmp_path: Path) -> None:
     elements = np.array([1, 2, 3, 4], "<f4")
     path = tmp_path / "hand.pth"
     tree = tensor_pickle(shape=(2, 2), strides=(1, 2))
@@ -118,7 +118,7 @@ def test_a_file_made_by_hand_is_read(tmp_path: Path) -> None:
 
 
 class Runs:
-    """Pickles as a call of a function."""
+    """An object whose pickle calls a function."""
 
     def __init__(self, function: Callable[..., Any], *arguments: object) -> None:
         self.call = function, arguments
@@ -129,7 +129,7 @@ class Runs:
 
 @pytest.mark.parametrize("place", ["magic", "tree", "inside the tree", "keys"])
 @pytest.mark.parametrize("function", ["system", "eval", "exec", "open"])
-def test_code_in_a_checkpoint_is_refused_and_not_run(
+def test_code_in_a_checkpoint_is_rejected_and_not_run(
     function: str, place: str, tmp_path: Path, refusal: Refusal
 ) -> None:
     trace = tmp_path / "trace"
@@ -153,7 +153,7 @@ def test_code_in_a_checkpoint_is_refused_and_not_run(
     assert not trace.exists()
 
 
-def test_the_hostile_pickles_of_these_tests_would_run_in_a_plain_unpickler(tmp_path: Path) -> None:
+def test_the_standard_unpickler_would_run_the_code_of_these_pickles(tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     pickle.load(io.BytesIO(pickle.dumps(Runs(os.system, f"touch {trace}"), 2)))
     assert trace.exists()
@@ -170,7 +170,7 @@ def test_the_hostile_pickles_of_these_tests_would_run_in_a_plain_unpickler(tmp_p
         "crobocle.backbones.torch_checkpoint\nread_checkpoint\n",
     ],
 )
-def test_any_other_name_is_refused(name: str, tmp_path: Path, refusal: Refusal) -> None:
+def test_any_other_name_is_rejected(name: str, tmp_path: Path, refusal: Refusal) -> None:
     path = tmp_path / "named.pth"
     path.write_bytes(checkpoint(b"\x80\x02" + name.encode() + b"."))
     assert "only tensors are read" in refusal(BackboneError, lambda: read_checkpoint(path))
@@ -193,26 +193,26 @@ HOSTILE: dict[str, bytes] = {
     "fewer strides than sizes": checkpoint(tensor_pickle(shape=(2, 2), strides=(1,))),
     "sizes that are text": checkpoint(tensor_pickle(shape=("4",))),
     "sizes that are fractions": checkpoint(tensor_pickle(shape=(1.5,))),
-    "sizes that are no tuple": checkpoint(tensor_pickle(shape=4)),
+    "sizes that are not a tuple": checkpoint(tensor_pickle(shape=4)),
     "an offset that is text": checkpoint(tensor_pickle(offset="0")),
     "a storage shorter than promised": checkpoint(tensor_pickle(length=8), count=4),
-    "a storage cut off": checkpoint(tensor_pickle(), elements=bytes(15)),
+    "a truncated storage": checkpoint(tensor_pickle(), elements=bytes(15)),
     "a storage of huge length": checkpoint(tensor_pickle(length=1 << 60), count=1 << 60),
     "a storage of negative length": checkpoint(tensor_pickle(length=-1), count=-1),
-    "a storage that is nowhere": checkpoint(tensor_pickle(key="1")),
+    "a storage that does not exist": checkpoint(tensor_pickle(key="1")),
     "a storage without a list": checkpoint(tensor_pickle(), keys=None),
-    "a list of no storages": checkpoint(tensor_pickle(), keys=()),
+    "an empty list of storages": checkpoint(tensor_pickle(), keys=()),
     "a key that is a list": checkpoint(tensor_pickle(), keys=[["0"]]),
     "another persistent object": checkpoint(tensor_pickle(kind="module")),
     "a length that is text": checkpoint(tensor_pickle(length="four")),
     "a tree that is a list": checkpoint(pickle.dumps([1, 2], 2)),
     "a tree of numbers": checkpoint(pickle.dumps({"w": 1}, 2)),
     "a nested tree": checkpoint(b"\x80\x02}" + embedded("a") + tensor_pickle()[2:-1] + b"s."),
-    "no pickle": checkpoint(b"garbage"),
+    "not a pickle": checkpoint(b"garbage"),
     "another magic number": checkpoint(tensor_pickle()).replace(
         pickle.dumps(MAGIC, 2), pickle.dumps(MAGIC + 1, 2)
     ),
-    "a pickle of something else": pickle.dumps({"w": [1.0]}, 2),
+    "a pickle of another kind": pickle.dumps({"w": [1.0]}, 2),
     "empty": b"",
     "text": b"this is not a checkpoint\n" * 20,
     "zip": b"PK\x03\x04" + bytes(100),
@@ -220,7 +220,7 @@ HOSTILE: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_or_damaged_checkpoint_is_refused(
+def test_a_hostile_or_damaged_checkpoint_is_rejected(
     name: str, tmp_path: Path, refusal: Refusal
 ) -> None:
     path = tmp_path / "hostile.pth"
@@ -228,7 +228,7 @@ def test_a_hostile_or_damaged_checkpoint_is_refused(
     assert "checkpoint" in refusal(BackboneError, lambda: read_checkpoint(path))
 
 
-def test_a_checkpoint_cut_anywhere_is_refused(tmp_path: Path) -> None:
+def test_a_checkpoint_truncated_anywhere_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "cut.pth"
     whole = checkpoint(tensor_pickle())
     for end in range(len(whole)):
@@ -237,14 +237,14 @@ def test_a_checkpoint_cut_anywhere_is_refused(tmp_path: Path) -> None:
             read_checkpoint(path)
 
 
-def test_the_real_checkpoint_cut_in_the_middle_is_refused(tmp_path: Path, refusal: Refusal) -> None:
+def test_half_of_the_real_checkpoint_is_rejected(tmp_path: Path, refusal: Refusal) -> None:
     path = tmp_path / "cut.pth"
     content = checkpoint_path().read_bytes()
     path.write_bytes(content[: len(content) // 2])
     refusal(BackboneError, lambda: read_checkpoint(path))
 
 
-def test_a_missing_checkpoint_and_a_folder_are_refused(tmp_path: Path, refusal: Refusal) -> None:
+def test_a_missing_checkpoint_and_a_folder_are_rejected(tmp_path: Path, refusal: Refusal) -> None:
     missing = tmp_path / "missing.pth"
     message = refusal(BackboneError, lambda: read_checkpoint(missing))
     assert message == f"cannot read checkpoint {missing}: No such file or directory"

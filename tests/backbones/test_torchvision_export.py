@@ -1,4 +1,4 @@
-"""Each of the paper's sixteen networks gives, run by ONNX Runtime, the map that PyTorch gives."""
+"""Each of the sixteen networks of the paper computes the same map in ONNX Runtime as in PyTorch."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +25,7 @@ def noise(n: int, side: int) -> NDArray[np.uint8]:
 
 @pytest.fixture
 def lively(torchvision: Any) -> Callable[[str], Any]:
-    """A network whose random weights are far from the plain ones it starts with."""
+    """Makes a network with random statistics and biases, which are 0 or 1 after initialisation."""
     import torch
 
     def network(name: str) -> Any:
@@ -45,7 +45,7 @@ def lively(torchvision: Any) -> Callable[[str], Any]:
 
 
 def logits_of_pytorch(network: Any, pixels: NDArray[np.uint8]) -> Any:
-    """The whole network's answer, with pixels prepared as torchvision's documentation says."""
+    """Compute the logits of the whole network, preprocessed as torchvision documents it."""
     import torch
 
     pictures = torch.from_numpy(pixels).permute(0, 3, 1, 2) / 255
@@ -55,7 +55,7 @@ def logits_of_pytorch(network: Any, pixels: NDArray[np.uint8]) -> Any:
 
 
 def logits_of_maps(network: Any, name: str, maps: robocle.FeatureMaps) -> Any:
-    """The network's own pooling and classifier on our map: right only if it is cut there."""
+    """Compute logits by the network's own pooling and classifier from our map."""
     import torch
 
     with torch.inference_mode():
@@ -67,18 +67,18 @@ def logits_of_maps(network: Any, name: str, maps: robocle.FeatureMaps) -> Any:
 
 
 class Tap:
-    """Keeps what a module of a network gives."""
+    """Keeps the output of a module of a network."""
 
     def __init__(self, module: Any) -> None:
-        self.seen: Any = None
+        self.output: Any = None
         module.register_forward_hook(self)
 
     def __call__(self, _module: Any, _given: Any, found: Any) -> None:
-        self.seen = found.detach().clone()
+        self.output = found.detach().clone()
 
 
 def last_module(network: Any, name: str) -> Any:
-    """The module whose output is the map, found without our code."""
+    """Return the module whose output is the map, independently of our code."""
     if name.startswith("resnet"):
         return network.layer4
     if name.startswith("vit"):
@@ -86,8 +86,8 @@ def last_module(network: Any, name: str) -> Any:
     return network.norm if name.startswith("swin") else network.features
 
 
-def as_grid(seen: Any, name: str) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
-    values = seen.numpy()
+def as_grid(output: Any, name: str) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
+    values = output.numpy()
     if name.startswith("vit"):
         return values[:, 1:], values[:, 0]
     if name.startswith("swin"):
@@ -102,7 +102,7 @@ def relative(found: Any, expected: Any) -> float:
 @pytest.mark.slow
 @pytest.mark.usefixtures("cache")
 @pytest.mark.parametrize("name", ARCHITECTURES)
-def test_the_map_the_token_and_the_answer_are_pytorchs(
+def test_the_map_the_token_and_the_logits_equal_pytorchs(
     name: str, lively: Callable[[str], Any], tmp_path: Path
 ) -> None:
     import torch
@@ -120,7 +120,7 @@ def test_the_map_the_token_and_the_answer_are_pytorchs(
     for n in (1, 3):
         pixels = noise(n, known.input_size)
         logits = logits_of_pytorch(network, pixels)
-        grid, token = as_grid(tap.seen, name)
+        grid, token = as_grid(tap.output, name)
         maps = backbone.features(pixels)
         assert maps.grid.shape == (n, known.side**2, known.channels)
         assert relative(maps.grid, grid) < 1e-3
@@ -132,7 +132,7 @@ def test_the_map_the_token_and_the_answer_are_pytorchs(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("cache")
-def test_an_added_network_is_a_backbone_like_any_other(checkpoint: Any) -> None:
+def test_an_added_network_works_like_any_other_backbone(checkpoint: Any) -> None:
     weights = str(checkpoint("resnet18"))
     first = add_backbone("resnet18", weights)
     backbone = robocle.backbone("resnet18")
@@ -180,7 +180,7 @@ FLAT = ["plain", "from several GPUs", "without counters", "with another classifi
         *((name, ".safetensors") for name in FLAT),
     ],
 )
-def test_a_checkpoint_may_be_wrapped_as_training_programs_do(
+def test_a_checkpoint_can_be_wrapped_as_training_programs_do(
     wrapping: str, suffix: str, checkpoint: Any, tmp_path: Path
 ) -> None:
     import torch
@@ -200,7 +200,7 @@ def test_a_checkpoint_may_be_wrapped_as_training_programs_do(
         assert key.startswith("fc.") or torch.equal(tensor, plain[key])
 
 
-def test_weights_of_another_network_are_refused_by_what_does_not_fit(
+def test_weights_of_another_network_are_rejected_with_the_first_misfit(
     cache: Path, checkpoint: Any, refusal: Refusal
 ) -> None:
     weights = str(checkpoint("resnet18"))
@@ -214,7 +214,7 @@ def test_weights_of_another_network_are_refused_by_what_does_not_fit(
     assert not cache.exists()
 
 
-def test_weights_of_another_width_are_refused_by_their_shape(
+def test_weights_of_another_shape_are_rejected(
     cache: Path, checkpoint: Any, tmp_path: Path, refusal: Refusal
 ) -> None:
     import torch
@@ -228,7 +228,7 @@ def test_weights_of_another_width_are_refused_by_their_shape(
 
 
 @pytest.mark.slow
-def test_weights_that_are_not_finite_are_refused(
+def test_weights_that_are_not_finite_are_rejected(
     cache: Path, checkpoint: Any, tmp_path: Path, refusal: Refusal
 ) -> None:
     import torch
@@ -242,7 +242,7 @@ def test_weights_that_are_not_finite_are_refused(
 
 
 class Runs:
-    """Pickles as a call that leaves a trace."""
+    """An object whose pickle creates a file."""
 
     def __init__(self, trace: Path) -> None:
         self.trace = trace
@@ -251,8 +251,8 @@ class Runs:
         return open, (str(self.trace), "w")
 
 
-@pytest.mark.parametrize("place", ["alone", "beside the weights", "in the old format"])
-def test_code_in_a_checkpoint_is_refused_and_not_run(
+@pytest.mark.parametrize("place", ["alone", "next to the weights", "in the old format"])
+def test_code_in_a_checkpoint_is_rejected_and_not_run(
     place: str, cache: Path, checkpoint: Any, tmp_path: Path, refusal: Refusal
 ) -> None:
     import torch
@@ -263,12 +263,12 @@ def test_code_in_a_checkpoint_is_refused_and_not_run(
     torch.save(content, hostile, _use_new_zipfile_serialization=place != "in the old format")
     message = refusal(BackboneError, lambda: add_backbone("resnet18", str(hostile)))
     assert "could run code" in message
-    assert message.endswith("save the network's state_dict()")
+    assert message.endswith("save the network's state_dict() instead")
     assert not trace.exists()
     assert not cache.exists()
 
 
-def test_a_whole_pickled_network_is_refused(
+def test_a_pickled_network_is_rejected(
     cache: Path, torchvision: Any, tmp_path: Path, refusal: Refusal
 ) -> None:
     import torch
@@ -280,26 +280,26 @@ def test_a_whole_pickled_network_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "part"),
+    ("name", "content", "expected"),
     [
         ("empty.pth", b"", "is not a PyTorch checkpoint"),
         ("text.pth", b"weights\n" * 100, "could run code"),
-        ("cut.pth", b"PK\x03\x04" + bytes(100), "is not a PyTorch checkpoint"),
+        ("truncated.pth", b"PK\x03\x04" + bytes(100), "is not a PyTorch checkpoint"),
         ("text.safetensors", b"weights\n" * 100, "is not a PyTorch checkpoint"),
     ],
 )
 @pytest.mark.usefixtures("torchvision")
-def test_a_file_that_is_no_checkpoint_is_refused(
-    name: str, content: bytes, part: str, tmp_path: Path, refusal: Refusal
+def test_a_file_that_is_not_a_checkpoint_is_rejected(
+    name: str, content: bytes, expected: str, tmp_path: Path, refusal: Refusal
 ) -> None:
     (tmp_path / name).write_bytes(content)
     message = refusal(BackboneError, lambda: add_backbone("resnet18", str(tmp_path / name)))
-    assert part in message
+    assert expected in message
 
 
 @pytest.mark.usefixtures("torchvision")
 @pytest.mark.parametrize("tree", [[1, 2], {}, {"w": 3}, 7])
-def test_a_checkpoint_without_tensors_by_name_is_refused(
+def test_a_checkpoint_without_named_tensors_is_rejected(
     tree: Any, tmp_path: Path, refusal: Refusal
 ) -> None:
     import torch
@@ -310,18 +310,18 @@ def test_a_checkpoint_without_tensors_by_name_is_refused(
 
 
 @pytest.mark.usefixtures("torchvision")
-def test_a_missing_file_and_an_unknown_name_of_weights_are_refused(refusal: Refusal) -> None:
+def test_a_missing_file_and_an_unknown_name_of_weights_are_rejected(refusal: Refusal) -> None:
     message = refusal(BackboneError, lambda: add_backbone("resnet50", "IMAGENET1K_V3"))
     assert "did you mean 'IMAGENET1K_V2'?" in message or "IMAGENET1K_V1" in message
     message = refusal(BackboneError, lambda: add_backbone("resnet50", "gone.pth"))
-    assert "there is no weights file gone.pth" in message
+    assert "gone.pth is neither a file nor the name of published weights of resnet50" in message
 
 
 # ---- published weights
 
 
 @pytest.mark.parametrize("weights", ["", "IMAGENET1K_V2"])
-def test_without_a_network_the_download_says_what_to_fetch_and_how_to_give_it(
+def test_a_failed_download_names_the_url_and_says_how_to_use_a_file(
     weights: str,
     cache: Path,
     torchvision: Any,
@@ -331,7 +331,7 @@ def test_without_a_network_the_download_says_what_to_fetch_and_how_to_give_it(
     import torch
 
     monkeypatch.setattr(torch.hub, "get_dir", lambda: str(cache / "hub"))
-    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")  # nobody listens there
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")  # no server listens there
     message = refusal(BackboneError, lambda: add_backbone("resnet50", weights))
     published = torchvision.models.ResNet50_Weights[weights or "IMAGENET1K_V1"]
     assert published.url in message
@@ -339,14 +339,14 @@ def test_without_a_network_the_download_says_what_to_fetch_and_how_to_give_it(
 
 
 @pytest.mark.parametrize("name", ["resnet18", "efficientnet_b1", "swin_t"])
-def test_published_weights_come_through_torchvisions_own_cache(
+def test_published_weights_are_read_from_the_cache_of_torchvision(
     name: str,
     cache: Path,
     torchvision: Any,
     checkpoint: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Stands in for the download: a file is where torchvision would put what it fetched."""
+    """Instead of a download, a file is put where torchvision would save it."""
     import torch
 
     from robocle.backbones.export.torchvision_export import torchvision_network

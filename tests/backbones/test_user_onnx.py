@@ -1,4 +1,4 @@
-"""Anyone's own ONNX file is a backbone, or is refused with what is wrong with it."""
+"""A user's ONNX file works as a backbone, or is rejected with a message that says why."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ from robocle.errors import BackboneError, RobocleError, SpecError, StateError
 
 Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
 
-# ---- small networks, made by hand
+# ---- small networks, built by hand
 
 Shape = Sequence[str | int | None]
 FLOAT = TensorProto.FLOAT
@@ -36,7 +36,7 @@ def model(
     opset: int = 17,
     given: int = FLOAT,
 ) -> onnx.ModelProto:
-    """A model of these nodes; the shapes of its outputs are left open."""
+    """Return a model of these nodes, with outputs of undeclared shape."""
     graph = helper.make_graph(
         list(nodes),
         "small",
@@ -58,12 +58,12 @@ PICTURE: dict[str, Shape] = {"image": ["n", 3, 32, 32]}
 
 
 def plain(picture: dict[str, Shape] = PICTURE, **changes: Any) -> onnx.ModelProto:
-    """A map (n, 5, 4, 4) of pictures (n, 3, 32, 32)."""
+    """Return a network from pictures (n, 3, 32, 32) to a map (n, 5, 4, 4)."""
     return model([convolution()], picture, ["map"], KERNEL, **changes)
 
 
 def classifier() -> onnx.ModelProto:
-    """Logits after pooling the map; the map is inside."""
+    """Return a network that pools its map and returns logits."""
     nodes = [
         convolution(),
         helper.make_node("GlobalAveragePool", ["map"], ["pooled"]),
@@ -74,13 +74,13 @@ def classifier() -> onnx.ModelProto:
 
 
 def transformer(prefix: int = 1, batch: int = 0) -> onnx.ModelProto:
-    """Tokens (n, prefix + 16, 5): means of the picture before those of the places."""
+    """Return a network to tokens (n, prefix + 16, 5), the first ones the mean of the others."""
     nodes = [
         convolution(),
         helper.make_node("Reshape", ["map", "shape"], ["flat"]),
-        helper.make_node("Transpose", ["flat"], ["places"], perm=[0, 2, 1]),
-        helper.make_node("ReduceMean", ["places"], ["first"], axes=[1], keepdims=1),
-        helper.make_node("Concat", ["first"] * prefix + ["places"], ["tokens"], axis=1),
+        helper.make_node("Transpose", ["flat"], ["positions"], perm=[0, 2, 1]),
+        helper.make_node("ReduceMean", ["positions"], ["first"], axes=[1], keepdims=1),
+        helper.make_node("Concat", ["first"] * prefix + ["positions"], ["tokens"], axis=1),
     ]
     constants = {**KERNEL, "shape": np.array([batch, 5, 16])}
     return model(nodes, PICTURE, ["tokens"], constants)
@@ -96,7 +96,7 @@ def pictures(n: int = 3, side: int = 32) -> NDArray[np.uint8]:
 
 
 def by_hand(pixels: NDArray[np.uint8], mean: Any, std: Any, white: float = 1) -> NDArray[Any]:
-    """The map of the plain network, (n, 16, 5), in float64."""
+    """Return the map of the plain network, (n, 16, 5), computed in float64."""
     inputs = (pixels.astype(np.float64) / 255 * white - np.array(mean)) / np.array(std)
     patches = inputs.reshape(len(pixels), 4, 8, 4, 8, 3)
     maps = np.einsum("nrycxk,okyx->nrco", patches, KERNEL["kernel"].astype(np.float64))
@@ -107,7 +107,7 @@ def by_hand(pixels: NDArray[np.uint8], mean: Any, std: Any, white: float = 1) ->
 IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
-# ---- what works
+# ---- networks that work
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,9 @@ IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
         (",mean=127,std=128,white=255", ((127,) * 3, (128,) * 3, 255)),
     ],
 )
-def test_the_map_is_that_of_the_normalised_picture(options: str, how: Any, tmp_path: Path) -> None:
+def test_the_map_is_computed_from_the_normalised_picture(
+    options: str, how: Any, tmp_path: Path
+) -> None:
     path = save(plain(), tmp_path / "plain.onnx")
     backbone = robocle.backbone(f"onnx:{path}{options}")
     maps = backbone.features(pictures())
@@ -128,14 +130,14 @@ def test_the_map_is_that_of_the_normalised_picture(options: str, how: Any, tmp_p
     assert np.abs(maps.grid - by_hand(pictures(), *how)).max() < 1e-4
 
 
-def test_the_pixel_unit_follows_the_deviation(tmp_path: Path) -> None:
+def test_the_pixel_unit_follows_from_the_standard_deviation(tmp_path: Path) -> None:
     path = save(plain(), tmp_path / "plain.onnx")
     assert robocle.backbone(f"onnx:{path}").pixel_unit == pytest.approx(57.63)
     backbone = robocle.backbone(f"onnx:{path},mean=127,std=128,white=255")
     assert backbone.pixel_unit == pytest.approx(128)
 
 
-def test_channels_may_come_blue_first(tmp_path: Path) -> None:
+def test_the_channel_order_can_be_bgr(tmp_path: Path) -> None:
     path = save(plain(), tmp_path / "plain.onnx")
     backbone = robocle.backbone(f"onnx:{path},order=bgr,mean=0.1/0.2/0.3,std=0.4/0.5/0.6")
     turned = np.ascontiguousarray(pictures()[..., ::-1])
@@ -143,7 +145,7 @@ def test_channels_may_come_blue_first(tmp_path: Path) -> None:
     assert np.abs(backbone.features(pictures()).grid - expected).max() < 1e-4
 
 
-def test_pictures_may_be_channels_last_and_maps_too(tmp_path: Path) -> None:
+def test_pictures_and_maps_can_have_their_channels_last(tmp_path: Path) -> None:
     nodes = [
         helper.make_node("Transpose", ["image"], ["turned"], perm=[0, 3, 1, 2]),
         convolution("turned"),
@@ -155,7 +157,7 @@ def test_pictures_may_be_channels_last_and_maps_too(tmp_path: Path) -> None:
     assert np.abs(backbone.features(pictures()).grid - expected).max() < 1e-4
 
 
-def test_a_tensor_inside_can_be_the_map_and_the_rest_is_cut_off(tmp_path: Path) -> None:
+def test_an_inner_tensor_can_be_the_map_and_what_follows_it_is_removed(tmp_path: Path) -> None:
     path = save(classifier(), tmp_path / "classifier.onnx")
     backbone: Any = robocle.backbone(f"onnx:{path},output=map")
     assert np.abs(backbone.features(pictures()).grid - by_hand(pictures(), *IMAGENET)).max() < 1e-4
@@ -163,7 +165,7 @@ def test_a_tensor_inside_can_be_the_map_and_the_rest_is_cut_off(tmp_path: Path) 
     assert "layer" not in {constant.name for constant in kept.graph.initializer}
 
 
-def test_tokens_before_the_places_are_the_class_token(tmp_path: Path) -> None:
+def test_the_first_token_before_the_positions_is_the_class_token(tmp_path: Path) -> None:
     path = save(transformer(2), tmp_path / "vit.onnx")
     backbone = robocle.backbone(f"onnx:{path},prefix=2")
     maps = backbone.features(pictures())
@@ -174,13 +176,13 @@ def test_tokens_before_the_places_are_the_class_token(tmp_path: Path) -> None:
     assert np.abs(maps.token - expected.mean(axis=1)).max() < 1e-4
 
 
-def test_an_open_size_is_the_one_that_is_given(tmp_path: Path) -> None:
+def test_an_open_input_size_is_set_by_an_option(tmp_path: Path) -> None:
     path = save(plain({"image": ["n", 3, "h", "w"]}), tmp_path / "open.onnx")
     backbone = robocle.backbone(f"onnx:{path},size=64")
     assert backbone.features(pictures(side=64)).grid.shape == (3, 64, 5)
 
 
-def test_numbers_of_16_bits_come_out_as_32(tmp_path: Path) -> None:
+def test_a_float16_map_is_returned_as_float32(tmp_path: Path) -> None:
     half = {"kernel": KERNEL["kernel"].astype(np.float16)}
     kind = TensorProto.FLOAT16
     made = model([convolution()], PICTURE, ["map"], half, kind=kind, given=kind)
@@ -190,7 +192,7 @@ def test_numbers_of_16_bits_come_out_as_32(tmp_path: Path) -> None:
     assert np.abs(grid - by_hand(pictures(), *IMAGENET)).max() < 0.2
 
 
-def test_a_network_that_takes_pixels_and_has_our_names_is_taken_as_it_is(
+def test_a_network_that_already_takes_pixels_and_uses_our_tensor_names_works(
     lite0: Any, tmp_path: Path
 ) -> None:
     (tmp_path / "lite0.onnx").write_bytes(lite0.model_bytes())
@@ -199,31 +201,31 @@ def test_a_network_that_takes_pixels_and_has_our_names_is_taken_as_it_is(
     assert np.array_equal(backbone.features(pixels).grid, lite0.features(pixels).grid)
 
 
-def test_weights_may_lie_beside_the_model(tmp_path: Path) -> None:
+def test_weights_can_be_in_a_separate_file(tmp_path: Path) -> None:
     path = tmp_path / "plain.onnx"
     onnx.save(plain(), path, save_as_external_data=True, location="weights", size_threshold=0)
     backbone = robocle.backbone(f"onnx:{path}")
     assert np.abs(backbone.features(pictures()).grid - by_hand(pictures(), *IMAGENET)).max() < 1e-4
 
 
-def test_an_output_that_is_no_map_may_be_anything(tmp_path: Path) -> None:
+def test_outputs_that_are_not_maps_are_ignored(tmp_path: Path) -> None:
     nodes = [convolution(), node("ReduceMax", "map", output="largest", keepdims=0)]
     made = model(nodes, PICTURE, ["largest", "map"], KERNEL)
     backbone = robocle.backbone(f"onnx:{save(made, tmp_path / 'two.onnx')}")
     assert np.abs(backbone.features(pictures()).grid - by_hand(pictures(), *IMAGENET)).max() < 1e-4
 
 
-def test_numbers_of_64_bits_come_out_as_32(tmp_path: Path) -> None:
+def test_a_float64_map_is_returned_as_float32(tmp_path: Path) -> None:
     nodes = [convolution(), node("Cast", "map", output="wide", to=TensorProto.DOUBLE)]
     made = model(nodes, PICTURE, ["wide"], KERNEL, given=TensorProto.DOUBLE)
     backbone = robocle.backbone(f"onnx:{save(made, tmp_path / 'wide.onnx')}")
     assert backbone.features(pictures()).grid.dtype == np.float32
 
 
-# ---- its name, its fingerprint, and states that were taught with it
+# ---- its name, its fingerprint, and states taught with it
 
 
-def test_the_fingerprint_is_that_of_the_function_wherever_the_file_lies(tmp_path: Path) -> None:
+def test_the_fingerprint_depends_on_the_network_and_not_on_the_path(tmp_path: Path) -> None:
     first = save(plain(), tmp_path / "first.onnx")
     (tmp_path / "elsewhere").mkdir()
     second = save(plain(), tmp_path / "elsewhere" / "second.onnx")
@@ -233,9 +235,26 @@ def test_the_fingerprint_is_that_of_the_function_wherever_the_file_lies(tmp_path
     assert robocle.backbone(f"onnx:{first},order=bgr").fingerprint != fingerprint
 
 
+# Fingerprints that earlier versions computed: states on disk refer to them.
+RECORDED: dict[str, tuple[Callable[[], onnx.ModelProto], str, str]] = {
+    "plain": (plain, "", "fb605888ef8e5397b9f2"),
+    "bgr": (plain, ",order=bgr,mean=0.1/0.2/0.3,std=0.4/0.5/0.6", "bd197e6484b5271af3f3"),
+    "white=255": (plain, ",mean=127,std=128,white=255", "17912b9c8be49a5b59bc"),
+    "inner tensor": (classifier, ",output=map", "e8918289ee8547cceac8"),
+    "tokens": (lambda: transformer(2), ",prefix=2", "40ee7b59e2280b9f1d76"),
+}
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_the_fingerprint_does_not_change_between_versions(name: str, tmp_path: Path) -> None:
+    make, options, fingerprint = RECORDED[name]
+    backbone = robocle.backbone(f"onnx:{save(make(), tmp_path / 'net.onnx')}{options}")
+    assert backbone.fingerprint.startswith(fingerprint)
+
+
 @pytest.mark.parametrize("options", ["", ",output=map,mean=0.1/0.2/0.3,std=0.5,white=255,size=32"])
 @pytest.mark.parametrize("name", ["plain.onnx", "a=b.onnx", "with space.onnx", "with:colon.onnx"])
-def test_its_name_and_its_description_build_it_again(
+def test_its_name_and_its_description_load_it_again(
     name: str, options: str, tmp_path: Path
 ) -> None:
     path = save(plain(), tmp_path / name)
@@ -248,7 +267,7 @@ def test_its_name_and_its_description_build_it_again(
         assert again.name == backbone.name
 
 
-def test_a_state_taught_by_a_relative_path_is_used_from_anywhere(
+def test_a_state_taught_with_a_relative_path_loads_from_any_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: Refusal
 ) -> None:
     save(plain(), tmp_path / "plain.onnx")
@@ -271,7 +290,7 @@ def test_a_state_taught_by_a_relative_path_is_used_from_anywhere(
     assert "load it with that backbone" in message
 
 
-def test_a_learner_on_tokens_is_exported_as_one_model(tmp_path: Path) -> None:
+def test_a_learner_on_a_transformer_is_exported_as_one_model(tmp_path: Path) -> None:
     import onnxruntime
 
     from robocle.export.onnx_model import onnx_model
@@ -284,11 +303,11 @@ def test_a_learner_on_tokens_is_exported_as_one_model(tmp_path: Path) -> None:
     labels, scores = session.run(None, {"pixels": pictures()})
     assert labels.tolist() == ["a", "b", "c"]
     expected = np.array(list(learner.predict(pictures()[0]).scores.values()))
-    # The exported ones lack what all labels of a picture have in common.
+    # The exported scores lack the term that is the same for all labels of a picture.
     assert scores[0] - scores[0][0] == pytest.approx(expected - expected[0], abs=1e-3)
 
 
-# ---- what is wrong with a file
+# ---- files that are rejected
 
 
 def bare(output: str, *nodes: onnx.NodeProto, **constants: NDArray[Any]) -> onnx.ModelProto:
@@ -306,7 +325,7 @@ def unfinished() -> onnx.ModelProto:
 
 
 def huge() -> onnx.ModelProto:
-    """A hundred bytes that ask for four petabytes."""
+    """Return a model of a hundred bytes that allocates four petabytes."""
     return bare(
         "map",
         node("ConstantOfShape", "shape", output="ones"),
@@ -318,50 +337,51 @@ def huge() -> onnx.ModelProto:
 
 
 WRONG: dict[str, tuple[Callable[[], onnx.ModelProto], str, str]] = {
-    "logits": (classifier, "", "no spatial map (logits: n x 1000): name the tensor before its "
-               "pooling, perhaps output=map"),
-    "a pooled map": (classifier, ",output=pooled", "no spatial map (pooled: n x 5 x 1 x 1)"),
+    "logits": (classifier, "", "no spatial feature map (logits: n x 1000): name the "
+               "tensor before its pooling, perhaps output=map"),
+    "a pooled map": (classifier, ",output=pooled", "feature map (pooled: n x 5 x 1 x 1)"),
     "no such tensor": (classifier, ",output=mapp", "has no tensor 'mapp': it has logits, map"),
-    "a class token among the places": (transformer, "", "give prefix=1"),
-    "registers among the places": (lambda: transformer(5), "", "give prefix=5"),
-    "too many before the places": (transformer, ",prefix=3", "has no spatial map"),
+    "a class token among the positions": (transformer, "", "give prefix=1"),
+    "registers among the positions": (lambda: transformer(5), "", "give prefix=5"),
+    "a prefix that is too long": (transformer, ",prefix=3", "has no spatial feature map"),
     "a fixed batch": (lambda: transformer(batch=1), ",prefix=1", "with a dynamic batch axis"),
-    "a batch that is mixed": (
+    "a batch that is normalised": (
         lambda: bare("map", convolution(output="made"),
                      node("ReduceMean", "made", output="mean", axes=[0], keepdims=1),
                      node("Sub", "made", "mean", output="map")),
         "", "mixes the pictures of a batch"),
-    "a batch that is summed": (
+    "a batch that is averaged": (
         lambda: bare("map", convolution(output="made"),
                      node("ReduceMean", "made", output="map", axes=[0], keepdims=1)),
         "", "mixes the pictures of a batch"),
-    "vectors for input": (lambda: plain({"image": ["n", 3072]}), "", "takes no colour pictures"),
-    "grey pictures": (lambda: plain({"image": ["n", 1, 32, 32]}), "", "takes no colour pictures"),
-    "videos": (lambda: plain({"image": ["n", 8, 3, 32, 32]}), "", "takes no colour pictures"),
+    "a flat input": (lambda: plain({"image": ["n", 3072]}), "", "is not a colour picture"),
+    "grey pictures": (lambda: plain({"image": ["n", 1, 32, 32]}), "", "is not a colour picture"),
+    "videos": (lambda: plain({"image": ["n", 8, 3, 32, 32]}), "", "is not a colour picture"),
     "wide pictures": (lambda: plain({"image": ["n", 3, 32, 64]}), "", "is not square"),
-    "an open size": (lambda: plain({"image": ["n", 3, "h", "w"]}), "", "give size=, as size=224"),
+    "an open size": (lambda: plain({"image": ["n", 3, "h", "w"]}), "",
+                     "has no fixed size: give one, as in size=224"),
     "another size": (plain, ",size=64", "is 32 pixels wide, not size=64"),
     "two inputs": (lambda: plain({"image": ["n", 3, 32, 32], "b": [1]}), "", "has 2 inputs"),
-    "whole numbers": (lambda: plain(kind=TensorProto.INT32), "", "is int32: it must be float"),
-    "an old opset": (lambda: plain(opset=9), "", "opset 9: export it with 11"),
+    "an integer input": (lambda: plain(kind=TensorProto.INT32), "", "is int32: it must be float"),
+    "an old opset": (lambda: plain(opset=9), "", "opset 9: export it with opset 11"),
     "weights that are not finite": (
         lambda: model([convolution()], PICTURE, ["map"], {"kernel": KERNEL["kernel"] * np.nan}),
         "", "not finite"),
     "a node without its input": (unfinished, "", "cannot run"),
-    "an unknown node": (lambda: bare("map", node("Magic", "image", output="map")), "",
+    "an unknown operator": (lambda: bare("map", node("Magic", "image", output="map")), "",
                         "cannot run"),
-    "more than any memory": (huge, "", "cannot run"),
+    "more memory than there is": (huge, "", "cannot run"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_network_that_is_no_backbone_is_refused_with_what_is_wrong(
+def test_a_network_that_cannot_be_a_backbone_is_rejected_with_the_reason(
     name: str, tmp_path: Path, refusal: Refusal
 ) -> None:
-    make, options, part = WRONG[name]
+    make, options, expected = WRONG[name]
     path = save(make(), tmp_path / "wrong.onnx")
     message = refusal(BackboneError, lambda: robocle.backbone(f"onnx:{path}{options}"))
-    assert part in message
+    assert expected in message
     assert "wrong.onnx" in message
     assert len(message) < 500
 
@@ -369,28 +389,30 @@ def test_a_network_that_is_no_backbone_is_refused_with_what_is_wrong(
 FILES: dict[str, bytes] = {
     "empty": b"",
     "text": b"not a model\n" * 100,
-    "a picture": b"\x89PNG\r\n\x1a\n" + bytes(100),
+    "an image": b"\x89PNG\r\n\x1a\n" + bytes(100),
     "zeros": bytes(1000),
-    "cut": plain().SerializeToString()[:900],
+    "truncated": plain().SerializeToString()[:900],
 }
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_file_that_is_no_model_is_refused(name: str, tmp_path: Path, refusal: Refusal) -> None:
+def test_a_file_that_is_not_a_model_is_rejected(
+    name: str, tmp_path: Path, refusal: Refusal
+) -> None:
     path = tmp_path / "file.onnx"
     path.write_bytes(FILES[name])
     message = refusal(BackboneError, lambda: robocle.backbone(f"onnx:{path}"))
     assert f"{path} is not an ONNX model" in message
 
 
-def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path, refusal: Refusal) -> None:
+def test_a_missing_file_and_a_folder_are_rejected(tmp_path: Path, refusal: Refusal) -> None:
     message = refusal(BackboneError, lambda: robocle.backbone(f"onnx:{tmp_path}/gone.onnx"))
     assert message == f"cannot read {tmp_path}/gone.onnx: No such file or directory"
     message = refusal(BackboneError, lambda: robocle.backbone(f"onnx:{tmp_path}"))
     assert "Is a directory" in message
 
 
-def test_missing_weights_beside_the_model_are_named(tmp_path: Path, refusal: Refusal) -> None:
+def test_a_missing_weights_file_is_named(tmp_path: Path, refusal: Refusal) -> None:
     path = tmp_path / "plain.onnx"
     onnx.save(plain(), path, save_as_external_data=True, location="weights", size_threshold=0)
     (tmp_path / "weights").unlink()
@@ -398,7 +420,9 @@ def test_missing_weights_beside_the_model_are_named(tmp_path: Path, refusal: Ref
     assert "weights" in message
 
 
-def test_weights_outside_the_models_folder_are_not_read(tmp_path: Path, refusal: Refusal) -> None:
+def test_weights_outside_the_folder_of_the_model_are_not_read(
+    tmp_path: Path, refusal: Refusal
+) -> None:
     inside = tmp_path / "inside"
     inside.mkdir()
     path = inside / "plain.onnx"
@@ -413,10 +437,10 @@ def test_weights_outside_the_models_folder_are_not_read(tmp_path: Path, refusal:
 
 
 @pytest.mark.parametrize(
-    ("options", "part"),
+    ("options", "expected"),
     [
-        ("mean=much", "mean=much cannot be read: give one number, or three as 0.485/0.456/0.406"),
-        ("mean=1/2", "mean=1/2 cannot be read"),
+        ("mean=much", "cannot parse mean=much: give one number, or three as in 0.485/0.456/0.406"),
+        ("mean=1/2", "cannot parse mean=1/2"),
         ("std=0", "std=0.0 is out of range"),
         ("std=nan", "std=nan is out of range"),
         ("order=gbr", "order=gbr is not known: choose rgb or bgr"),
@@ -427,13 +451,13 @@ def test_weights_outside_the_models_folder_are_not_read(tmp_path: Path, refusal:
         ("ouput=map", "onnx has no option 'ouput': did you mean 'output'?"),
     ],
 )
-def test_a_wrong_option_is_refused(
-    options: str, part: str, tmp_path: Path, refusal: Refusal
+def test_a_wrong_option_is_rejected(
+    options: str, expected: str, tmp_path: Path, refusal: Refusal
 ) -> None:
     path = save(plain(), tmp_path / "plain.onnx")
-    assert part in refusal(SpecError, lambda: robocle.backbone(f"onnx:{path},{options}"))
+    assert expected in refusal(SpecError, lambda: robocle.backbone(f"onnx:{path},{options}"))
 
 
-def test_a_path_that_no_spec_can_hold_is_refused(tmp_path: Path, refusal: Refusal) -> None:
+def test_a_path_with_a_comma_is_rejected(tmp_path: Path, refusal: Refusal) -> None:
     path = save(plain(), tmp_path / "a,b.onnx")
     assert "comma" in refusal(SpecError, lambda: robocle.backbone(f"onnx:{path}"))

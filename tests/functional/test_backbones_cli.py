@@ -1,4 +1,4 @@
-"""`robocle backbones` as people use it: listing, adding, using without PyTorch, removing."""
+"""`robocle backbones` from the command line: list, add, use without PyTorch, remove."""
 
 import json
 import os
@@ -23,8 +23,8 @@ def run(*arguments: str | Path) -> Result:
     return CliRunner().invoke(main, [str(argument) for argument in arguments], prog_name="robocle")
 
 
-def refused(*arguments: str | Path) -> str:
-    """The one line with which a command is refused."""
+def error_of(*arguments: str | Path) -> str:
+    """Run a command that fails and return its error message, which must be one line."""
     result = run(*arguments)
     assert result.exit_code == 1, result.output
     (line,) = result.stderr.splitlines()
@@ -40,7 +40,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def network(tmp_path: Path) -> Callable[[int], Path]:
-    """An ONNX file with the map (n, 6, 4, 4) of pictures (n, 3, 64, 64)."""
+    """Writes an ONNX file of a network from pictures (n, 3, 64, 64) to a map (n, 6, 4, 4)."""
 
     def write(seed: int) -> Path:
         kernel = np.random.default_rng(seed).normal(0, 0.1, (6, 3, 16, 16)).astype(np.float32)
@@ -70,7 +70,7 @@ def listed() -> dict[str, str]:
 # ---- the list
 
 
-def test_the_list_has_the_default_and_all_sixteen_in_80_columns() -> None:
+def test_the_list_shows_the_default_and_all_sixteen_in_80_columns() -> None:
     lines = listed()
     assert lines["efficientnet_lite0"].endswith("default")
     for name, known in ARCHITECTURES.items():
@@ -80,22 +80,22 @@ def test_the_list_has_the_default_and_all_sixteen_in_80_columns() -> None:
     assert all(len(line) <= 80 for line in lines.values())
 
 
-def test_what_was_added_is_listed_with_its_source_and_gone_when_removed(
+def test_an_added_backbone_is_listed_with_its_source_until_it_is_removed(
     network: Callable[[int], Path], cache: Path
 ) -> None:
     assert run("backbones", "add", f"onnx:{network(0)}", "--name", "mine").exit_code == 0
-    assert listed()["mine"].split()[1:5] == ["64", "4x4x6", "1", "here,"]
+    assert listed()["mine"].split()[1:5] == ["64", "4x4x6", "1", "added,"]
     assert "onnx file" in listed()["mine"]
     assert "  mine  " in run("parts").output
     assert run("backbones", "remove", "mine").output == "removed mine\n"
     assert "mine" not in listed()
     assert list((cache / "backbones" / "added").iterdir()) == []
     for name in ("mine", "efficientnet_lite0", "..", "resnet50"):
-        line = refused("backbones", "remove", name)
+        line = error_of("backbones", "remove", name)
         assert line == f"{name} was not added, so there is nothing to remove"
 
 
-def test_a_damaged_folder_is_listed_as_such(network: Callable[[int], Path], cache: Path) -> None:
+def test_a_damaged_folder_is_listed_as_damaged(network: Callable[[int], Path], cache: Path) -> None:
     run("backbones", "add", f"onnx:{network(0)}", "--name", "mine")
     (cache / "backbones" / "added" / "mine" / "manifest.json").write_text("{")
     assert "damaged" in listed()["mine"]
@@ -105,88 +105,92 @@ def test_a_damaged_folder_is_listed_as_such(network: Callable[[int], Path], cach
 # ---- adding
 
 
-def test_the_same_again_does_nothing_and_says_so(network: Callable[[int], Path]) -> None:
+def test_adding_the_same_backbone_again_does_nothing(network: Callable[[int], Path]) -> None:
     first = run("backbones", "add", f"onnx:{network(0)}", "--name", "mine")
     assert first.output.startswith("added mine: 64x64 pixels to 16 positions of 6 channels, in ")
     again = run("backbones", "add", f"onnx:{network(0)}", "--name", "mine")
     assert again.exit_code == 0
-    assert again.output.startswith("mine is here already, from onnx file ")
+    assert again.output.startswith("mine was already added, from onnx file ")
 
 
-def test_another_under_the_same_name_replaces_only_if_told_to(
+def test_another_backbone_of_the_same_name_is_only_replaced_on_request(
     network: Callable[[int], Path],
 ) -> None:
     run("backbones", "add", f"onnx:{network(0)}", "--name", "mine")
     before = listed()["mine"]
-    line = refused("backbones", "add", f"onnx:{network(1)}", "--name", "mine")
-    assert line.startswith("mine is here already, from onnx file")
+    line = error_of("backbones", "add", f"onnx:{network(1)}", "--name", "mine")
+    assert line.startswith("mine was already added, from onnx file")
     assert "--replace" in line
     assert listed()["mine"] == before
     result = run("backbones", "add", f"onnx:{network(1)}", "--name", "mine", "--replace")
     assert result.exit_code == 0
     assert listed()["mine"] != before
-    assert refused("backbones", "add", f"onnx:{network(1)},mean=0.5", "--name", "mine")
+    assert error_of("backbones", "add", f"onnx:{network(1)},mean=0.5", "--name", "mine")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "part"),
+    ("arguments", "expected"),
     [
-        (["resnet51"], "no backbone 'resnet51' can be added: did you mean 'resnet50'?"),
-        (["efficientnet_lite0"], "comes with robocle: there is nothing to add"),
+        (["resnet51"], "there is no backbone 'resnet51' to add: did you mean 'resnet50'?"),
+        (["efficientnet_lite0"], "comes with robocle, so there is nothing to add"),
         (["timm"], "known: efficientnet_b0"),
         (["onnx:gone.onnx", "--name", "mine"], "cannot read gone.onnx: No such file"),
-        (["onnx:{net}"], "a name of your choice with --name"),
-        (["onnx:{net}", "--name", "../up"], "'../up' cannot be a name"),
-        (["onnx:{net}", "--name", "a:b"], "'a:b' cannot be a name"),
+        (["onnx:{net}"], "needs a name: choose one with --name"),
+        (["onnx:{net}", "--name", "../up"], "'../up' is not a valid name"),
+        (["onnx:{net}", "--name", "a:b"], "'a:b' is not a valid name"),
         (["onnx:{net}", "--name", "resnet50"], "resnet50 is the name of another backbone"),
         (["onnx:{net}", "--name", "onnx"], "onnx is the name of another backbone"),
-        (["onnx:{net}", "--name", "mine", "--weights", "w.pth"], "leave out --weights"),
+        (["onnx:{net}", "--name", "mine", "--weights", "w.pth"], "remove --weights"),
     ],
 )
-def test_what_cannot_be_added_is_refused_in_one_line(
-    arguments: list[str], part: str, network: Callable[[int], Path], cache: Path
+def test_a_backbone_that_cannot_be_added_is_rejected_with_a_message_of_one_line(
+    arguments: list[str], expected: str, network: Callable[[int], Path], cache: Path
 ) -> None:
     net = str(network(0))
-    assert part in refused("backbones", "add", *(each.format(net=net) for each in arguments))
+    assert expected in error_of("backbones", "add", *(each.format(net=net) for each in arguments))
     assert not cache.exists()
 
 
-def test_without_pytorch_adding_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pytorch_the_error_names_the_extra_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for module in ("torch", "timm"):
         monkeypatch.setitem(sys.modules, module, None)
     for module in ("torch_export", "torchvision_export", "timm_export", "weights_file"):
-        monkeypatch.delitem(sys.modules, f"robocle.backbones.{module}", raising=False)
-    line = refused("backbones", "add", "resnet18")
+        monkeypatch.delitem(sys.modules, f"robocle.backbones.export.{module}", raising=False)
+    line = error_of("backbones", "add", "resnet18")
     assert line.startswith("adding resnet18 needs PyTorch")
     assert line.endswith("pip install 'robocle[export]'")
-    line = refused("backbones", "add", "timm:resnet18")
+    line = error_of("backbones", "add", "timm:resnet18")
     assert line.endswith("pip install 'robocle[export]'")
 
 
-def test_what_is_here_already_needs_no_pytorch_to_say_so(
+def test_adding_an_existing_backbone_again_does_not_need_pytorch(
     network: Callable[[int], Path], cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As on a robot that a folder was copied to."""
+    """This happens on a robot that a folder was copied to."""
     run("backbones", "add", f"onnx:{network(0)}", "--name", "mine")
     folder = cache / "backbones" / "added" / "mine"
     rewrite(name="resnet18", source="torchvision resnet18 IMAGENET1K_V1")(folder)
     folder.rename(folder.with_name("resnet18"))
     monkeypatch.setitem(sys.modules, "torch", None)
     result = run("backbones", "add", "resnet18")
-    assert result.output == "resnet18 is here already, from torchvision resnet18 IMAGENET1K_V1\n"
+    assert result.output == "resnet18 was already added, from torchvision resnet18 IMAGENET1K_V1\n"
 
 
 # ---- using
 
 
-def test_a_backbone_that_was_not_added_says_how_to(things: Path, tmp_path: Path) -> None:
-    line = refused("teach", tmp_path / "s.robocle", things, "--backbone", "resnet50")
-    assert line == "the backbone resnet50 is not here: robocle backbones add resnet50"
-    line = refused("teach", tmp_path / "s.robocle", things, "--backbone", "resnet5")
+def test_a_backbone_that_was_not_added_is_rejected_with_the_command_that_adds_it(
+    things: Path, tmp_path: Path
+) -> None:
+    line = error_of("teach", tmp_path / "s.robocle", things, "--backbone", "resnet50")
+    assert line == "the backbone resnet50 is not installed: run robocle backbones add resnet50"
+    line = error_of("teach", tmp_path / "s.robocle", things, "--backbone", "resnet5")
     assert line.startswith("unknown backbone 'resnet5': did you mean 'resnet")
 
 
-def test_what_was_taught_with_it_needs_it_back(
+def test_a_state_needs_the_backbone_it_was_taught_with(
     network: Callable[[int], Path], things: Path, tmp_path: Path
 ) -> None:
     state = tmp_path / "home.robocle"
@@ -196,9 +200,9 @@ def test_what_was_taught_with_it_needs_it_back(
     assert run("predict", state, things / "ball").exit_code == 0
     assert json.loads(run("inspect", state, "--json").output)["parts"]["backbone"] == "mine"
     run("backbones", "remove", "mine")
-    assert "unknown backbone 'mine'" in refused("predict", state, things / "ball")
+    assert "unknown backbone 'mine'" in error_of("predict", state, things / "ball")
     run("backbones", "add", f"onnx:{network(1)}", "--name", "mine")
-    assert "load it with that backbone" in refused("predict", state, things / "ball")
+    assert "load it with that backbone" in error_of("predict", state, things / "ball")
     run("backbones", "add", f"onnx:{network(0)}", "--name", "mine", "--replace")
     assert run("predict", state, things / "ball").exit_code == 0
 
@@ -219,21 +223,21 @@ def rewrite(**changes: object) -> Callable[[Path], None]:
 
 DAMAGES: dict[str, Callable[[Path], Any]] = {
     "a flipped byte": lambda folder: flip_a_byte(folder / "model.onnx"),
-    "a cut model": lambda folder: (folder / "model.onnx").write_bytes(b"x"),
+    "a truncated model": lambda folder: (folder / "model.onnx").write_bytes(b"x"),
     "a missing model": lambda folder: (folder / "model.onnx").unlink(),
     "a missing manifest": lambda folder: (folder / "manifest.json").unlink(),
-    "a cut manifest": lambda folder: (folder / "manifest.json").write_text('{"name": '),
+    "a truncated manifest": lambda folder: (folder / "manifest.json").write_text('{"name": '),
     "a manifest that is a list": lambda folder: (folder / "manifest.json").write_text("[]"),
     "another input size": rewrite(input_size=128),
     "another hash": rewrite(model_sha256="0" * 64),
     "another fingerprint": rewrite(fingerprint="0" * 64),
     "another name": rewrite(name="other"),
-    "a fact too many": rewrite(colour="red"),
+    "an unknown field": rewrite(colour="red"),
 }
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-def test_a_damaged_folder_is_refused_and_adding_again_heals_it(
+def test_a_damaged_folder_is_rejected_and_adding_again_repairs_it(
     name: str, network: Callable[[int], Path], things: Path, tmp_path: Path, cache: Path
 ) -> None:
     state = tmp_path / "home.robocle"
@@ -241,7 +245,7 @@ def test_a_damaged_folder_is_refused_and_adding_again_heals_it(
     run(*add)
     run("teach", state, things, "--backbone", "mine")
     DAMAGES[name](cache / "backbones" / "added" / "mine")
-    line = refused("predict", state, things / "ball")
+    line = error_of("predict", state, things / "ball")
     assert "is damaged" in line
     assert "add it again" in line
     assert run(*add).output.startswith("added mine")
@@ -258,7 +262,7 @@ WITHOUT_PYTORCH = """if True:
 
 
 @pytest.mark.slow
-def test_an_added_network_of_torchvision_is_taught_and_asked_without_pytorch(
+def test_an_added_network_of_torchvision_teaches_and_predicts_without_pytorch(
     things: Path, tmp_path: Path, cache: Path
 ) -> None:
     torch = pytest.importorskip("torch")
@@ -266,7 +270,7 @@ def test_an_added_network_of_torchvision_is_taught_and_asked_without_pytorch(
     command = [sys.executable, str(source), "mobilenet_v3_small", str(tmp_path / "w.pth")]
     added = subprocess.run(command, capture_output=True, check=False, text=True)
     if "torchvision is not installed" in added.stderr:
-        pytest.skip(f"needs torchvision beside torch {torch.__version__}")
+        pytest.skip(f"needs torchvision for torch {torch.__version__}")
     assert added.returncode == 0, added.stderr
     assert added.stdout.startswith("added mobilenet_v3_small: 224x224 pixels to 49 positions")
     state = str(tmp_path / "home.robocle")
@@ -286,20 +290,20 @@ def test_an_added_network_of_torchvision_is_taught_and_asked_without_pytorch(
         assert done.stderr == ""
 
 
-def test_a_folder_named_to_lead_elsewhere_removes_nothing_else(
+def test_a_folder_name_cannot_lead_to_another_folder(
     cache: Path, network: Callable[[int], Path]
 ) -> None:
     run("backbones", "add", f"onnx:{network(0)}", "--name", "mine")
     (cache / "backbones" / "added" / "%2E%2E").mkdir()
     assert run("backbones", "remove", "..").exit_code == 0
     assert "mine" in run("backbones").stdout
-    assert "not added" in refused("backbones", "remove", "..")
+    assert "not added" in error_of("backbones", "remove", "..")
 
 
 @pytest.mark.parametrize(
     "wrong", [{"positions": "x"}, {"source": None}, {"source": "\x1b[2J"}, {"channels": -1}]
 )
-def test_one_folder_with_a_strange_manifest_is_listed_as_damaged(
+def test_a_folder_with_an_invalid_manifest_is_listed_as_damaged(
     wrong: dict[str, Any], cache: Path, network: Callable[[int], Path]
 ) -> None:
     run("backbones", "add", f"onnx:{network(0)}", "--name", "mine")

@@ -1,4 +1,4 @@
-"""`robocle backbones quantize` and `bench` as people use them."""
+"""`robocle backbones quantize` and `robocle backbones bench` from the command line."""
 
 import json
 import re
@@ -19,8 +19,8 @@ def run(*arguments: str | Path) -> Result:
     return CliRunner().invoke(main, [str(argument) for argument in arguments], prog_name="robocle")
 
 
-def refused(*arguments: str | Path) -> str:
-    """The one line with which a command is refused."""
+def error_of(*arguments: str | Path) -> str:
+    """Run a command that fails and return its error message, which must be one line."""
     result = run(*arguments)
     assert result.exit_code == 1, result.output
     (line,) = result.stderr.splitlines()
@@ -35,7 +35,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def kitchen(tmp_path: Path) -> Path:
-    """Three labels with twelve pictures each."""
+    """A folder with twelve pictures of each of three labels."""
     examples = dataset("home").examples()
     for label in sorted({example.label for example in examples})[:3]:
         folder = tmp_path / "kitchen" / label
@@ -47,7 +47,7 @@ def kitchen(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_quantizing_adds_a_backbone_and_says_what_it_gains_and_loses(
+def test_quantize_adds_a_backbone_and_compares_it_with_the_original(
     kitchen: Path, tmp_path: Path
 ) -> None:
     result = run("backbones", "quantize", "efficientnet_lite0", "--calibrate", kitchen)
@@ -60,8 +60,8 @@ def test_quantizing_adds_a_backbone_and_says_what_it_gains_and_loses(
     assert re.search(r"accuracy +[\d.]+ % before, [\d.]+ % as int8", result.output)
     assert re.search(r"^loses .*, \d\.\dx as fast: ", result.output, flags=re.MULTILINE)
     assert max(map(len, result.output.replace(str(tmp_path), "").splitlines())) <= 100
-    again = refused("backbones", "quantize", "efficientnet_lite0", "--calibrate", kitchen)
-    assert again.startswith("efficientnet_lite0_int8 is here already")
+    again = error_of("backbones", "quantize", "efficientnet_lite0", "--calibrate", kitchen)
+    assert again.startswith("efficientnet_lite0_int8 exists already")
     label = next(kitchen.iterdir()).name
     state = tmp_path / "small.robocle"
     taught = run(
@@ -73,19 +73,21 @@ def test_quantizing_adds_a_backbone_and_says_what_it_gains_and_loses(
     assert "efficientnet_lite0_int8" in run("backbones").output
 
 
-def test_a_folder_without_pictures_is_refused(tmp_path: Path) -> None:
+def test_a_folder_without_pictures_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    line = refused("backbones", "quantize", "efficientnet_lite0", "--calibrate", tmp_path / "empty")
-    assert "holds 0 pictures, and calibrating needs" in line
+    line = error_of(
+        "backbones", "quantize", "efficientnet_lite0", "--calibrate", tmp_path / "empty"
+    )
+    assert "has 0 pictures, but calibration needs" in line
 
 
-def test_an_unknown_backbone_is_refused_with_the_nearest_name(kitchen: Path) -> None:
-    line = refused("backbones", "quantize", "efficientnet_lite", "--calibrate", kitchen)
+def test_an_unknown_backbone_is_rejected_with_a_similar_name(kitchen: Path) -> None:
+    line = error_of("backbones", "quantize", "efficientnet_lite", "--calibrate", kitchen)
     assert "did you mean 'efficientnet_lite0'" in line
 
 
 @pytest.mark.slow
-def test_bench_prints_a_table_of_times_and_one_of_frames_a_second() -> None:
+def test_bench_prints_one_table_of_times_and_one_of_frames_per_second() -> None:
     result = run("backbones", "bench")
     assert result.exit_code == 0, result.output
     lines = result.output.splitlines()
@@ -97,14 +99,14 @@ def test_bench_prints_a_table_of_times_and_one_of_frames_a_second() -> None:
 
 
 @pytest.mark.slow
-def test_bench_gives_json() -> None:
+def test_bench_prints_json() -> None:
     result = run("backbones", "bench", "efficientnet_lite0", "--json")
     record = json.loads(result.output)
     assert record["name"] == "efficientnet_lite0"
     assert 13 < record["megabytes"] < 15
     assert set(record["milliseconds"]) == {"1 x 1", "1 x 2", "16 x 1", "16 x 2"}
-    assert 0 < record["frames_a_second"]["moments"] < 10_000
+    assert 0 < record["frames_per_second"]["moments"] < 10_000
 
 
-def test_bench_measures_threads_by_itself() -> None:
-    assert "leave threads out" in refused("backbones", "bench", "efficientnet_lite0:threads=2")
+def test_bench_rejects_a_number_of_threads() -> None:
+    assert "remove threads" in error_of("backbones", "bench", "efficientnet_lite0:threads=2")

@@ -1,8 +1,7 @@
-"""Backbones: pictures to feature maps, by frozen networks.
+"""Backbones: frozen networks that compute the feature maps of pictures.
 
-A backbone has a name, a fingerprint that changes with its function, the side of its square input,
-how many pixel levels are one unit of its normalised input, whether it has a class token, and
-features(pixels) -> FeatureMaps.
+`Backbone` is the contract that a backbone has to fulfil, whether it comes with robocle, was added
+with `robocle backbones add`, or is a plug-in of another package.
 """
 
 from collections.abc import Mapping
@@ -15,23 +14,64 @@ from robocle.types import FeatureMaps, Pixels
 
 
 class Backbone(Protocol):
-    """What the rest of robocle needs of a backbone."""
+    """The plug-in contract: what robocle needs from a backbone.
+
+    A plug-in is any class with these members. No base class is needed. Its package lists the class
+    under the entry point group "robocle.backbones", and its constructor arguments are the options
+    of the spec. Two members are optional:
+
+    - `model_bytes() -> bytes` returns the serialised ONNX model from uint8 pixels to the feature
+      map. Only `robocle export` to an ONNX file needs it.
+    - `threads: int`, a constructor argument and attribute, is the number of CPU threads. Only
+      `robocle backbones bench` needs it.
+
+    A class that runs an ONNX model can derive from `robocle.backbones.onnx_backbone.OnnxBackbone`,
+    which has all these members.
+    """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The spec that loads the backbone again. It is stored in every state."""
+
     @property
-    def fingerprint(self) -> str: ...
+    def fingerprint(self) -> str:
+        """A hash that differs between any two backbones that compute different features.
+
+        A state can only be used with a backbone of the same fingerprint.
+        """
+
     @property
-    def input_size(self) -> int: ...
+    def input_size(self) -> int:
+        """The side of the square input in pixels."""
+
     @property
-    def pixel_unit(self) -> float: ...
+    def pixel_unit(self) -> float:
+        """How many levels of 0..255 make one unit of the normalised input.
+
+        Corruptions whose strength is given in normalised units use it to scale their noise.
+        """
+
     @property
-    def has_token(self) -> bool: ...
-    def features(self, pixels: Pixels) -> FeatureMaps: ...
+    def has_token(self) -> bool:
+        """Whether `features` returns class tokens, which the pooling "cls" needs."""
+
+    def features(self, pixels: Pixels) -> FeatureMaps:
+        """Compute the feature maps of a batch.
+
+        Args:
+            pixels: uint8 RGB pixels (n, input_size, input_size, 3), not normalised. n can be 0.
+
+        Returns:
+            The maps in float32: `grid` (n, positions, channels) and, if `has_token`, `token`
+            (n, channels). The map of a picture must not depend on the others in its batch.
+
+        Raises:
+            FeatureError: If the pixels have another shape or dtype.
+        """
 
 
 def _added() -> Mapping[str, str]:
-    """Those that were added under a plain name; the others go by the name of their collection."""
+    """Return the added backbones that have a plain name; timm's are found by "timm:MODEL"."""
     from robocle.backbones.added import added_names
 
     target = "robocle.backbones.added:AddedBackbone"
@@ -55,12 +95,36 @@ BACKBONES: Registry[Backbone] = Registry(
 
 
 def backbone(spec: str = "efficientnet_lite0") -> Backbone:
-    """The backbone a spec describes, such as "efficientnet_lite0:threads=2"."""
+    """Load a backbone.
+
+    Args:
+        spec: Its name and options, such as "efficientnet_lite0:threads=2".
+
+    Raises:
+        SpecError: If the name or an option is unknown.
+        BackboneError: If the backbone cannot be loaded.
+
+    Example:
+        >>> network = backbone()
+        >>> network.name, network.input_size, network.has_token
+        ('efficientnet_lite0', 224, False)
+        >>> import numpy as np
+        >>> network.features(np.zeros((1, 224, 224, 3), np.uint8)).grid.shape
+        (1, 49, 1280)
+    """
     return BACKBONES.build(spec)
 
 
 def require_backbone(spec: str) -> None:
-    """Refuse a backbone that is not on this machine, without loading it."""
+    """Raise if a backbone is not on this machine, without loading it.
+
+    Args:
+        spec: Its name and options.
+
+    Raises:
+        SpecError: If the name is unknown.
+        BackboneError: If it is a network of timm that was not added.
+    """
     from robocle.backbones.added import require_added
 
     BACKBONES.require(spec)

@@ -1,8 +1,8 @@
 """Added backbones: networks that `robocle backbones add` put on this machine.
 
-Each lies in a model folder of its own, and the folder is the truth: what is read from it is checked
-against its hashes at every load, and a damaged one is refused. To give a fleet of robots the same
-backbone, add it once and copy its folder.
+Each has a model folder of its own, and there is no other list of them. A folder is checked against
+its hashes at every load, and a damaged one is an error. To give several robots the same backbone,
+add it once and copy its folder.
 """
 
 import hashlib
@@ -24,19 +24,37 @@ from robocle.errors import BackboneError
 
 
 class AddedBackbone(OnnxBackbone):
-    """A network that was added on this machine: `robocle backbones` says from where."""
+    """A network that was added on this machine: `robocle backbones` lists its source.
+
+    Args:
+        model: The name under which it was added.
+        threads: The number of CPU threads.
+
+    Raises:
+        BackboneError: If it was not added, or its folder is damaged.
+        SpecError: If the number of threads is out of range.
+    """
 
     def __init__(self, model: str, threads: int = 1) -> None:
         self.model = model
         super().__init__(*read_added(model), threads)
 
     def model_bytes(self) -> bytes:
-        """The serialised ONNX model."""
+        """Return the serialised ONNX model."""
         return read_added(self.manifest.name)[1]
 
 
 class TimmBackbone(AddedBackbone):
-    """A network of the timm collection, once it was added."""
+    """A network of the timm collection, after it was added.
+
+    Args:
+        model: Its name in timm.
+        threads: The number of CPU threads.
+
+    Raises:
+        BackboneError: If it was not added, or its folder is damaged.
+        SpecError: If the number of threads is out of range.
+    """
 
     def __init__(self, model: str, threads: int = 1) -> None:
         super().__init__(f"timm:{model}", threads)
@@ -44,34 +62,37 @@ class TimmBackbone(AddedBackbone):
 
 
 def fingerprint(model: bytes, input_size: int, has_token: bool) -> str:
-    """A hash of all that decides an added backbone's features; the model normalises by itself."""
+    """Return a hash of everything that determines the features of an added backbone.
+
+    The normalisation is inside the model, so it need not be hashed separately.
+    """
     model_sha256 = hashlib.sha256(model).hexdigest()
     facts = f"added/1/{model_sha256}/{input_size}/{has_token}"
     return hashlib.sha256(facts.encode()).hexdigest()
 
 
 def added_folder(name: str) -> Path:
-    """Where an added backbone lies; a name may hold what a folder's must not."""
-    return backbones_folder() / "added" / _folder_of(name)
+    """Return the folder of an added backbone, whether it exists or not."""
+    return backbones_folder() / "added" / _folder_name(name)
 
 
-def _folder_of(name: str) -> str:
-    """A folder's name that leads nowhere else."""
+def _folder_name(name: str) -> str:
+    """Quote a name, so that it is a valid folder name and cannot lead to another folder."""
     quoted = quote(name, safe="")
     return quoted.replace(".", "%2E") if quoted.startswith(".") else quoted
 
 
 def added_names() -> list[str]:
-    """The names of all added backbones, sorted."""
+    """Return the names of all added backbones, sorted."""
     try:
         folders = sorted(os.listdir(backbones_folder() / "added"))
     except OSError:
         return []
-    return [unquote(folder) for folder in folders if _folder_of(unquote(folder)) == folder]
+    return [unquote(folder) for folder in folders if _folder_name(unquote(folder)) == folder]
 
 
 def added_manifests() -> Iterator[tuple[str, Manifest | None]]:
-    """Each added backbone and what its folder says; None if that cannot be read."""
+    """Yield the name and the manifest of each added backbone; None for an unreadable manifest."""
     for name in added_names():
         try:
             yield name, read_manifest(added_folder(name))
@@ -80,20 +101,26 @@ def added_manifests() -> Iterator[tuple[str, Manifest | None]]:
 
 
 def require_added(name: str) -> None:
-    """Refuse the name of a backbone that was not added."""
+    """Raise BackboneError if no backbone of this name was added."""
     if name not in added_names():
-        raise BackboneError(f"the backbone {name} is not here: robocle backbones add {name}")
+        raise BackboneError(
+            f"the backbone {name} is not installed: run robocle backbones add {name}"
+        )
 
 
 def read_added(name: str) -> tuple[Manifest, bytes]:
-    """The manifest and the model of an added backbone, if its folder is sound."""
+    """Read the manifest and the model of an added backbone.
+
+    Raises:
+        BackboneError: If it was not added, or its folder is damaged.
+    """
     require_added(name)
     folder = added_folder(name)
     try:
         manifest, model = read_folder(folder)
         expected = fingerprint(model, manifest.input_size, manifest.has_token)
         if (manifest.name, manifest.fingerprint) != (name, expected):
-            raise ValueError("its manifest is not that of its model")
+            raise ValueError("its manifest does not belong to its model")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise BackboneError(
@@ -104,7 +131,18 @@ def read_added(name: str) -> tuple[Manifest, bytes]:
 
 
 def write_added(manifest: Manifest, model: bytes) -> Path:
-    """Put a backbone in its folder, in place of what is there; gives the folder."""
+    """Write an added backbone to its folder, replacing what is there.
+
+    Args:
+        manifest: The description of the backbone.
+        model: The serialised ONNX model.
+
+    Returns:
+        The folder.
+
+    Raises:
+        BackboneError: If the folder cannot be written.
+    """
     folder = added_folder(manifest.name)
     try:
         write_folder(folder, manifest, model)
@@ -114,7 +152,11 @@ def write_added(manifest: Manifest, model: bytes) -> Path:
 
 
 def remove_added(name: str) -> None:
-    """Delete an added backbone."""
+    """Delete an added backbone.
+
+    Raises:
+        BackboneError: If it was not added, or cannot be deleted.
+    """
     if name not in added_names():
         raise BackboneError(f"{name} was not added, so there is nothing to remove")
     folder = added_folder(name)

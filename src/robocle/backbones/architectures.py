@@ -1,18 +1,20 @@
-"""The paper's sixteen networks, as torchvision has them: what is known before one is added."""
+"""The sixteen networks of the paper, as torchvision has them: what is known before adding one."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Architecture:
-    """A network's input and map, and about how large its model is."""
+    """The input and the feature map of a network, and the approximate size of its model."""
 
     input_size: int
+    """The side of the square input in pixels."""
     side: int
-    """Of the square map."""
+    """The side of the square feature map."""
     channels: int
     megabytes: int
     has_token: bool = False
+    """Whether it has a class token."""
 
 
 ARCHITECTURES = {

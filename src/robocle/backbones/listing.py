@@ -1,8 +1,9 @@
-"""The list of backbones: what is on this machine, and what can be added to it."""
+"""The list of backbones: those on this machine, and those that can be added to it."""
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from robocle.backbones.added import added_folder, added_manifests
 from robocle.backbones.architectures import ARCHITECTURES
@@ -10,17 +11,18 @@ from robocle.backbones.efficientnet_lite import MANIFEST
 from robocle.backbones.model_folder import Manifest
 
 DEFAULT_MEGABYTES = 14
+ListingState = Literal["default", "added", "damaged", "can be added"]
 
 
 @dataclass(frozen=True)
-class Listed:
-    """A backbone as the list shows it."""
+class ListedBackbone:
+    """One entry of the list. Sizes are 0 if they are not known."""
 
     name: str
-    state: str
-    """"default", "here", "damaged" or "can be added"."""
+    state: ListingState
     input_size: int = 0
     side: int = 0
+    """The side of the square feature map."""
     channels: int = 0
     has_token: bool = False
     megabytes: int = 0
@@ -28,13 +30,18 @@ class Listed:
 
     @property
     def map(self) -> str:
-        """The size of the map; + for a class token beside it."""
+        """The shape of the feature map, with a + if there is a class token as well.
+
+        Example:
+            >>> ListedBackbone("vit_b_32", "can be added", 224, 7, 768, has_token=True).map
+            '7x7x768 +'
+        """
         token = " +" if self.has_token else ""
         return f"{self.side}x{self.side}x{self.channels}{token}" if self.channels else ""
 
 
-def listed_backbones() -> Iterator[Listed]:
-    """The default, the paper's sixteen, and whatever else was added."""
+def listed_backbones() -> Iterator[ListedBackbone]:
+    """Yield the default backbone, the sixteen of the paper, and all others that were added."""
     yield replace(_described(MANIFEST, "default", DEFAULT_MEGABYTES), source="")
     added = dict(added_manifests())
     for name, known in ARCHITECTURES.items():
@@ -42,23 +49,24 @@ def listed_backbones() -> Iterator[Listed]:
             yield _added(name, added.pop(name))
         else:
             facts = (known.input_size, known.side, known.channels, known.has_token)
-            yield Listed(name, "can be added", *facts, known.megabytes)
+            yield ListedBackbone(name, "can be added", *facts, known.megabytes)
     for name, manifest in added.items():
         yield _added(name, manifest)
 
 
-def _added(name: str, manifest: Manifest | None) -> Listed:
+def _added(name: str, manifest: Manifest | None) -> ListedBackbone:
+    damaged = ListedBackbone(name, "damaged", source="add it again")
     if manifest is None:
-        return Listed(name, "damaged", source="add it again")
+        return damaged
     try:
         size = (added_folder(name) / "model.onnx").stat().st_size
     except OSError:
-        return Listed(name, "damaged", source="add it again")
-    return _described(manifest, "here", max(1, round(size / 1e6)))
+        return damaged
+    return _described(manifest, "added", max(1, round(size / 1e6)))
 
 
-def _described(manifest: Manifest, state: str, megabytes: int) -> Listed:
-    return Listed(
+def _described(manifest: Manifest, state: ListingState, megabytes: int) -> ListedBackbone:
+    return ListedBackbone(
         manifest.name,
         state,
         manifest.input_size,

@@ -1,9 +1,9 @@
-"""Model folders: where a backbone's ONNX model is kept once it has been built.
+"""Model folders: each keeps the ONNX model of one backbone and its manifest.
 
-A folder holds `model.onnx` and `manifest.json`. It appears whole, by one rename, so that two
-programs that build the same model at once do not disturb each other, and it is checked against the
-manifest's hash at every load. A damaged folder of a model that robocle builds by itself is built
-again; of one that was added, it is refused.
+A folder contains `model.onnx` and `manifest.json`. It is created by one rename, so that two
+programs can build the same model at the same time. At every load the model is checked against the
+hash in the manifest. If the folder of the default backbone is damaged, its model is built again; a
+damaged folder of an added backbone is an error.
 """
 
 import dataclasses
@@ -23,13 +23,13 @@ from robocle.images import PREPROCESSING
 
 log = logging.getLogger("robocle")
 
-MOST = 1_000_000
+LARGEST_SIZE = 1_000_000  # larger than any input size or number of channels or positions
 CACHE_VARIABLE = "ROBOCLE_CACHE"
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a backbone is. Equal fingerprints mean equal features."""
+    """The description of a backbone. Equal fingerprints mean equal features."""
 
     name: str
     fingerprint: str
@@ -37,55 +37,82 @@ class Manifest:
     channels: int
     positions: int
     pixel_unit: float
-    """How many levels of 0..255 are one unit of the normalised input."""
+    """How many levels of 0..255 make one unit of the normalised input."""
     has_token: bool
     source: str
     licence: str
     mean: tuple[float, float, float]
-    """What is taken from a pixel of 0..1 in each channel, inside the model."""
+    """What the model subtracts from each channel of pixels from 0 to 1."""
     std: tuple[float, float, float]
-    """By what the rest is divided."""
+    """What the model then divides each channel by."""
     resize: str = PREPROCESSING
-    """How a picture comes to the square input."""
+    """How a picture is resized to the square input."""
 
 
 def cache_folder() -> Path:
-    """Where built models are kept: $ROBOCLE_CACHE, or the user's own cache folder."""
+    """Return the folder of all cached files: $ROBOCLE_CACHE, or the user's cache folder."""
     return Path(os.environ.get(CACHE_VARIABLE) or platformdirs.user_cache_path("robocle"))
 
 
 def backbones_folder() -> Path:
-    """Where all model folders are."""
+    """Return the folder that contains all model folders."""
     return cache_folder() / "backbones"
 
 
 def load_or_build(manifest: Manifest, build: Callable[[], bytes]) -> bytes:
-    """The serialised model: from its folder if that is sound, else built and kept for next time."""
+    """Return a model from its folder, or build it and keep it for the next time.
+
+    Args:
+        manifest: The description of the model.
+        build: Builds the serialised model. Called if the folder is missing, damaged or outdated.
+
+    Returns:
+        The serialised model.
+    """
     folder = backbones_folder() / f"{manifest.name}-{manifest.fingerprint[:16]}"
     model = _read(folder, manifest)
     if model is None:
-        log.info("building %s (once; kept in %s)", manifest.name, folder)
+        log.info("building %s (only once: it is kept in %s)", manifest.name, folder)
         model = build()
         _keep(folder, manifest, model)
     return model
 
 
 def read_folder(folder: Path) -> tuple[Manifest, bytes]:
-    """The manifest and the model in a folder; ValueError or OSError if they are not sound."""
+    """Read the manifest and the model in a folder.
+
+    Raises:
+        OSError: If a file cannot be read.
+        ValueError: If the manifest is invalid, or the model does not have the expected hash.
+    """
     manifest, model_sha256 = _read_manifest(folder)
     model = (folder / "model.onnx").read_bytes()
     if model_sha256 != hashlib.sha256(model).hexdigest():
-        raise ValueError("its model is not the one that its manifest describes")
+        raise ValueError("its model does not have the hash that its manifest names")
     return manifest, model
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """What a folder says it holds, without reading the model."""
+    """Read the manifest in a folder, without reading the model.
+
+    Raises:
+        OSError: If the file cannot be read.
+        ValueError: If the manifest is invalid.
+    """
     return _read_manifest(folder)[0]
 
 
 def write_folder(folder: Path, manifest: Manifest, model: bytes) -> None:
-    """Put a model in its folder, in place of what is there, whole or not at all."""
+    """Write a model folder atomically, replacing what is there.
+
+    Args:
+        folder: The folder to create or replace.
+        manifest: The description of the model.
+        model: The serialised model.
+
+    Raises:
+        OSError: If the folder cannot be written. What was there before is kept.
+    """
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".new-") as temporary:
         fresh = Path(temporary) / "fresh"
@@ -98,7 +125,7 @@ def write_folder(folder: Path, manifest: Manifest, model: bytes) -> None:
 
 
 def _read_manifest(folder: Path) -> tuple[Manifest, str]:
-    """The manifest and the hash that the model must have."""
+    """Read the manifest and the hash that the model must have."""
     try:
         facts = json.loads((folder / "manifest.json").read_text("utf-8"))
         model_sha256 = facts.pop("model_sha256")
@@ -111,47 +138,47 @@ def _read_manifest(folder: Path) -> tuple[Manifest, str]:
 
 
 def _require_sensible(manifest: Manifest) -> None:
-    """A manifest may come from anywhere: numbers are numbers, and text can be shown."""
+    """Raise unless numbers are numbers in range and text is printable: the file may be anyone's."""
     sizes = (manifest.input_size, manifest.channels, manifest.positions)
     texts = (manifest.name, manifest.fingerprint, manifest.source, manifest.licence)
     levels = (manifest.pixel_unit, *manifest.mean, *manifest.std)
     sensible = (
-        all(isinstance(size, int) and 0 < size < MOST for size in sizes)
+        all(isinstance(size, int) and 0 < size < LARGEST_SIZE for size in sizes)
         and all(isinstance(text, str) and text.isprintable() for text in (*texts, manifest.resize))
         and all(isinstance(level, int | float) for level in levels)
         and isinstance(manifest.has_token, bool)
     )
     if not sensible:
-        raise ValueError("its manifest holds what no backbone has")
+        raise ValueError("its manifest has values that no backbone can have")
 
 
 def _read(folder: Path, manifest: Manifest) -> bytes | None:
     try:
         if read_manifest(folder) != manifest:
-            raise ValueError("its manifest is not the one of this version")
+            raise ValueError("its manifest is that of another version")
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:  # as after an update: nothing to worry about
+    except (OSError, ValueError) as error:  # expected after an update, so it is no warning
         log.info("%s will be built again: %s", folder, error)
         return None
     try:
         return read_folder(folder)[1]
     except (OSError, ValueError):
-        log.warning("%s is damaged, and will be built again", folder)
+        log.warning("%s is damaged and will be built again", folder)
         return None
 
 
 def _keep(folder: Path, manifest: Manifest, model: bytes) -> None:
-    """Put the model in its folder; a cache that cannot be written costs time, not the answer."""
+    """Write the folder if possible. Without it, the model is built again at the next start."""
     try:
         write_folder(folder, manifest, model)
     except OSError as error:
-        log.warning("cannot keep %s in %s (%s): it is built again next time", manifest.name,
+        log.warning("cannot keep %s in %s (%s): it will be built again next time", manifest.name,
                     folder, error.strerror)  # fmt: skip
 
 
 def _swap_in(fresh: Path, folder: Path, aside: Path) -> None:
-    """Rename fresh to folder. If another program got there first, theirs is as good as ours."""
+    """Rename fresh to folder. If another program did so first, its folder is as good as ours."""
     if folder.exists():
         folder.rename(aside)
     try:

@@ -1,8 +1,8 @@
-"""Running a backbone's ONNX model with ONNX Runtime: the one narrow door to the engine."""
+"""Running the ONNX model of a backbone: the only module that creates ONNX Runtime sessions."""
 
 import os
 
-# A camera in someone's home calls nobody: without this, ONNX Runtime reports its use by default.
+# A camera in someone's home must not call out: ONNX Runtime reports its usage by default.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 import numpy as np
@@ -14,35 +14,58 @@ from robocle.errors import BackboneError, FeatureError
 from robocle.spec import require_between
 from robocle.types import FeatureMaps, Pixels
 
+LONGEST_REASON = 300
+
 
 def open_session(model: bytes, name: str, threads: int = 1) -> onnxruntime.InferenceSession:
-    """A model ready to run on the CPU.
+    """Open a model for inference on the CPU.
 
-    One thread by default: two spinning threads collapse when other programs are busy, as on any
-    robot. With more, threads sleep instead of spinning while they wait.
+    One thread is the default, because two spinning threads are slow when other programs keep the
+    CPU busy, as on any robot. With more threads, they sleep instead of spinning while they wait.
+
+    Args:
+        model: The serialised ONNX model.
+        name: The name of the model, for error messages.
+        threads: The number of CPU threads.
+
+    Raises:
+        BackboneError: If ONNX Runtime does not accept the model.
     """
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    options.log_severity_level = 4  # what goes wrong is raised, and said once
+    options.log_severity_level = 4  # every error is raised, so it need not be logged as well
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
         return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # ONNX Runtime raises types of its own for each fault
+    except Exception as error:  # ONNX Runtime has an exception type of its own for each fault
         raise BackboneError(f"cannot run {name}: {one_line(error)}") from error
 
 
 def one_line(error: Exception) -> str:
-    """What an error of another library says, short enough to read."""
+    """Return the message of another library's error as one line of limited length.
+
+    Example:
+        >>> one_line(ValueError("no such node:\\n  Magic"))
+        'no such node: Magic'
+    """
     text = " ".join(str(error).split())
-    return text if len(text) <= 300 else f"{text[:300]}..."
+    return text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON]}..."
 
 
 class OnnxBackbone:
-    """A frozen network from uint8 pixels to feature maps, run on the CPU.
+    """A backbone that runs an ONNX model on the CPU.
 
-    The model's first output is the map, (n, channels, rows, columns) or (n, positions, channels);
-    the second, if it has one, the class token (n, channels).
+    Args:
+        manifest: The description of the model.
+        model: The serialised ONNX model. It takes uint8 RGB pixels (n, side, side, 3). Its first
+            output is the map, (n, channels, rows, columns) or (n, positions, channels). Its second
+            output, if any, is the class token (n, channels).
+        threads: The number of CPU threads.
+
+    Raises:
+        SpecError: If the number of threads is out of range.
+        BackboneError: If ONNX Runtime does not accept the model.
     """
 
     def __init__(self, manifest: Manifest, model: bytes, threads: int = 1) -> None:
@@ -51,6 +74,10 @@ class OnnxBackbone:
         self.threads = threads
         self._session = open_session(model, manifest.name, threads)
         self._input = self._session.get_inputs()[0].name
+
+    def __repr__(self) -> str:
+        kind, start = type(self).__name__, self.fingerprint[:8]
+        return f"<{kind} {self.name!r}, fingerprint {start}, input {self.input_size} pixels>"
 
     @property
     def name(self) -> str:
@@ -73,7 +100,7 @@ class OnnxBackbone:
         return self.manifest.has_token
 
     def features(self, pixels: Pixels) -> FeatureMaps:
-        """The feature maps of pictures (n, input_size, input_size, 3)."""
+        """Compute the feature maps of a batch, as `robocle.backbones.Backbone` describes it."""
         side = self.input_size
         if pixels.ndim != 4 or pixels.shape[1:] != (side, side, 3) or pixels.dtype != np.uint8:
             raise FeatureError(
@@ -85,7 +112,7 @@ class OnnxBackbone:
 
 
 def _positions_first(maps: NDArray[np.float32]) -> NDArray[np.float32]:
-    """(n, positions, channels), whichever way the model has them."""
+    """Return maps of either layout as (n, positions, channels)."""
     if maps.ndim == 3:
         return maps
     n, channels, rows, columns = maps.shape
@@ -93,10 +120,14 @@ def _positions_first(maps: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def model_of(network: object) -> bytes:
-    """The serialised ONNX model of a backbone that gives it out."""
+    """Return the serialised ONNX model of a backbone.
+
+    Raises:
+        BackboneError: If the backbone has no method `model_bytes`.
+    """
     source = getattr(network, "model_bytes", None)
     if source is None:
         name = getattr(network, "name", type(network).__name__)
-        raise BackboneError(f"{name} does not give out its ONNX model")
+        raise BackboneError(f"{name} does not provide its ONNX model")
     model: bytes = source()
     return model

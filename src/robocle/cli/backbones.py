@@ -10,7 +10,7 @@ from robocle.cli.app import main
 @main.group(invoke_without_command=True)
 @click.pass_context
 def backbones(context: click.Context) -> None:
-    """List the networks that can look at pictures; add or remove some."""
+    """List backbones, the networks that compute features; add, remove or measure them."""
     if context.invoked_subcommand is None:
         _list()
 
@@ -18,16 +18,16 @@ def backbones(context: click.Context) -> None:
 @backbones.command()
 @click.argument("backbone")
 @click.option("--weights", default="", metavar="FILE|NAME",
-              help="A checkpoint file (.pth, .safetensors), or the name of published weights, as "
-              "IMAGENET1K_V2.  [default: IMAGENET1K_V1, downloaded]")  # fmt: skip
-@click.option("--name", default="", help="Call it this.")
-@click.option("--replace", is_flag=True, help="Replace what has this name.")
+              help="A checkpoint file (.pth, .safetensors), or the name of published weights, such "
+              "as IMAGENET1K_V2.  [default: IMAGENET1K_V1, downloaded]")  # fmt: skip
+@click.option("--name", default="", help="Add it under this name.")
+@click.option("--replace", is_flag=True, help="Replace an added backbone of the same name.")
 def add(backbone: str, weights: str, name: str, replace: bool) -> None:
-    """Put BACKBONE on this machine, once and for all.
+    """Add BACKBONE to this machine.
 
-    From then on it runs without PyTorch. BACKBONE is a name that `robocle backbones` lists,
-    timm:MODEL for any network of the timm collection, or onnx:FILE,... for one of your own. The
-    first two need PyTorch this one time:
+    BACKBONE is a name that `robocle backbones` lists, timm:MODEL for a network of the timm
+    collection, or onnx:FILE,... for a network of your own. Adding a network of the first two kinds
+    needs PyTorch; running it does not:
 
         pip install 'robocle[export]'
     """
@@ -38,7 +38,7 @@ def add(backbone: str, weights: str, name: str, replace: bool) -> None:
     added = add_backbone(backbone, weights, name, replace)
     manifest = added.manifest
     if not added.is_new:
-        click.echo(f"{manifest.name} is here already, from {manifest.source}")
+        click.echo(f"{manifest.name} was already added, from {manifest.source}")
         return
     token = " and a class token" if manifest.has_token else ""
     click.echo(
@@ -51,7 +51,7 @@ def add(backbone: str, weights: str, name: str, replace: bool) -> None:
 @backbones.command()
 @click.argument("backbone")
 def remove(backbone: str) -> None:
-    """Delete BACKBONE from this machine.
+    """Remove BACKBONE from this machine.
 
     States that were taught with it cannot be used until it is added again.
     """
@@ -63,12 +63,19 @@ def remove(backbone: str) -> None:
 
 def _list() -> None:
     from robocle.backbones.listing import listed_backbones
+    from robocle.reports.text_table import text_table
 
-    click.echo(f"{'name':<20} {'input':>5}  {'map':<12} {'MB':>5}  state")
-    for each in listed_backbones():
-        size = each.input_size or ""
-        state = ", ".join(text for text in (each.state, each.source) if text)
-        click.echo(f"{each.name:<20} {size:>5}  {each.map:<12} {each.megabytes or '':>5}  {state}")
-    click.echo(f"{'timm:MODEL':<47}  any network of timm")
-    click.echo(f"{'onnx:FILE':<47}  your own: see docs/backbones.md")
-    click.echo("\n+ has a class token too. Add one with: robocle backbones add NAME")
+    rows: list[tuple[object, ...]] = [
+        (
+            each.name,
+            each.input_size or None,
+            each.map,
+            each.megabytes or None,
+            ", ".join(text for text in (each.state, each.source) if text),
+        )
+        for each in listed_backbones()
+    ]
+    rows.append(("timm:MODEL", None, None, None, "any network of timm"))
+    rows.append(("onnx:FILE", None, None, None, "your own: see docs/backbones.md"))
+    click.echo(text_table(rows, ["name", "input", "map", "MB", "state"], align="lrlrl"))
+    click.echo("\n+ has a class token as well. Add one with: robocle backbones add NAME")

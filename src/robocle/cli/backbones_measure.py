@@ -1,4 +1,4 @@
-"""Commands that measure backbones, and that make int8 ones."""
+"""Commands that measure backbones and quantise them to int8."""
 
 import json
 from pathlib import Path
@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 @backbones.command()
 @click.argument("backbone")
 @click.option("--calibrate", type=FolderPath, required=True, metavar="FOLDER",
-              help="Pictures like those to come; if sorted by label, they test too.")  # fmt: skip
-@click.option("--replace", is_flag=True, help="Replace an int8 twin that is here already.")
+              help="Pictures like those of the camera. If sorted by label, the twin is also "
+              "tested on some of them.")  # fmt: skip
+@click.option("--replace", is_flag=True, help="Replace an existing int8 twin.")
 def quantize(backbone: str, calibrate: Path, replace: bool) -> None:
-    """Make the int8 twin of BACKBONE, called BACKBONE_int8, and say what it gains and loses.
+    """Quantise BACKBONE to int8 and compare the two.
 
-    It is a backbone of its own: a state taught with one does not load with the other.
+    The result is named BACKBONE_int8. It is a backbone of its own: a state taught with one cannot
+    be used with the other.
     """
     from robocle.backbones import backbone as load
     from robocle.backbones.added import write_added
@@ -42,17 +44,20 @@ def quantize(backbone: str, calibrate: Path, replace: bool) -> None:
 
 @backbones.command()
 @click.argument("names", nargs=-1, metavar="[BACKBONE...]")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 def bench(names: tuple[str, ...], as_json: bool) -> None:
-    """Measure the speed of BACKBONE... (all that are here) on this machine."""
-    from robocle.backbones.export.speed import measurable, measured
+    """Measure the speed of backbones on this machine.
 
-    found = [measured(name) for name in progress(names or measurable(), "measuring")]
+    Without BACKBONE..., all that are installed are measured.
+    """
+    from robocle.backbones.export.speed import measurable, measure_speed
+
+    found = [measure_speed(name) for name in progress(names or measurable(), "measuring")]
     if as_json:
         for each in found:
             click.echo(json.dumps(vars(each)))
         return
-    click.echo(_speed_table(found))
+    click.echo(_speed_tables(found))
 
 
 def _require_new(name: str) -> None:
@@ -60,8 +65,8 @@ def _require_new(name: str) -> None:
 
     if name in added_names():
         raise BackboneError(
-            f"{name} is here already: replace it with --replace (states taught with it will not "
-            "load any more)"
+            f"{name} exists already: replace it with --replace (states taught with it cannot be "
+            "used any more)"
         )
 
 
@@ -76,7 +81,7 @@ def _as_text(found: "Comparison", name: str) -> str:
         [
             f"  speed      {found.speed:.2f}x, one picture at a time on one thread",
             f"  size       {100 * found.size:.0f} % of the original",
-            f"  agreement  cosine {found.cosine:.4f} of the pooled vectors, maps differ by "
+            f"  agreement  cosine {found.cosine:.4f} between embeddings, maps differ by "
             f"{100 * found.map_error:.0f} %",
             f"  accuracy   {before:.1f} % before, {after:.1f} % as int8; 5 shots, "
             f"{len(found.accuracies)} orderings,",
@@ -87,29 +92,45 @@ def _as_text(found: "Comparison", name: str) -> str:
 
 
 def _points(lost: float) -> str:
-    return f"loses {lost:.1f} points" if round(lost, 1) > 0 else "loses nothing"
+    return f"loses {lost:.1f} points of accuracy" if round(lost, 1) > 0 else "loses no accuracy"
 
 
-def _speed_table(found: "list[BackboneSpeed]") -> str:
-    """Two tables: the networks alone, and frames a second by pooling."""
-    width = max(len("backbone"), *(len(each.name) for each in found))
+def _speed_tables(found: "list[BackboneSpeed]") -> str:
+    """Return two tables: the networks alone, and frames per second by pooling."""
+    return "\n".join(
+        [
+            "milliseconds per batch, by pictures x threads",
+            "",
+            _times_table(found),
+            "",
+            "frames per second, from a 640x480 frame to its label, one thread, 20 objects",
+            "",
+            _rates_table(found),
+        ]
+    )
+
+
+def _times_table(found: "list[BackboneSpeed]") -> str:
+    from robocle.reports.text_table import text_table
+
     columns = list(found[0].milliseconds)
-    lines = ["milliseconds for pictures x threads", ""]
-    lines.append(f"{'backbone':<{width}}{'MB':>8}" + "".join(f"{name:>10}" for name in columns))
-    for each in found:
-        times = "".join(f"{each.milliseconds[name]:>10.1f}" for name in columns)
-        lines.append(f"{each.name:<{width}}{each.megabytes:>8.1f}{times}")
-    poolings = list(dict.fromkeys(name for each in found for name in each.frames_a_second))
-    cells = [max(7, len(name) + 2) for name in poolings]
-    lines += ["", "frames a second, a 640x480 frame to its label, one thread, 20 objects", ""]
-    head = "".join(f"{name:>{cell}}" for name, cell in zip(poolings, cells, strict=True))
-    lines.append(f"{'backbone':<{width}}{head}")
-    for each in found:
-        rates = "".join(
-            f"{each.frames_a_second[name]:>{cell}.0f}"
-            if name in each.frames_a_second
-            else " " * cell
-            for name, cell in zip(poolings, cells, strict=True)
-        )
-        lines.append(f"{each.name:<{width}}{rates}")
-    return "\n".join(lines)
+    rows = [
+        (each.name, f"{each.megabytes:.1f}", *(f"{each.milliseconds[c]:.1f}" for c in columns))
+        for each in found
+    ]
+    return text_table(rows, ["backbone", "MB", *columns])
+
+
+def _rates_table(found: "list[BackboneSpeed]") -> str:
+    from robocle.reports.text_table import text_table
+
+    poolings = list(dict.fromkeys(name for each in found for name in each.frames_per_second))
+    rows = [
+        (each.name, *(_rate(each.frames_per_second.get(name)) for name in poolings))
+        for each in found
+    ]
+    return text_table(rows, ["backbone", *poolings])
+
+
+def _rate(frames_per_second: float | None) -> str:
+    return "" if frames_per_second is None else f"{frames_per_second:.0f}"

@@ -1,1 +1,1 @@
-"""Export: a learner as one ONNX model."""
+"""Export: a taught learner as one ONNX model."""

@@ -1,91 +1,97 @@
-"""A learner as one ONNX model: backbone, pooling, W and b, and the labels.
+"""A taught learner as one ONNX model: backbone, pooling, linear classifier and labels.
 
-It takes pixels (n, side, side, 3) in uint8, RGB, each picture resized to the square, and gives
-`label` (n) in text and `scores` (n, labels). ONNX Runtime alone runs it. The metadata names the
-labels, what they were learnt with, and under which best score a thing is unknown.
+The model takes uint8 RGB pixels (n, side, side, 3), each picture resized to the square input. Its
+outputs are `label` (n), a text per picture, and `scores` (n, labels). It needs ONNX Runtime and
+nothing else. Its metadata holds the labels, the parts of the learner, and the threshold on the best
+score below which an object is unknown.
 """
 
 import json
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 from numpy.typing import NDArray
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto
 
-from robocle.errors import BackboneError, NothingTaughtError, SpecError, StateError
+from robocle.backbones.onnx_backbone import model_of
+from robocle.backbones.onnx_graph import GraphBuilder, opset_version
+from robocle.errors import NothingTaughtError, SpecError, StateAccessError
+from robocle.files import replace_file
 from robocle.learner import Learner
 from robocle.pooling import Pooling
 from robocle.pooling.average import Average
 from robocle.pooling.moments import CONSTANT, Moments
 
+PREFIX = "robocle"
+
 
 def write_onnx(learner: Learner, path: Path) -> None:
-    """Write a learner to a file as an ONNX model."""
+    """Write a learner to a file as an ONNX model. An existing file is replaced atomically.
+
+    Args:
+        learner: A learner that was taught at least one label.
+        path: The file to write.
+
+    Raises:
+        StateAccessError: If the file cannot be written.
+        NothingTaughtError, BackboneError, SpecError: As `onnx_model` does.
+    """
     content = onnx_model(learner).SerializeToString(deterministic=True)
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.replace(temporary, path)
+        replace_file(path, content)
     except OSError as error:
-        raise StateError(f"cannot write {path}: {error.strerror or error}") from error
+        raise StateAccessError.of("write", path, error) from error
 
 
 def onnx_model(learner: Learner) -> onnx.ModelProto:
-    """A learner as an ONNX model."""
+    """Return a learner as an ONNX model.
+
+    Args:
+        learner: A learner that was taught at least one label, with pooling avg or moments and a
+            linear classifier.
+
+    Raises:
+        NothingTaughtError: If the learner has no labels.
+        BackboneError: If its backbone does not provide its ONNX model.
+        SpecError: If its pooling or classifier cannot be exported.
+    """
     if not learner.labels:
         raise NothingTaughtError
-    model = _backbone_model(learner)
-    graph = _Extension(model)
-    vectors = graph.pooled(learner.pooling, model.graph.output[0].name)
-    graph.classified(vectors, *learner.linear(), learner.labels)
+    model = onnx.load_from_string(model_of(learner.backbone))
+    head = _Head(model)
+    embeddings = head.pooled(learner.pooling, model.graph.output[0].name)
     del model.graph.output[:]
-    names = len(learner.labels)
-    model.graph.output.append(helper.make_tensor_value_info("label", TensorProto.STRING, ["n"]))
-    scores = helper.make_tensor_value_info("scores", TensorProto.DOUBLE, ["n", names])
-    model.graph.output.append(scores)
+    head.classified(embeddings, *learner.linear(), learner.labels)
     _describe(model, learner)
     onnx.checker.check_model(model)
     return model
 
 
-def _backbone_model(learner: Learner) -> onnx.ModelProto:
-    source = getattr(learner.backbone, "model_bytes", None)
-    if source is None:
-        raise BackboneError(
-            f"{learner.backbone.name} does not give out its model: cannot export it"
-        )
-    return onnx.load_from_string(source())
-
-
 def _describe(model: onnx.ModelProto, learner: Learner) -> None:
     labels = json.dumps(list(learner.labels), ensure_ascii=False)
-    told = {"labels": labels, **vars(learner.parts)}
-    lowest = learner.unknown_below()
-    if lowest is not None:
-        told["unknown_below"] = repr(lowest)
-    for key, value in told.items():
+    metadata = {"labels": labels, **vars(learner.parts)}
+    threshold = learner.unknown_below()
+    if threshold is not None:
+        metadata["unknown_below"] = repr(threshold)
+    for key, value in metadata.items():
         entry = model.metadata_props.add()
-        entry.key, entry.value = f"robocle.{key}", value
+        entry.key, entry.value = f"{PREFIX}.{key}", value
 
 
-class _Extension:
-    """Nodes that go on where a graph ends."""
+class _Head:
+    """Adds pooling and classifier to the graph of a backbone."""
 
     def __init__(self, model: onnx.ModelProto) -> None:
-        self._graph = model.graph
-        # From 13 on the axes of sums, from 18 on also those of means, are inputs.
-        opset = next(each.version for each in model.opset_import if each.domain in ("", "ai.onnx"))
-        self._axes_are_inputs = opset >= 18
-        positions_first = len(self._graph.output[0].type.tensor_type.shape.dim) == 3
-        self._places = [1] if positions_first else [2, 3]
+        self._builder = GraphBuilder(model.graph, f"{PREFIX}_")
+        # Since opset 18 the axes of ReduceMean are an input; before, they are an attribute.
+        self._axes_are_inputs = opset_version(model) >= 18
+        positions_first = len(model.graph.output[0].type.tensor_type.shape.dim) == 3
+        self._axes = [1] if positions_first else [2, 3]
 
     def pooled(self, pooling: Pooling, feature_map: str) -> str:
-        """The vectors (n, width) of feature maps, in either of a model's two layouts."""
+        """Add a pooling, for a map in either of the two layouts."""
         if isinstance(pooling, Average):
             return self._mean(feature_map)
         if isinstance(pooling, Moments):
@@ -95,68 +101,62 @@ class _Extension:
         )
 
     def classified(
-        self, vectors: str, weights: NDArray[Any], bias: NDArray[Any], labels: tuple[str, ...]
+        self, embeddings: str, weights: NDArray[Any], bias: NDArray[Any], labels: tuple[str, ...]
     ) -> None:
-        """Scores in float64, as here, and the label of the best."""
-        wide = self._node("Cast", vectors, to=TensorProto.DOUBLE)
-        products = self._node("MatMul", wide, self._constant(np.ascontiguousarray(weights.T)))
-        self._node("Add", products, self._constant(bias), output="scores")
-        best = self._node("ArgMax", "scores", axis=1, keepdims=0)
-        names = self._constant(np.array(labels, dtype=object))
-        self._node("Gather", names, best, output="label", axis=0)
+        """Add the outputs: scores in float64, as the learner computes them, and the best label."""
+        node, constant = self._builder.node, self._builder.constant
+        wide = node("Cast", embeddings, to=TensorProto.DOUBLE)
+        products = node("MatMul", wide, constant(np.ascontiguousarray(weights.T)))
+        node("Add", products, constant(bias), output="scores")
+        best = node("ArgMax", "scores", axis=1, keepdims=0)
+        node("Gather", constant(np.array(labels, dtype=object)), best, output="label", axis=0)
+        self._builder.add_output("label", TensorProto.STRING)
+        self._builder.add_output("scores", TensorProto.DOUBLE, len(labels))
 
     def _moments(self, pooling: Moments, feature_map: str) -> str:
         mean = self._mean(feature_map, keepdims=1)
         blocks = [self._flat(mean)]
         if pooling.r > 1:
             blocks += self._higher_moments(pooling, feature_map, mean)
-        return self._node("Concat", *blocks, axis=1)
+        return self._builder.node("Concat", *blocks, axis=1)
 
     def _higher_moments(self, pooling: Moments, feature_map: str, mean: str) -> list[str]:
-        centred = self._node("Sub", feature_map, mean)
-        power = self._node("Mul", centred, centred)
-        deviation = self._node("Sqrt", self._mean(power))
-        floor = self._node("Mul", self._flat(self._node("Abs", mean)), self._number(CONSTANT))
-        varies = self._node("Greater", deviation, floor)
+        node = self._builder.node
+        centred = node("Sub", feature_map, mean)
+        power = node("Mul", centred, centred)
+        deviation = node("Sqrt", self._mean(power))
+        floor = node("Mul", self._flat(node("Abs", mean)), self._number(CONSTANT))
+        varies = node("Greater", deviation, floor)
         zero, one = self._number(0), self._number(1)
-        blocks = [self._node("Where", varies, deviation, zero)]
-        divisor = self._node("Where", varies, deviation, one)
+        blocks = [node("Where", varies, deviation, zero)]
+        divisor = node("Where", varies, deviation, one)
         for order in range(3, pooling.r + 1):
-            power = self._node("Mul", power, centred)
+            power = node("Mul", power, centred)
             moment = self._mean(power)
             if pooling.form == "root":
                 form = self._signed_root(moment, order)
             else:
-                scale = self._node("Pow", divisor, self._number(order))
-                form = self._node("Div", moment, scale)
-            blocks.append(self._node("Where", varies, form, zero))
+                form = node("Div", moment, node("Pow", divisor, self._number(order)))
+            blocks.append(node("Where", varies, form, zero))
         return blocks
 
     def _signed_root(self, moment: str, order: int) -> str:
         # In float64: a cube root in float32 would differ from numpy's in the last digits.
-        wide = self._node("Cast", moment, to=TensorProto.DOUBLE)
-        size = self._node("Pow", self._node("Abs", wide), self._constant(np.array(1 / order)))
-        signed = self._node("Mul", size, self._node("Sign", wide))
-        return self._node("Cast", signed, to=TensorProto.FLOAT)
+        node = self._builder.node
+        wide = node("Cast", moment, to=TensorProto.DOUBLE)
+        size = node("Pow", node("Abs", wide), self._builder.constant(np.array(1 / order)))
+        signed = node("Mul", size, node("Sign", wide))
+        return node("Cast", signed, to=TensorProto.FLOAT)
 
     def _mean(self, value: str, keepdims: int = 0) -> str:
+        node = self._builder.node
         if self._axes_are_inputs:
-            places = self._constant(np.array(self._places))
-            return self._node("ReduceMean", value, places, keepdims=keepdims)
-        return self._node("ReduceMean", value, axes=self._places, keepdims=keepdims)
+            axes = self._builder.constant(np.array(self._axes, np.int64))
+            return node("ReduceMean", value, axes, keepdims=keepdims)
+        return node("ReduceMean", value, axes=self._axes, keepdims=keepdims)
 
     def _flat(self, value: str) -> str:
-        return self._node("Flatten", value, axis=1)
+        return self._builder.node("Flatten", value, axis=1)
 
     def _number(self, value: float) -> str:
-        return self._constant(np.array(value, np.float32))
-
-    def _constant(self, value: NDArray[Any]) -> str:
-        name = f"robocle_constant_{len(self._graph.initializer)}"
-        self._graph.initializer.append(numpy_helper.from_array(value, name))
-        return name
-
-    def _node(self, kind: str, *inputs: str, output: str = "", **attributes: Any) -> str:
-        output = output or f"robocle_{kind.lower()}_{len(self._graph.node)}"
-        self._graph.node.append(helper.make_node(kind, inputs, [output], **attributes))
-        return output
+        return self._builder.constant(np.array(value, np.float32))

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
-from robocle.classifiers.softmax import softmax
-from robocle.recognition.calibration import Calibration
+from robocle.recognition.calibration import Calibration, shares
 
 # A label is ready when this share of its pictures is recognised without having been taught.
 READY = 0.8
@@ -73,7 +72,7 @@ class Readiness:
 
 def readiness(counts: dict[str, int], leave_one_out: LeaveOneOut) -> Readiness:
     """The readiness of all labels, in the order they were taught; the worst pairs first."""
-    told = ~leave_one_out.singleton
+    told = ~leave_one_out.alone
     rows, scores = leave_one_out.rows[told], leave_one_out.scores[told]
     right = scores.argmax(axis=1) == rows if len(rows) else np.zeros(0, bool)
     each = tuple(
@@ -88,9 +87,9 @@ def readiness(counts: dict[str, int], leave_one_out: LeaveOneOut) -> Readiness:
 def _confusable(
     labels: Sequence[str], leave_one_out: LeaveOneOut, calibration: Calibration
 ) -> tuple[ConfusablePair, ...]:
-    told = ~leave_one_out.singleton
+    told = ~leave_one_out.alone
     taken = np.zeros((len(labels), len(labels)))
-    likely = softmax(leave_one_out.scores[told] / calibration.temperature)
+    likely = shares(leave_one_out.scores[told] / calibration.temperature)
     np.add.at(taken, leave_one_out.rows[told], likely)
     taken /= np.maximum(np.bincount(leave_one_out.rows[told], minlength=len(labels)), 1)[:, None]
     worse = np.triu(np.maximum(taken, taken.T), 1)

@@ -1,21 +1,22 @@
-"""Shapes: meshes that are turned on a lathe, swept along a path, lofted, extruded or moulded.
+"""Shapes: the few ways a household thing is made - turned, bent, swept, cut out, moulded.
 
-Every function returns a smooth `Mesh` in the units of its arguments. A hard edge is the border of
-two profiles, or of a surface and its end caps.
+Every function returns a smooth `Mesh` in the units it was given. A hard edge comes from passing
+two profiles, or from a function that makes its caps as separate grids.
 """
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from robocle.sim.arrays import Floats, Ints, Vector, unit
-from robocle.sim.mesh import Mesh, grid, merge
+from robocle.sim.mesh import Floats, Ints, Mesh, Vector, grid, merge, unit
 
 Points = Sequence[Sequence[float]] | Floats
 
 
 def curve(points: Points, count: int = 24) -> Floats:
-    """Return `count` points of a smooth (Catmull-Rom) curve through the given points."""
+    """A smooth (Catmull-Rom) curve through points."""
     p = np.asarray(points, dtype=np.float64)
     p = np.concatenate([[2 * p[0] - p[1]], p, [2 * p[-1] - p[-2]]])
     place = np.linspace(0, len(p) - 3, count)
@@ -29,17 +30,13 @@ def curve(points: Points, count: int = 24) -> Floats:
 
 
 def arc(radius: float, start: float, end: float, count: int = 24) -> Floats:
-    """Return points (x, y) of a circle around the origin, between two angles in degrees.
-
-    >>> arc(2, 0, 90, count=2).round(6).tolist()
-    [[2.0, 0.0], [0.0, 2.0]]
-    """
+    """Points (x, y) on a circle, angles in degrees."""
     angle = np.radians(np.linspace(start, end, count))
     return radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
 
 def lathe(*profiles: Points, sides: int = 48) -> Mesh:
-    """Rotate profiles of (radius, height) about the z axis; edges between profiles are hard."""
+    """Turn profiles of (radius, height) about the z axis; edges between profiles stay hard."""
     angle = np.linspace(0, 2 * np.pi, sides, endpoint=False)
     meshes = []
     for profile in profiles:
@@ -51,12 +48,12 @@ def lathe(*profiles: Points, sides: int = 48) -> Mesh:
 
 
 def disc(radius: float, height: float, sides: int = 48) -> Mesh:
-    """Build a flat horizontal disc."""
+    """A flat horizontal disc."""
     return lathe([(0, height), (radius / 2, height), (radius, height)], sides=sides)
 
 
 def cylinder(radius: float, low: float, high: float, bevel: float = 0.0, sides: int = 40) -> Mesh:
-    """Build an upright cylinder between two heights, with flat ends and bevelled edges."""
+    """An upright cylinder with (bevelled) flat ends."""
     b = max(bevel, 1e-4)
     edge = arc(b, 0, 90, 4)
     top = [(radius - b + x, high - b + y) for x, y in edge]
@@ -67,7 +64,7 @@ def cylinder(radius: float, low: float, high: float, bevel: float = 0.0, sides: 
 
 
 def frames(path: Floats, closed: bool = False) -> tuple[Floats, Floats]:
-    """Return two directions perpendicular to a path at each of its points, without twist."""
+    """Two directions across a path at each of its points, carried along without twist."""
     ahead = np.roll(path, -1, axis=0) - np.roll(path, 1, axis=0)
     if not closed:
         ahead[0], ahead[-1] = path[1] - path[0], path[-1] - path[-2]
@@ -86,15 +83,7 @@ def frames(path: Floats, closed: bool = False) -> tuple[Floats, Floats]:
 def tube(
     path: Points, radius: float | Vector, sides: int = 14, flat: float = 1.0, closed: bool = False
 ) -> Mesh:
-    """Build a rod along a path, with rounded ends unless it is closed.
-
-    Args:
-        path: Points (x, y, z).
-        radius: One radius, or one per point.
-        sides: Number of vertices around the rod.
-        flat: Height of the cross-section relative to its width.
-        closed: Whether the path returns to its start.
-    """
+    """A round (or, with `flat` below 1, flattened) rod along a path, with rounded ends."""
     p = np.asarray(path, dtype=np.float64)
     r = np.broadcast_to(np.asarray(radius, dtype=np.float64), (len(p),))
     if not closed:
@@ -120,7 +109,7 @@ def _round_ends(path: Floats, radius: Floats) -> tuple[Floats, Floats]:
 
 
 def loft(sections: Floats) -> Mesh:
-    """Build a body with flat ends from closed cross-sections (n, m, 3)."""
+    """Join closed cross-sections (n, m, 3) into a body with flat ends."""
     body = grid(sections, wrap=True)
     ends = []
     for ring in (sections[0], sections[-1]):
@@ -130,7 +119,7 @@ def loft(sections: Floats) -> Mesh:
 
 
 def oval(width: float, height: float, power: float = 2.0, count: int = 32) -> Floats:
-    """Return a closed outline (x, y): an ellipse for power 2, nearly a rectangle from 5 on."""
+    """A closed outline between ellipse (power 2) and rectangle (power 5 and more)."""
     angle = np.linspace(0, 2 * np.pi, count, endpoint=False)
     c, s = np.cos(angle), np.sin(angle)
     bent = (np.abs(c) ** power + np.abs(s) ** power) ** (-1 / power)
@@ -138,7 +127,7 @@ def oval(width: float, height: float, power: float = 2.0, count: int = 32) -> Fl
 
 
 def box(size: Vector, radius: float = 0.02) -> Mesh:
-    """Build a box with rounded edges, centred on the origin."""
+    """A box with rounded edges, centred on the origin."""
     half = np.asarray(size, dtype=np.float64) / 2
     r = min(radius, float(half.min()) * 0.98)
     return merge([_box_side(half, r, axis, sign) for axis in range(3) for sign in (-1.0, 1.0)])
@@ -164,7 +153,7 @@ def _box_side(half: Floats, r: float, axis: int, sign: float) -> Mesh:
 
 
 def ellipsoid(radii: Vector, sides: int = 32) -> Mesh:
-    """Build an ellipsoid with the given radii along x, y and z."""
+    """A ball stretched along the axes."""
     x, y, z = (float(radius) for radius in radii)
     p = arc(1.0, -90, 90, max(sides * 2 // 3, 8))
     p[0, 0] = p[-1, 0] = 0.0
@@ -176,7 +165,7 @@ def ellipsoid(radii: Vector, sides: int = 32) -> Mesh:
 
 
 def extrude(outline: Points, thickness: float, bevel: float = 0.0) -> Mesh:
-    """Extrude an outline (x, y) from z = 0 to `thickness`, with bevelled edges."""
+    """Cut an outline (x, y) out of a sheet lying at z = 0..thickness, with bevelled edges."""
     p = np.asarray(outline, dtype=np.float64)
     if signed_area(p) < 0:
         p = p[::-1]
@@ -196,7 +185,7 @@ def _flat(outline: Floats, height: float, faces: Ints) -> Mesh:
 
 
 def signed_area(outline: Floats) -> float:
-    """Return the area inside an outline; it is positive if the outline runs anticlockwise."""
+    """Positive for an anticlockwise outline."""
     after = np.roll(outline, -1, axis=0)
     return float((outline[:, 0] * after[:, 1] - after[:, 0] * outline[:, 1]).sum() / 2)
 
@@ -208,7 +197,7 @@ def _outward(outline: Floats) -> Floats:
 
 
 def triangulate(outline: Floats) -> Ints:
-    """Split a simple anticlockwise outline into triangles by ear clipping."""
+    """Cut a simple anticlockwise outline into triangles by clipping ears."""
     left = list(range(len(outline)))
     faces: list[tuple[int, int, int]] = []
     while len(left) > 3:

@@ -1,1 +1,1 @@
-"""Making backbones: exports from PyTorch, your own ONNX files, int8, and measuring them."""
+"""Making backbones: exports from PyTorch, ONNX files, int8 quantisation, and measurements."""

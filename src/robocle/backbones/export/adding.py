@@ -1,6 +1,6 @@
-"""Adding a backbone to this machine: exported once, kept in a model folder, run without PyTorch.
+"""Adding a backbone to this machine: export it once, keep it in a model folder, run it anywhere.
 
-Only the exports need PyTorch, and only this module imports them, when it is asked to.
+Only the exports need PyTorch. Only this module imports them, and only when it needs them.
 """
 
 import hashlib
@@ -19,13 +19,13 @@ from robocle.spec import parse_spec, suggestion
 Model = tuple[Manifest, bytes]
 PLAIN_NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]*"
 RESERVED = ("efficientnet_lite0", "timm", "onnx")
-# The only published weights that all of the paper's networks have.
+# The only published weights that all networks of the paper have.
 DEFAULT_WEIGHTS = "IMAGENET1K_V1"
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """Where a model comes from, and how it is made."""
+    """Where a model comes from, and a function that makes it."""
 
     source: str
     make: Callable[[], Model]
@@ -33,37 +33,46 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Added:
-    """What is on this machine now."""
+    """A backbone that is on this machine."""
 
     manifest: Manifest
     folder: Path
     is_new: bool
+    """False if it had been added before."""
 
 
 def add_backbone(spec: str, weights: str = "", name: str = "", replaces: bool = False) -> Added:
-    """Add one of the paper's networks, "timm:MODEL" or "onnx:FILE,..." under its or another name.
+    """Add a backbone to this machine, unless it was added before from the same source.
 
-    The weights are published ones by their name, or a file. What is here already from the same
-    source is left alone; from another source it is only replaced if that is wanted.
+    Args:
+        spec: One of the sixteen networks of the paper, "timm:MODEL" or "onnx:FILE,...".
+        weights: The name of published weights, or a checkpoint file. By default the published
+            weights are downloaded.
+        name: The name to add it under. Only an ONNX file needs one.
+        replaces: Whether to replace a backbone of the same name from another source.
+
+    Raises:
+        SpecError: If there is no such network.
+        BackboneError: If the name is taken or invalid, or the network cannot be exported.
+        MissingExtraError: If PyTorch is needed and not installed.
     """
     recipe = _recipe(spec, weights)
     name = _usable_name(spec, name)
-    folder = added_folder(name)
-    here = _here(name)
-    if here is not None and here.source == recipe.source:
-        return Added(here, folder, is_new=False)
-    if here is not None and not replaces:
+    existing = _existing(name)
+    if existing is not None and existing.source == recipe.source:
+        return Added(existing, added_folder(name), is_new=False)
+    if existing is not None and not replaces:
         raise BackboneError(
-            f"{name} is here already, from {here.source}: replace it with --replace (states taught "
-            "with it will not load any more), or add this one under another --name"
+            f"{name} was already added, from {existing.source}: replace it with --replace (states "
+            "taught with it cannot be used any more), or add this one under another --name"
         )
     manifest, model = recipe.make()
     manifest = replace(manifest, name=name, source=recipe.source)
     return Added(manifest, write_added(manifest, model), is_new=True)
 
 
-def _here(name: str) -> Manifest | None:
-    """The added backbone of a name, if it is sound."""
+def _existing(name: str) -> Manifest | None:
+    """Return the added backbone of a name, unless it is damaged."""
     if name not in added_names():
         return None
     try:
@@ -75,13 +84,13 @@ def _here(name: str) -> Manifest | None:
 def _usable_name(spec: str, name: str) -> str:
     kind = parse_spec(spec).name
     if not name and kind == "onnx":
-        raise BackboneError(f"give {spec} a name of your choice with --name")
+        raise BackboneError(f"{spec} needs a name: choose one with --name")
     if not name:
         return spec
     if not re.fullmatch(PLAIN_NAME, name):
-        raise BackboneError(f"{name!r} cannot be a name: use letters, digits, _ - and .")
+        raise BackboneError(f"{name!r} is not a valid name: use letters, digits, _ - and .")
     if name in RESERVED or (name in ARCHITECTURES and name != kind):
-        raise BackboneError(f"{name} is the name of another backbone: choose a new one")
+        raise BackboneError(f"{name} is the name of another backbone: choose a different one")
     return name
 
 
@@ -96,13 +105,13 @@ def _recipe(spec: str, weights: str) -> Recipe:
         source = _source(f"torchvision {spec}", weights or DEFAULT_WEIGHTS)
         return Recipe(source, lambda: _from_torchvision(spec, weights or DEFAULT_WEIGHTS))
     if spec == RESERVED[0]:
-        raise BackboneError(f"{spec} comes with robocle: there is nothing to add")
+        raise BackboneError(f"{spec} comes with robocle, so there is nothing to add")
     close = suggestion(spec, [*ARCHITECTURES, "timm:MODEL", "onnx:FILE"])
-    raise SpecError(f"no backbone {spec!r} can be added: {close}")
+    raise SpecError(f"there is no backbone {spec!r} to add: {close}")
 
 
 def _source(network: str, weights: str) -> str:
-    """What stands in the manifest: known without PyTorch, and before anything is downloaded."""
+    """Return the source for the manifest, which is known without PyTorch and before a download."""
     file = Path(weights)
     if not file.is_file():
         return f"{network} {weights}"
@@ -129,14 +138,14 @@ def _from_timm(model: str, weights: str) -> Model:
 
 @contextmanager
 def _export_extra(name: str, package: str) -> Iterator[None]:
-    """Say what to install if the exports cannot be imported."""
+    """Turn a failed import of the exports into an error that says what to install."""
     try:
         yield
     except ImportError as error:
         raise MissingExtraError("export", f"adding {name} needs PyTorch ({error})") from error
     except RuntimeError as error:
         raise BackboneError(
-            f"{package} does not fit the torch that is installed ({error}): install both anew"
+            f"{package} does not fit the installed torch ({error}): reinstall both"
         ) from error
 
 
@@ -145,8 +154,8 @@ def _user_recipe(spec: str, weights: str) -> Recipe:
     from robocle.backbones.export.user_onnx import UserOnnx
 
     if weights:
-        raise BackboneError("an ONNX file holds its own weights: leave out --weights")
+        raise BackboneError("an ONNX file contains its own weights: remove --weights")
     network = BACKBONES.build(spec)
     assert isinstance(network, UserOnnx)
-    function = hashlib.sha256(network.model_bytes()).hexdigest()[:8]
-    return Recipe(f"onnx file {function}", lambda: (network.manifest, network.model_bytes()))
+    start = hashlib.sha256(network.model_bytes()).hexdigest()[:8]
+    return Recipe(f"onnx file {start}", lambda: (network.manifest, network.model_bytes()))

@@ -1,9 +1,10 @@
-"""int8: a backbone whose weights and maps are bytes, from the fp32 one and some pictures.
+"""Static int8 quantisation of a backbone.
 
-Static: the range of every map is measured once, on pictures. Weights are signed, with a scale a
-channel; maps are unsigned. The pixels' normalisation and the first convolutions stay in float,
-where rounding costs most and time least. The graph keeps its operators and gets pairs of quantise
-and dequantise nodes, which ONNX Runtime turns into its int8 kernels.
+The range of every activation is measured once, on calibration pictures. Weights are signed with one
+scale per channel; activations are unsigned. The normalisation of the pixels and the first
+convolutions stay in float, where rounding does the most harm and float costs the least time. The
+graph keeps its operators and gets pairs of quantise and dequantise nodes (QDQ), which ONNX Runtime
+replaces by its int8 kernels.
 """
 
 import platform
@@ -22,22 +23,36 @@ from robocle.types import Pixels
 
 SUFFIX = "_int8"
 FLOAT_CONVOLUTIONS = 3
-# Sums and norms stay in float: in bytes a transformer's residuals are lost.
+# Sums and norms stay in float: int8 would lose the residuals of a transformer.
 QUANTISED = ("Conv", "Gemm", "MatMul", "Clip", "Relu", "MaxPool")
 
 
 def int8_name(name: str) -> str:
-    """What the int8 twin of a backbone is called."""
+    """Return the name of the int8 twin of a backbone.
+
+    Example:
+        >>> int8_name("resnet50")
+        'resnet50_int8'
+    """
     return f"{name}{SUFFIX}"
 
 
 def quantised(
     manifest: Manifest, model: bytes, batches: Iterable[Pixels]
 ) -> tuple[Manifest, bytes]:
-    """The int8 twin of a backbone, its ranges measured on batches of pixels.
+    """Quantise a backbone.
 
-    The same pictures in the same order give the same bytes, on processors that multiply bytes alike
-    (see `sums_of_bytes_saturate`). One batch is in memory at a time.
+    Args:
+        manifest: The description of the original.
+        model: The serialised ONNX model of the original.
+        batches: Batches of pixels to measure the ranges on. One is in memory at a time.
+
+    Returns:
+        The manifest and the serialised model of the int8 twin. The same batches in the same order
+        result in the same bytes, on processors that agree on `int8_sums_saturate`.
+
+    Raises:
+        BackboneError: If the original is int8 already, or cannot be quantised.
     """
     if manifest.name.endswith(SUFFIX):
         raise BackboneError(f"{manifest.name} is int8 already")
@@ -51,10 +66,11 @@ def quantised(
     return twin, small
 
 
-def sums_of_bytes_saturate() -> bool:
-    """Whether this processor's products of bytes may overflow, so that weights get 7 bits only.
+def int8_sums_saturate() -> bool:
+    """Return whether sums of int8 products can saturate on this processor.
 
-    x86 without VNNI adds two products in 16 bits. Where it cannot be told, we are careful.
+    An x86 processor without VNNI adds two products in 16 bits. Weights then get 7 bits only. The
+    answer is True if it cannot be determined.
     """
     if platform.machine().lower() not in ("x86_64", "amd64", "i386", "i686"):
         return False
@@ -71,7 +87,7 @@ def _quantised_model(name: str, model: bytes, batches: Iterable[Pixels]) -> byte
 
     graph = onnx.load_from_string(model)
     first = _named_first_convolutions(graph)
-    add_pre_process_metadata(graph)  # else it asks for a step that our graphs do not need
+    add_pre_process_metadata(graph)  # avoids a warning about a step that our graphs do not need
     with tempfile.TemporaryDirectory(prefix="robocle-int8-") as folder:
         path = Path(folder) / "int8.onnx"
         try:
@@ -82,12 +98,12 @@ def _quantised_model(name: str, model: bytes, batches: Iterable[Pixels]) -> byte
                 quant_format=QuantFormat.QDQ,
                 op_types_to_quantize=list(QUANTISED),
                 per_channel=True,
-                reduce_range=sums_of_bytes_saturate(),
+                reduce_range=int8_sums_saturate(),
                 activation_type=QuantType.QUInt8,
                 weight_type=QuantType.QInt8,
                 nodes_to_exclude=first,
             )
-        except Exception as error:  # it raises types of many kinds, for graphs of any kind
+        except Exception as error:  # it raises many types of exceptions
             raise BackboneError(f"cannot quantise {name}: {one_line(error)}") from error
         found = onnx.load(path)
     del found.metadata_props[:]
@@ -96,7 +112,7 @@ def _quantised_model(name: str, model: bytes, batches: Iterable[Pixels]) -> byte
 
 
 def _named_first_convolutions(model: onnx.ModelProto) -> list[str]:
-    """Give every node a name, for they are left out by name; gives those that stay in float."""
+    """Give every node a name and return the names of the convolutions that stay in float."""
     for number, node in enumerate(model.graph.node):
         node.name = node.name or f"{node.op_type}_{number}"
     convolutions = [node.name for node in model.graph.node if node.op_type == "Conv"]
@@ -104,7 +120,7 @@ def _named_first_convolutions(model: onnx.ModelProto) -> list[str]:
 
 
 class _Reader:
-    """Batches of pixels, as the calibration asks for them."""
+    """Provides batches of pixels in the way that ONNX Runtime's calibration expects."""
 
     def __init__(self, name: str, batches: Iterable[Pixels]) -> None:
         self._name = name

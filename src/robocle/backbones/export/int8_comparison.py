@@ -22,7 +22,7 @@ from robocle.images.views import Plain
 from robocle.learner import DEFAULT_CLASSIFIER, DEFAULT_POOLING
 from robocle.pipeline import feature_maps, pooled
 from robocle.pooling import pooling
-from robocle.timing import noise, shortest_in_turns
+from robocle.timing import random_pixels, shortest_times
 from robocle.types import Embeddings, Example
 
 ORDERINGS = 5
@@ -49,6 +49,7 @@ class Comparison:
     accuracies: NDArray[np.float64]
     """Accuracy in percent: one row per ordering, one column each for original and twin."""
     checked_on: str
+    """Which pictures the accuracies were measured on."""
 
     @property
     def lost(self) -> float:
@@ -70,7 +71,7 @@ def compared(
     Args:
         original: The float backbone.
         twin: Its int8 twin.
-        sizes: The bytes of both models.
+        sizes: The sizes of both models in bytes.
         check: The pictures to compare on.
         progress: Wraps the pictures to show progress.
     """
@@ -133,8 +134,8 @@ def _accuracy(stream: Scenario, pairs: EmbeddingPairs, which: int) -> float:
 
 
 def _speed_ratio(original: Backbone, twin: Backbone) -> float:
-    pixels = noise(1, original.input_size)
-    before, after = shortest_in_turns(
+    pixels = random_pixels(1, original.input_size)
+    before, after = shortest_times(
         [lambda: original.features(pixels), lambda: twin.features(pixels)], TIMED_ROUNDS
     )
     return before / after

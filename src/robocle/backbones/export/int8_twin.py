@@ -1,4 +1,4 @@
-"""Making the int8 twin of a backbone, and measuring it beside the original."""
+"""Making the int8 twin of a backbone and comparing it with the original."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -22,21 +22,32 @@ Progress = Callable[[Iterable[Any], str], Iterable[Any]]
 
 @dataclass(frozen=True)
 class Int8Twin:
-    """An int8 backbone, not kept yet, and what it is beside the original."""
+    """An int8 backbone that is not stored yet, and how it compares with the original."""
 
     manifest: Manifest
     model: bytes
     calibrated_on: int
+    """The number of calibration pictures."""
     comparison: Comparison
 
 
 def int8_twin(network: Backbone, folder: Path, progress: Progress) -> Int8Twin:
-    """Quantise a backbone on the pictures of a folder, and compare the two."""
+    """Quantise a backbone on the pictures of a folder and compare the two.
+
+    Args:
+        network: The original.
+        folder: Pictures like those that the camera will take.
+        progress: Wraps an iterable to show progress; its second argument says what is done.
+
+    Raises:
+        BackboneError: If the backbone cannot be quantised.
+        DataError: If the folder has too few pictures.
+    """
     if not isinstance(network, OnnxBackbone):
-        raise BackboneError(f"{network.name} is not an ONNX model: cannot quantise it")
+        raise BackboneError(f"cannot quantise {network.name}: it is not an ONNX model")
     if network.name.startswith("onnx:"):
         raise BackboneError(
-            f"give {network.name} a name first: robocle backbones add {network.name} --name NAME"
+            f"{network.name} needs a name: run robocle backbones add {network.name} --name NAME"
         )
     original = model_of(network)
     pictures = calibration_pictures(folder)

@@ -1,4 +1,4 @@
-"""How fast backbones are on this machine: alone, and as the whole way from a frame to a label."""
+"""How fast backbones are on this machine: alone, and from a camera frame to a label."""
 
 import time
 from collections.abc import Sequence
@@ -13,10 +13,12 @@ from robocle.backbones.added import added_names
 from robocle.backbones.onnx_backbone import model_of
 from robocle.errors import BackboneError, RobocleError, SpecError
 from robocle.images import to_pixels
+from robocle.images.views import Plain
 from robocle.learner import Learner
-from robocle.pooling import POOLINGS, pooling
+from robocle.pipeline import Pipeline, feature_maps, pooled
+from robocle.pooling import POOLINGS
 from robocle.spec import parse_spec
-from robocle.timing import noise, shortest_in_turns
+from robocle.timing import random_pixels, shortest_times
 
 BATCHES = (1, 16)
 THREADS = (1, 2)
@@ -28,29 +30,38 @@ ROUNDS = 40
 
 @dataclass(frozen=True)
 class BackboneSpeed:
-    """What one backbone takes on this machine."""
+    """The size and speed of one backbone on this machine."""
 
     name: str
     megabytes: float
+    """The size of its ONNX model; NaN if it does not provide one."""
     milliseconds: dict[str, float]
-    """By "batch x threads", for the whole batch."""
-    frames_a_second: dict[str, float]
-    """By pooling: a 640x480 frame to its label, one thread."""
+    """The time for a whole batch, by "pictures x threads"."""
+    frames_per_second: dict[str, float]
+    """The rate from a 640x480 frame to its label on one thread, by pooling."""
 
 
-def measured(spec: str) -> BackboneSpeed:
-    """Measure a backbone alone, and with each pooling in a learner of 20 objects."""
+def measure_speed(spec: str) -> BackboneSpeed:
+    """Measure a backbone alone, and with each pooling in a learner of 20 objects.
+
+    Args:
+        spec: The backbone, without the option `threads`.
+
+    Raises:
+        SpecError: If the name or an option is unknown, or the spec sets `threads`.
+        BackboneError: If the backbone cannot be loaded.
+    """
     networks = [backbone(_with_threads(spec, threads)) for threads in THREADS]
     return BackboneSpeed(
         name=networks[0].name,
         megabytes=_megabytes(networks[0]),
         milliseconds=_milliseconds(networks),
-        frames_a_second=_frames_a_second(networks[0]),
+        frames_per_second=_frames_per_second(networks[0]),
     )
 
 
 def measurable() -> list[str]:
-    """The backbones on this machine that need no further word."""
+    """Return the backbones on this machine whose name is a complete spec."""
     named = [name for name in BACKBONES.names() if name not in ("timm", "onnx")]
     return list(dict.fromkeys([*named, *added_names()]))
 
@@ -58,32 +69,32 @@ def measurable() -> list[str]:
 def _with_threads(spec: str, threads: int) -> str:
     parsed = parse_spec(spec)
     if "threads" in parsed.options:
-        raise SpecError(f"leave threads out of {spec}: 1 and 2 are both measured")
+        raise SpecError(f"remove threads from {spec}: both 1 and 2 threads are measured")
     return f"{spec}{',' if parsed.first or parsed.options else ':'}threads={threads}"
 
 
 def _megabytes(network: Backbone) -> float:
     try:
         return len(model_of(network)) / 1e6
-    except BackboneError:  # a plug-in's own, maybe no ONNX model at all
+    except BackboneError:  # the backbone of a plug-in may not be an ONNX model
         return float("nan")
 
 
 def _milliseconds(networks: Sequence[Backbone]) -> dict[str, float]:
     found = {}
     for batch in BATCHES:
-        pixels = noise(batch, networks[0].input_size)
-        works = [partial(network.features, pixels) for network in networks]
-        times = shortest_in_turns(works, ROUNDS // batch + 1, SECONDS)
+        pixels = random_pixels(batch, networks[0].input_size)
+        functions = [partial(network.features, pixels) for network in networks]
+        times = shortest_times(functions, ROUNDS // batch + 1, SECONDS)
         for threads, seconds in zip(THREADS, times, strict=True):
             found[f"{batch} x {threads}"] = seconds * 1e3
     return found
 
 
-def _frames_a_second(network: Backbone) -> dict[str, float]:
-    """Pixels and network are timed once for all, pooling and answer where they run, after them."""
+def _frames_per_second(network: Backbone) -> dict[str, float]:
+    """Measure each pooling. All share the shortest time to the map, which does not depend on it."""
     frame = np.random.default_rng(0).integers(0, 256, FRAME, np.uint8)
-    learners = {name: _taught(network, name) for name in POOLINGS.names() if _fits(network, name)}
+    learners = _taught_learners(network)
     best = {name: np.array([np.inf, np.inf]) for name in learners}
     start = time.perf_counter()
     for _ in range(ROUNDS):
@@ -91,34 +102,41 @@ def _frames_a_second(network: Backbone) -> dict[str, float]:
             np.minimum(best[name], _stages(learner, frame), out=best[name])
         if time.perf_counter() - start > SECONDS:
             break
-    shared = min(stages[0] for stages in best.values())
-    return {name: float(1 / (shared + stages[1])) for name, stages in best.items()}
+    to_map = min(stages[0] for stages in best.values())
+    return {name: float(1 / (to_map + stages[1])) for name, stages in best.items()}
 
 
 def _stages(learner: Learner, frame: NDArray[np.uint8]) -> tuple[float, float]:
-    """Seconds to the map, and from there to the answer."""
+    """Return the seconds from a frame to its map, and from the map to the prediction.
+
+    The second stage is timed right after the first, because a pooling is slower with the cold
+    caches that it finds there than in a loop of its own.
+    """
     start = time.perf_counter()
-    maps = learner.backbone.features(to_pixels(frame, learner.backbone.input_size)[None])
-    seen = time.perf_counter()
-    learner.predict_embedding(learner.pooling(maps)[0])
-    return seen - start, time.perf_counter() - seen
+    pixels = to_pixels(frame, learner.backbone.input_size)
+    maps = feature_maps(learner.backbone, Plain(), [pixels])
+    mapped = time.perf_counter()
+    learner.predict_embedding(pooled(learner.pooling, maps, 1)[0])
+    return mapped - start, time.perf_counter() - mapped
 
 
-def _taught(network: Backbone, name: str) -> Learner:
-    """A learner of 20 objects; what they look like does not matter for the time."""
-    learner = Learner(network, name)
-    width = pooling(name)(network.features(noise(1, network.input_size))).shape[1]
+def _taught_learners(network: Backbone) -> dict[str, Learner]:
+    """Return a taught learner for each pooling that can take the maps of a backbone."""
+    pixels = list(random_pixels(1, network.input_size))
+    learners = {}
+    for name in POOLINGS.names():
+        try:
+            embedding = Pipeline.build(network, name).embed(pixels)
+        except RobocleError:  # the pooling cls needs a class token
+            continue
+        learners[name] = _taught(Learner(network, name), embedding.shape[1])
+    return learners
+
+
+def _taught(learner: Learner, width: int) -> Learner:
+    """Teach random embeddings of 20 objects: their values do not affect the time."""
     rng = np.random.default_rng(0)
-    for shown in range(OBJECTS * SHOTS):
-        vector = rng.exponential(1.0, (1, width)).astype(np.float32)
-        learner.teach_embedding(vector[0], f"object {shown // SHOTS}")
+    for number in range(OBJECTS * SHOTS):
+        embedding = rng.exponential(1.0, width).astype(np.float32)
+        learner.teach_embedding(embedding, f"object {number // SHOTS}")
     return learner
-
-
-def _fits(network: Backbone, name: str) -> bool:
-    """Whether a pooling takes this backbone's maps: cls needs a class token."""
-    try:
-        pooling(name)(network.features(noise(1, network.input_size)))
-    except RobocleError:
-        return False
-    return True

@@ -1,6 +1,6 @@
-"""Networks of the timm collection, cut where timm itself ends its features.
+"""Networks of the timm collection, cut after timm's `forward_features`.
 
-Only `robocle backbones add` comes here.
+Only `robocle backbones add` uses this module.
 """
 
 from functools import partial
@@ -11,7 +11,7 @@ import timm
 import torch
 from timm.data import resolve_model_data_config
 
-from robocle.backbones.export.pixel_front import Normalisation
+from robocle.backbones.export.pixel_input import Normalisation
 from robocle.backbones.export.torch_export import TorchNetwork
 from robocle.backbones.export.weights_file import load_weights, read_weights
 from robocle.backbones.onnx_backbone import one_line
@@ -20,19 +20,30 @@ from robocle.spec import suggestion
 
 
 def timm_network(name: str, weights: str) -> TorchNetwork:
-    """A timm network by its name, with the weights of a file or else its published ones."""
+    """Load a network of timm.
+
+    Args:
+        name: Its name in timm.
+        weights: A checkpoint file. If empty, the published weights are downloaded.
+
+    Raises:
+        BackboneError: If the network is unknown, its input is not square, or its weights cannot be
+            downloaded or read, or do not fit.
+    """
     _require_known(name)
     module = _from_file(name, Path(weights)) if weights else _published(name)
-    prepared = resolve_model_data_config(module)
-    _, height, width = prepared["input_size"]
+    config = resolve_model_data_config(module)
+    _, height, width = config["input_size"]
     if height != width:
-        raise BackboneError(f"timm:{name} takes {width}x{height} pictures: they must be square")
+        raise BackboneError(
+            f"timm:{name} takes {width}x{height} pictures: choose a network with a square input"
+        )
     return TorchNetwork(
         name=f"timm:{name}",
         module=module,
         feature_map=partial(_feature_map, module),
         input_size=height,
-        normalisation=Normalisation(tuple(prepared["mean"]), tuple(prepared["std"])),
+        normalisation=Normalisation(tuple(config["mean"]), tuple(config["std"])),
         licence="that of the file" if weights else _licence(module),
         prefix=getattr(module, "num_prefix_tokens", 0),
         has_token=getattr(module, "cls_token", None) is not None,
@@ -42,7 +53,7 @@ def timm_network(name: str, weights: str) -> TorchNetwork:
 def _feature_map(module: Any, pictures: Any) -> Any:
     maps = module.forward_features(pictures)
     if not torch.is_tensor(maps):
-        raise BackboneError("its features are no single map")
+        raise BackboneError("its features are not one single map")
     return maps
 
 
@@ -57,10 +68,10 @@ def _require_known(name: str) -> None:
 def _published(name: str) -> Any:
     try:
         return timm.create_model(name, pretrained=True)
-    except Exception as error:  # each of the places that timm downloads from fails in its own way
+    except Exception as error:  # each host that timm downloads from has exceptions of its own
         raise BackboneError(
-            f"cannot download the weights of timm:{name} ({one_line(error)}): fetch them in "
-            f"another way and give them with robocle backbones add timm:{name} --weights FILE"
+            f"cannot download the weights of timm:{name} ({one_line(error)}): get them in another "
+            f"way and run robocle backbones add timm:{name} --weights FILE"
         ) from error
 
 

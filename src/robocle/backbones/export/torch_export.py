@@ -1,8 +1,8 @@
-"""From a PyTorch network to a standard model, checked against PyTorch.
+"""Exporting a PyTorch network to a standard model, and comparing the two.
 
-Only `robocle backbones add` comes here. PyTorch's newer exporter is used. It knows that only the
-batch varies, and computes all else beforehand: the older one writes Swin as 13,000 nodes instead of
-1,300, and every program that uses the model waits seconds for them.
+Only `robocle backbones add` uses this module. It uses PyTorch's newer exporter, which knows that
+only the batch size varies and computes everything else in advance. The older exporter writes Swin
+as 13,000 nodes instead of 1,300, which adds seconds to every start.
 """
 
 import logging
@@ -14,38 +14,46 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxscript  # noqa: F401  (PyTorch's exporter needs it, and would only say so halfway)
+import onnxscript  # noqa: F401  (PyTorch's exporter needs it, and would fail late without it)
 import torch
 
-from robocle.backbones.export.pixel_front import Normalisation
+from robocle.backbones.export.pixel_input import Normalisation
 from robocle.backbones.export.standard_model import TOLERANCE, Network, difference, standard_model
 from robocle.backbones.model_folder import Manifest
 from robocle.backbones.onnx_backbone import OnnxBackbone, one_line
 from robocle.errors import BackboneError
 
-# What ONNX Runtime 1.18, the oldest supported, reads.
+# The newest versions that ONNX Runtime 1.18, the oldest supported one, reads.
 OPSET = 18
 IR_VERSION = 10
 
 
 @dataclass(frozen=True)
 class TorchNetwork:
-    """A PyTorch network and how to get its map."""
+    """A PyTorch network and how to compute its feature map."""
 
     name: str
     module: Any
     feature_map: Callable[[Any], Any]
-    """From pictures (n, 3, side, side), normalised, to the map before pooling."""
+    """Computes the map before pooling from normalised pictures (n, 3, side, side)."""
     input_size: int
     normalisation: Normalisation
     licence: str
     prefix: int = 0
-    """How many tokens stand before those of the positions."""
+    """How many tokens precede those of the positions."""
     has_token: bool = True
+    """Whether the first of these is a class token."""
 
 
 def export(network: TorchNetwork) -> tuple[Manifest, bytes]:
-    """The network as a standard model that gives what PyTorch gives."""
+    """Export a network to a standard model that computes the same map as PyTorch.
+
+    Returns:
+        The manifest and the serialised model.
+
+    Raises:
+        BackboneError: If the network cannot be exported, or the export differs from PyTorch.
+    """
     network.module.eval()
     try:
         traced = _traced(network)
@@ -66,7 +74,12 @@ def export(network: TorchNetwork) -> tuple[Manifest, bytes]:
 
 
 def reference(network: TorchNetwork, pixels: Any) -> Any:
-    """What PyTorch gives for uint8 pixels (n, side, side, 3), in the network's own layout."""
+    """Compute the map with PyTorch, in the network's own layout.
+
+    Args:
+        network: The network.
+        pixels: uint8 RGB pixels (n, side, side, 3).
+    """
     how = network.normalisation
     pictures = torch.from_numpy(pixels).permute(0, 3, 1, 2).float() / 255
     mean, std = (torch.tensor(each).view(3, 1, 1) for each in (how.mean, how.std))
@@ -93,21 +106,21 @@ def _traced(network: TorchNetwork) -> onnx.ModelProto:
     model: onnx.ModelProto = program.model_proto
     model.ir_version = IR_VERSION
     model.producer_name, model.producer_version = "robocle", ""
-    _forget_where_it_was_made(model)
+    _remove_annotations(model)
     return model
 
 
-def _forget_where_it_was_made(model: onnx.ModelProto) -> None:
-    """Drop notes on this machine's files, so that the same weights give the same bytes."""
+def _remove_annotations(model: onnx.ModelProto) -> None:
+    """Remove paths of source files, so that the same weights result in the same bytes."""
     graph = model.graph
-    for noted in (model, graph, *graph.node, *graph.input, *graph.output, *graph.initializer):
-        noted.doc_string = ""
-        del noted.metadata_props[:]
+    for each in (model, graph, *graph.node, *graph.input, *graph.output, *graph.initializer):
+        each.doc_string = ""
+        del each.metadata_props[:]
 
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Without what the exporter says to developers."""
+    """Suppress the exporter's messages, which are meant for its developers."""
     disabled = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:
@@ -119,7 +132,7 @@ def _quietly() -> Iterator[None]:
 
 
 def _require_agreement(network: TorchNetwork, manifest: Manifest, model: bytes) -> None:
-    """The model must give PyTorch's map: an export can go wrong without a word."""
+    """Raise if the model does not compute PyTorch's map: an export can go wrong silently."""
     side = manifest.input_size
     pixels = np.random.default_rng(1).integers(0, 256, (1, side, side, 3), np.uint8)
     found = OnnxBackbone(manifest, model).features(pixels).grid[0]
@@ -130,7 +143,12 @@ def _require_agreement(network: TorchNetwork, manifest: Manifest, model: bytes) 
 
 
 def as_positions(maps: Any, prefix: int) -> Any:
-    """One picture's map as (positions, channels)."""
+    """Convert the map of one picture to (positions, channels).
+
+    Args:
+        maps: (channels, rows, columns), (rows, columns, channels) or (tokens, channels).
+        prefix: How many tokens precede those of the positions.
+    """
     if maps.ndim == 2:
         return maps[prefix:]
     if maps.shape[1] == maps.shape[2]:

@@ -1,7 +1,8 @@
-"""The paper's sixteen networks from torchvision, each cut at the map before its pooling.
+"""The sixteen networks of the paper from torchvision, each cut at the map before its pooling.
 
-Only `robocle backbones add` comes here. torchvision downloads its published weights by itself; a
-checkpoint file does as well, also one with another classifier, since that is cut off.
+Only `robocle backbones add` uses this module. torchvision downloads its published weights. A
+checkpoint file can be used instead, even one with another classifier, because the classifier is
+not part of the backbone.
 """
 
 import contextlib
@@ -15,7 +16,7 @@ from typing import Any
 import torch
 from torchvision.models import get_model, get_model_weights
 
-from robocle.backbones.export.pixel_front import Normalisation
+from robocle.backbones.export.pixel_input import Normalisation
 from robocle.backbones.export.torch_export import TorchNetwork
 from robocle.backbones.export.weights_file import load_weights, read_weights
 from robocle.backbones.onnx_backbone import one_line
@@ -27,14 +28,14 @@ LICENCE = "BSD-3-Clause (torchvision)"
 
 @dataclass(frozen=True)
 class _Family:
-    """How the networks of one kind are cut."""
+    """How the networks of one family are cut."""
 
     head: str
-    """What the names of the classifier's weights begin with."""
+    """The prefix of the names of the classifier's weights."""
     feature_map: Callable[[Any, Any], Any]
-    """From a network and pictures to the map before pooling."""
+    """Computes the map before pooling, from a network and pictures."""
     prefix: int = 0
-    """Tokens before those of the positions."""
+    """How many tokens precede those of the positions."""
 
 
 def _features(network: Any, pictures: Any) -> Any:
@@ -67,60 +68,67 @@ FAMILIES = {
 
 @dataclass(frozen=True)
 class _Weights:
-    """Weights that were chosen, and not read yet."""
+    """Weights that were selected but not read yet."""
 
     read: Callable[[], dict[str, Any]]
     licence: str
-    like: Any
-    """The published weights whose way of preparing pictures holds for them."""
+    published: Any
+    """The published weights whose preprocessing applies to them."""
 
 
 def torchvision_network(name: str, weights: str) -> TorchNetwork:
-    """One of the sixteen with its published weights, by their name, or with those of a file."""
-    chosen = _chosen(name, weights)
-    how = next(family for prefix, family in FAMILIES.items() if name.startswith(prefix))
-    prepared = chosen.like.transforms()
-    (side,) = prepared.crop_size
-    tensors = chosen.read()
-    module = get_model(name, weights=None, **({"image_size": side} if how.prefix else {}))
-    load_weights(module, tensors, how.head, weights, name)
+    """Load one of the sixteen networks.
+
+    Args:
+        name: Its name in torchvision.
+        weights: The name of published weights, which are downloaded, or a checkpoint file.
+
+    Raises:
+        BackboneError: If the weights cannot be found, downloaded or read, or do not fit.
+    """
+    selected = _selected(name, weights)
+    family = next(family for prefix, family in FAMILIES.items() if name.startswith(prefix))
+    preprocessing = selected.published.transforms()
+    (side,) = preprocessing.crop_size
+    tensors = selected.read()
+    module = get_model(name, weights=None, **({"image_size": side} if family.prefix else {}))
+    load_weights(module, tensors, family.head, weights, name)
     return TorchNetwork(
         name=name,
         module=module,
-        feature_map=partial(how.feature_map, module),
+        feature_map=partial(family.feature_map, module),
         input_size=side,
-        normalisation=Normalisation(tuple(prepared.mean), tuple(prepared.std)),
-        licence=chosen.licence,
-        prefix=how.prefix,
+        normalisation=Normalisation(tuple(preprocessing.mean), tuple(preprocessing.std)),
+        licence=selected.licence,
+        prefix=family.prefix,
     )
 
 
-def _chosen(name: str, weights: str) -> _Weights:
+def _selected(name: str, weights: str) -> _Weights:
     published = get_model_weights(name).__members__
     if weights in published:
-        chosen = published[weights]
-        licence = chosen.meta.get("license", LICENCE)
-        return _Weights(partial(_downloaded, name, chosen), licence, chosen)
+        named = published[weights]
+        licence = named.meta.get("license", LICENCE)
+        return _Weights(partial(_downloaded, name, named), licence, named)
     file = Path(weights)
     if not file.is_file():
         raise BackboneError(
-            f"there is no weights file {weights}, and no published weights of {name} have this "
-            f"name: {suggestion(weights, published)}"
+            f"{weights} is neither a file nor the name of published weights of {name}: "
+            f"{suggestion(weights, published)}"
         )
-    like = next(iter(published.values()))
-    return _Weights(partial(read_weights, file), "that of the file", like)
+    first = next(iter(published.values()))
+    return _Weights(partial(read_weights, file), "that of the file", first)
 
 
 def _downloaded(name: str, published: Any) -> dict[str, Any]:
-    watched = sys.stderr.isatty()
     try:
         with contextlib.redirect_stdout(sys.stderr):
             tensors: dict[str, Any] = published.get_state_dict(
-                progress=watched, check_hash=True, weights_only=True
+                progress=sys.stderr.isatty(), check_hash=True, weights_only=True
             )
     except (OSError, RuntimeError) as error:
         raise BackboneError(
-            f"cannot download {published.url} ({one_line(error)}): fetch that file in another way "
-            f"and give it with robocle backbones add {name} --weights FILE"
+            f"cannot download {published.url} ({one_line(error)}): get that file in another way "
+            f"and run robocle backbones add {name} --weights FILE"
         ) from error
     return tensors

@@ -1,10 +1,10 @@
-"""Anyone's own network: an ONNX file, named in a spec.
+"""A user's own network: an ONNX file, named in a spec.
 
     onnx:model.onnx,output=map,mean=0.5,std=0.5
 
-The file is checked when it is loaded: what takes no pictures, gives no map or cannot be run is
-refused with what is wrong with it. An ONNX model cannot run code, but a hostile one can ask for all
-memory: run none of people you do not trust.
+The file is checked when it is loaded. A network that does not take pictures, has no feature map or
+cannot be run is rejected with a message that says why. An ONNX model cannot run code, but a hostile
+one can exhaust the memory: do not run models from people you do not trust.
 """
 
 import inspect
@@ -12,17 +12,42 @@ from pathlib import Path
 
 import onnx
 
-from robocle.backbones.export.pixel_front import IMAGENET_MEAN, IMAGENET_STD, Normalisation, Triple
-from robocle.backbones.export.standard_model import Network, standard_model
+from robocle.backbones.export.pixel_input import (
+    IMAGENET_MEAN,
+    IMAGENET_STD,
+    ChannelOrder,
+    Normalisation,
+    Triple,
+)
+from robocle.backbones.export.standard_model import MAX_PREFIX, Network, standard_model
 from robocle.backbones.onnx_backbone import OnnxBackbone, one_line
 from robocle.errors import BackboneError, SpecError
 from robocle.spec import Spec, require_between, require_choice
 
 IMAGENET = "imagenet"
+ORDERS: tuple[ChannelOrder, ...] = ("rgb", "bgr")
 
 
 class UserOnnx(OnnxBackbone):
-    """Your own network from an ONNX file, checked before its first use."""
+    """Your own network from an ONNX file, checked when it is loaded.
+
+    Args:
+        file: The ONNX file.
+        output: The tensor that is the feature map. If empty, the first output that can be one.
+        mean: What is subtracted from each channel: one number, three separated by slashes, or
+            "imagenet".
+        std: What each channel is divided by, in the same form as `mean`.
+        white: The value of a white pixel before mean and std are applied: 1 or 255.
+        order: The order of the network's channels. Mean and std are in the same order.
+        size: The side of the input, needed where the graph leaves it open; otherwise 0.
+        prefix: How many tokens of a transformer precede those of the positions. The first of these
+            is the class token.
+        threads: The number of CPU threads.
+
+    Raises:
+        BackboneError: If the file cannot be read or cannot be used as a backbone.
+        SpecError: If an option has an impossible value.
+    """
 
     def __init__(
         self,
@@ -31,37 +56,42 @@ class UserOnnx(OnnxBackbone):
         mean: str = IMAGENET,
         std: str = IMAGENET,
         white: float = 1,
-        order: str = "rgb",
+        order: ChannelOrder = "rgb",
         size: int = 0,
         prefix: int = 0,
         threads: int = 1,
     ) -> None:
         if "," in str(Path(file).absolute()):
-            raise SpecError(f"the path of {file} holds a comma, which separates options: rename it")
-        require_choice("order", order, ("rgb", "bgr"))
-        require_between("prefix", prefix, 0, 16)
+            raise SpecError(
+                f"the path of {file} contains a comma, which separates options: rename it"
+            )
+        require_choice("order", order, ORDERS)
+        require_between("prefix", prefix, 0, MAX_PREFIX)
         require_between("white", white, 1e-3, 1e5)
         self.file = str(Path(file).absolute())
-        self.mean, self.std, self.white, self.order = mean, std, white, order
+        self.mean, self.std, self.white = mean, std, white
+        self.order: ChannelOrder = order
         self.output, self.size, self.prefix = output, size, prefix
-        network = Network(
-            name=Path(file).name,
-            model=read_onnx(Path(file)),
-            source=f"onnx file {Path(file).name}",
-            licence="that of the file",
-            normalisation=Normalisation(
-                triple("mean", mean, IMAGENET_MEAN), triple("std", std, IMAGENET_STD), white, order
-            ),
-            output=output,
-            size=size,
-            prefix=prefix,
-        )
-        manifest, self._model = standard_model(network)
+        manifest, self._model = standard_model(self._network(Path(file)))
         super().__init__(manifest, self._model, threads)
+
+    def _network(self, path: Path) -> Network:
+        mean = triple("mean", self.mean, IMAGENET_MEAN)
+        std = triple("std", self.std, IMAGENET_STD)
+        return Network(
+            name=path.name,
+            model=read_onnx(path),
+            source=f"onnx file {path.name}",
+            licence="that of the file",
+            normalisation=Normalisation(mean, std, self.white, self.order),
+            output=self.output,
+            size=self.size,
+            prefix=self.prefix,
+        )
 
     @property
     def name(self) -> str:
-        """The spec that loads it again, wherever that is done."""
+        """The spec that loads it again, from any directory."""
         options = inspect.signature(UserOnnx).parameters.items()
         given = {
             key: getattr(self, key)
@@ -72,12 +102,16 @@ class UserOnnx(OnnxBackbone):
         return str(Spec("onnx", given, bare))
 
     def model_bytes(self) -> bytes:
-        """The serialised ONNX model."""
+        """Return the serialised ONNX model."""
         return self._model
 
 
 def read_onnx(path: Path) -> onnx.ModelProto:
-    """The model in a file, with the weights that lie beside it."""
+    """Read a model, including weights that it keeps in other files of the same folder.
+
+    Raises:
+        BackboneError: If the file or its weights cannot be read.
+    """
     try:
         model = onnx.load(path, load_external_data=False)
         onnx.load_external_data_for_model(model, str(path.parent))
@@ -90,17 +124,26 @@ def read_onnx(path: Path) -> onnx.ModelProto:
     except Exception as error:  # a damaged file can fail in any way
         raise BackboneError(f"{path} is not an ONNX model ({one_line(error)})") from error
     if not model.graph.node:
-        raise BackboneError(f"{path} is not an ONNX model: it holds no graph")
+        raise BackboneError(f"{path} is not an ONNX model: it has no graph")
     return model
 
 
 def triple(option: str, text: str, imagenet: Triple) -> Triple:
-    """Three numbers, one for each channel, or one for all.
+    """Parse one number per channel, or one for all channels.
 
-    >>> triple("std", "0.229/0.224/0.225", IMAGENET_STD)
-    (0.229, 0.224, 0.225)
-    >>> triple("mean", "0.5", IMAGENET_MEAN)
-    (0.5, 0.5, 0.5)
+    Args:
+        option: The name of the option, for error messages.
+        text: "0.5", "0.485/0.456/0.406" or "imagenet".
+        imagenet: What "imagenet" stands for.
+
+    Raises:
+        SpecError: If the text cannot be parsed, or a number is out of range.
+
+    Example:
+        >>> triple("std", "0.229/0.224/0.225", IMAGENET_STD)
+        (0.229, 0.224, 0.225)
+        >>> triple("mean", "0.5", IMAGENET_MEAN)
+        (0.5, 0.5, 0.5)
     """
     if text == IMAGENET:
         return imagenet
@@ -110,7 +153,7 @@ def triple(option: str, text: str, imagenet: Triple) -> Triple:
         numbers = []
     if len(numbers) not in (1, 3):
         raise SpecError(
-            f"{option}={text} cannot be read: give one number, or three as 0.485/0.456/0.406"
+            f"cannot parse {option}={text}: give one number, or three as in 0.485/0.456/0.406"
         )
     for number in numbers:
         require_between(option, number, 1e-6 if option == "std" else -1e5, 1e5)

@@ -1,7 +1,7 @@
-"""Weights from a checkpoint file, loaded into a PyTorch network without running code in it.
+"""Loading weights from a checkpoint file into a PyTorch network, without running code in it.
 
-Only `robocle backbones add` comes here. A checkpoint is a pickle, and a pickle can run code:
-PyTorch is told to load tensors and nothing else.
+Only `robocle backbones add` uses this module. A checkpoint is a pickle, and a pickle can run code,
+so PyTorch is told to load tensors and nothing else.
 """
 
 import pickle
@@ -15,11 +15,18 @@ from robocle.backbones.onnx_backbone import one_line
 from robocle.errors import BackboneError
 
 WRAPPERS = ("state_dict", "model", "model_state_dict", "state_dict_ema")
-COUNTER = "num_batches_tracked"  # counts training steps: no part of the function
+COUNTER = "num_batches_tracked"  # counts training steps and does not affect the features
 
 
 def read_weights(path: Path) -> dict[str, Any]:
-    """The tensors of a checkpoint or safetensors file by name."""
+    """Read a checkpoint or safetensors file.
+
+    Returns:
+        The tensors by name.
+
+    Raises:
+        BackboneError: If the file cannot be read, or contains anything but tensors.
+    """
     try:
         if path.suffix == ".safetensors":
             from safetensors.torch import load_file
@@ -31,8 +38,8 @@ def read_weights(path: Path) -> dict[str, Any]:
         raise BackboneError(f"cannot read {path}: {error.strerror or error}") from error
     except pickle.UnpicklingError as error:
         raise BackboneError(
-            f"{path} is refused, as it is not made of tensors alone and could run code: "
-            "save the network's state_dict()"
+            f"{path} contains something other than tensors, so loading it could run code: "
+            "save the network's state_dict() instead"
         ) from error
     except Exception as error:  # a damaged file can fail in any way
         raise BackboneError(f"{path} is not a PyTorch checkpoint ({one_line(error)})") from error
@@ -40,41 +47,53 @@ def read_weights(path: Path) -> dict[str, Any]:
 
 
 def _tensors(tree: Any, path: Path) -> dict[str, Any]:
-    """The tensors, out of what training programs wrap around them."""
+    """Return the tensors without what training programs wrap around them."""
     for wrapper in WRAPPERS:
         if isinstance(tree, Mapping) and isinstance(tree.get(wrapper), Mapping):
             tree = tree[wrapper]
     if not isinstance(tree, Mapping) or not all(torch.is_tensor(t) for t in tree.values()):
-        raise BackboneError(f"{path} is not a state_dict: it must hold tensors by name")
+        raise BackboneError(f"{path} is not a state_dict: it must contain tensors by name")
     if not tree:
-        raise BackboneError(f"{path} holds no weights")
+        raise BackboneError(f"{path} contains no weights")
     return {str(name).removeprefix("module."): tensor for name, tensor in tree.items()}
 
 
 def load_weights(
     network: Any, tensors: Mapping[str, Any], heads: str | tuple[str, ...], file: str, name: str
 ) -> None:
-    """Put the weights of a file into the network of a name.
+    """Load weights into a network. All must fit, except those of the classifier.
 
-    All must fit but those of the classifier, which is cut off: their names begin with the heads.
+    Args:
+        network: The PyTorch network.
+        tensors: The weights by name.
+        heads: The prefixes of the names of the classifier's weights, which are ignored.
+        file: The file that the weights are from, for error messages.
+        name: The name of the network, for error messages.
+
+    Raises:
+        BackboneError: If a weight is missing, unexpected or of another shape.
     """
     wanted = {n: t for n, t in network.state_dict().items() if not n.startswith(heads)}
     given = {n: t for n, t in tensors.items() if not n.startswith(heads)}
-    misfits = [
-        *(f"{n} is missing" for n in wanted if n not in given and not n.endswith(COUNTER)),
-        *(f"{n} is not in it" for n in given if n not in wanted),
-        *(
-            f"{n} is {_shape(given[n])}, not {_shape(wanted[n])}"
-            for n in wanted
-            if n in given and given[n].shape != wanted[n].shape
-        ),
-    ]
+    misfits = _misfits(wanted, given)
     if misfits:
         more = f" (and {len(misfits) - 1} more)" if len(misfits) > 1 else ""
         raise BackboneError(
             f"{file} does not fit {name}: {misfits[0]}{more}: give weights of {name}"
         )
     network.load_state_dict(given, strict=False)
+
+
+def _misfits(wanted: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
+    return [
+        *(f"{n} is missing" for n in wanted if n not in given and not n.endswith(COUNTER)),
+        *(f"{n} is unexpected" for n in given if n not in wanted),
+        *(
+            f"{n} is {_shape(given[n])}, not {_shape(wanted[n])}"
+            for n in wanted
+            if n in given and given[n].shape != wanted[n].shape
+        ),
+    ]
 
 
 def _shape(tensor: Any) -> str:

@@ -1,71 +1,54 @@
-"""Geometry: the picture is rotated, shifted, scaled, sheared, put in perspective and flipped.
+"""Geometry: the picture is turned, shifted, scaled, sheared, seen at a slant and flipped.
 
-Everything is one homography and therefore one resampling: several would blur the picture and cost
-several times as much. Points are measured from the centre as fractions of the side, x to the right
-and y down, so the corners are at (+-1/2, +-1/2).
+All that is one homography and therefore one resampling: several would blur the picture, and cost
+several times as much. Points are given in shares of the side from the picture's centre, x to the
+right and y down, so that the corners are at (+-1/2, +-1/2).
 """
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
 from robocle.evaluation.corruptions.pixels import side_of
-from robocle.spec import Described, require_between, require_choice
+from robocle.spec import require_between, require_choice
 from robocle.types import Pixels
 
 Homography = NDArray[np.float64]
 Inset = tuple[float, float]
-ShearUnit = Literal["degrees", "tangent"]
 
 # Top left, top right, bottom right, bottom left.
 CORNERS = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
-PERSPECTIVE_CHANCE, MIRROR_CHANCE, FLIP_CHANCE = 0.2, 0.5, 0.3
+PERSPECTIVE_CHANCE, MIRROR_CHANCE, UPEND_CHANCE = 0.2, 0.5, 0.3
 
 
 @dataclass(frozen=True, slots=True)
 class Motion:
-    """How a picture is moved, in this order; the defaults leave it unchanged."""
+    """How a picture is moved, in this order; the defaults leave it where it is."""
 
     scale: float = 1.0
     shear: float = 0.0
-    """How far a point moves left per unit down: the tangent of the shear angle."""
+    """How far a point moves to the left for each step down: the tangent of the angle."""
     degrees: float = 0.0
     """Clockwise, about the centre."""
     right: float = 0.0
-    """As a fraction of the side."""
+    """A share of the side."""
     down: float = 0.0
-    """As a fraction of the side."""
+    """A share of the side."""
     insets: tuple[Inset, ...] = ((0.0, 0.0),) * 4
-    """How far each of CORNERS moves inwards along x and y, as fractions of the side."""
+    """How far each of CORNERS moves inwards, along x and y, in shares of the side."""
     mirrored: bool = False
-    """Left and right are swapped."""
     upended: bool = False
-    """Top and bottom are swapped."""
 
 
-class Geometry(Described):
-    """One random homography: affine, perspective and flips; uncovered areas are black."""
+class Geometry:
+    """One random homography: affine, perspective and flips; what comes into view is black."""
 
-    in_words: ClassVar[str] = "turned or moved"
-    advice: ClassVar[str] = (
-        "show it turned, tilted, from further away and away from the middle, too"
-    )
-    checked: ClassVar[bool] = True
-
-    def __init__(self, strength: float = 1.0, shear_unit: ShearUnit = "degrees") -> None:
-        """Set the size of the motion.
-
-        Args:
-            strength: Scales all ranges: 1 is the paper's, 0 moves nothing but flips.
-            shear_unit: How the paper's shear of +-0.1 is read: as an angle in degrees, as
-                torchvision does, or as the tangent of the angle.
-        """
+    def __init__(self, strength: float = 1.0, shear_unit: str = "degrees") -> None:
         require_between("strength", strength, 0, 2)
-        require_choice("shear_unit", shear_unit, get_args(ShearUnit))
+        require_choice("shear_unit", shear_unit, ("degrees", "tangent"))
         self.strength = strength
         self.shear_unit = shear_unit
 
@@ -74,12 +57,12 @@ class Geometry(Described):
 
 
 def draw_motion(
-    rng: np.random.Generator, strength: float = 1.0, shear_unit: ShearUnit = "degrees"
+    rng: np.random.Generator, strength: float = 1.0, shear_unit: str = "degrees"
 ) -> Motion:
-    """Draw from the paper's ranges, whose distance from neutral is multiplied by the strength.
+    """The paper's ranges, their distance from neutral multiplied by the strength.
 
-    The probabilities of perspective and flips do not change. Every number is drawn even if it is
-    not needed, so the same generator gives the same motion at every strength, only further.
+    The chances of perspective and flips stay. Every draw is made, needed or not, so that the
+    same generator gives the same motion at every strength, only further.
     """
     degrees, right, down, scale, shear = (strength * rng.uniform(-1, 1, 5)).tolist()
     slant, mirror, upend = rng.random(3).tolist()
@@ -92,19 +75,19 @@ def draw_motion(
         down=0.2 * down,
         insets=tuple((x, y) for x, y in insets.tolist()),
         mirrored=mirror < MIRROR_CHANCE,
-        upended=upend < FLIP_CHANCE,
+        upended=upend < UPEND_CHANCE,
     )
 
 
-def _tangent(shear: float, unit: ShearUnit) -> float:
+def _tangent(shear: float, unit: str) -> float:
     return shear if unit == "tangent" else math.tan(math.radians(shear))
 
 
 def moved(pixels: Pixels, motion: Motion) -> Pixels:
-    """Return the picture after this motion, sampled bilinearly."""
+    """The picture after this motion, sampled bilinearly."""
     side = side_of(pixels)
     to_pixels = np.array([[side, 0, side / 2], [0, side, side / 2], [0, 0, 1]])
-    # PIL takes the inverse map: where each pixel comes from.
+    # Where each pixel comes from, which is what PIL asks for.
     origin = to_pixels @ np.linalg.inv(homography(motion)) @ np.linalg.inv(to_pixels)
     image = Image.fromarray(pixels).transform(
         (side, side),
@@ -116,7 +99,7 @@ def moved(pixels: Pixels, motion: Motion) -> Pixels:
 
 
 def homography(motion: Motion) -> Homography:
-    """Return the homography that moves the points of the picture."""
+    """Where the points of the picture go."""
     flip = np.diag([-1.0 if motion.mirrored else 1.0, -1.0 if motion.upended else 1.0, 1.0])
     return flip @ _perspective(motion.insets) @ _affine(motion)
 
@@ -131,7 +114,7 @@ def _affine(motion: Motion) -> Homography:
 
 
 def _perspective(insets: tuple[Inset, ...]) -> Homography:
-    """Return the homography that moves CORNERS inwards: 8 equations, 8 unknowns."""
+    """The homography that takes CORNERS to their distorted places: 8 equations, 8 unknowns."""
     ends = CORNERS - np.sign(CORNERS) * np.array(insets)
     equations = []
     for (x, y), (u, v) in zip(CORNERS, ends, strict=True):

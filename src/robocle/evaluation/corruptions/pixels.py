@@ -1,4 +1,4 @@
-"""Checks of the pixels that corruptions take."""
+"""The pixels that corruptions take."""
 
 import numpy as np
 
@@ -7,10 +7,7 @@ from robocle.types import Pixels
 
 
 def side_of(pixels: Pixels) -> int:
-    """Return the side of one square picture.
-
-    Raises:
-        ImageError: The array is not one square picture of uint8 RGB pixels.
+    """The side of one square picture; anything else is refused.
 
     >>> side_of(np.zeros((2, 224, 224, 3), np.uint8))
     Traceback (most recent call last):

@@ -1,36 +1,32 @@
-"""The categories of the home: how their objects are built, and their usual viewpoint.
+"""The household: a table from category to what builds it and how it is usually looked at.
 
-To add a category, write a function `rng -> SceneObject` and add it to CATEGORIES. The function
-models the object in any units and draws everything that differs between instances from the rng,
-which is keyed by (seed, category, instance).
+To add a category, write a function `rng -> Thing` and enter it here; instance n of a category is
+whatever the function builds from the rng keyed by (seed, category, n).
 """
+
+from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from robocle.randomness import Rng, keyed_rng
-from robocle.sim.mesh import SceneObject, normalise
+import numpy as np
+
+from robocle.randomness import keyed_rng
+from robocle.sim.mesh import Thing, normalise
 from robocle.sim.objects import desk, fruit, hand_tools, kitchen, living, toys
 
 
 @dataclass(frozen=True)
 class Category:
-    """A category of household objects.
+    """`facing` turns a thing to its usual side; `low` and `high` bound the usual elevation."""
 
-    Attributes:
-        build: Builds one object from a random generator.
-        low: The lowest usual elevation of the camera, in degrees.
-        high: The highest usual elevation.
-        facing: Degrees by which an object is turned to show its usual side.
-    """
-
-    build: Callable[[Rng], SceneObject]
+    build: Callable[[np.random.Generator], Thing]
     low: float = 15.0
     high: float = 40.0
     facing: float = 0.0
 
 
-def _lying(build: Callable[[Rng], SceneObject], facing: float = 0.0) -> Category:
+def _lying(build: Callable[[np.random.Generator], Thing], facing: float = 0.0) -> Category:
     return Category(build, 38.0, 65.0, facing)
 
 
@@ -67,16 +63,6 @@ CATEGORIES: dict[str, Category] = {
 }
 
 
-def build(seed: int, category: str, instance: int) -> SceneObject:
-    """Build one object of a category.
-
-    Args:
-        seed: The seed of the home.
-        category: A key of CATEGORIES.
-        instance: Which object of the category, from 1.
-
-    Returns:
-        The object, standing on the table, with a largest extent of one.
-    """
-    # The word "thing" is part of the key: another word would change every picture.
+def build(seed: int, category: str, instance: int) -> Thing:
+    """Build one instance, standing on the table, largest extent one."""
     return normalise(CATEGORIES[category].build(keyed_rng(seed, "thing", category, instance)))

@@ -1,18 +1,19 @@
-"""Fruit: apple and banana. Ripeness, shape and number vary."""
+"""Fruit: apple and banana. They vary in ripeness, shape and number."""
+
+from __future__ import annotations
 
 import numpy as np
 
-from robocle.randomness import Rng
-from robocle.sim.arrays import Floats
-from robocle.sim.colours import rgb
-from robocle.sim.materials import Material, matt, satin
-from robocle.sim.mesh import Piece, SceneObject, shift, turn
-from robocle.sim.patterns import Pattern, mottled, plain, speckled
+from robocle.sim.materials import Floats, Material, Pattern, matt, plain, rgb, satin
+from robocle.sim.mesh import Part, Thing, shift, turn
+from robocle.sim.patterns import mottled, speckled
 from robocle.sim.shapes import curve, ellipsoid, lathe, tube
 
+Rng = np.random.Generator
 
-def apple(rng: Rng) -> SceneObject:
-    """An apple with a stem and in some cases a leaf."""
+
+def apple(rng: Rng) -> Thing:
+    """An apple with stem and leaf."""
     tall = rng.uniform(0.82, 1.02)
     skins = (
         (rgb(0.70, 0.10, 0.12), rgb(0.86, 0.62, 0.25)),
@@ -36,18 +37,18 @@ def apple(rng: Rng) -> SceneObject:
     )
     body = lathe(curve(profile * (1, tall), 46))
     stem = curve([(0, 0, 0.8 * tall), (0.02, 0, 0.95 * tall), (0.08, 0.02, 1.1 * tall)], 10)
-    pieces = [
-        Piece(body, Material(mottled(one, two, 0.22), roughness=0.25)),
-        Piece(tube(stem, 0.022, sides=8), matt(plain(rgb(0.32, 0.22, 0.13)))),
+    parts = [
+        Part(body, Material(mottled(one, two, 0.22), roughness=0.25)),
+        Part(tube(stem, 0.022, sides=8), matt(plain(rgb(0.32, 0.22, 0.13)))),
     ]
     if rng.random() < 0.6:
         leaf = turn(shift(ellipsoid((0.17, 0.075, 0.012)), (0.17, 0, 0)), (0, 1, 0), -25)
         leaf = shift(turn(leaf, (0, 0, 1), float(rng.uniform(-60, 60))), (0.04, 0, 0.98 * tall))
-        pieces.append(Piece(leaf, satin(plain(rgb(0.26, 0.45, 0.16)))))
-    return pieces
+        parts.append(Part(leaf, satin(plain(rgb(0.26, 0.45, 0.16)))))
+    return parts
 
 
-def banana(rng: Rng) -> SceneObject:
+def banana(rng: Rng) -> Thing:
     """One to three bananas joined at the stem."""
     skins = rgb(0.93, 0.79, 0.24), rgb(0.72, 0.74, 0.26), rgb(0.88, 0.70, 0.22)
     skin = Material(_peel(skins[int(rng.integers(3))]), roughness=0.5)
@@ -59,13 +60,13 @@ def banana(rng: Rng) -> SceneObject:
         [0.035, 0.045, 0.12, 0.145, 0.11, 0.04, 0.03],
     )
     fruit = tube(path, np.interp(t, stations, widths), sides=10)
-    pieces: SceneObject = []
+    parts: Thing = []
     for k in range(count):
         rolled = turn(fruit, (1, 0, 0), 80.0 - 34 * k)
-        pieces.append(Piece(turn(rolled, (0, 0, 1), 12.0 * k), skin))
+        parts.append(Part(turn(rolled, (0, 0, 1), 12.0 * k), skin))
     if count > 1:
-        pieces.append(Piece(ellipsoid((0.1, 0.07, 0.07), 16), matt(plain(rgb(0.35, 0.27, 0.12)))))
-    return pieces
+        parts.append(Part(ellipsoid((0.1, 0.07, 0.07), 16), matt(plain(rgb(0.35, 0.27, 0.12)))))
+    return parts
 
 
 def _peel(skin: Floats) -> Pattern:
