@@ -40,7 +40,7 @@ def learner(lite0: Backbone, pictures: list[DemoPicture]) -> robocle.Learner:
 def test_five_pictures_of_each_thing_are_enough_to_recognise_it_in_other_light(
     learner: robocle.Learner, pictures: list[DemoPicture]
 ) -> None:
-    asked = [p for p in pictures if p.condition == "illumination" and not p.is_other_thing]
+    asked = [p for p in pictures if p.condition == "illumination" and not p.is_other_instance]
     right = [learner.predict(picture.path).label == picture.category for picture in asked]
     assert len(right) >= 8
     assert np.mean(right) >= 0.8
@@ -116,7 +116,7 @@ def test_things_never_taught_are_often_unknown_and_known_ones_seldom(
     learner: robocle.Learner, pictures: list[DemoPicture]
 ) -> None:
     others = [p for p in home_pictures() if p.category not in CATEGORIES and p.condition == "clean"]
-    known = [p for p in pictures if p.condition == "clean" and not p.is_other_thing]
+    known = [p for p in pictures if p.condition == "clean" and not p.is_other_instance]
     called = [learner.predict(picture.path).label is None for picture in others[::5]]
     assert np.mean(called) > 0.4
     missed = [learner.predict(picture.path).label is None for picture in known]

@@ -1,8 +1,7 @@
-"""One BLAS thread for small matrices.
+"""A limit of one BLAS thread, for small matrices.
 
-With two, each product waits for a second thread to wake up; when other programs are busy, as on
-any robot, a product of 0.1 ms then takes 16. The limit is the process's: while robocle calculates,
-other threads of the program have it too, and the last one out puts the old number back.
+With two threads, each product waits for the second thread to wake up. While other programs are
+busy, as on any robot, a product that takes 0.1 ms then takes 16 ms.
 """
 
 import threading
@@ -26,7 +25,18 @@ def _controller() -> ThreadpoolController:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """A context in which numpy and scipy calculate on one thread."""
+    """Limit numpy and scipy to one BLAS thread inside a `with` block.
+
+    The limit applies to the whole process, so the program's other threads have it too. Blocks may
+    be nested and may overlap across threads: the last one to end restores the previous number.
+
+    Example:
+        >>> import numpy as np
+        >>> with one_blas_thread():
+        ...     np.ones((2, 2)) @ np.ones((2, 2))
+        array([[2., 2.],
+               [2., 2.]])
+    """
     global _inside, _limit
     with _lock:
         if _inside == 0:

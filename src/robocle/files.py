@@ -1,21 +1,24 @@
 """Whole-file writes: afterwards a file has its new content, or, after a failure, its old one."""
 
 import os
-import tempfile
+import secrets
 from pathlib import Path
 
 
-def replace_file(path: Path, content: bytes) -> None:
+def replace_file(path: Path, content: bytes, permissions: int = 0o600) -> None:
     """Replace a file by one atomic rename; the content is on the disk when this returns.
 
     Args:
         path: The file, which need not exist. Its folder must.
         content: All bytes of the new file.
+        permissions: Of the new file; the umask removes bits from them. Only the owner can read and
+            write the file unless others are named here.
 
     Raises:
         OSError: The file cannot be written. It is as it was before, and no temporary file remains.
     """
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    temporary = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, permissions)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
@@ -23,7 +26,7 @@ def replace_file(path: Path, content: bytes) -> None:
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
     flush_folder(path.parent)
 

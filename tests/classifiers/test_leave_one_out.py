@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from robocle.classifiers import classifier
 from robocle.classifiers.scatter.class_factors import SAMPLED
-from robocle.classifiers.scatter.leave_one_out import MOST, LeaveOneOut, chosen_samples
+from robocle.classifiers.scatter.leave_one_out import MAX_SAMPLES, LeaveOneOut, chosen_samples
 from robocle.classifiers.slda import StreamingLDA
 
 Array = NDArray[np.float64]
@@ -89,19 +89,19 @@ def test_with_its_class_left_out_a_sample_is_scored_by_the_others_alone() -> Non
     left = deviations[0] * np.sqrt(5 / 4)
     covariance = 0.9 / 20 * (deviations.T @ deviations - np.outer(left, left)) + 0.1 * np.eye(WIDTH)
     expected = cosine_scores(vectors[0], means[1:], np.linalg.inv(covariance)).max()
-    assert found.absent[0] == pytest.approx(expected)
+    assert found.class_left_out[0] == pytest.approx(expected)
 
 
 def test_two_classes_leave_nothing_when_one_is_absent() -> None:
     found = rehearsed(taught("slda:score=cosine", *lessons(10, classes=2)))
-    assert len(found.absent) == 0
+    assert len(found.class_left_out) == 0
     assert len(found.scores) == 10
 
 
 def test_a_sample_that_stands_alone_says_so() -> None:
     vectors, rows = lessons(7)
     found = rehearsed(taught("slda:score=cosine", vectors, rows))
-    assert found.alone.tolist() == [False] * 6 + [True]
+    assert found.singleton.tolist() == [False] * 6 + [True]
     assert np.isfinite(found.scores).all()
 
 
@@ -119,7 +119,7 @@ def test_past_what_is_told_apart_a_sample_of_the_samples_is_rehearsed_and_kept()
     clf = taught("slda:score=cosine", vectors, rows)
     assert not clf.forgets_exactly
     found = rehearsed(clf)
-    assert 0 < len(found.rows) <= MOST
+    assert 0 < len(found.rows) <= MAX_SAMPLES
     assert set(found.rows) == set(range(CLASSES))
     right = (found.scores.argmax(axis=1) == found.rows).mean()
     assert right > 0.9
@@ -162,6 +162,6 @@ def test_other_classifiers_say_that_they_cannot_rehearse(spec: str) -> None:
 def test_picks_are_spread_over_the_classes_and_bounded() -> None:
     assert chosen_samples([2, 0, 1]) == [(0, 0), (0, 1), (2, 0)]
     chosen = chosen_samples([1000] * 10)
-    assert len(chosen) <= MOST
+    assert len(chosen) <= MAX_SAMPLES
     assert {row for row, _ in chosen} == set(range(10))
     assert chosen_samples([5] * 1000) == [(row, 0) for row in range(1000)]

@@ -29,14 +29,14 @@ def check(*arguments: str | Path) -> Result:
 
 
 def counts(*arguments: str | Path) -> dict[str, Any]:
-    """What a check with one draw plural."""
+    """The counts of a check with one draw per corruption."""
     result = check(*arguments, "--draws", "1", "--json")
     assert (result.exit_code, result.stderr) == (0, "")
     found: dict[str, Any] = json.loads(result.stdout)
     return found
 
 
-def assert_refused(result: Result, *words: str) -> None:
+def assert_error(result: Result, *words: str) -> None:
     assert result.exit_code == 1
     assert result.stdout == ""
     assert result.stderr.startswith("robocle: ")
@@ -63,39 +63,39 @@ def state(things: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-# ---- pictures left out in turn
+# ---- cross-validation
 
 
-def test_a_table_has_a_row_a_condition(things: Path) -> None:
+def test_the_table_has_one_row_per_condition(things: Path) -> None:
     result = check(things, "--draws", "2")
     assert (result.exit_code, result.stderr) == (0, "")
     lines = result.stdout.splitlines()
-    assert lines[0].startswith("8 pictures of 2 labels, each shown as it is and 2 times")
+    assert lines[0].startswith("8 pictures of 2 labels, each tested clean and 2 times")
     rows = [line.split(",")[0].strip() for line in lines[4:9]]
     assert tuple(rows) == CONDITIONS
     for line in lines[4:10]:
         assert sum(map(int, re.findall(r"(\d+)%", line))) in (99, 100, 101)
         assert len(line.split()[-1]) == 30
-    assert lines[9].startswith("  mean of the four")
+    assert lines[9].startswith("  mean without clean")
 
 
-def test_every_picture_is_asked_about_once_in_each_draw(things: Path) -> None:
+def test_every_picture_is_tested_once_per_draw(things: Path) -> None:
     result = check(things, "--draws", "3", "--json")
     found = json.loads(result.stdout)
     assert found["pictures"] == 8
-    asked = {name: sum(tally.values()) for name, tally in found["taught"].items()}
-    assert asked == {"clean": 8, "illum": 24, "geom": 24, "noise": 24, "blur": 24}
+    tests = {name: sum(tally.values()) for name, tally in found["taught"].items()}
+    assert tests == {"clean": 8, "illum": 24, "geom": 24, "noise": 24, "blur": 24}
     assert set(found["labels"]) == {"ball", "box"}
     assert (found["seed"], found["draws"], found["unknown"]) == (0, 3, 0.05)
 
 
-def test_figures_repeat_with_a_seed(things: Path) -> None:
+def test_the_same_seed_gives_the_same_numbers(things: Path) -> None:
     first, again = (check(things, "--seed", "7", "--draws", "1").stdout for _ in range(2))
     assert first == again
 
 
 @pytest.mark.slow
-def test_another_seed_draws_other_changes_and_leaves_the_clean_pictures_alone() -> None:
+def test_another_seed_changes_the_corruptions_but_not_the_clean_pictures() -> None:
     labels = [HOME / name for name in ("ball_01", "apple_01", "bowl_01", "mug_01", "hammer_01")]
     one, other = (counts(*labels, "--seed", seed) for seed in ("0", "1"))
     assert one["taught"]["clean"] == other["taught"]["clean"]
@@ -105,10 +105,10 @@ def test_another_seed_draws_other_changes_and_leaves_the_clean_pictures_alone() 
         assert one["taught"][condition]["right"] >= 0.6 * one["pictures"]
 
 
-def test_where_labels_mean_nothing_answers_are_no_better_than_chance(
+def test_with_meaningless_labels_accuracy_is_no_better_than_chance(
     things: Path, tmp_path: Path
 ) -> None:
-    """A learner that was taught the picture it is asked about would be right nevertheless."""
+    """A learner that was taught its test pictures would be right nevertheless."""
     for label, numbers in (("this", (0, 1)), ("that", (2, 3))):
         mixed = [things / kind / f"{n}.jpg" for n in numbers for kind in ("ball", "box")]
         copied(mixed, tmp_path / label)
@@ -116,7 +116,7 @@ def test_where_labels_mean_nothing_answers_are_no_better_than_chance(
     assert found["taught"]["clean"]["right"] <= 5
 
 
-def test_copies_of_a_picture_do_not_give_the_answer_away(things: Path, tmp_path: Path) -> None:
+def test_copies_of_a_picture_are_left_out(things: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(things, tmp_path / "mine")
     shutil.copy(things / "ball" / "0.jpg", folder / "ball" / "again.jpg")
     result = check(folder, "--draws", "1", "--json")
@@ -128,7 +128,7 @@ def test_copies_of_a_picture_do_not_give_the_answer_away(things: Path, tmp_path:
 # ---- a state
 
 
-def test_a_state_is_asked_and_left_as_it_is(state: Path, things: Path) -> None:
+def test_a_state_is_tested_and_not_changed(state: Path, things: Path) -> None:
     folder = {path: path.read_bytes() for path in state.parent.iterdir()}
     found = counts(things, "--state", state)
     assert found["pictures"] == 8
@@ -136,7 +136,7 @@ def test_a_state_is_asked_and_left_as_it_is(state: Path, things: Path) -> None:
     assert {path: path.read_bytes() for path in state.parent.iterdir()} == folder
 
 
-def test_a_label_that_the_state_does_not_know_is_right_when_it_is_called_unknown(
+def test_a_label_that_the_state_was_not_taught_is_right_when_it_is_called_unknown(
     state: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "grain").mkdir()
@@ -150,23 +150,23 @@ def test_a_label_that_the_state_does_not_know_is_right_when_it_is_called_unknown
     assert never["advice"][0]["taken_for"] in ("ball", "box")
 
 
-def test_a_state_may_be_asked_about_a_single_picture(state: Path, things: Path) -> None:
+def test_a_state_can_be_tested_on_a_single_picture(state: Path, things: Path) -> None:
     result = check(things / "ball" / "3.jpg", "--state", state)
     assert result.exit_code == 0
-    assert result.stdout.startswith("1 picture of 1 label, each shown as it is and 3 times")
+    assert result.stdout.startswith("1 picture of 1 label, each tested clean and 3 times")
 
 
 # ---- the page
 
 
-def test_the_page_stands_alone_and_nothing_else_is_written(
+def test_the_page_needs_no_other_file_and_nothing_else_is_written(
     things: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     before = {path: path.stat().st_mtime_ns for path in things.rglob("*")}
     result = check(things, "--draws", "1", "--out", "mine.html")
     assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout.endswith("the page with plots and pictures is in mine.html\n")
+    assert result.stdout.endswith("the page with plots and pictures is mine.html\n")
     assert [path.name for path in tmp_path.iterdir()] == ["mine.html"]
     assert {path: path.stat().st_mtime_ns for path in things.rglob("*")} == before
     html = (tmp_path / "mine.html").read_text("utf-8")
@@ -177,7 +177,7 @@ def test_the_page_stands_alone_and_nothing_else_is_written(
     assert str(things) not in html
 
 
-def test_labels_are_shown_on_the_page_as_they_are_written(things: Path, tmp_path: Path) -> None:
+def test_the_page_shows_labels_literally(things: Path, tmp_path: Path) -> None:
     for label, name in (("ball", "<b>$1 & $2"), ("box", "Kiste ⬛ " + "x" * 60)):
         copied(sorted((things / label).iterdir())[:2], tmp_path / "mine" / name)
     out = tmp_path / "mine.html"
@@ -189,9 +189,7 @@ def test_labels_are_shown_on_the_page_as_they_are_written(things: Path, tmp_path
 
 
 @pytest.mark.slow
-def test_a_check_in_a_process_of_its_own_keeps_only_the_backbone(
-    things: Path, tmp_path: Path
-) -> None:
+def test_a_check_stores_only_the_backbone(things: Path, tmp_path: Path) -> None:
     cache, here = tmp_path / "cache", tmp_path / "here"
     here.mkdir()
     run = subprocess.run(
@@ -206,7 +204,7 @@ def test_a_check_in_a_process_of_its_own_keeps_only_the_backbone(
     assert {path.name for path in cache.iterdir()} == {"backbones"}
 
 
-# ---- what is refused
+# ---- errors
 
 
 def test_a_picture_that_cannot_be_read_is_named_and_the_others_are_checked(
@@ -225,49 +223,53 @@ def test_a_picture_that_cannot_be_read_is_named_and_the_others_are_checked(
         assert len(found["unreadable"]) == 1
 
 
-def test_pictures_of_which_none_can_be_read_are_refused(state: Path, tmp_path: Path) -> None:
+def test_it_is_an_error_if_no_picture_can_be_read(state: Path, tmp_path: Path) -> None:
     for name in ("mug/0.jpg", "mug/1.jpg", "cup/0.jpg", "cup/1.jpg"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(b"")
-    assert_refused(check(tmp_path), "no picture can be read", "and 3 more")
-    assert_refused(check(tmp_path, "--state", state), "no picture can be read")
-    assert_refused(check(tmp_path / "no.jpg", "--state", state), "no.jpg", "No such file")
+    assert_error(check(tmp_path), "no picture can be read", "and 3 more")
+    assert_error(check(tmp_path, "--state", state), "no picture can be read")
+    assert_error(check(tmp_path / "no.jpg", "--state", state), "no.jpg", "No such file")
 
 
-def test_too_few_pictures_are_refused(things: Path, tmp_path: Path) -> None:
-    assert_refused(check(things / "ball"), "all pictures are of 'ball'", "--state")
+def test_too_few_pictures_are_an_error(things: Path, tmp_path: Path) -> None:
+    assert_error(check(things / "ball"), "all pictures are of 'ball'", "--state")
     lone = tmp_path / "lone"
     lone.mkdir()
     (lone / "dark.jpg").write_bytes(b"")
-    assert_refused(check(things, lone), "too few pictures of 'lone'", "give 2")
+    assert_error(check(things, lone), "too few pictures of 'lone'", "give at least 2")
     (lone / "light.jpg").write_bytes(b"")
-    assert_refused(check(things, lone), "too few pictures of 'lone'", "dark.jpg is empty")
+    assert_error(check(things, lone), "too few pictures of 'lone'", "dark.jpg is empty")
     (tmp_path / "bare").mkdir()
-    assert_refused(check(tmp_path / "bare"), "there is no picture in")
+    assert_error(check(tmp_path / "bare"), "there is no picture in")
 
 
-def test_a_state_that_cannot_be_asked_is_refused(state: Path, things: Path, tmp_path: Path) -> None:
-    assert_refused(check(things, "--state", tmp_path / "none"), "there is no state file")
+def test_a_state_that_cannot_be_tested_is_an_error(
+    state: Path, things: Path, tmp_path: Path
+) -> None:
+    assert_error(check(things, "--state", tmp_path / "none"), "there is no state file")
     single = tmp_path / "single.robocle"
     CliRunner().invoke(main, ["teach", str(single), "ball", str(things / "ball" / "0.jpg")])
-    assert_refused(check(things, "--state", single), "knows 'ball' alone", "teach it a second")
+    assert_error(check(things, "--state", single), "knows only 'ball'", "teach it a second")
     CliRunner().invoke(main, ["forget", str(single), "ball"])
-    assert_refused(check(things, "--state", single), "nothing has been taught")
+    assert_error(check(things, "--state", single), "nothing has been taught")
 
 
-def test_a_state_whose_backbone_is_missing_is_refused(
+def test_a_state_whose_backbone_is_missing_is_an_error(
     state: Path, things: Path, tmp_path: Path
 ) -> None:
     from dataclasses import replace
 
     stored = read_state(state)
     write_state(tmp_path / "far", replace(stored, parts=replace(stored.parts, backbone="resnet50")))
-    assert_refused(check(things, "--state", tmp_path / "far"), "resnet50", "not here")
+    assert_error(check(things, "--state", tmp_path / "far"), "resnet50", "not here")
 
 
-def test_a_page_never_replaces_something_else(state: Path, things: Path, tmp_path: Path) -> None:
+def test_a_page_never_replaces_another_kind_of_file(
+    state: Path, things: Path, tmp_path: Path
+) -> None:
     before = state.read_bytes()
-    assert_refused(check(things, "--out", state), "ends in .html")
+    assert_error(check(things, "--out", state), "ends in .html")
     assert state.read_bytes() == before
     nowhere = tmp_path / "nowhere" / "page.html"
     result = check(things, "--draws", "1", "--out", nowhere)
@@ -275,9 +277,9 @@ def test_a_page_never_replaces_something_else(state: Path, things: Path, tmp_pat
     assert "cannot write" in result.stderr
 
 
-def test_what_is_not_there_is_named(tmp_path: Path) -> None:
-    assert_refused(check(tmp_path / "nothere"), "nothere", "No such file")
+def test_a_missing_path_is_named(tmp_path: Path) -> None:
+    assert_error(check(tmp_path / "nothere"), "nothere", "No such file")
 
 
-def test_a_page_in_a_folder_that_is_not_there_is_refused_before_any_work(tmp_path: Path) -> None:
-    assert_refused(check(tmp_path, "--out", tmp_path / "no" / "page.html"), "there is no folder")
+def test_a_page_in_a_missing_folder_is_an_error_before_any_work(tmp_path: Path) -> None:
+    assert_error(check(tmp_path, "--out", tmp_path / "no" / "page.html"), "there is no folder")

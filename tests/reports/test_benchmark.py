@@ -1,4 +1,4 @@
-"""Reports from results written by hand: the right figures in the right places."""
+"""Benchmark reports from results written by hand: the right numbers in the right places."""
 
 import json
 import re
@@ -8,8 +8,17 @@ from typing import Any
 import pytest
 
 from robocle.errors import DataError
-from robocle.reports.benchmark import as_html, as_latex, as_markdown, build_report, write_report
-from robocle.reports.benchmark_tables import Cell
+from robocle.evaluation.experiment import SHOWS
+from robocle.reports.benchmark import (
+    PLOTS,
+    TABLES,
+    as_html,
+    as_latex,
+    as_markdown,
+    build_report,
+    write_report,
+)
+from robocle.reports.tables import Cell, Row, Table
 
 ORIGIN = {"commit": "abc", "versions": {"numpy": "2"}, "python": "3.11", "machine": "x86_64"}
 
@@ -77,22 +86,28 @@ def results(tmp_path: Path) -> Path:
     return written(tmp_path / "an.jsonl", records)
 
 
+def cells(table: Table, name: str) -> tuple[Cell | None, ...]:
+    """The cells of the row with a name."""
+    return next(row.cells for row in table.rows if row.name == name)
+
+
 def test_a_cell_has_the_mean_the_deviation_and_the_papers_number(results: Path) -> None:
     table = build_report(results).tables[0]
     assert table.columns == ("resnet152",)
-    assert dict(table.rows)["NCM"] == (Cell(47.0, 1.0, 47.68),)
+    assert cells(table, "NCM") == (Cell(47.0, 1.0, 47.68),)
 
 
-def test_the_gain_is_room_aware_ours_and_the_papers(results: Path) -> None:
-    (gain,) = dict(build_report(results).tables[0].rows)["gain over NCM"]
+def test_our_gain_and_the_papers_gain_are_room_aware(results: Path) -> None:
+    table = build_report(results).tables[0]
+    (gain,) = cells(table, "gain over NCM")
     assert gain is not None
     assert gain.mean == pytest.approx(100 * (55 - 47) / (100 - 47))
     assert gain.paper == pytest.approx(100 * (54.89 - 47.68) / (100 - 47.68))
 
 
-def test_further_metrics_stand_beside_the_papers(results: Path) -> None:
+def test_further_metrics_are_shown_beside_the_papers(results: Path) -> None:
     table = build_report(results).tables[1]
-    row = dict(zip(table.columns, dict(table.rows)["NCM"], strict=True))
+    row = dict(zip(table.columns, cells(table, "NCM"), strict=True))
     assert row["BwT as printed"] == Cell(80.0, 0.0, 57.34)
     assert row["forgetting"] == Cell(5.0, 0.0)
     assert row["state, MB"] == Cell(2.0, 0.0)
@@ -104,7 +119,7 @@ def test_markdown_shows_every_cell(results: Path) -> None:
     assert "abc" in text
 
 
-def test_latex_escapes_what_it_must(results: Path) -> None:
+def test_latex_escapes_special_characters(results: Path) -> None:
     text = as_latex(build_report(results))
     assert r"47.00 $\pm$ 1.00" in text
     assert r"accuracy, \%" in text
@@ -112,7 +127,7 @@ def test_latex_escapes_what_it_must(results: Path) -> None:
     assert not re.search(r"(?<!\\)_", text)
 
 
-def test_html_stands_alone_and_escapes_names(tmp_path: Path) -> None:
+def test_the_page_needs_no_other_file_and_escapes_names(tmp_path: Path) -> None:
     records = [record("<script>alert(1)</script>", 50, 0)]
     html = as_html(build_report(written(tmp_path / "bad.jsonl", records)))
     assert "<script>" not in html
@@ -120,7 +135,7 @@ def test_html_stands_alone_and_escapes_names(tmp_path: Path) -> None:
     assert not re.search(r"(src|href)=\"(?!data:|#)", html)
 
 
-def test_corruptions_become_a_matrix_with_heat_maps(tmp_path: Path) -> None:
+def test_taught_and_tested_corruptions_become_a_table_and_a_heat_map(tmp_path: Path) -> None:
     records = []
     for taught in ("clean", "noise"):
         made = record("SLDA", 0, 0, shows=["matrix"], key=taught)
@@ -133,33 +148,33 @@ def test_corruptions_become_a_matrix_with_heat_maps(tmp_path: Path) -> None:
     report = build_report(written(tmp_path / "matrix.jsonl", records))
     (table,) = report.tables
     assert table.columns == ("clean", "noise", "Avg OD")
-    assert table.rows[1] == ("noise", (Cell(80.0), Cell(40.0), Cell(80.0)))
+    assert table.rows[1] == Row("noise", (Cell(80.0), Cell(40.0), Cell(80.0)))
     assert len(report.plots) == 1
 
 
-def test_all_three_forms_are_written(results: Path, tmp_path: Path) -> None:
+def test_markdown_latex_and_html_are_written(results: Path, tmp_path: Path) -> None:
     paths = write_report(results, tmp_path / "out")
     assert [path.name for path in paths] == ["an.md", "an.tex", "an.html"]
     assert all(path.stat().st_size > 500 for path in paths)
 
 
-def test_results_of_other_data_are_never_averaged_into_one_cell(tmp_path: Path) -> None:
+def test_results_on_different_data_are_never_averaged(tmp_path: Path) -> None:
     ours, theirs = record("NCM", 90, 0), record("NCM", 50, 0, key="other")
     theirs["trial"] |= {"data": "ffff"}
     tables = build_report(written(tmp_path / "mixed.jsonl", [ours, theirs])).tables
     titles = [table.title for table in tables if "accuracy, %" in table.title]
     assert titles == ["OpenLORIS-small, 0a1b: accuracy, %", "OpenLORIS-small, ffff: accuracy, %"]
-    assert [table.rows[0][1] for table in tables[:2]] == [(Cell(90.0),), (Cell(50.0),)]
+    assert [table.rows[0].cells for table in tables[:2]] == [(Cell(90.0),), (Cell(50.0),)]
 
 
-def test_a_gain_does_not_depend_on_the_order_in_which_results_came(results: Path) -> None:
+def test_a_gain_does_not_depend_on_the_order_of_the_results(results: Path) -> None:
     lines = results.read_text().splitlines(keepends=True)
     results.write_text("".join(reversed(lines)))
-    rows = dict(build_report(results).tables[0].rows)
-    assert rows["gain over NCM"][0] is not None
+    table = build_report(results).tables[0]
+    assert cells(table, "gain over NCM")[0] is not None
 
 
-def test_test_sets_and_corruptions_are_told_apart_in_the_columns(tmp_path: Path) -> None:
+def test_columns_name_the_test_set_and_the_corruption(tmp_path: Path) -> None:
     made = record("NCM", 0, 0, shows=["accuracy"])
     made["result"]["accuracy"] = {"same/clean": 90.0, "dslr/clean": 80.0, "dslr/noise": 70.0}
     (table,) = build_report(written(tmp_path / "several.jsonl", [made])).tables
@@ -170,6 +185,10 @@ def test_test_sets_and_corruptions_are_told_apart_in_the_columns(tmp_path: Path)
     )
 
 
-def test_no_results_is_one_clear_line(tmp_path: Path) -> None:
+def test_everything_an_experiment_can_show_has_a_table_or_a_plot() -> None:
+    assert {*TABLES, *PLOTS, "moments"} == set(SHOWS)
+
+
+def test_a_missing_results_file_is_an_error_of_one_line(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="run `robocle bench` first"):
         build_report(tmp_path / "missing.jsonl")

@@ -1,4 +1,4 @@
-"""The home as OpenLORIS's videos: smooth paths, keyed scenes, and a tree its reader reads."""
+"""The home as videos: smooth camera paths, keyed scenes, and files in the layout of OpenLORIS."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from robocle.evaluation.datasets.openloris import FACTORS, SPLITS, level_of
 from robocle.evaluation.scenarios import scenario
 from robocle.sim import Recording, categories, openloris_plan, render_openloris
 from robocle.sim.camera import project
-from robocle.sim.home import QUALITY, encode
+from robocle.sim.folder import QUALITY, encode
 from robocle.sim.mesh import all_points
 from robocle.sim.openloris import RENDERED_AS, STRETCHES, frame_path, record, scenes
-from robocle.sim.stage import hidden_share, set_of_pixels
+from robocle.sim.stage import covered_pixels, hidden_share
 
 FRAMES = 5
 
@@ -34,7 +34,7 @@ def split_of(number: int, count: int) -> str:
 # ---- the plan
 
 
-def test_the_plan_is_every_thing_under_every_factor_and_segment() -> None:
+def test_the_plan_has_every_object_under_every_factor_and_segment() -> None:
     plan = openloris_plan(0, instances=2)
     assert {(r.factor, r.segment) for r in plan} == {(f, s) for f in FACTORS for s in range(1, 10)}
     assert len(plan) == len(set(plan)) == len(categories()) * 2 * 4 * 9
@@ -46,7 +46,7 @@ def test_factors_and_splits_are_those_of_the_reader() -> None:
     assert set(STRETCHES) == set(SPLITS)
 
 
-def test_the_levels_rise_every_three_segments() -> None:
+def test_the_level_rises_every_three_segments() -> None:
     levels = [Recording(0, "mug", 1, "pixel", segment).level for segment in range(1, 10)]
     assert levels == [1, 1, 1, 2, 2, 2, 3, 3, 3]
 
@@ -82,7 +82,7 @@ RECORDINGS = [
 
 
 @pytest.mark.parametrize("recording", RECORDINGS, ids=lambda r: r.factor)
-def test_the_camera_moves_smoothly_around_the_thing(recording: Recording) -> None:
+def test_the_camera_moves_smoothly_around_the_object(recording: Recording) -> None:
     cameras = [scene.camera for scene in scenes(recording, 30)]
     eyes = np.array([camera.eye for camera in cameras])
     steps = np.linalg.norm(np.diff(eyes, axis=0), axis=1) / np.mean([c.distance for c in cameras])
@@ -94,20 +94,20 @@ def test_the_camera_moves_smoothly_around_the_thing(recording: Recording) -> Non
 
 
 @pytest.mark.parametrize("category", categories())
-def test_the_thing_stays_in_the_picture(category: str) -> None:
+def test_the_object_stays_in_the_picture(category: str) -> None:
     for factor, segment in (("clutter", 1), ("pixel", 2), ("pixel", 9)):
         for scene in scenes(Recording(0, category, 1, factor, segment), 6):
-            x, y, _ = project(scene.camera, all_points(scene.thing), 1)
+            x, y, _ = project(scene.camera, all_points(scene.object), 1)
             assert min(x.min(), y.min()) > 0
             assert max(x.max(), y.max()) < 1
 
 
 @pytest.mark.parametrize("recording", RECORDINGS, ids=lambda r: r.factor)
-def test_all_stands_still_but_the_camera(recording: Recording) -> None:
+def test_everything_but_the_camera_stands_still(recording: Recording) -> None:
     first, *others = scenes(recording, 4)
     for scene in others:
-        assert scene.thing is first.thing
-        assert scene.others is first.others
+        assert scene.object is first.object
+        assert scene.clutter is first.clutter
         assert scene.floor is first.floor
         assert (scene.lighting, scene.wall_azimuth) == (first.lighting, first.wall_azimuth)
         assert scene.camera != first.camera
@@ -115,29 +115,29 @@ def test_all_stands_still_but_the_camera(recording: Recording) -> None:
 
 @pytest.mark.parametrize("category", ["banana", "mug", "teapot"])
 @pytest.mark.parametrize(("segment", "share"), [(2, 0.2), (5, 0.4), (8, 0.6)])
-def test_what_is_in_front_hides_the_thing_all_along_the_path(
+def test_the_occluder_hides_the_object_along_the_whole_path(
     category: str, segment: int, share: float
 ) -> None:
     path = scenes(Recording(0, category, 1, "occlusion", segment), 7)
-    hidden = [hidden_share(scene.thing, scene.front, scene.camera) for scene in path]
+    hidden = [hidden_share(scene.object, scene.occluder, scene.camera) for scene in path]
     assert np.mean(hidden) == pytest.approx(share, abs=0.12)
     assert np.ptp(hidden) < 0.4
 
 
-def test_what_is_in_front_stays_where_it_is_on_the_picture() -> None:
+def test_the_occluder_stays_in_place_on_the_picture() -> None:
     covered = [
-        set(set_of_pixels(scene.front, scene.camera).tolist())
+        set(covered_pixels(scene.occluder, scene.camera).tolist())
         for scene in scenes(Recording(0, "mug", 1, "occlusion", 5), 4)
     ]
     for other in covered[1:]:
         assert len(covered[0] ^ other) < 0.02 * len(covered[0])
 
 
-def test_pixel_is_the_size_of_the_thing() -> None:
+def test_the_factor_pixel_is_the_size_of_the_object() -> None:
     sizes = [
         np.mean(
             [
-                len(set_of_pixels(scene.thing, scene.camera))
+                len(covered_pixels(scene.object, scene.camera))
                 for segment in range(3 * level + 1, 3 * level + 4)
                 for scene in scenes(Recording(0, "mug", 1, "pixel", segment), 3)
             ]
@@ -156,7 +156,7 @@ def test_segments_of_one_level_are_different_scenes() -> None:
         assert np.abs(looks[one] - looks[two]).mean() > 5
 
 
-def test_grain_differs_from_frame_to_frame() -> None:
+def test_noise_differs_from_frame_to_frame() -> None:
     keys = {scene.grain_key for scene in scenes(RECORDINGS[1], 5)}
     assert len(keys) == 5
 
@@ -192,7 +192,7 @@ def test_the_rendered_tree_is_read_by_the_reader_of_openloris(tree: Path) -> Non
             assert (picture.format, picture.size) == ("JPEG", (96, 96))
 
 
-def test_the_streams_of_openloris_come_out_of_the_rendered_tree(tree: Path) -> None:
+def test_the_scenarios_of_openloris_run_on_the_rendered_tree(tree: Path) -> None:
     found = dataset("openloris").examples(tree)
     small = scenario("low_shot_instance").stream(found, seed=0)
     assert [[e.path.stem for e in step] for step in small.steps] == [
@@ -236,7 +236,7 @@ def test_no_two_frames_are_the_same_picture(tree: Path) -> None:
     assert len(hashes) == len(TINY) * FRAMES
 
 
-def test_the_index_of_the_tree_tells_hashes_and_levels(tree: Path) -> None:
+def test_the_index_of_the_tree_has_hashes_and_levels(tree: Path) -> None:
     index = json.loads((tree / "index.json").read_text())
     assert (index["seed"], index["size"], index["categories"]) == (0, 96, ["mug", "toy_car"])
     found = {e.path.relative_to(tree).as_posix(): e for e in dataset("openloris").examples(tree)}
@@ -259,10 +259,10 @@ def test_the_command_renders_a_whole_tree(tmp_path: Path) -> None:
     assert len({e.video for e in found}) == 72
 
 
-def test_frames_are_refused_for_a_home_of_single_pictures(tmp_path: Path) -> None:
+def test_the_frames_option_is_refused_for_single_pictures(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["sim", "--frames", "3", str(tmp_path / "out")])
     assert result.exit_code == 2
-    assert "--frames goes with --layout openloris" in result.stderr
+    assert "--frames requires --layout openloris" in result.stderr
     assert not (tmp_path / "out").exists()
 
 

@@ -1,4 +1,4 @@
-"""Pictures: the same everywhere, different where they should be, and under the asked condition."""
+"""Pictures are the same everywhere, differ where they should, and show the planned condition."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ from numpy.typing import NDArray
 from PIL import Image
 
 import robocle.sim
-from robocle.sim import Shot, categories, render
+from robocle.sim import PlannedPicture, categories, render
 from robocle.sim.camera import project
 from robocle.sim.conditions import FACTORS, Settings
-from robocle.sim.home import QUALITY, encode
+from robocle.sim.folder import QUALITY, encode
 from robocle.sim.lighting import Lighting
-from robocle.sim.materials import Material, plain
-from robocle.sim.mesh import Thing, all_points
+from robocle.sim.materials import Material
+from robocle.sim.mesh import SceneObject, all_points
 from robocle.sim.objects import build
+from robocle.sim.patterns import plain
 from robocle.sim.scene import Scene, draw
 from robocle.sim.stage import frame, settings_of, stage
 
-SHOTS = [
-    Shot(0, "mug", 1),
-    Shot(0, "glasses", 2, "illumination", 3),
-    Shot(0, "fork", 3, "clutter", 2),
+PLANNED = [
+    PlannedPicture(0, "mug", 1),
+    PlannedPicture(0, "glasses", 2, "illumination", 3),
+    PlannedPicture(0, "fork", 3, "clutter", 2),
 ]
 SOURCE = Path(robocle.sim.__file__).parents[2]
 
@@ -39,18 +40,18 @@ def pixels(picture: Image.Image) -> NDArray[np.float64]:
     return np.asarray(picture, dtype=np.float64)
 
 
-def hashes_here(shots: list[Shot]) -> dict[str, str]:
-    """Hash pixels rather than JPEG bytes, which would forgive a difference of one grey level."""
-    return {s.path: hashlib.sha256(render(s).tobytes()).hexdigest() for s in shots}
+def hashes_here(plan: list[PlannedPicture]) -> dict[str, str]:
+    """Hash pixels instead of JPEG bytes, which may be equal if one pixel differs by one level."""
+    return {s.path: hashlib.sha256(render(s).tobytes()).hexdigest() for s in plan}
 
 
-def hashes_elsewhere(shots: list[Shot], **environment: str) -> dict[str, str]:
-    """The same in a new process."""
+def hashes_elsewhere(plan: list[PlannedPicture], **environment: str) -> dict[str, str]:
+    """Render and hash the pictures in a new process."""
     code = (
         "import hashlib, json\n"
-        "from robocle.sim import Shot, render\n"
-        f"shots = {shots!r}\n"
-        "found = {s.path: hashlib.sha256(render(s).tobytes()).hexdigest() for s in shots}\n"
+        "from robocle.sim import PlannedPicture, render\n"
+        f"plan = {plan!r}\n"
+        "found = {s.path: hashlib.sha256(render(s).tobytes()).hexdigest() for s in plan}\n"
         "print(json.dumps(found))"
     )
     found: dict[str, str] = json.loads(in_new_process(code, **environment))
@@ -68,13 +69,15 @@ def in_new_process(code: str, **environment: str) -> str:
     return done.stdout
 
 
-def test_another_process_and_another_order_give_the_same_pixels() -> None:
-    assert hashes_elsewhere(SHOTS[::-1]) == hashes_here(SHOTS)
+def test_another_process_and_another_order_render_the_same_pixels() -> None:
+    assert hashes_elsewhere(PLANNED[::-1]) == hashes_here(PLANNED)
 
 
-def test_a_simpler_processor_gives_the_same_pixels() -> None:
+def test_a_processor_without_extensions_renders_the_same_pixels() -> None:
     found = np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])
-    assert hashes_elsewhere(SHOTS, NPY_DISABLE_CPU_FEATURES=" ".join(found)) == hashes_here(SHOTS)
+    assert hashes_elsewhere(PLANNED, NPY_DISABLE_CPU_FEATURES=" ".join(found)) == hashes_here(
+        PLANNED
+    )
 
 
 def test_a_set_written_in_another_order_by_another_process_has_the_same_bytes(
@@ -82,16 +85,16 @@ def test_a_set_written_in_another_order_by_another_process_has_the_same_bytes(
 ) -> None:
     code = (
         "from pathlib import Path\n"
-        "from robocle.sim import Shot, render_home\n"
-        f"render_home(Path({str(tmp_path)!r}), {SHOTS[::-1]!r})"
+        "from robocle.sim import PlannedPicture, render_home\n"
+        f"render_home(Path({str(tmp_path)!r}), {PLANNED[::-1]!r})"
     )
     in_new_process(code)
-    for shot in SHOTS:
-        assert (tmp_path / shot.path).read_bytes() == encode(render(shot), QUALITY)
+    for planned in PLANNED:
+        assert (tmp_path / planned.path).read_bytes() == encode(render(planned), QUALITY)
 
 
-def test_another_seed_gives_another_picture() -> None:
-    assert hashes_here([SHOTS[0]]) != hashes_here([replace(SHOTS[0], seed=1)])
+def test_another_seed_renders_another_picture() -> None:
+    assert hashes_here([PLANNED[0]]) != hashes_here([replace(PLANNED[0], seed=1)])
 
 
 def test_no_graphics_library_is_imported() -> None:
@@ -101,11 +104,11 @@ def test_no_graphics_library_is_imported() -> None:
     assert not [name for name in ("pyvista", "vtkmodules", "matplotlib") if f"'{name}'" in loaded]
 
 
-def on_grey(thing: Thing, size: int = 64) -> NDArray[np.float64]:
-    """The thing alone, always from the same side and in the same light."""
+def on_grey(obj: SceneObject, size: int = 64) -> NDArray[np.float64]:
+    """Draw an object alone, always from the same side and in the same light."""
     grey = plain((0.4, 0.4, 0.4))
-    camera = frame(thing, Settings(azimuth=20, elevation=35, fill=0.7))
-    return pixels(draw(Scene(thing, [], [], camera, Lighting(), grey, grey), size))
+    camera = frame(obj, Settings(azimuth=20, elevation=35, fill=0.7))
+    return pixels(draw(Scene(obj, [], [], camera, Lighting(), grey, grey), size))
 
 
 @pytest.mark.parametrize("category", categories())
@@ -116,10 +119,10 @@ def test_instances_of_a_category_look_different(category: str) -> None:
 
 
 @pytest.mark.parametrize("category", categories())
-def test_a_thing_stands_on_the_table_and_fills_the_frame(category: str) -> None:
+def test_an_object_stands_on_the_table_and_fills_the_picture(category: str) -> None:
     for instance in (1, 2, 3):
-        scene = stage(shot := Shot(0, category, instance), settings_of(shot))
-        points = all_points(scene.thing)
+        scene = stage(planned := PlannedPicture(0, category, instance), settings_of(planned))
+        points = all_points(scene.object)
         assert points[:, 2].min() == pytest.approx(0, abs=1e-9)
         x, y, _ = project(scene.camera, points, 1)
         assert 0.45 <= max(np.ptp(x), np.ptp(y)) <= 0.78
@@ -128,38 +131,40 @@ def test_a_thing_stands_on_the_table_and_fills_the_frame(category: str) -> None:
 
 
 def marked_pixels(scene: Scene) -> float:
-    """Count the pixels of the thing by painting it a glowing green."""
+    """Count the pixels of the object by painting it a glowing green."""
     green = Material(plain((0.0, 5.0, 0.0)), roughness=1.0, glow=5.0)
-    thing = [replace(part, material=green) for part in scene.thing]
-    red, lime, blue = pixels(draw(replace(scene, thing=thing), 96)).transpose(2, 0, 1)
+    obj = [replace(piece, material=green) for piece in scene.object]
+    red, lime, blue = pixels(draw(replace(scene, object=obj), 96)).transpose(2, 0, 1)
     return float(((lime > 240) & (red < 160) & (blue < 160)).sum())
 
 
 @pytest.mark.parametrize("category", ["banana", "chair", "mug"])
 @pytest.mark.parametrize(("level", "share"), [(1, 0.2), (2, 0.4), (3, 0.6)])
-def test_occlusion_hides_the_share_its_level_says(category: str, level: int, share: float) -> None:
-    shot = Shot(0, category, 1, "occlusion", level)
-    scene = stage(shot, settings_of(shot))
-    whole = marked_pixels(replace(scene, front=[]))
+def test_occlusion_hides_the_share_of_its_level(category: str, level: int, share: float) -> None:
+    planned = PlannedPicture(0, category, 1, "occlusion", level)
+    scene = stage(planned, settings_of(planned))
+    whole = marked_pixels(replace(scene, occluder=[]))
     assert whole > 200
     assert 1 - marked_pixels(scene) / whole == pytest.approx(share, abs=0.1)
 
 
-def test_a_higher_level_of_scale_makes_the_thing_smaller() -> None:
-    spans = [settings_of(Shot(0, "mug", 1, "scale", level)).fill for level in (1, 2, 3)]
+def test_a_higher_level_of_scale_makes_the_object_smaller() -> None:
+    spans = [settings_of(PlannedPicture(0, "mug", 1, "scale", level)).fill for level in (1, 2, 3)]
     assert 0.55 > spans[0] > spans[1] > spans[2] > 0.1
 
 
-def test_a_higher_level_of_clutter_brings_more_things() -> None:
+def test_a_higher_level_of_clutter_adds_more_objects() -> None:
     counts = [
-        len(stage(shot, settings_of(shot)).others)
-        for shot in (Shot(0, "mug", 1, "clutter", level) for level in (1, 2, 3))
+        len(stage(planned, settings_of(planned)).clutter)
+        for planned in (PlannedPicture(0, "mug", 1, "clutter", level) for level in (1, 2, 3))
     ]
     assert 0 < counts[0] < counts[1] < counts[2]
 
 
 @pytest.mark.parametrize("factor", sorted(FACTORS))
 def test_every_factor_and_level_changes_the_picture(factor: str) -> None:
-    looks = [pixels(render(Shot(0, "teapot", 1, factor, level), 64)) for level in (1, 2, 3)]
+    looks = [
+        pixels(render(PlannedPicture(0, "teapot", 1, factor, level), 64)) for level in (1, 2, 3)
+    ]
     for one, two in ((0, 1), (0, 2), (1, 2)):
         assert np.abs(looks[one] - looks[two]).mean() > 2.0

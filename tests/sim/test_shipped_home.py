@@ -1,4 +1,4 @@
-"""The shipped pictures: complete, intact, what the code renders, and fit to be looked at."""
+"""The shipped pictures are complete, intact, what the code renders, and well exposed."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 from PIL import Image
 
 import robocle.sim
-from robocle.sim import Shot, categories, home_plan, render
-from robocle.sim.home import encode
+from robocle.sim import PlannedPicture, categories, home_plan, render
+from robocle.sim.folder import encode
 
 HOME = Path(robocle.sim.__file__).parents[1] / "demo" / "home"
 PLAN = home_plan(0)
@@ -28,17 +28,17 @@ def index() -> dict[str, Any]:
 def test_the_index_describes_the_plan(index: dict[str, Any]) -> None:
     assert (index["format"], index["seed"], index["size"]) == (1, 0, 224)
     assert tuple(index["categories"]) == categories()
-    assert sorted(index["sha256"]) == sorted(shot.path for shot in PLAN)
-    assert index["levels"] == {shot.path: shot.level for shot in PLAN if shot.level}
+    assert sorted(index["sha256"]) == sorted(planned.path for planned in PLAN)
+    assert index["levels"] == {planned.path: planned.level for planned in PLAN if planned.level}
     assert set(index["versions"]) == {"numpy", "pillow"}
 
 
-def test_the_folder_holds_what_the_index_lists_and_no_more(index: dict[str, Any]) -> None:
+def test_the_folder_contains_exactly_what_the_index_lists(index: dict[str, Any]) -> None:
     present = {p.relative_to(HOME).as_posix() for p in HOME.rglob("*") if p.is_file()}
     assert present == {*index["sha256"], "index.json"}
 
 
-def test_every_file_has_the_hash_the_index_gives(index: dict[str, Any]) -> None:
+def test_every_file_has_the_hash_in_the_index(index: dict[str, Any]) -> None:
     for path, expected in index["sha256"].items():
         assert hashlib.sha256((HOME / path).read_bytes()).hexdigest() == expected, path
 
@@ -47,28 +47,30 @@ def test_the_set_is_small_enough_to_ship() -> None:
     assert sum(p.stat().st_size for p in HOME.rglob("*") if p.is_file()) < 7_200_000
 
 
-@pytest.mark.parametrize("shot", PLAN[5::97], ids=lambda shot: shot.path)
-def test_a_shot_rendered_alone_equals_the_shipped_file(shot: Shot, index: dict[str, Any]) -> None:
-    picture = render(shot, index["size"])
-    assert encode(picture, index["quality"]) == (HOME / shot.path).read_bytes()
+@pytest.mark.parametrize("planned", PLAN[5::97], ids=lambda planned: planned.path)
+def test_a_picture_rendered_alone_equals_the_shipped_file(
+    planned: PlannedPicture, index: dict[str, Any]
+) -> None:
+    picture = render(planned, index["size"])
+    assert encode(picture, index["quality"]) == (HOME / planned.path).read_bytes()
 
 
-def test_no_picture_is_blank_dark_or_blown_out() -> None:
+def test_no_picture_is_blank_dark_or_overexposed() -> None:
     bad = {}
-    for shot in PLAN:
-        with Image.open(HOME / shot.path) as picture:
+    for planned in PLAN:
+        with Image.open(HOME / planned.path) as picture:
             assert (picture.size, picture.mode) == ((224, 224), "RGB")
             grey = np.asarray(picture.convert("L"), dtype=np.float64)
         shares = (grey < 6).mean(), (grey > 250).mean()
         if not (18 < grey.mean() < 235 and grey.std() > 4 and max(shares) < 0.3):
-            bad[shot.path] = (grey.mean(), grey.std(), *shares)
+            bad[planned.path] = (grey.mean(), grey.std(), *shares)
     assert bad == {}
 
 
-def test_clean_pictures_are_neither_dim_nor_glaring() -> None:
+def test_clean_pictures_are_neither_too_dark_nor_too_bright() -> None:
     means = []
-    for shot in (shot for shot in PLAN if shot.condition == "clean"):
-        with Image.open(HOME / shot.path) as picture:
+    for planned in (planned for planned in PLAN if planned.condition == "clean"):
+        with Image.open(HOME / planned.path) as picture:
             means.append(np.asarray(picture.convert("L")).mean())
     assert min(means) > 70
     assert max(means) < 230

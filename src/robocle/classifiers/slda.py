@@ -29,12 +29,12 @@ import numpy as np
 from robocle.blas import one_blas_thread
 from robocle.classifiers.scatter.class_factors import SAMPLED, ClassFactors
 from robocle.classifiers.scatter.compressed import CompressedScatter
+from robocle.classifiers.scatter.cosine import cosine_discriminant
 from robocle.classifiers.scatter.dense import DenseScatter
 from robocle.classifiers.scatter.forms import Form, fitting, merged
 from robocle.classifiers.scatter.leave_one_out import (
     LeaveOneOut,
     chosen_samples,
-    distances,
     leave_one_out_scores,
 )
 from robocle.classifiers.scatter.shrinkage import fixed, oracle_approximating
@@ -155,7 +155,7 @@ class StreamingLDA(StreamingClassifier):
         weights = np.hstack([weights for weights, _ in solved])
         products = np.sum([products for _, products in solved], axis=0)
         if self.score == "cosine":
-            return _cosine(weights, products)
+            return cosine_discriminant(weights, products)
         return weights, -0.5 * np.diagonal(products)
 
     def leave_one_out(self) -> LeaveOneOut | None:
@@ -292,17 +292,3 @@ class StreamingLDA(StreamingClassifier):
         """Where each class's part of the scatter goes; the published one has no such parts."""
         exact = self.scatter == "exact"
         return ClassFactors(complete=exact, sampled=SAMPLED if exact else 0)
-
-
-def _cosine(weights: Matrix, products: Matrix) -> tuple[Matrix, Vector]:
-    """Weights and bias of the cosine to each class mean, seen from the mean c of the means.
-
-    With w = C^-1 m and the products P = m_i . w_j: (z - c) . (w_j - w) / |m_j - c|, where w is the
-    mean weight. The length of z - c is the same for all classes and is left out.
-    """
-    lengths = distances(products)
-    # A class that stands on the centre has no direction: it is neither near nor far.
-    inverse = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-    towards_centre = products.mean(axis=0)
-    bias = towards_centre.mean() - towards_centre
-    return (weights - weights.mean(axis=0)) * inverse[:, None], bias * inverse

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.linalg import blas
 
 from robocle.blas import one_blas_thread
+from robocle.classifiers.softmax import softmax
 from robocle.classifiers.streaming import Arrays, ClassifierState, Matrix, appended
 from robocle.randomness import keyed_rng
 
@@ -43,7 +44,7 @@ class SoftmaxLayer:
     def step(self, batch: Matrix, rows: NDArray[np.int64]) -> None:
         """One step down the mean cross-entropy of a batch of vectors with a 1 at their ends."""
         with one_blas_thread():
-            errors = _softmax(batch @ self._weights.T) / len(rows)
+            errors = softmax(batch @ self._weights.T) / len(rows)
             errors[np.arange(len(rows)), rows] -= 1 / len(rows)
             self._descend(batch, errors)
 
@@ -76,9 +77,3 @@ class SoftmaxLayer:
         self._momenta = np.ascontiguousarray(state.take("momenta", *self._weights.shape))
         self._drawn = int(state.take("drawn", 1)[0])
         return max(self._weights.shape[1] - 1, 0) or None
-
-
-def _softmax(logits: Matrix) -> Matrix:
-    shares: Matrix = np.exp(logits - logits.max(axis=1, keepdims=True))
-    shares /= shares.sum(axis=1, keepdims=True)
-    return shares

@@ -34,7 +34,8 @@ def bench(experiment: str, data: tuple[str, ...], out: Path | None, **options: A
     from robocle.evaluation.benchmark import Benchmark
     from robocle.evaluation.experiment import load_experiment
     from robocle.evaluation.parallel import Workers
-    from robocle.reports.benchmark import require_report_extra, write_report
+    from robocle.reports.benchmark import write_report
+    from robocle.reports.pages import require_report_extra
 
     require_report_extra()
     for spec in options["backbones"]:

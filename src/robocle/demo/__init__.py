@@ -1,1 +1,1 @@
-"""The demo: teach the shipped pictures of a home, meet its things again, and report."""
+"""The demo: teach the shipped pictures of a home, then test its objects in other conditions."""

@@ -1,42 +1,49 @@
 """The shipped pictures of the home, rendered by `robocle sim` with seed 0.
 
-The first five clean pictures of each category's first instance are for teaching, all others for
-asking.
+The first five clean pictures of each category's first instance are taught; all others are test
+pictures.
 """
 
 from dataclasses import dataclass
 from pathlib import Path
 
 from robocle.evaluation.datasets.home import Home
-from robocle.sim.home import TEACH
+from robocle.sim.home import SHOTS
 from robocle.types import Example
 
 CONDITIONS = ("clean", "illumination", "occlusion", "scale", "clutter", "pose")
+"""The condition that is taught, and then all others."""
 
 
 @dataclass(frozen=True)
 class DemoPicture:
-    """A picture of the home, and what is known of it."""
+    """A picture of the home and the facts about it."""
 
     path: Path
     condition: str
     category: str
     instance: str
     is_taught: bool
-    """Whether this picture is taught rather than asked about."""
+    """Whether this picture is taught; if not, it is a test picture."""
 
     @property
-    def is_other_thing(self) -> bool:
-        """Whether it shows another thing of the category than the one that is taught."""
+    def is_other_instance(self) -> bool:
+        """Whether it shows another instance of the category than the taught one."""
         return self.instance != f"{self.category}_01"
 
 
 def home_pictures() -> list[DemoPicture]:
-    """All shipped pictures, in the order of their paths."""
+    """Return all shipped pictures, in the order of their paths.
+
+    Example:
+        >>> pictures = home_pictures()
+        >>> len(pictures), sum(picture.is_taught for picture in pictures)
+        (1218, 145)
+    """
     return [
         DemoPicture(e.path, e.domain, e.label, e.instance, _is_taught(e)) for e in Home().examples()
     ]
 
 
 def _is_taught(example: Example) -> bool:
-    return example.split == "train" and int(example.path.stem) < TEACH
+    return example.split == "train" and int(example.path.stem) < SHOTS

@@ -1,19 +1,19 @@
-"""Running the demo: several learners see the same pictures, each picture once.
+"""Running the demo: several methods are taught and tested on the same pictures.
 
-The backbone runs once a picture; each learner's pooling and classifier work on the same maps.
+The backbone runs once per picture and views; the pooling and the classifier of every method work on
+the same feature maps.
 """
 
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from statistics import mean
 
-import numpy as np
-from numpy.typing import NDArray
-
-from robocle.backbones import backbone
+from robocle.backbones import Backbone, backbone
 from robocle.classifiers import classifier
 from robocle.demo.pictures import CONDITIONS, DemoPicture, home_pictures
+from robocle.evaluation.experiment import Method
+from robocle.evaluation.loop import best_labels, evaluate, teach_classifier
+from robocle.evaluation.metrics import accuracy, avg_other_domain
 from robocle.images import to_pixels
 from robocle.images.views import views
 from robocle.learner import (
@@ -22,23 +22,11 @@ from robocle.learner import (
     DEFAULT_POOLING,
     DEFAULT_VIEWS,
 )
+from robocle.pipeline import feature_maps, pooled
 from robocle.pooling import pooling
+from robocle.types import Embeddings
 
 PUBLISHED_SLDA = "slda:scatter=published,shrinkage=1e-4"
-
-Progress = Callable[[Sequence[DemoPicture], str], Iterable[DemoPicture]]
-
-
-@dataclass(frozen=True)
-class Method:
-    """A pooling and a classifier under the name people know them by."""
-
-    name: str
-    pooling: str
-    classifier: str
-    views: str = "plain"
-
-
 METHODS = (
     Method("NCM", "avg", "ncm"),
     Method("SLDA", "avg", PUBLISHED_SLDA),
@@ -47,89 +35,118 @@ METHODS = (
     Method("robocle default", DEFAULT_POOLING, DEFAULT_CLASSIFIER, DEFAULT_VIEWS),
 )
 
+Progress = Callable[[Sequence[DemoPicture], str], Iterable[DemoPicture]]
+
 
 @dataclass(frozen=True)
-class Outcome:
-    """What one method answered to every question, and what it cost."""
+class MethodResult:
+    """The predictions of one method and what they cost.
+
+    Attributes:
+        method: The method.
+        predicted: One label per test picture.
+        milliseconds_to_teach: Per taught picture, without the backbone and the pooling.
+        milliseconds_to_predict: Per test picture, without the backbone and the pooling.
+        state_bytes: The size of the classifier's state.
+    """
 
     method: Method
-    answers: tuple[str, ...]
+    predicted: tuple[str, ...]
     milliseconds_to_teach: float
-    milliseconds_to_answer: float
+    milliseconds_to_predict: float
     state_bytes: int
 
 
 @dataclass(frozen=True)
 class DemoResult:
-    """All that the report shows."""
+    """The result of the demo.
+
+    Attributes:
+        taught: The pictures that were taught.
+        tested: The test pictures.
+        methods: One result per method; the default parts come last.
+        milliseconds_to_embed: The mean time per picture for the backbone and all poolings.
+        seconds: How long the demo took.
+    """
 
     taught: tuple[DemoPicture, ...]
-    asked: tuple[DemoPicture, ...]
-    outcomes: tuple[Outcome, ...]
-    milliseconds_to_see: float
+    tested: tuple[DemoPicture, ...]
+    methods: tuple[MethodResult, ...]
+    milliseconds_to_embed: float
     seconds: float
 
-    def accuracy(self, outcome: Outcome, condition: str, *, other_thing: bool) -> float:
-        """The share of right answers, in percent, under one condition."""
-        return 100 * mean(
-            answer == picture.category
-            for answer, picture in zip(outcome.answers, self.asked, strict=True)
-            if picture.condition == condition and picture.is_other_thing == other_thing
-        )
+    def accuracies(self, result: MethodResult, *, other_instance: bool) -> dict[str, float]:
+        """Return the accuracy of a method by condition, in percent.
 
-    def changed_mean(self, outcome: Outcome, *, other_thing: bool) -> float:
-        """The mean over all conditions but the one that was taught."""
-        return mean(
-            self.accuracy(outcome, condition, other_thing=other_thing)
-            for condition in CONDITIONS[1:]
-        )
+        Args:
+            result: The result of the method.
+            other_instance: Whether to evaluate pictures of other instances of the taught
+                categories, or pictures of the taught instances.
+        """
+        return {
+            condition: self._accuracy(result, condition, other_instance) for condition in CONDITIONS
+        }
+
+    def mean_of_others(self, result: MethodResult, *, other_instance: bool) -> float:
+        """Return the mean accuracy over the conditions that were not taught, in percent."""
+        accuracies = self.accuracies(result, other_instance=other_instance)
+        return avg_other_domain(list(accuracies.values()), trained_on=0)
+
+    def _accuracy(self, result: MethodResult, condition: str, other_instance: bool) -> float:
+        pairs = [
+            (picture.category, predicted)
+            for picture, predicted in zip(self.tested, result.predicted, strict=True)
+            if picture.condition == condition and picture.is_other_instance == other_instance
+        ]
+        truth, predicted = zip(*pairs, strict=True)
+        return accuracy(truth, predicted)
 
 
 def run_demo(progress: Progress) -> DemoResult:
-    """Teach every method the taught pictures and ask it all others."""
+    """Teach every method the taught pictures and evaluate it on the test pictures.
+
+    Args:
+        progress: Called with the pictures and what is done to them; yields the same pictures.
+    """
     start = time.perf_counter()
-    pictures = home_pictures()
     network = backbone(DEFAULT_BACKBONE)
-    vectors: dict[Method, list[NDArray[np.float32]]] = {method: [] for method in METHODS}
-    for picture in progress(pictures, "looking at the pictures"):
-        pixels = to_pixels(picture.path, network.input_size)
-        maps = {"plain": network.features(pixels[None])}
-        if picture.is_taught:
-            taught_views = {method.views for method in METHODS} - maps.keys()
-            maps |= {spec: network.features(views(spec)(pixels)) for spec in taught_views}
-        for method, found in vectors.items():
-            seen = maps[method.views if picture.is_taught else "plain"]
-            found.append(pooling(method.pooling)(seen).mean(axis=0))
-    seeing = (time.perf_counter() - start) / len(pictures)
-    outcomes = tuple(_outcome(method, pictures, found) for method, found in vectors.items())
+    pictures = home_pictures()
+    embeddings: dict[Method, list[Embeddings]] = {method: [] for method in METHODS}
+    for picture in progress(pictures, "embedding the pictures"):
+        for method, embedding in _embedded(picture, network).items():
+            embeddings[method].append(embedding)
+    embedding_seconds = time.perf_counter() - start
+    methods = tuple(_evaluated(method, pictures, embeddings[method]) for method in METHODS)
     return DemoResult(
         tuple(picture for picture in pictures if picture.is_taught),
         tuple(picture for picture in pictures if not picture.is_taught),
-        outcomes,
-        milliseconds_to_see=1e3 * seeing,
+        methods,
+        milliseconds_to_embed=1e3 * embedding_seconds / len(pictures),
         seconds=time.perf_counter() - start,
     )
 
 
-def _outcome(
-    method: Method,
-    pictures: Sequence[DemoPicture],
-    vectors: Sequence[NDArray[np.float32]],
-) -> Outcome:
+def _embedded(picture: DemoPicture, network: Backbone) -> dict[Method, Embeddings]:
+    """The embedding (1, width) of a picture by each method."""
+    pixels = to_pixels(picture.path, network.input_size)
+    views_of = {m: m.views if picture.is_taught else "plain" for m in METHODS}
+    maps = {spec: feature_maps(network, views(spec), [pixels]) for spec in set(views_of.values())}
+    return {m: pooled(pooling(m.pooling), maps[views_of[m]], 1) for m in METHODS}
+
+
+def _evaluated(
+    method: Method, pictures: Sequence[DemoPicture], embeddings: Sequence[Embeddings]
+) -> MethodResult:
     clf = classifier(method.classifier, blocks=pooling(method.pooling).blocks)
-    seen = list(zip(pictures, vectors, strict=True))
-    lessons = [(vector, picture.category) for picture, vector in seen if picture.is_taught]
-    questions = [vector for picture, vector in seen if not picture.is_taught]
-    start = time.perf_counter()
-    for vector, category in lessons:
-        clf.learn(vector, category)
-    taught = time.perf_counter()
-    rows = [int(clf.scores(vector[None]).argmax()) for vector in questions]
-    answered = time.perf_counter()
-    return Outcome(
+    pairs = list(zip(pictures, embeddings, strict=True))
+    taught = [(rows[0], picture.category) for picture, rows in pairs if picture.is_taught]
+    tests = [(rows, [picture.category]) for picture, rows in pairs if not picture.is_taught]
+    seconds = teach_classifier(clf, taught)
+    found = evaluate(best_labels(clf), tests)
+    return MethodResult(
         method,
-        tuple(clf.labels[row] for row in rows),
-        milliseconds_to_teach=1e3 * (taught - start) / len(lessons),
-        milliseconds_to_answer=1e3 * (answered - taught) / len(questions),
+        found.predicted,
+        milliseconds_to_teach=1e3 * seconds / len(taught),
+        milliseconds_to_predict=1e3 * found.seconds / len(tests),
         state_bytes=sum(array.nbytes for array in clf.state().arrays.values()),
     )

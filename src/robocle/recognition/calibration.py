@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
+from robocle.classifiers.softmax import softmax
 from robocle.errors import SpecError
 from robocle.spec import require_between
 
@@ -67,11 +68,11 @@ class Calibration:
         # With a class fewer there was a direction fewer to lie in.
         classes = len(leave_one_out.lengths)
         widened = math.sqrt((classes - 1) / (classes - 2)) if classes > 2 else 1.0
-        told = ~leave_one_out.alone
+        told = ~leave_one_out.singleton
         scores, rows = leave_one_out.scores[told], leave_one_out.rows[told]
         return cls(
             np.sort(scores.max(axis=1, initial=-np.inf)),
-            np.sort(widened * leave_one_out.absent),
+            np.sort(widened * leave_one_out.class_left_out),
             distance,
             LATER * _temperature(scores, rows, ASSUMED_TEMPERATURE * distance),
         )
@@ -168,10 +169,10 @@ def recognised(scores: Scores, calibration: Calibration | None, unknown: float) 
     best = float(scores[row])
     if calibration is None:
         known = 1.0 if len(scores) > 1 else 0.5
-        return Recognition(row, known * float(shares(scores)[row]), known, True)
+        return Recognition(row, known * float(softmax(scores)[row]), known, True)
     known = calibration.probability_known(best)
     confidence = calibration.probability_known(best, KNOWN_PRIOR)
-    confidence *= float(shares(scores / calibration.temperature)[row])
+    confidence *= float(softmax(scores / calibration.temperature)[row])
     return Recognition(row, confidence, known, best >= calibration.threshold(unknown))
 
 
@@ -180,13 +181,6 @@ def require_level(unknown: float) -> None:
     if not isinstance(unknown, int | float):
         raise SpecError(f"unknown={unknown!r} is no number: give 0 to {LARGEST_UNKNOWN}")
     require_between("unknown", unknown, 0, LARGEST_UNKNOWN)
-
-
-def shares(logits: Scores) -> Scores:
-    """The softmax of each row."""
-    exponentials = np.exp(logits - logits.max(axis=-1, keepdims=True, initial=-np.inf))
-    found: Scores = exponentials / exponentials.sum(axis=-1, keepdims=True)
-    return found
 
 
 def _log_density(distribution: NormalDist, value: float) -> float:
@@ -203,5 +197,5 @@ def _temperature(scores: Scores, rows: NDArray[np.int64], assumed: float) -> flo
 
 def _surprise(logits: Scores, rows: NDArray[np.int64]) -> float:
     """The negative log-likelihood of the samples' own labels."""
-    own = shares(logits)[np.arange(len(rows)), rows]
+    own = softmax(logits)[np.arange(len(rows)), rows]
     return -float(np.log(np.maximum(own, 1e-300)).sum())

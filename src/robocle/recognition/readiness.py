@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
-from robocle.recognition.calibration import Calibration, shares
+from robocle.classifiers.softmax import softmax
+from robocle.recognition.calibration import Calibration
 
 # A label is ready when this share of its pictures is recognised without having been taught.
 READY = 0.8
@@ -72,7 +73,7 @@ class Readiness:
 
 def readiness(counts: dict[str, int], leave_one_out: LeaveOneOut) -> Readiness:
     """The readiness of all labels, in the order they were taught; the worst pairs first."""
-    told = ~leave_one_out.alone
+    told = ~leave_one_out.singleton
     rows, scores = leave_one_out.rows[told], leave_one_out.scores[told]
     right = scores.argmax(axis=1) == rows if len(rows) else np.zeros(0, bool)
     each = tuple(
@@ -87,9 +88,9 @@ def readiness(counts: dict[str, int], leave_one_out: LeaveOneOut) -> Readiness:
 def _confusable(
     labels: Sequence[str], leave_one_out: LeaveOneOut, calibration: Calibration
 ) -> tuple[ConfusablePair, ...]:
-    told = ~leave_one_out.alone
+    told = ~leave_one_out.singleton
     taken = np.zeros((len(labels), len(labels)))
-    likely = shares(leave_one_out.scores[told] / calibration.temperature)
+    likely = softmax(leave_one_out.scores[told] / calibration.temperature)
     np.add.at(taken, leave_one_out.rows[told], likely)
     taken /= np.maximum(np.bincount(leave_one_out.rows[told], minlength=len(labels)), 1)[:, None]
     worse = np.triu(np.maximum(taken, taken.T), 1)

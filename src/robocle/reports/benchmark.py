@@ -1,56 +1,98 @@
-"""Reports: results as Markdown, LaTeX, and one HTML file that stands alone."""
+"""The report of a benchmark: its results as Markdown, LaTeX and one HTML page."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from robocle.errors import DataError, MissingExtraError, RobocleError
+from robocle.errors import DataError, RobocleError
 from robocle.evaluation.results import read_results
+from robocle.reports.benchmark_plots import (
+    Plot,
+    cost_plots,
+    matrix_plots,
+    moment_plots,
+    per_step_plots,
+)
 from robocle.reports.benchmark_tables import (
-    Cell,
     Record,
-    Table,
     accuracy_tables,
+    distance_table,
     matrix_tables,
     metric_tables,
     unknown_tables,
 )
-from robocle.reports.pages import page
-from robocle.reports.plots import cost_plots, heat_maps, moment_plots, per_step_plots
+from robocle.reports.pages import render_page
+from robocle.reports.tables import Table, latex_text
+from robocle.wording import plural
+
+TABLES: dict[str, Callable[[Sequence[Record]], Iterable[Table]]] = {
+    "accuracy": accuracy_tables,
+    "metrics": metric_tables,
+    "unknown": unknown_tables,
+    "matrix": matrix_tables,
+}
+"""The tables that an experiment can list under `shows`."""
+PLOTS: dict[str, Callable[[Sequence[Record]], Iterable[Plot]]] = {
+    "matrix": matrix_plots,
+    "per_step": per_step_plots,
+    "cost": cost_plots,
+}
+"""The plots that an experiment can list under `shows`."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a report shows: tables, plots as SVG, example pictures, and where it all comes from."""
+    """The content of a report.
+
+    Attributes:
+        title: The title of the experiment.
+        tables: The tables.
+        plots: Plots as SVG, each with its title.
+        examples: A few pictures per corruption, as data URLs.
+        origins: The commits and versions that the results come from, as JSON.
+        trials: How many trials the tables are made of.
+    """
 
     title: str
     tables: tuple[Table, ...]
-    plots: tuple[tuple[str, str], ...]
+    plots: tuple[Plot, ...]
     examples: dict[str, list[str]]
     origins: tuple[str, ...]
     trials: int
 
+    @property
+    def has_gains(self) -> bool:
+        """Whether a table shows the gain of a method over another."""
+        return any(row.kind == "gain" for table in self.tables for row in table.rows)
 
-def require_report_extra() -> None:
-    """Fail now rather than after the work is done."""
-    try:
-        import jinja2  # noqa: F401
-        import joblib  # noqa: F401
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError("bench", f"reports need {error.name}") from error
+    @property
+    def has_paper(self) -> bool:
+        """Whether a table shows numbers of the paper."""
+        rows = (row for table in self.tables for row in table.rows)
+        return any(cell.paper is not None for row in rows for cell in row.cells if cell)
 
 
 def write_report(results: Path, folder: Path) -> list[Path]:
-    """Write report.md, report.tex and report.html from a results file."""
+    """Write a report as .md, .tex and .html files named like the results file.
+
+    Args:
+        results: A results file of `robocle bench`.
+        folder: Where to write the files; it is made if it is not there.
+
+    Returns:
+        The paths of the written files.
+
+    Raises:
+        DataError: If there are no results in the file.
+        RobocleError: If the folder cannot be written to.
+    """
     report = build_report(results)
-    pages = {"md": as_markdown(report), "tex": as_latex(report), "html": as_html(report)}
+    texts = {"md": as_markdown(report), "tex": as_latex(report), "html": as_html(report)}
     written = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for suffix, text in pages.items():
+        for suffix, text in texts.items():
             path = folder / f"{results.stem}.{suffix}"
             path.write_text(text, "utf-8")
             written.append(path)
@@ -60,124 +102,51 @@ def write_report(results: Path, folder: Path) -> list[Path]:
 
 
 def build_report(results: Path) -> Report:
-    """All that a results file has to show."""
-    everything = sorted(read_results(results), key=lambda record: record["order"])
-    if not everything:
+    """Return the report of a results file, with all that its experiments show.
+
+    Args:
+        results: A results file of `robocle bench`.
+
+    Raises:
+        DataError: If there are no results in the file.
+    """
+    records = sorted(read_results(results), key=lambda record: record["order"])
+    if not records:
         raise DataError(f"there are no results in {results}: run `robocle bench` first")
-    records = [record for record in everything if record.get("kind", "trial") == "trial"]
-    shows = {show for record in everything for show in record["shows"]}
-    tables: list[Table] = []
-    plots: list[tuple[str, str]] = []
-    if "accuracy" in shows:
-        tables += accuracy_tables(records)
-    if "metrics" in shows:
-        tables += metric_tables(records)
-    if "unknown" in shows:
-        tables += unknown_tables(records)
-    if "matrix" in shows:
-        matrices = list(matrix_tables(records))
-        tables += matrices
-        plots += heat_maps(matrices)
-    if "per_step" in shows:
-        plots += per_step_plots(records)
-    if "cost" in shows:
-        plots += cost_plots(records)
-    for measured in (r for r in everything if r.get("kind") == "moments"):
-        tables.append(_distance_table(measured))
-        plots += moment_plots(measured["result"])
+    trials = _of_kind(records, "trial")
+    moments = _of_kind(records, "moments")
+    shown = {show for record in records for show in record["shows"]}
+    tables = [table for show in TABLES if show in shown for table in TABLES[show](trials)]
+    plots = [plot for show in PLOTS if show in shown for plot in PLOTS[show](trials)]
     return Report(
-        everything[0]["experiment"],
-        tuple(tables),
-        tuple(plots),
-        _examples(everything),
-        _origins(everything),
-        len(records),
+        title=records[0]["experiment"],
+        tables=(*tables, *map(distance_table, moments)),
+        plots=(*plots, *(plot for each in moments for plot in moment_plots(each["result"]))),
+        examples=next((each["result"] for each in _of_kind(records, "examples")), {}),
+        origins=tuple(dict.fromkeys(json.dumps(r["origin"], sort_keys=True) for r in records)),
+        trials=len(trials),
     )
 
 
-def _distance_table(record: Record) -> Table:
-    measured = record["result"]
-    corruptions = tuple(measured["blocks"][0]["distances"])
-    rows = tuple(
-        (block["name"], tuple(Cell(block["relative_distances"][c]) for c in corruptions))
-        for block in measured["blocks"]
-    )
-    title = f"{record['study']}, {record['trial']['backbone']}, {measured['pooling']}"
-    return Table(f"{title}: Wasserstein distance to clean, in clean deviations", corruptions, rows)
-
-
-def _examples(records: Sequence[Record]) -> dict[str, list[str]]:
-    return next((r["result"] for r in records if r.get("kind") == "examples"), {})
-
-
-def _origins(records: Sequence[Record]) -> tuple[str, ...]:
-    """The different commits and versions the results come from."""
-    return tuple(dict.fromkeys(json.dumps(r["origin"], sort_keys=True) for r in records))
-
-
-def cell_text(cell: Cell | None) -> str:
-    """A cell as plain text: the mean, its deviation, and the paper's figure with the difference."""
-    if cell is None:
-        return "-"
-    text = f"{cell.mean:.2f}"
-    if cell.deviation is not None:
-        text += f" ± {cell.deviation:.2f}"
-    if cell.paper is not None:
-        text += f" (paper {cell.paper:.2f}, {cell.mean - cell.paper:+.2f})"
-    return text
+def _of_kind(records: Sequence[Record], kind: str) -> list[Record]:
+    return [record for record in records if record.get("kind", "trial") == kind]
 
 
 def as_markdown(report: Report) -> str:
-    """The tables as Markdown."""
-    lines = [f"# {report.title}", "", f"{report.trials} trials."]
+    """Return the tables of a report and their origin as Markdown."""
+    lines = [f"# {report.title}", "", f"{plural(report.trials, 'trial')}."]
     for table in report.tables:
-        lines += ["", f"## {table.title}", "", f"| | {' | '.join(table.columns)} |"]
-        lines.append("|---" * (len(table.columns) + 1) + "|")
-        lines += [f"| {name} | {' | '.join(map(cell_text, cells))} |" for name, cells in table.rows]
+        lines += ["", f"## {table.title}", "", table.as_markdown()]
     lines += ["", "## Origin", "", *(f"    {origin}" for origin in report.origins)]
     return "\n".join(lines) + "\n"
 
 
 def as_latex(report: Report) -> str:
-    """The tables as LaTeX, ready to be included."""
-    parts = [f"% {report.title}: {report.trials} trials"]
-    for table in report.tables:
-        head = " & ".join(["", *map(_tex, table.columns)])
-        rows = [
-            " & ".join([_tex(name), *(_tex(cell_text(cell)) for cell in cells)])
-            for name, cells in table.rows
-        ]
-        parts += [
-            "\\begin{table}[t]",
-            "  \\centering",
-            f"  \\caption{{{_tex(table.title)}}}",
-            f"  \\begin{{tabular}}{{l{'c' * len(table.columns)}}}",
-            f"    \\toprule\n    {head} \\\\\n    \\midrule",
-            *(f"    {row} \\\\" for row in rows),
-            "    \\bottomrule\n  \\end{tabular}\n\\end{table}",
-        ]
-    return "\n".join(parts) + "\n"
-
-
-TEX_SIGNS = str.maketrans({"%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#", "±": r"$\pm$"})
-
-
-def _tex(text: str) -> str:
-    return text.translate(TEX_SIGNS)
+    """Return the tables of a report as LaTeX, to be included in a document with booktabs."""
+    head = f"% {latex_text(report.title)}: {plural(report.trials, 'trial')}"
+    return "\n".join([head, *(table.as_latex() for table in report.tables)]) + "\n"
 
 
 def as_html(report: Report) -> str:
-    """One HTML page with tables, plots and pictures inside."""
-    return page("benchmark", report=report, cell_parts=_cell_parts)
-
-
-def _cell_parts(cell: Cell | None) -> dict[str, Any]:
-    if cell is None:
-        return {"mean": "-"}
-    parts = {"mean": f"{cell.mean:.2f}"}
-    if cell.deviation is not None:
-        parts["deviation"] = f"± {cell.deviation:.2f}"
-    if cell.paper is not None:
-        parts["paper"] = f"{cell.paper:.2f}"
-        parts["difference"] = f"{cell.mean - cell.paper:+.2f}"
-    return parts
+    """Return a report as one HTML page with its plots and pictures inside."""
+    return render_page("benchmark", report=report)

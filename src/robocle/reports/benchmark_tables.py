@@ -1,39 +1,19 @@
-"""Tables: results set out as the paper sets them out, its numbers beside ours.
-
-A table is headers and rows of plain cells; how it looks in Markdown, LaTeX or HTML is the report's.
-"""
+"""The tables of a benchmark report, from its results, with the paper's numbers beside ours."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from statistics import mean, stdev
 from typing import Any
 
 from robocle.evaluation.metrics import room_aware_gain
 from robocle.evaluation.paper import paper_number
+from robocle.reports.tables import Cell, Row, Table
 
 Record = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A figure: its mean over the orderings, their deviation, and the paper's figure."""
-
-    mean: float
-    deviation: float | None = None
-    paper: float | None = None
-
-
-@dataclass(frozen=True)
-class Table:
-    """A title, column headers, and rows that begin with a name."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[Cell | None, ...]], ...]
+"""One line of a results file, see `robocle.evaluation.results`."""
 
 
 def grouped(records: Iterable[Record], name: Callable[[Record], Any]) -> dict[Any, list[Record]]:
-    """Records by a name of theirs, in the order of appearance."""
+    """Return the records by a name of theirs, in the order of appearance."""
     groups: dict[Any, list[Record]] = {}
     for record in records:
         groups.setdefault(name(record), []).append(record)
@@ -41,45 +21,44 @@ def grouped(records: Iterable[Record], name: Callable[[Record], Any]) -> dict[An
 
 
 def by_study(records: Sequence[Record], *, together: bool = False) -> dict[str, list[Record]]:
-    """Records of one study, data and streams, and, unless together, of one taught corruption.
+    """Return the records by study, data set, scenario and, unless together, taught corruption.
 
-    Nothing else may be averaged: what differs is told in the name.
+    Only records that agree in all of these may be averaged. The name of a group is that of its
+    study and whatever tells it from the other groups.
     """
 
-    def parts(record: Record) -> tuple[str, ...]:
+    def facts(record: Record) -> tuple[str, ...]:
         trial = record["trial"]
-        told = (record["study"], trial["dataset"], trial["scenario"], trial["data"])
-        return told if together else (*told, f"taught {trial['taught']}")
+        found = (record["study"], trial["dataset"], trial["scenario"], trial["data"])
+        return found if together else (*found, f"taught {trial['taught']}")
 
-    groups = grouped(records, parts)
-    differing = [len(set(column)) > 1 for column in zip(*groups, strict=True)]
-    return {
-        ", ".join(
-            [
-                names[0],
-                *(
-                    name
-                    for name, differs in zip(names[1:], differing[1:], strict=True)
-                    if differs and name not in names[0]
-                ),
-            ]
-        ): of_group
-        for names, of_group in groups.items()
-    }
+    groups = grouped(records, facts)
+    differs = [len(set(column)) > 1 for column in zip(*groups, strict=True)]
+    return {_group_name(names, differs): of_group for names, of_group in groups.items()}
+
+
+def _group_name(names: Sequence[str], differs: Sequence[bool]) -> str:
+    study, *others = names
+    shown = [
+        name
+        for name, is_needed in zip(others, differs[1:], strict=True)
+        if is_needed and name not in study
+    ]
+    return ", ".join([study, *shown])
 
 
 def by_method(records: Iterable[Record]) -> dict[str, list[Record]]:
-    """Records by method."""
+    """Return the records by method."""
     return grouped(records, lambda record: record["method"])
 
 
 def by_backbone(records: Iterable[Record]) -> dict[str, list[Record]]:
-    """Records by backbone."""
+    """Return the records by backbone."""
     return grouped(records, lambda record: record["trial"]["backbone"])
 
 
-def cell(values: Sequence[float | None], paper: float | None = None) -> Cell | None:
-    """The mean and deviation over orderings; None where there is nothing."""
+def mean_cell(values: Sequence[float | None], paper: float | None = None) -> Cell | None:
+    """Return the mean and the deviation over orderings; None if no value is known."""
     known = [value for value in values if value is not None and value == value]
     if not known:
         return None
@@ -87,7 +66,10 @@ def cell(values: Sequence[float | None], paper: float | None = None) -> Cell | N
 
 
 def accuracy_tables(records: Sequence[Record]) -> Iterator[Table]:
-    """A table a study: methods down, backbones and test sets across, gains below their method."""
+    """Yield one table per study: methods down, backbones and test sets across.
+
+    The room-aware gain of a method stands below it.
+    """
     for study, of_study in by_study(records).items():
         columns = [
             (backbone, test)
@@ -95,26 +77,31 @@ def accuracy_tables(records: Sequence[Record]) -> Iterator[Table]:
             for test in dict.fromkeys(t for r in of_backbone for t in r["result"]["accuracy"])
         ]
         heads = [f"{backbone} {_test_name(test, columns)}".strip() for backbone, test in columns]
-        rows: list[tuple[str, tuple[Cell | None, ...]]] = []
-        methods = by_method(of_study)
-        found = {
-            method: tuple(_accuracy(of_method, *column) for column in columns)
-            for method, of_method in methods.items()
-        }
-        for method, of_method in methods.items():
-            rows.append((method, found[method]))
-            over = of_method[0]["over"]
-            if over in found:
-                rows.append((f"gain over {over}", _gains(found[over], found[method])))
-        yield Table(f"{study}: accuracy, %", tuple(heads), tuple(rows))
+        rows = tuple(_accuracy_rows(by_method(of_study), columns))
+        yield Table(f"{study}: accuracy, %", tuple(heads), rows)
+
+
+def _accuracy_rows(
+    methods: dict[str, list[Record]], columns: Sequence[tuple[str, str]]
+) -> Iterator[Row]:
+    accuracies = {
+        method: tuple(_accuracy(of_method, *column) for column in columns)
+        for method, of_method in methods.items()
+    }
+    for method, of_method in methods.items():
+        yield Row(method, accuracies[method])
+        over = of_method[0]["over"]
+        if over in accuracies:
+            gains = map(_gain, accuracies[over], accuracies[method])
+            yield Row(f"gain over {over}", tuple(gains), "gain")
 
 
 def _test_name(test: str, columns: Sequence[tuple[str, str]]) -> str:
-    """As much of "name/corruption" as tells the columns apart."""
+    """Return as much of "name/corruption" as tells the columns apart."""
     names, corruptions = zip(*(other.split("/") for _, other in columns), strict=True)
     name, corruption = test.split("/")
-    told = [name] if len(set(names)) > 1 else []
-    return "/".join([*told, corruption] if len(set(corruptions)) > 1 else told)
+    shown = [name] if len(set(names)) > 1 else []
+    return "/".join([*shown, corruption] if len(set(corruptions)) > 1 else shown)
 
 
 def _accuracy(records: Sequence[Record], backbone: str, test: str) -> Cell | None:
@@ -123,23 +110,21 @@ def _accuracy(records: Sequence[Record], backbone: str, test: str) -> Cell | Non
         return None
     values = [record["result"]["accuracy"].get(test) for record in of_backbone]
     first = test == next(iter(of_backbone[0]["result"]["accuracy"]))
-    return cell(values, paper_value(of_backbone[0]) if first else None)
+    return mean_cell(values, paper_value(of_backbone[0]) if first else None)
 
 
-def _gains(first: Sequence[Cell | None], second: Sequence[Cell | None]) -> tuple[Cell | None, ...]:
-    return tuple(_gain(a, b) if a and b else None for a, b in zip(first, second, strict=True))
-
-
-def _gain(first: Cell, second: Cell) -> Cell | None:
-    """The room-aware gain of means; none where there was no room."""
-    printed = None
-    if first.paper is not None and second.paper is not None:
-        printed = room_aware_gain(first.paper, second.paper)
-    return cell([room_aware_gain(first.mean, second.mean)], printed)
+def _gain(baseline: Cell | None, achieved: Cell | None) -> Cell | None:
+    """The room-aware gain of the means; None if the baseline has no errors."""
+    if baseline is None or achieved is None:
+        return None
+    paper = None
+    if baseline.paper is not None and achieved.paper is not None:
+        paper = room_aware_gain(baseline.paper, achieved.paper)
+    return mean_cell([room_aware_gain(baseline.mean, achieved.mean)], paper)
 
 
 def paper_value(record: Record, **more: str) -> float | None:
-    """What the paper prints where this result stands, if it is one of the paper's."""
+    """Return the number that the paper prints for this result; None if it prints none."""
     paper = dict(record["paper"])
     if not paper:
         return None
@@ -162,11 +147,11 @@ METRICS = {
 
 
 def metric_tables(records: Sequence[Record]) -> Iterator[Table]:
-    """A table a study and backbone: methods down, all metrics across."""
+    """Yield one table per study and backbone: methods down, all metrics across."""
     for study, of_study in by_study(records).items():
         for backbone, of_backbone in by_backbone(of_study).items():
             rows = tuple(
-                (method, tuple(_metric(of_method, *METRICS[name]) for name in METRICS))
+                Row(method, tuple(_metric(of_method, *METRICS[name]) for name in METRICS))
                 for method, of_method in by_method(of_backbone).items()
             )
             yield Table(f"{study}, {backbone}: metrics", tuple(METRICS), rows)
@@ -176,7 +161,7 @@ def _metric(
     records: Sequence[Record], pick: Callable[[Record], float | None], printed: str
 ) -> Cell | None:
     paper = paper_value(records[0], metric=printed) if printed else None
-    return cell([pick(record["result"]) for record in records], paper)
+    return mean_cell([pick(record["result"]) for record in records], paper)
 
 
 MEASURED = {
@@ -188,14 +173,14 @@ MEASURED = {
 
 
 def unknown_tables(records: Sequence[Record]) -> Iterator[Table]:
-    """A table a study and backbone: methods down; known against unknown things across."""
+    """Yield one table per study and backbone: methods down, open-set metrics across."""
     for study, of_study in by_study(records).items():
         for backbone, of_backbone in by_backbone(of_study).items():
             several = len(of_backbone[0]["result"]["examined"]) > 1
             tests = ("", " elsewhere") if several else ("",)
             columns = [(name, key, test) for name, key in MEASURED.items() for test in tests]
             rows = tuple(
-                (method, tuple(_measured(of_method, key, test) for _, key, test in columns))
+                Row(method, tuple(_measured(of_method, key, test) for _, key, test in columns))
                 for method, of_method in by_method(of_backbone).items()
             )
             heads = tuple(name.replace(",", f"{test},") for name, _, test in columns)
@@ -203,37 +188,49 @@ def unknown_tables(records: Sequence[Record]) -> Iterator[Table]:
 
 
 def _measured(records: Sequence[Record], key: str, test: str) -> Cell | None:
-    """A figure of the first test, or, elsewhere, the mean over all others."""
+    """The value of the first test set, or the mean over all others if `test` is "elsewhere"."""
     values: list[float | None] = []
     for record in records:
         first, *others = (measured[key] for measured in record["result"]["examined"].values())
-        told = [value for value in others if value is not None] if test else [first]
-        values.append(mean(told) if told and None not in told else None)
-    return cell(values)
+        found = [value for value in others if value is not None] if test else [first]
+        values.append(mean(found) if found and None not in found else None)
+    return mean_cell(values)
+
+
+def distance_table(record: Record) -> Table:
+    """Return the Wasserstein distances of a record of moment distributions."""
+    measured = record["result"]
+    corruptions = tuple(measured["blocks"][0]["distances"])
+    rows = tuple(
+        Row(block["name"], tuple(Cell(block["relative_distances"][c]) for c in corruptions))
+        for block in measured["blocks"]
+    )
+    title = f"{record['study']}, {record['trial']['backbone']}, {measured['pooling']}"
+    return Table(f"{title}: Wasserstein distance to clean, in clean deviations", corruptions, rows)
 
 
 def matrix_tables(records: Sequence[Record]) -> Iterator[Table]:
-    """A table a study, backbone and method: taught corruption down, tested across."""
+    """Yield one table per study, backbone and method: taught corruptions down, tested across."""
     for study, of_study in by_study(records, together=True).items():
         for backbone, of_backbone in by_backbone(of_study).items():
             for method, of_method in by_method(of_backbone).items():
                 by_taught = grouped(of_method, lambda r: r["trial"]["taught"])
                 tested = of_method[0]["trial"]["tested"]
                 rows = tuple(
-                    (taught, tuple(_matrix_row(of_taught, tested)))
+                    Row(taught, tuple(_matrix_cells(of_taught, tested)))
                     for taught, of_taught in by_taught.items()
                 )
                 title = f"{study}, {backbone}, {method}: taught down, tested across, accuracy, %"
                 yield Table(title, (*tested, "Avg OD"), rows)
 
 
-def _matrix_row(records: Sequence[Record], tested: Sequence[str]) -> Iterator[Cell | None]:
+def _matrix_cells(records: Sequence[Record], tested: Sequence[str]) -> Iterator[Cell | None]:
     taught = records[0]["trial"]["taught"]
     for corruption in tested:
         values = [_of_corruption(record, corruption) for record in records]
-        yield cell(values, paper_value(records[0], train=taught, test=corruption))
+        yield mean_cell(values, paper_value(records[0], train=taught, test=corruption))
     other = [record["result"]["average_other_domain"] for record in records]
-    yield cell(other, paper_value(records[0], train=taught, test="avg_od"))
+    yield mean_cell(other, paper_value(records[0], train=taught, test="avg_od"))
 
 
 def _of_corruption(record: Record, corruption: str) -> float | None:

@@ -1,22 +1,31 @@
-"""A check's result as plain text and as plain values."""
+"""The tables of a check, and its result as plain text and as plain values."""
 
 from dataclasses import dataclass
 from typing import Any
 
 from robocle.evaluation.check.advice import weaknesses
 from robocle.evaluation.check.conditions import IN_WORDS
-from robocle.evaluation.check.result import CheckResult, Tally, changed_mean
+from robocle.evaluation.check.result import CheckResult, Tally, under_corruption
+from robocle.reports.text_table import text_table
 from robocle.wording import plural
 
-STRANGERS = 'things that were not taught ("unknown" is right)'
-MEAN = "mean of the four"
-MOST_ADVICE = 5
-BAR = 30
+TAUGHT = "taught objects"
+NOT_TAUGHT = 'objects that were not taught ("unknown" is right)'
+MEAN = "mean without clean"
+SHOWN_LABELS = 5
+"""How many labels the text gives advice on."""
+BAR_WIDTH = 30
 
 
 @dataclass(frozen=True)
 class Group:
-    """A table: its title, the labels that need naming, and a tally a row."""
+    """The labels that were taught, or those that were not.
+
+    Attributes:
+        title: What the labels have in common.
+        named: The labels, if they are to be listed.
+        rows: One tally per condition, and that of all corruptions.
+    """
 
     title: str
     named: tuple[str, ...]
@@ -24,30 +33,30 @@ class Group:
 
 
 def as_text(result: CheckResult) -> str:
-    """The tables, and what to do about the labels that suffer most."""
-    parts = [[result.summary], *map(_lines, groups(result)), _advice(result)]
-    return "\n\n".join("\n".join(lines) for lines in parts)
+    """Return the tables, and what to do about the weakest labels."""
+    blocks = [result.summary, *map(_group_text, groups(result)), _advice(result)]
+    return "\n\n".join(blocks)
 
 
 def groups(result: CheckResult) -> list[Group]:
-    """The things that were taught, and those that were not, as far as there are any."""
+    """Return the taught labels and the others, as far as there are any."""
     found = []
     if any(result.labels.values()):
-        found.append(Group("things that were taught", (), _rows(result, taught=True)))
-    strangers = tuple(label for label, taught in result.labels.items() if not taught)
-    if strangers:
-        found.append(Group(STRANGERS, strangers, _rows(result, taught=False)))
+        found.append(Group(TAUGHT, (), _rows(result, taught=True)))
+    not_taught = tuple(label for label, taught in result.labels.items() if not taught)
+    if not_taught:
+        found.append(Group(NOT_TAUGHT, not_taught, _rows(result, taught=False)))
     return found
 
 
 def as_values(result: CheckResult) -> dict[str, Any]:
-    """All tallies and the advice, ready for JSON."""
+    """Return all tallies and the advice as plain values, for JSON."""
     return {
         "pictures": len(result.pictures),
-        "taught": _tallies(result.by_condition(taught=True)),
-        "not_taught": _tallies(result.by_condition(taught=False)),
+        "taught": _values(result.by_condition(taught=True)),
+        "not_taught": _values(result.by_condition(taught=False)),
         "labels": {
-            label: {"taught": taught, **_tallies(result.of_label(label))}
+            label: {"taught": taught, **_values(result.of_label(label))}
             for label, taught in result.labels.items()
         },
         "advice": [
@@ -60,38 +69,38 @@ def as_values(result: CheckResult) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _tallies(tallies: dict[str, Tally]) -> dict[str, Any]:
+def _values(tallies: dict[str, Tally]) -> dict[str, dict[str, int]]:
     return {condition: vars(tally) for condition, tally in tallies.items()}
 
 
 def _rows(result: CheckResult, *, taught: bool) -> dict[str, Tally]:
     tallies = result.by_condition(taught=taught)
     named = {f"{name}, {IN_WORDS[name]}": tally for name, tally in tallies.items()}
-    return {**named, MEAN: changed_mean(tallies)}
+    return {**named, MEAN: under_corruption(tallies)}
 
 
-def _lines(group: Group) -> list[str]:
-    heads = "".join(f"{head:>11}" for head in ("right #", "unknown ?", "wrong x"))
-    named = f": {', '.join(group.named)}" if group.named else ""
-    lines = [group.title + named, f"  {'':<22}{heads}"]
-    for name, tally in group.rows.items():
-        cells = "".join(f"{share:>10.0%} " for share in tally.shares)
-        lines.append(f"  {name:<22}{cells}  {_bar(tally)}")
-    return lines
+def _group_text(group: Group) -> str:
+    title = f"{group.title}: {', '.join(group.named)}" if group.named else group.title
+    rows = [
+        [name, *(f"{share:.0%}" for share in tally.shares), _bar(tally)]
+        for name, tally in group.rows.items()
+    ]
+    headers = ["", "right #", "unknown ?", "wrong x", ""]
+    return f"{title}\n{text_table(rows, headers, align='lrrrl', indent=2)}"
 
 
 def _bar(tally: Tally) -> str:
     right, unknown, _ = tally.shares
-    first, second = round(BAR * right), round(BAR * (right + unknown))
-    return "#" * first + "?" * (second - first) + "x" * (BAR - second)
+    first, second = round(BAR_WIDTH * right), round(BAR_WIDTH * (right + unknown))
+    return "#" * first + "?" * (second - first) + "x" * (BAR_WIDTH - second)
 
 
-def _advice(result: CheckResult) -> list[str]:
+def _advice(result: CheckResult) -> str:
     found = weaknesses(result)
     if not found:
-        return ["every label holds in every condition"]
-    lines = ["what suffers most", *(f"  {each}" for each in found[:MOST_ADVICE])]
-    more = len(found) - MOST_ADVICE
+        return "every label is recognised well in every condition"
+    lines = ["weakest labels", *(f"  {each}" for each in found[:SHOWN_LABELS])]
+    more = len(found) - SHOWN_LABELS
     if more > 0:
         lines.append(f"  and {plural(more, 'more label')}: see --json or --out")
-    return lines
+    return "\n".join(lines)

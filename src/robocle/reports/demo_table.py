@@ -1,34 +1,37 @@
-"""The demo's result as plain text."""
+"""The tables of the demo, and its result as plain text."""
 
 from robocle.demo.pictures import CONDITIONS
 from robocle.demo.run import DemoResult
+from robocle.reports.tables import Cell, Row, Table
 
-WIDTH = max(map(len, CONDITIONS)) + 2
-NAME = 22
+MEAN = "mean without clean"
 
 
 def as_text(result: DemoResult) -> str:
-    """Two tables: the very thing that was taught, and other things of its category."""
+    """Return two tables: the taught instances, and other instances of the taught categories."""
     categories = {picture.category for picture in result.taught}
     shots = len(result.taught) // len(categories)
-    return "\n".join(
-        [
-            f"taught {shots} pictures of each of {len(categories)} things, asked "
-            f"{len(result.asked)} others; right answers in percent",
-            "",
-            *_rows(result, "the taught thing", other_thing=False),
-            "",
-            *_rows(result, "another of its kind", other_thing=True),
-        ]
+    parts = [
+        f"Taught {shots} pictures of each of {len(categories)} objects. "
+        f"Accuracy on {len(result.tested)} other pictures, in percent:"
+    ]
+    parts += [f"{table.title}\n{table.as_text()}" for table in tables(result)]
+    return "\n\n".join(parts)
+
+
+def tables(result: DemoResult) -> tuple[Table, Table]:
+    """Return accuracy by method and condition: of taught instances, and of other instances."""
+    return (
+        _table(result, "The taught objects", other_instance=False),
+        _table(result, "Other objects of the same categories", other_instance=True),
     )
 
 
-def _rows(result: DemoResult, title: str, *, other_thing: bool) -> list[str]:
-    head = "".join(f"{condition:>{WIDTH}}" for condition in CONDITIONS)
-    lines = [f"{title:<{NAME}}{head}{'changed':>{WIDTH}}"]
-    for outcome in result.outcomes:
-        cells = [result.accuracy(outcome, c, other_thing=other_thing) for c in CONDITIONS]
-        cells.append(result.changed_mean(outcome, other_thing=other_thing))
-        shown = "".join(f"{cell:>{WIDTH}.1f}" for cell in cells)
-        lines.append(f"{outcome.method.name:<{NAME}}{shown}")
-    return lines
+def _table(result: DemoResult, title: str, *, other_instance: bool) -> Table:
+    rows = []
+    for each in result.methods:
+        accuracies = result.accuracies(each, other_instance=other_instance)
+        mean = result.mean_of_others(each, other_instance=other_instance)
+        cells = tuple(Cell(value) for value in (*accuracies.values(), mean))
+        rows.append(Row(each.method.name, cells))
+    return Table(title, (*CONDITIONS, MEAN), tuple(rows), decimals=1)

@@ -1,24 +1,63 @@
-"""Pages: HTML files that stand alone, with their plots and pictures inside."""
+"""Pages: HTML files that need no other file, with their plots and pictures inside.
 
-from importlib.resources import files
+Every page extends templates/base.html.j2, which holds the style.
+"""
+
 from pathlib import Path
 from typing import Any
 
-from robocle.errors import RobocleError
+from robocle.errors import MissingExtraError, RobocleError
+from robocle.reports.tables import cell_parts
 
 
-def page(name: str, **values: Any) -> str:
-    """The page that the template NAME.html.j2 makes of some values."""
-    from jinja2 import Environment
+def require_report_extra() -> None:
+    """Check that the extra "bench", which pages and plots need, is installed.
 
-    source = (files("robocle.reports") / f"{name}.html.j2").read_text("utf-8")
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    html: str = environment.from_string(source).render(**values)
-    return html
+    Raises:
+        MissingExtraError: If one of its libraries is missing; the message says what to install.
+    """
+    try:
+        import jinja2  # noqa: F401
+        import joblib  # noqa: F401
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError("bench", f"reports with plots need {error.name}") from error
+
+
+def require_page_path(path: Path) -> None:
+    """Check, before any work is done, that a page can be written to a path.
+
+    Raises:
+        RobocleError: If the name does not end in .html, so that no other file is replaced by
+            mistake, or if there is no such folder.
+    """
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise RobocleError(f"cannot write a page to {path}: give --out a name that ends in .html")
+    if not path.absolute().parent.is_dir():
+        raise RobocleError(f"cannot write {path}: there is no folder {path.parent}")
+
+
+def render_page(name: str, **values: Any) -> str:
+    """Return the page that the template templates/NAME.html.j2 makes of some values."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("robocle.reports"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    environment.globals["cell_parts"] = cell_parts
+    return environment.get_template(f"{name}.html.j2").render(**values)
 
 
 def write_page(path: Path, html: str) -> None:
-    """Write a page to a file."""
+    """Write a page to a file.
+
+    Raises:
+        RobocleError: If the file cannot be written.
+    """
     try:
         path.write_text(html, "utf-8")
     except OSError as error:

@@ -1,108 +1,96 @@
-"""Plots: results as pictures, each one SVG text for a page."""
+"""Plots: numbers drawn as SVG text, to be put into a page."""
 
 import io
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from robocle.reports.benchmark_tables import (
-    Record,
-    Table,
-    by_backbone,
-    by_method,
-    by_study,
-    grouped,
-)
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 WIDTH = 9
+LINE_STYLES = ("-", "--", ":")
+COLOURS = 10  # in matplotlib's cycle
+WRITTEN_FROM = 4
+"""A share below this many percent is drawn without its number: there is no room for it."""
 
 
-def per_step_plots(records: Sequence[Record]) -> Iterator[tuple[str, str]]:
-    """Accuracy after each step, a line a method; (title, SVG)."""
-    for study, of_study in by_study(records).items():
-        for backbone, of_backbone in by_backbone(of_study).items():
-            lines = {
-                method: [r["result"]["per_step"] for r in runs if r["result"].get("per_step")]
-                for method, runs in by_method(of_backbone).items()
-            }
-            if any(lines.values()):
-                yield f"{study}, {backbone}: accuracy after each label", _lines(lines)
-
-
-def _lines(lines: dict[str, list[list[float]]]) -> str:
-    figure, axes = new_axes(3.6)
-    for number, (method, runs) in enumerate(lines.items()):
-        longest = max(map(len, runs), default=0)
-        whole = [run for run in runs if len(run) == longest]  # an ordering may skip a class
-        if whole:
-            mean = np.mean(whole, axis=0)
-            style = "-" if number < 10 else "--"
-            axes.plot(range(1, len(mean) + 1), mean, style, label=method, linewidth=1.6)
-    axes.set_xlabel("labels taught")
-    axes.set_ylabel("accuracy, %")
-    axes.legend(fontsize=7, ncols=2, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+def line_plot(lines: Mapping[str, Sequence[float]], x_label: str, y_label: str) -> str:
+    """Return lines over 1, 2, 3, ..., each with its name in the legend."""
+    figure, axes = new_axes(max(3.6, 0.9 + 0.17 * len(lines)))
+    for number, (name, values) in enumerate(lines.items()):
+        style = LINE_STYLES[number // COLOURS % len(LINE_STYLES)]
+        axes.plot(range(1, len(values) + 1), values, style, label=name, linewidth=1.6)
+    axes.set_xlabel(x_label)
+    axes.set_ylabel(y_label)
+    axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
     return svg(figure)
 
 
-def heat_maps(tables: Sequence[Table]) -> Iterator[tuple[str, str]]:
-    """Each taught x tested table as a heat map."""
-    for table in tables:
-        names = [name for name, _ in table.rows]
-        values = np.array(
-            [[np.nan if c is None else c.mean for c in cells[:-1]] for _, cells in table.rows]
-        )
-        figure, axes = new_axes(0.5 + 0.5 * len(names), width=5.5)
-        axes.imshow(values, vmin=0, vmax=100, cmap="viridis", aspect="auto")
-        axes.set_xticks(range(values.shape[1]), table.columns[:-1])
-        axes.set_yticks(range(len(names)), names)
-        for (row, column), value in np.ndenumerate(values):
-            colour = "white" if value < 60 else "black"
-            axes.text(column, row, f"{value:.1f}", ha="center", va="center", color=colour, size=8)
-        axes.spines[:].set_visible(False)
-        yield table.title, svg(figure)
+def heat_map(values: ArrayLike, rows: Sequence[str], columns: Sequence[str]) -> str:
+    """Return percentages as a heat map with the numbers written into it; NaN stays empty."""
+    cells = np.asarray(values, np.float64)
+    figure, axes = new_axes(0.5 + 0.5 * len(rows), width=5.5)
+    axes.imshow(cells, vmin=0, vmax=100, cmap="viridis", aspect="auto")
+    axes.set_xticks(range(len(columns)), columns)
+    axes.set_yticks(range(len(rows)), rows)
+    for (row, column), value in np.ndenumerate(cells):
+        text = "" if np.isnan(value) else f"{value:.1f}"
+        colour = "white" if value < 60 else "black"
+        axes.text(column, row, text, ha="center", va="center", color=colour, size=8)
+    axes.spines[:].set_visible(False)
+    return svg(figure)
 
 
-def cost_plots(records: Sequence[Record]) -> Iterator[tuple[str, str]]:
-    """Accuracy against the time a picture takes to learn and answer, beyond looking at it."""
-    for study, of_study in by_study(records).items():
-        figure, axes = new_axes(3.6)
-        for (method, _), runs in grouped(
-            of_study, lambda r: (r["method"], r["trial"]["backbone"])
-        ).items():
-            results = [record["result"] for record in runs]
-            cost = np.mean(
-                [r["milliseconds_to_learn"] + r["milliseconds_to_answer"] for r in results]
-            )
-            accuracy = np.mean([next(iter(r["accuracy"].values())) for r in results])
-            axes.scatter(cost, accuracy, s=22, color="#1f6feb")
-            axes.annotate(method, (cost, accuracy), size=7, xytext=(4, 3),
-                          textcoords="offset points")  # fmt: skip
-        axes.set_xscale("log")
-        axes.set_xlabel("learning + answering one picture, ms")
-        axes.set_ylabel("accuracy, %")
-        yield f"{study}: accuracy against cost", svg(figure)
+def grouped_bars(
+    series: Mapping[str, Sequence[float]], groups: Sequence[str], colours: Sequence[str]
+) -> str:
+    """Return one group of bars per name in `groups`, with one bar per series; values in percent."""
+    figure, axes = new_axes(3.4)
+    width = 0.8 / len(series)
+    middle = (len(series) - 1) / 2
+    for number, (name, heights) in enumerate(series.items()):
+        places = np.arange(len(groups)) + (number - middle) * width
+        axes.bar(places, heights, width, color=colours[number], label=name)
+    axes.set_xticks(range(len(groups)), groups)
+    axes.set_ylim(0, 100)
+    axes.set_ylabel("accuracy, %")
+    axes.legend(ncols=len(series), loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
+    return svg(figure)
 
 
-def moment_plots(measured: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """The distribution of each moment, clean and corrupted, with the Wasserstein distances."""
-    for block in measured["blocks"]:
-        figure, axes = new_axes(2.6)
-        edges = np.array(block["edges"])
-        centres = (edges[1:] + edges[:-1]) / 2
-        for corruption, counts in block["counts"].items():
-            distance = block["distances"].get(corruption)
-            label = corruption if distance is None else f"{corruption}: d = {distance:.3f}"
-            axes.plot(centres, counts, label=label, linewidth=1.5)
-        axes.set_yscale("log")
-        axes.set_xlabel("value")
-        axes.set_ylabel("frequency")
-        axes.legend(fontsize=8, frameon=False)
-        yield block["name"], svg(figure)
+def stacked_bars(
+    shares: Mapping[str, Sequence[float]], bars: Sequence[str], colours: Sequence[str]
+) -> str:
+    """Return one horizontal bar per name in `bars`, made of the shares in percent of each name."""
+    figure, axes = new_axes(0.6 + 0.38 * len(bars), width=8)
+    places = np.arange(len(bars))[::-1]
+    starts = np.zeros(len(bars))
+    for (name, percents), colour in zip(shares.items(), colours, strict=True):
+        drawn = axes.barh(places, percents, 0.7, starts, color=colour, label=name)
+        written = [f"{percent:.0f}" if percent >= WRITTEN_FROM else "" for percent in percents]
+        axes.bar_label(drawn, written, label_type="center", size=8, color=_text_on(colour))
+        starts = starts + percents
+    axes.set_yticks(places, bars)
+    axes.set_xlim(0, 100)
+    axes.set_xlabel("predictions, %")
+    axes.legend(ncols=len(shares), loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
+    return svg(figure)
 
 
-def new_axes(height: float, width: float = WIDTH) -> tuple[Any, Any]:
-    """A figure of this size, in inches, and its axes."""
+def _text_on(colour: str) -> str:
+    """Black on light colours, white on dark ones."""
+    from matplotlib.colors import to_rgb
+
+    red, green, blue = to_rgb(colour)
+    return "black" if 0.3 * red + 0.59 * green + 0.11 * blue > 0.5 else "white"
+
+
+def new_axes(height: float, width: float = WIDTH) -> "tuple[Figure, Axes]":
+    """Return a figure of this size, in inches, and its axes."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
@@ -111,8 +99,8 @@ def new_axes(height: float, width: float = WIDTH) -> tuple[Any, Any]:
     return figure, axes
 
 
-def svg(figure: Any) -> str:
-    """A figure as SVG text without the XML head."""
+def svg(figure: "Figure") -> str:
+    """Return a figure as SVG text without the XML header."""
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None})
     drawing = buffer.getvalue()

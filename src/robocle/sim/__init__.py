@@ -1,18 +1,18 @@
-"""A small simulated home: household things rendered under chosen conditions.
+"""A small simulated home: household objects rendered under chosen conditions.
 
-The renderer is plain numpy - no graphics card, driver or window - and everything random is keyed
-by the shot, so a picture is the same byte for byte wherever, whenever and in whatever order it is
-made.
+The renderer is plain numpy and needs no graphics card, driver or window. All random numbers are
+keyed by the planned picture, so a picture is equal byte for byte on every machine and in every
+order of rendering.
 """
 
 from robocle.sim.home import categories, home_plan, is_teaching, render, render_home
 from robocle.sim.openloris import FRAMES, Recording, openloris_plan, render_openloris
-from robocle.sim.stage import Shot
+from robocle.sim.stage import PlannedPicture
 
 __all__ = [
     "FRAMES",
+    "PlannedPicture",
     "Recording",
-    "Shot",
     "categories",
     "home_plan",
     "is_teaching",

@@ -1,20 +1,19 @@
-"""Backdrops: the table or floor an object stands on, and the wall behind it.
+"""Backdrops: the table or floor that an object stands on, and the wall behind it.
 
-Both are endless planes, met by rays instead of triangles, so their patterns need no mesh. They
-are drawn independently of the object: a backdrop says nothing about the category.
+Both are infinite planes that are intersected with rays, so they need no mesh. They are drawn
+independently of the object, so that a backdrop carries no information about the category.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
+from robocle.randomness import Rng
+from robocle.sim.arrays import Floats, unit
 from robocle.sim.camera import Camera
-from robocle.sim.materials import Floats, Pattern, plain, rgb
-from robocle.sim.mesh import unit
-from robocle.sim.patterns import blend, cloth, mottled, noise
+from robocle.sim.colours import rgb
+from robocle.sim.patterns import Pattern, blend, cloth, mottled, noise, plain
 
 CALM = tuple(
     rgb(*c)
@@ -33,13 +32,13 @@ WOODS = (
 )
 
 
-def calm(rng: np.random.Generator) -> Floats:
-    """Draw a quiet colour."""
+def calm(rng: Rng) -> Floats:
+    """Draw an unobtrusive colour."""
     return CALM[int(rng.integers(len(CALM)))]
 
 
-def planks(rng: np.random.Generator) -> Pattern:
-    """Boards of wood, each with its own grain and tone."""
+def planks(rng: Rng) -> Pattern:
+    """Wooden boards, each with its own grain and tone."""
     light, dark = WOODS[int(rng.integers(len(WOODS)))]
     width = float(rng.uniform(0.35, 0.8))
 
@@ -54,8 +53,8 @@ def planks(rng: np.random.Generator) -> Pattern:
     return colour
 
 
-def tiles(rng: np.random.Generator) -> Pattern:
-    """Square tiles with grout, some chequered."""
+def tiles(rng: Rng) -> Pattern:
+    """Square tiles with grout, chequered in some cases."""
     one = calm(rng)
     two = calm(rng) if rng.random() < 0.4 else one
     grout, width = calm(rng) * 0.7, float(rng.uniform(0.35, 0.7))
@@ -70,7 +69,7 @@ def tiles(rng: np.random.Generator) -> Pattern:
     return colour
 
 
-def gingham(rng: np.random.Generator) -> Pattern:
+def gingham(rng: Rng) -> Pattern:
     """A checked tablecloth."""
     base, width = calm(rng), float(rng.uniform(0.12, 0.3))
     tint = base * rng.uniform(0.25, 0.8, size=3)
@@ -82,30 +81,30 @@ def gingham(rng: np.random.Generator) -> Pattern:
     return colour
 
 
-def paper_stripes(rng: np.random.Generator) -> Pattern:
-    """Striped wallpaper or mat."""
+def paper_stripes(rng: Rng) -> Pattern:
+    """Striped wallpaper, or a striped mat."""
     one = calm(rng)
     two, width = one * rng.uniform(0.6, 0.95, size=3), float(rng.uniform(0.15, 0.5))
     return lambda place, uv: np.where((place[:, :1] / width % 1 < 0.5), one, two)
 
 
-def painted(rng: np.random.Generator) -> Pattern:
-    """A plain surface."""
+def painted(rng: Rng) -> Pattern:
+    """A surface of one colour."""
     return plain(calm(rng))
 
 
-def stone(rng: np.random.Generator) -> Pattern:
+def stone(rng: Rng) -> Pattern:
     """Stone or plaster."""
     base = calm(rng)
     return mottled(base, base * float(rng.uniform(0.55, 0.8)), float(rng.uniform(0.15, 0.5)))
 
 
-def woven(rng: np.random.Generator) -> Pattern:
+def woven(rng: Rng) -> Pattern:
     """Plain cloth or carpet."""
     return cloth(calm(rng), 0.022, 0.22)
 
 
-Maker = Callable[[np.random.Generator], Pattern]
+Maker = Callable[[Rng], Pattern]
 SURFACES: tuple[Maker, ...] = (planks, planks, tiles, gingham, painted, stone, woven, paper_stripes)
 WALLS: tuple[Maker, ...] = (painted, painted, stone, paper_stripes, tiles)
 
@@ -113,7 +112,18 @@ WALLS: tuple[Maker, ...] = (painted, painted, stone, paper_stripes, tiles)
 def behind(
     camera: Camera, wall: float, wall_azimuth: float, directions: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Meet the floor or the wall: place, normal, and the place on the plane it was met on."""
+    """Intersect rays with the floor and the wall.
+
+    Args:
+        camera: Where the rays start.
+        wall: Distance of the wall from the origin.
+        wall_azimuth: Azimuth of a camera that looks straight at the wall.
+        directions: Directions of the rays, (n, 3).
+
+    Returns:
+        For each ray the point that it hits, the normal there, and the coordinates of the point on
+        its plane, all of shape (n, 3).
+    """
     eye, (right, _, ahead) = camera.eye, replace(camera, azimuth=wall_azimuth).axes
     flat = unit(np.array([ahead[0], ahead[1], 0.0]))
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,23 +1,27 @@
-"""The camera: where it stands, and where a point of the world falls on the picture.
+"""The camera: its position, and the projection of points of the scene onto the picture.
 
-Azimuth 0 looks along +y at the front of an object; positive azimuth walks anticlockwise around it
-as seen from above.
+At azimuth 0 the camera looks along +y at the front of an object. A positive azimuth moves it
+anticlockwise around the object, as seen from above.
 """
-
-from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from robocle.sim.mesh import Floats, unit
-
-Triple = tuple[float, float, float]
+from robocle.sim.arrays import Floats, Triple, dot, unit
 
 
 @dataclass(frozen=True)
 class Camera:
-    """Angles in degrees; `distance` from the target; `view` is the full opening angle."""
+    """A pinhole camera that looks at a target.
+
+    Attributes:
+        azimuth: Degrees around the target.
+        elevation: Degrees above the horizontal.
+        distance: From the camera to the target.
+        target: The point at the centre of the picture.
+        view: The full angle of view in degrees.
+    """
 
     azimuth: float
     elevation: float
@@ -27,12 +31,12 @@ class Camera:
 
     @property
     def eye(self) -> Floats:
-        """Where the camera stands."""
+        """The position of the camera."""
         return np.asarray(self.target) - self.distance * self.axes[2]
 
     @property
     def axes(self) -> tuple[Floats, Floats, Floats]:
-        """Unit vectors to the right, up and ahead."""
+        """Unit vectors to the right, upwards and ahead."""
         azimuth, elevation = np.radians(self.azimuth), np.radians(self.elevation)
         flat = np.array([-np.sin(azimuth), np.cos(azimuth), 0.0])
         ahead = flat * np.cos(elevation) - np.array([0.0, 0.0, np.sin(elevation)])
@@ -40,14 +44,8 @@ class Camera:
         return right, unit(np.cross(right, ahead)), ahead
 
 
-def dot(vectors: Floats, fixed: Floats) -> Floats:
-    """Row-wise product with one vector, without BLAS."""
-    product: Floats = vectors[:, 0] * fixed[0] + vectors[:, 1] * fixed[1] + vectors[:, 2] * fixed[2]
-    return product
-
-
 def project(camera: Camera, points: Floats, size: int) -> tuple[Floats, Floats, Floats]:
-    """Return column, row (in pixels of a square picture) and depth of each point."""
+    """Return the column and row (in pixels of a square picture) and the depth of each point."""
     right, up, ahead = camera.axes
     offset = points - camera.eye
     depth = dot(offset, ahead)
@@ -59,7 +57,7 @@ def project(camera: Camera, points: Floats, size: int) -> tuple[Floats, Floats, 
 
 
 def rays(camera: Camera, size: int) -> Floats:
-    """The direction seen by each pixel centre, row by row, with ahead-component one."""
+    """Return the viewing direction of each pixel centre, row by row; its depth component is 1."""
     right, up, ahead = camera.axes
     tick = (np.arange(size) + 0.5 - size / 2) / (size / 2) * np.tan(np.radians(camera.view / 2))
     x, y = np.meshgrid(tick, -tick)

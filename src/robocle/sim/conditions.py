@@ -1,42 +1,52 @@
-"""Conditions: what a picture's numbers are - view, light, hidden share, clutter, pose.
+"""Conditions: the settings of a picture, such as viewpoint, light, occlusion, clutter and pose.
 
-`clean` is an ordinary view in soft light; each factor changes one thing about it, at level 1
-(mild) to 3 (severe). Here numbers are only drawn; `stage` turns them into a scene, so a planned
-camera path or a fixed hidden share can be passed in just as well.
+`clean` is an ordinary view in soft light. Each factor changes one aspect of it, from level 1 (mild)
+to level 3 (severe). This module only draws numbers; `stage` builds the scene from them, so that a
+camera path or a fixed amount of occlusion can be passed to it as well.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from robocle.sim.camera import Triple
+from robocle.randomness import Rng
+from robocle.sim.arrays import Triple
 from robocle.sim.lighting import Lighting
 from robocle.sim.objects import CATEGORIES
-
-Rng = np.random.Generator
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything that varies between two pictures of one thing, as plain numbers."""
+    """The numbers that differ between two pictures of one object.
+
+    Attributes:
+        azimuth: Degrees around the object.
+        elevation: Degrees above the horizontal.
+        fill: Extent of the object relative to the side of the picture.
+        aim: Offset of the object from the centre of the picture, relative to its side.
+        lighting: The lamp and the sky.
+        exposure: Brightness relative to an ordinary picture.
+        grain: Standard deviation of the sensor noise, relative to full brightness.
+        hidden: Share of the object's pixels that are behind an occluder.
+        clutter: Number of unrelated objects around it.
+        pose: Axis and angle in degrees by which the object is rotated.
+    """
 
     azimuth: float
     elevation: float
-    fill: float  # share of the frame's side that the thing spans
-    aim: tuple[float, float] = (0.0, 0.0)  # offset of the thing from the centre, in frame sides
+    fill: float
+    aim: tuple[float, float] = (0.0, 0.0)
     lighting: Lighting = field(default_factory=Lighting)
     exposure: float = 1.0
     grain: float = 0.0
-    hidden: float = 0.0  # share of the thing's pixels behind an occluder
+    hidden: float = 0.0
     clutter: int = 0
-    pose: tuple[Triple, float] = ((1.0, 0.0, 0.0), 0.0)  # axis and degrees
+    pose: tuple[Triple, float] = ((1.0, 0.0, 0.0), 0.0)
 
 
 def clean(rng: Rng, category: str) -> Settings:
-    """An ordinary view in soft light."""
+    """Draw the settings of an ordinary view in soft light."""
     usual = CATEGORIES[category]
     warmth = float(rng.uniform(-0.05, 0.05))
     lighting = Lighting(
@@ -57,7 +67,7 @@ def clean(rng: Rng, category: str) -> Settings:
 
 
 def illumination(settings: Settings, level: int, rng: Rng) -> Settings:
-    """Dim, hard from one side, or coloured light; severe also means noisy."""
+    """Dim the light (which adds noise), move it to one side, or colour it."""
     kind = (_dim, _side, _coloured)[int(rng.integers(3))]
     return kind(settings, level, rng)
 
@@ -84,7 +94,7 @@ def _coloured(settings: Settings, level: int, rng: Rng) -> Settings:
     tints = ((1.0, 0.62, 0.25), (0.35, 0.55, 1.0), (0.45, 0.95, 0.55), (1.0, 0.45, 0.70))
     tint = tints[int(rng.integers(len(tints)))]
     share = (0.45, 0.7, 0.95)[level - 1]
-    red, green, blue = (1 - share + share * part for part in tint)
+    red, green, blue = (1 - share + share * channel for channel in tint)
     lighting = replace(
         settings.lighting, key_colour=(red, green, blue), sky_colour=(red, green, blue)
     )
@@ -92,12 +102,12 @@ def _coloured(settings: Settings, level: int, rng: Rng) -> Settings:
 
 
 def occlusion(settings: Settings, level: int, rng: Rng) -> Settings:
-    """Something plain in front hides about 20, 40 or 60 % of the thing."""
+    """Hide about 20, 40 or 60 % of the object behind an occluder."""
     return replace(settings, hidden=(0.2, 0.4, 0.6)[level - 1] + float(rng.uniform(-0.04, 0.04)))
 
 
 def scale(settings: Settings, level: int, rng: Rng) -> Settings:
-    """A farther camera: the thing is small, and not in the middle."""
+    """Move the camera away, so that the object is small and off-centre."""
     fill = (0.42, 0.31, 0.22)[level - 1] * float(rng.uniform(0.92, 1.08))
     reach = 0.4 * (1 - fill)
     aim = float(rng.uniform(-reach, reach)), float(rng.uniform(-0.6 * reach, 0.6 * reach))
@@ -105,13 +115,13 @@ def scale(settings: Settings, level: int, rng: Rng) -> Settings:
 
 
 def clutter(settings: Settings, level: int, rng: Rng) -> Settings:
-    """Unrelated blocks, tins, boxes and papers around and behind."""
+    """Add unrelated blocks, tins, cones and papers around and behind the object."""
     fill = settings.fill * (0.9, 0.8, 0.72)[level - 1]
     return replace(settings, clutter=(4, 8, 14)[level - 1], fill=fill)
 
 
 def pose(settings: Settings, level: int, rng: Rng) -> Settings:
-    """From the side or behind; lying or from above; tumbled."""
+    """View the object from the side or behind (1), from above or lying (2), or tumbled (3)."""
     turned = replace(settings, azimuth=float(rng.choice([-1.0, 1.0])) * float(rng.uniform(70, 180)))
     if level == 1:
         return turned

@@ -1,18 +1,15 @@
-"""Light: a soft key light, a sky, and what glossy things mirror.
+"""Lighting: a soft key light, a sky, and the reflections of glossy surfaces.
 
-Soft shadows come from many light directions. The picture is shaded at twice its size and each of
-the four sub-pixels of a pixel sees a different quarter of the directions; averaging them gives the
-whole set at a quarter of the cost.
+Soft shadows come from many light directions. The picture is shaded at twice its size, and each of
+the four sub-pixels of a pixel samples a different quarter of the directions. Their average covers
+all directions at a quarter of the cost.
 """
-
-from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from robocle.sim.camera import Triple, dot
-from robocle.sim.mesh import Floats, Ints, unit
+from robocle.sim.arrays import Floats, Ints, Triple, dot, unit
 from robocle.sim.shadows import Casters, Columns, across, along, columns, lit, shadow_map
 
 GROUPS = 4
@@ -22,7 +19,11 @@ KEY_GAIN, SKY_GAIN = 1.15, 0.85
 
 @dataclass(frozen=True)
 class Lighting:
-    """Angles in degrees, measured like the camera's; strengths are relative to an ordinary room."""
+    """A key light and a sky.
+
+    Angles are in degrees, measured like those of the camera. Strengths are relative to an ordinary
+    room. The softness is the angular radius of the key light.
+    """
 
     key_azimuth: float = 40.0
     key_elevation: float = 50.0
@@ -35,7 +36,7 @@ class Lighting:
 
 @dataclass(frozen=True)
 class Surface:
-    """Points to be shaded: place, normal, direction to the eye, and material."""
+    """Points to shade, one row each: position, normal, direction to the camera, and material."""
 
     place: Floats
     normal: Floats
@@ -49,7 +50,7 @@ class Surface:
 
 @dataclass(frozen=True)
 class Arriving:
-    """Light at each point, and the shares of the key light and of the sky that it sees."""
+    """Light that arrives at each point, and the visible shares of the key light and the sky."""
 
     light: Floats
     key_open: Floats
@@ -57,13 +58,13 @@ class Arriving:
 
 
 def towards(azimuth: float, elevation: float) -> Floats:
-    """Unit vector from the origin to something seen under these angles."""
+    """Return the unit vector from the origin in a direction given by two angles in degrees."""
     a, e = np.radians(azimuth), np.radians(elevation)
     return np.array([np.sin(a) * np.cos(e), -np.cos(a) * np.cos(e), np.sin(e)])
 
 
 def key_directions(lighting: Lighting) -> Floats:
-    """Directions spread over the disc of the key light (a sunflower spiral)."""
+    """Return directions spread over the disc of the key light (a sunflower spiral)."""
     centre = towards(lighting.key_azimuth, lighting.key_elevation)
     one, two = across(centre)
     count = GROUPS * KEY_SAMPLES
@@ -75,7 +76,7 @@ def key_directions(lighting: Lighting) -> Floats:
 
 
 def sky_directions() -> Floats:
-    """Directions spread evenly over the upper half of the sphere."""
+    """Return directions spread evenly over the upper hemisphere."""
     count = GROUPS * SKY_SAMPLES
     k = np.arange(count)
     z = 0.06 + 0.94 * (k + 0.5) / count
@@ -85,7 +86,7 @@ def sky_directions() -> Floats:
 
 
 def irradiance(surface: Surface, cast: Casters, lighting: Lighting, size: int) -> Arriving:
-    """Light arriving at each point, sampled by the light directions of its sub-pixel."""
+    """Return the light that arrives at each point, sampled along its sub-pixel's directions."""
     key, sky = np.empty((2, len(surface.pixel))), np.empty((2, len(surface.pixel)))
     group = surface.pixel // size % 2 * 2 + surface.pixel % 2
     for number in range(GROUPS):
@@ -105,7 +106,7 @@ def irradiance(surface: Surface, cast: Casters, lighting: Lighting, size: int) -
 
 
 def _sampled(cast: Casters, directions: Floats, place: Columns, normal: Columns) -> Floats:
-    """Mean over directions of: light gets here, and light gets here times its cosine."""
+    """Return the means over directions of visibility, and of visibility times the cosine."""
     free, cosine = np.zeros(len(place[0])), np.zeros(len(place[0]))
     for direction in directions:
         reaches = lit(cast, shadow_map(cast, direction), direction, place)
@@ -115,7 +116,7 @@ def _sampled(cast: Casters, directions: Floats, place: Columns, normal: Columns)
 
 
 def shade(surface: Surface, cast: Casters, lighting: Lighting, size: int) -> Floats:
-    """Linear light leaving each point towards the eye."""
+    """Return the linear light that leaves each point towards the camera."""
     arriving = irradiance(surface, cast, lighting, size)
     diffuse = surface.colour * (1 - surface.metallic)[:, None] * arriving.light
     mirrored = surroundings(reflection(surface), surface.roughness, lighting, arriving.key_open)
@@ -125,14 +126,14 @@ def shade(surface: Surface, cast: Casters, lighting: Lighting, size: int) -> Flo
 
 
 def reflection(surface: Surface) -> Floats:
-    """The direction a mirror at each point would show."""
+    """Return the mirrored viewing direction at each point."""
     facing = (surface.to_eye * surface.normal).sum(axis=1, keepdims=True)
     mirrored: Floats = 2 * facing * surface.normal - surface.to_eye
     return mirrored
 
 
 def mirror_share(surface: Surface) -> Floats:
-    """Fresnel: how much is mirrored, per colour channel; rough things mirror less at the rim."""
+    """Return the Fresnel reflectance per colour channel; rough surfaces reflect less at the rim."""
     facing = np.clip((surface.to_eye * surface.normal).sum(axis=1), 0, 1)
     straight = 0.04 + (surface.colour - 0.04) * surface.metallic[:, None]
     rim = np.maximum(1 - surface.roughness[:, None], straight) - straight
@@ -144,7 +145,7 @@ def mirror_share(surface: Surface) -> Floats:
 def surroundings(
     direction: Floats, roughness: Floats, lighting: Lighting, key_open: Floats
 ) -> Floats:
-    """The room seen in a direction, blurred by roughness: floor, walls, ceiling, lamp, window."""
+    """Return the reflected room (floor, walls, ceiling, lamp, window), blurred by roughness."""
     blur = 0.08 + 0.9 * roughness
     sky = lighting.sky_strength * np.asarray(lighting.sky_colour)
     height = _step(direction[:, 2], 0.0, blur)

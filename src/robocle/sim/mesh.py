@@ -1,28 +1,30 @@
-"""Meshes: triangles with smooth normals, and the parts an object is made of.
+"""Meshes: triangles with smooth normals, and the pieces that an object is made of.
 
-Surfaces are built from grids of points; a hard edge is simply the border between two grids. Each
-vertex keeps its `rest` position, the one it was modelled at, so a pattern painted in model space
-stays on the object however the object is turned.
+Surfaces are built from grids of points. A hard edge is the border between two grids. Each vertex
+keeps its `rest` position, the one it was modelled at, so a pattern painted in model space stays on
+the object however the object is turned.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from robocle.sim.arrays import Floats, Ints, Vector, combine, unit
 from robocle.sim.materials import Material
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Vector = Sequence[float] | Floats
 
 
 @dataclass(frozen=True)
 class Mesh:
-    """Triangles; `uv` runs 0..1 around (u) and along (v) the grid a vertex comes from."""
+    """Triangles, described by arrays with one row per vertex and one row per face.
+
+    Attributes:
+        points: Positions of the vertices, (vertices, 3).
+        faces: The three vertices of each triangle, (faces, 3).
+        normals: Unit normals at the vertices, (vertices, 3).
+        uv: Coordinates from 0 to 1 around (u) and along (v) the grid of a vertex, (vertices, 2).
+        rest: Positions of the vertices as they were modelled, (vertices, 3).
+    """
 
     points: Floats
     faces: Ints
@@ -32,18 +34,19 @@ class Mesh:
 
 
 @dataclass(frozen=True)
-class Part:
-    """A mesh and what it is made of."""
+class Piece:
+    """A mesh and its material."""
 
     mesh: Mesh
     material: Material
 
 
-Thing = list[Part]
+SceneObject = list[Piece]
+"""An object (or a group of objects) is the list of its pieces."""
 
 
 def grid(points: Floats, wrap: bool = False) -> Mesh:
-    """Join an (n, m, 3) grid of points into a smooth surface; `wrap` closes it along m."""
+    """Build a smooth surface from a grid of points (n, m, 3); `wrap` closes it along m."""
     if wrap:
         points = np.concatenate([points, points[:, :1]], axis=1)
     rows, columns = points.shape[:2]
@@ -61,7 +64,7 @@ def grid(points: Floats, wrap: bool = False) -> Mesh:
 
 
 def _along(points: Floats) -> Floats:
-    """Where each row lies along the grid, 0..1 by length."""
+    """Return the position of each row along the grid, from 0 to 1 by length."""
     step = points[1:] - points[:-1]
     length = np.cumsum([0.0, *np.sqrt((step * step).sum(axis=2)).mean(axis=1)])
     share: Floats = length / max(float(length[-1]), 1e-12)
@@ -69,7 +72,7 @@ def _along(points: Floats) -> Floats:
 
 
 def summed_normals(points: Floats, faces: Ints) -> Floats:
-    """Sum, at each vertex, the area-weighted normals of the faces around it."""
+    """Sum the area-weighted normals of the faces around each vertex."""
     a, b, c = (points[faces[:, corner]] for corner in range(3))
     across = np.cross(b - a, c - a)
     normals = np.zeros_like(points)
@@ -79,7 +82,7 @@ def summed_normals(points: Floats, faces: Ints) -> Floats:
 
 
 def _weld(normals: Floats, points: Floats, wrap: bool) -> Floats:
-    """Share normals across the seam of a closed grid and at rows shrunk to a point (poles)."""
+    """Share normals across the seam of a closed grid and within rows that are one point (poles)."""
     if wrap:
         seam = normals[:, 0] + normals[:, -1]
         normals[:, 0] = normals[:, -1] = seam
@@ -88,15 +91,8 @@ def _weld(normals: Floats, points: Floats, wrap: bool) -> Floats:
     return normals
 
 
-def unit(vectors: Floats) -> Floats:
-    """Scale vectors to length one; a zero vector stays zero."""
-    length = np.sqrt((vectors * vectors).sum(axis=-1, keepdims=True))
-    scaled: Floats = vectors / np.maximum(length, 1e-12)
-    return scaled
-
-
 def merge(meshes: Sequence[Mesh]) -> Mesh:
-    """Put several meshes into one."""
+    """Merge several meshes into one."""
     starts = np.cumsum([0, *(len(mesh.points) for mesh in meshes)])
     return Mesh(
         np.concatenate([mesh.points for mesh in meshes]),
@@ -108,7 +104,7 @@ def merge(meshes: Sequence[Mesh]) -> Mesh:
 
 
 def rotation(axis: Vector, degrees: float) -> Floats:
-    """The matrix that turns column vectors about an axis through the origin."""
+    """Return the matrix that rotates column vectors about an axis through the origin."""
     x, y, z = unit(np.asarray(axis, dtype=np.float64))
     angle = np.radians(degrees)
     cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
@@ -117,57 +113,52 @@ def rotation(axis: Vector, degrees: float) -> Floats:
 
 
 def shift(mesh: Mesh, offset: Vector) -> Mesh:
-    """Move a mesh."""
+    """Return a mesh moved by an offset."""
     return replace(mesh, points=mesh.points + np.asarray(offset, dtype=np.float64))
 
 
 def turn(mesh: Mesh, axis: Vector, degrees: float) -> Mesh:
-    """Turn a mesh about an axis through the origin."""
-    matrix = rotation(axis, degrees)
-    return replace(mesh, points=_apply(mesh.points, matrix), normals=_apply(mesh.normals, matrix))
+    """Return a mesh rotated about an axis through the origin."""
+    columns = rotation(axis, degrees).T
+    return replace(
+        mesh, points=combine(mesh.points, columns), normals=combine(mesh.normals, columns)
+    )
 
 
 def stretch(mesh: Mesh, factors: Vector) -> Mesh:
-    """Scale a mesh along x, y and z."""
+    """Return a mesh scaled along x, y and z."""
     by = np.asarray(factors, dtype=np.float64)
     return replace(mesh, points=mesh.points * by, normals=unit(mesh.normals / by))
 
 
-def _apply(vectors: Floats, matrix: Floats) -> Floats:
-    """Multiply without BLAS, whose last bits differ between processors."""
-    x, y, z = (vectors[:, k : k + 1] * matrix[:, k] for k in range(3))
-    product: Floats = x + y + z
-    return product
+def turn_object(obj: SceneObject, axis: Vector, degrees: float) -> SceneObject:
+    """Return an object rotated about an axis through the origin."""
+    return [replace(piece, mesh=turn(piece.mesh, axis, degrees)) for piece in obj]
 
 
-def turn_thing(thing: Thing, axis: Vector, degrees: float) -> Thing:
-    """Turn every part of a thing about an axis through the origin."""
-    return [replace(part, mesh=turn(part.mesh, axis, degrees)) for part in thing]
+def shift_object(obj: SceneObject, offset: Vector) -> SceneObject:
+    """Return an object moved by an offset."""
+    return [replace(piece, mesh=shift(piece.mesh, offset)) for piece in obj]
 
 
-def shift_thing(thing: Thing, offset: Vector) -> Thing:
-    """Move every part of a thing."""
-    return [replace(part, mesh=shift(part.mesh, offset)) for part in thing]
+def stretch_object(obj: SceneObject, factor: float) -> SceneObject:
+    """Return an object scaled by one factor in all directions."""
+    return [replace(piece, mesh=stretch(piece.mesh, (factor,) * 3)) for piece in obj]
 
 
-def stretch_thing(thing: Thing, factor: float) -> Thing:
-    """Scale every part of a thing."""
-    return [replace(part, mesh=stretch(part.mesh, (factor,) * 3)) for part in thing]
+def all_points(obj: SceneObject) -> Floats:
+    """Return all vertices of an object."""
+    return np.concatenate([piece.mesh.points for piece in obj])
 
 
-def all_points(thing: Thing) -> Floats:
-    """All vertices of a thing."""
-    return np.concatenate([part.mesh.points for part in thing])
-
-
-def settle(thing: Thing) -> Thing:
-    """Put a thing on the table: lowest point at z = 0, centred on the origin."""
-    points = all_points(thing)
+def settle(obj: SceneObject) -> SceneObject:
+    """Place an object on the table: lowest point at z = 0, centred above the origin."""
+    points = all_points(obj)
     low, high = points.min(axis=0), points.max(axis=0)
-    return shift_thing(thing, (-(low[0] + high[0]) / 2, -(low[1] + high[1]) / 2, -low[2]))
+    return shift_object(obj, (-(low[0] + high[0]) / 2, -(low[1] + high[1]) / 2, -low[2]))
 
 
-def normalise(thing: Thing) -> Thing:
-    """Settle a thing and scale its largest extent to one."""
-    size = float(np.ptp(all_points(thing), axis=0).max())
-    return settle(stretch_thing(thing, 1 / size))
+def normalise(obj: SceneObject) -> SceneObject:
+    """Place an object on the table and scale its largest extent to one."""
+    size = float(np.ptp(all_points(obj), axis=0).max())
+    return settle(stretch_object(obj, 1 / size))

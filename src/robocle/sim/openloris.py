@@ -1,11 +1,9 @@
-"""The home recorded as OpenLORIS-Object is: videos by factor, level and segment.
+"""The home recorded in the layout of OpenLORIS-Object: videos by factor, level and segment.
 
-`<split>/<factor>/segment<1..9>/<category>_<NN>/<frame>.jpg`. A recording is one camera path around
-one thing; as in the original, its stretches go to train, test and validation in turn, so a split's
-frames are near each other and near those of another split, yet never the same.
+The files are `<split>/<factor>/segment<1..9>/<category>_<NN>/<frame>.jpg`. A recording is one
+camera path around one object. As in the original, consecutive stretches of the path go to train,
+test and validation in turn. The splits therefore have similar frames, but never the same ones.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,14 +12,16 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from robocle.sim.camera import Camera, dot
+from robocle.sim.arrays import Floats, combine, dot
+from robocle.sim.camera import Camera
 from robocle.sim.conditions import FACTORS, Settings, clean
-from robocle.sim.home import QUALITY, categories, only_seed, write_index, write_picture
-from robocle.sim.mesh import Floats, Thing
+from robocle.sim.folder import QUALITY, RenderedPicture, only_seed, write_pictures
+from robocle.sim.home import categories
+from robocle.sim.mesh import SceneObject
 from robocle.sim.scene import Scene, draw
-from robocle.sim.stage import Shot, frame, stage
+from robocle.sim.stage import PlannedPicture, frame, stage
 
-RENDERED_AS = {  # OpenLORIS's name of a factor, and ours
+RENDERED_AS = {  # the name of a factor in OpenLORIS, and in the home
     "clutter": "clutter",
     "illumination": "illumination",
     "occlusion": "occlusion",
@@ -30,11 +30,20 @@ RENDERED_AS = {  # OpenLORIS's name of a factor, and ours
 SEGMENTS = range(1, 10)
 STRETCHES = ("train", "test", "train", "validation", "train")
 FRAMES = 10
+"""Frames per recording, if no other number is given."""
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A camera path around an instance of a category, in one segment of a factor."""
+    """A video to render: one camera path around one object, in one segment of a factor.
+
+    Attributes:
+        seed: The seed of the home.
+        category: A category of `robocle.sim.categories()`.
+        instance: Which object of the category, from 1.
+        factor: A factor of OpenLORIS: clutter, illumination, occlusion or pixel.
+        segment: From 1 to 9.
+    """
 
     seed: int
     category: str
@@ -44,18 +53,34 @@ class Recording:
 
     @property
     def level(self) -> int:
-        """How severe: segments 1 to 3 are level 1, 4 to 6 level 2, 7 to 9 level 3."""
+        """How severe the factor is: segments 1 to 3 have level 1, 4 to 6 level 2, 7 to 9 level 3.
+
+        >>> Recording(0, "mug", 1, "pixel", 4).level
+        2
+        """
         return (self.segment + 2) // 3
 
     @property
-    def place(self) -> Shot:
-        """What the things around are keyed by; its condition names the recording's folder."""
+    def place(self) -> PlannedPicture:
+        """The planned picture whose scene is recorded; its condition names the folder."""
         condition = f"{self.factor}/segment{self.segment}"
-        return Shot(self.seed, self.category, self.instance, condition, self.level)
+        return PlannedPicture(self.seed, self.category, self.instance, condition, self.level)
 
 
 def openloris_plan(seed: int, instances: int = 3) -> list[Recording]:
-    """List the recordings of the home."""
+    """List the recordings of a home.
+
+    Args:
+        seed: Which home; another seed has other objects.
+        instances: The number of different objects per category.
+
+    Returns:
+        One recording per category, instance, factor and segment.
+
+    Example:
+        >>> len(openloris_plan(seed=0))
+        3132
+    """
     return [
         Recording(seed, category, instance, factor, segment)
         for category in categories()
@@ -66,10 +91,16 @@ def openloris_plan(seed: int, instances: int = 3) -> list[Recording]:
 
 
 def frame_path(recording: Recording, number: int, count: int) -> str:
-    """Where a frame of `count` is kept, relative to the set's folder.
+    """Return the file of a frame, relative to the folder of the data set.
 
-    >>> frame_path(Recording(0, "toy_car", 2, "pixel", 4), 3, 10)
-    'test/pixel/segment4/toy_car_02/000003.jpg'
+    Args:
+        recording: The recording of the frame.
+        number: Which frame, from 0.
+        count: How many frames the recording has.
+
+    Example:
+        >>> frame_path(Recording(0, "toy_car", 2, "pixel", 4), 3, 10)
+        'test/pixel/segment4/toy_car_02/000003.jpg'
     """
     split = STRETCHES[number * len(STRETCHES) // max(count, len(STRETCHES))]
     folder = f"{recording.place.condition}/{recording.category}_{recording.instance:02d}"
@@ -77,34 +108,34 @@ def frame_path(recording: Recording, number: int, count: int) -> str:
 
 
 def record(recording: Recording, count: int, size: int = 224) -> Iterator[Image.Image]:
-    """Render the frames of a recording, evenly spaced along its path."""
+    """Render `count` frames of a recording, evenly spaced along its camera path."""
     for scene in scenes(recording, count):
         yield draw(scene, size)
 
 
 def scenes(recording: Recording, count: int) -> Iterator[Scene]:
-    """The scene as each frame sees it: all stands still but the camera."""
+    """Yield the scene of each frame: the camera and the occluder move, all else stands still."""
     settings = _settings(recording)
     still = stage(recording.place, settings)
     for number, moved in enumerate(_path(recording, settings, count)):
-        camera = frame(still.thing, moved)
+        camera = frame(still.object, moved)
         yield replace(
             still,
             camera=camera,
-            front=_carried(still.front, still.camera, camera),
+            occluder=_carried(still.occluder, still.camera, camera),
             grain_key=(*recording.place.key("grain"), number),
         )
 
 
 def _settings(recording: Recording) -> Settings:
-    """Draw the numbers of a recording's middle."""
+    """Draw the settings at the middle of a recording."""
     place = recording.place
     usual = clean(place.rng("view"), recording.category)
     return FACTORS[RENDERED_AS[recording.factor]](usual, recording.level, place.rng("factor"))
 
 
 def _path(recording: Recording, middle: Settings, count: int) -> Iterator[Settings]:
-    """Walk around the thing by 30 to 60 degrees, rising, sinking, nearing and swaying a little."""
+    """Move around the object by 30 to 60 degrees, with small changes of height and distance."""
     rng = recording.place.rng("path")
     sweep = float(rng.choice([-1.0, 1.0])) * float(rng.uniform(30, 60))
     phases = rng.uniform(0, 2 * np.pi, size=4)
@@ -120,31 +151,28 @@ def _path(recording: Recording, middle: Settings, count: int) -> Iterator[Settin
         )
 
 
-def _carried(front: Thing, was: Camera, now: Camera) -> Thing:
-    """What is near the camera goes along with it and stays where it is on the picture."""
+def _carried(occluder: SceneObject, was: Camera, now: Camera) -> SceneObject:
+    """Move an occluder along with the camera, so that it stays in place on the picture."""
     scale = now.distance / was.distance
     return [
         replace(
-            part,
+            piece,
             mesh=replace(
-                part.mesh,
-                points=_turned((part.mesh.points - was.eye) * scale, was, now) + now.eye,
-                normals=_turned(part.mesh.normals, was, now),
+                piece.mesh,
+                points=_turned((piece.mesh.points - was.eye) * scale, was, now) + now.eye,
+                normals=_turned(piece.mesh.normals, was, now),
             ),
         )
-        for part in front
+        for piece in occluder
     ]
 
 
 def _turned(vectors: Floats, was: Camera, now: Camera) -> Floats:
-    """The vectors that are in one camera's axes what these are in another's."""
-    one, two, three = (
-        dot(vectors, old)[:, None] * new for old, new in zip(was.axes, now.axes, strict=True)
-    )
-    return one + two + three
+    """Return the vectors whose coordinates in the new camera's axes are those in the old one's."""
+    return combine(np.stack([dot(vectors, axis) for axis in was.axes], axis=1), now.axes)
 
 
-def _as_they_come(recordings: Iterable[Recording]) -> Iterable[Recording]:
+def _unchanged(recordings: Iterable[Recording]) -> Iterable[Recording]:
     return recordings
 
 
@@ -154,22 +182,36 @@ def render_openloris(
     frames: int = FRAMES,
     size: int = 224,
     quality: int = QUALITY,
-    progress: Callable[[Iterable[Recording]], Iterable[Recording]] = _as_they_come,
+    progress: Callable[[Iterable[Recording]], Iterable[Recording]] = _unchanged,
 ) -> None:
-    """Write the frames of the recordings under a folder, and an index.json that describes them."""
+    """Render recordings into a folder, with an index.json that describes their frames.
+
+    Args:
+        folder: Created if it does not exist.
+        recordings: The videos to render, all of one seed.
+        frames: The number of frames per recording.
+        size: Width and height in pixels.
+        quality: The JPEG quality.
+        progress: Wraps the iteration over the recordings, for a progress bar.
+
+    Raises:
+        SpecError: The recordings have different seeds.
+        DataError: A file cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     video = Recording(0, "mug", 1, "pixel", 1)
+        ...     render_openloris(Path(folder), [video], frames=2, size=32)
+        ...     sorted(path.name for path in Path(folder).rglob("*.*"))
+        ['000000.jpg', '000001.jpg', 'index.json']
+    """
     seed = only_seed(recordings)
-    hashes, levels = {}, {}
-    for recording in progress(recordings):
-        for number, picture in enumerate(record(recording, frames, size)):
-            path = frame_path(recording, number, frames)
-            hashes[path] = write_picture(folder, path, picture, quality)
-            levels[path] = recording.level
-    write_index(
-        folder,
-        seed=seed,
-        size=size,
-        quality=quality,
-        categories={recording.category for recording in recordings},
-        levels=levels,
-        hashes=hashes,
+    pictures = (
+        RenderedPicture(
+            frame_path(recording, number, frames), recording.category, recording.level, image
+        )
+        for recording in progress(recordings)
+        for number, image in enumerate(record(recording, frames, size))
     )
+    write_pictures(folder, pictures, seed=seed, size=size, quality=quality)

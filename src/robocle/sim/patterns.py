@@ -1,20 +1,31 @@
-"""Patterns: stripes, checks, dots, labels, wood, speckle - colours as functions of place.
+"""Patterns: stripes, checks, dots, labels, wood, speckle.
 
-A pattern is called with the rest positions and the uv of all visible points of one part and
-returns their colours. Noise comes from a hash of lattice points, not from an rng, so it needs no
+A pattern is a function (rest, uv) -> colours. It is called with the rest positions and the uv
+coordinates of all visible points of one piece and returns their linear colours. It is evaluated
+per point, so prints and wood grain stay sharp at any picture size.
+
+Noise comes from a hash of lattice points instead of a random generator. It therefore needs no
 state and looks the same from every side.
 """
 
-from __future__ import annotations
+from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from robocle.sim.materials import Floats, Pattern
+from robocle.sim.arrays import Floats, Ints
+from robocle.sim.colours import rgb
+
+Pattern = Callable[[Floats, Floats], Floats]
 
 
-def lattice_hash(x: NDArray[np.int64], y: NDArray[np.int64], z: NDArray[np.int64]) -> Floats:
-    """A fixed pseudo-random number 0..1 for every lattice point."""
+def plain(colour: Sequence[float] | Floats) -> Pattern:
+    """One (linear) colour everywhere."""
+    fixed = np.asarray(colour, dtype=np.float64)
+    return lambda rest, uv: np.broadcast_to(fixed, rest.shape)
+
+
+def lattice_hash(x: Ints, y: Ints, z: Ints) -> Floats:
+    """Return a fixed pseudo-random number from 0 to 1 for every lattice point."""
     with np.errstate(over="ignore"):
         h = (x * 374761393 + y * 668265263 + z * 2147483647).astype(np.uint32)
         h = (h ^ (h >> np.uint32(13))) * np.uint32(1274126177)
@@ -23,7 +34,7 @@ def lattice_hash(x: NDArray[np.int64], y: NDArray[np.int64], z: NDArray[np.int64
 
 
 def noise(place: Floats) -> Floats:
-    """Smooth noise 0..1 with features about one unit wide."""
+    """Return smooth noise from 0 to 1, with features about one unit wide, at each place."""
     cell = np.floor(place)
     t = place - cell
     t = t * t * (3 - 2 * t)
@@ -39,12 +50,12 @@ def noise(place: Floats) -> Floats:
 
 
 def blend(low: Floats, high: Floats, share: Floats) -> Floats:
-    """Mix two colours (or colour arrays) by a share per point."""
+    """Mix two colours (or colour arrays); `share` is that of the second at each point."""
     return low + (high - low) * np.clip(share, 0.0, 1.0)[:, None]
 
 
 def bands(axis: int, edges: tuple[float, ...], base: Floats, band: Floats) -> Pattern:
-    """Bands along an axis of rest space: `edges` lists start and end of each band."""
+    """Bands along an axis of rest space; `edges` lists the start and the end of each band."""
 
     def colour(rest: Floats, uv: Floats) -> Floats:
         inside = np.searchsorted(np.asarray(edges), rest[:, axis]) % 2 == 1
@@ -56,12 +67,12 @@ def bands(axis: int, edges: tuple[float, ...], base: Floats, band: Floats) -> Pa
 def stripes(
     count: float, base: Floats, stripe: Floats, along: int = 1, share: float = 0.5
 ) -> Pattern:
-    """`count` stripes over the u (0) or v (1) direction of the surface."""
+    """`count` stripes along u (`along=0`) or v (`along=1`); `share` is their relative width."""
     return lambda rest, uv: np.where((uv[:, along] * count % 1 < share)[:, None], stripe, base)
 
 
 def checks(across: float, along: float, one: Floats, two: Floats) -> Pattern:
-    """A chequer over the surface."""
+    """A chequered surface with the given numbers of fields along u and v."""
 
     def colour(rest: Floats, uv: Floats) -> Floats:
         odd = (np.floor(uv[:, 0] * across) + np.floor(uv[:, 1] * along)) % 2 == 1
@@ -71,7 +82,7 @@ def checks(across: float, along: float, one: Floats, two: Floats) -> Pattern:
 
 
 def dots(across: float, along: float, base: Floats, dot: Floats, radius: float = 0.3) -> Pattern:
-    """Dots in staggered rows over the surface."""
+    """Dots in staggered rows; `radius` is relative to the distance between dots."""
 
     def colour(rest: Floats, uv: Floats) -> Floats:
         row = np.floor(uv[:, 1] * along)
@@ -85,7 +96,7 @@ def dots(across: float, along: float, base: Floats, dot: Floats, radius: float =
 def label(
     u: tuple[float, float], v: tuple[float, float], base: Pattern, paper: Floats, ink: Floats
 ) -> Pattern:
-    """A printed label: a frame, a big mark and lines of small print, within u and v."""
+    """A printed label within a range of u and v: a frame, a large mark and lines of small print."""
 
     def colour(rest: Floats, uv: Floats) -> Floats:
         x = (uv[:, 0] - u[0]) / (u[1] - u[0])
@@ -101,7 +112,7 @@ def label(
 
 
 def speckled(base: Floats, spot: Floats, size: float, share: float = 0.35) -> Pattern:
-    """Irregular spots about `size` wide."""
+    """Irregular spots about `size` wide that cover about `share` of the surface."""
 
     def colour(rest: Floats, uv: Floats) -> Floats:
         field = noise(rest / size)
@@ -111,7 +122,7 @@ def speckled(base: Floats, spot: Floats, size: float, share: float = 0.35) -> Pa
 
 
 def mottled(base: Floats, other: Floats, size: float) -> Pattern:
-    """A soft drift from one colour to another."""
+    """A soft transition between two colours, with features about `size` wide."""
 
     def colour(rest: Floats, uv: Floats) -> Floats:
         return blend(base, other, 0.6 * noise(rest / size) + 0.4 * noise(rest / size * 2.7))
@@ -120,7 +131,7 @@ def mottled(base: Floats, other: Floats, size: float) -> Pattern:
 
 
 def cloth(base: Floats, size: float, depth: float = 0.56) -> Pattern:
-    """Woven or furry: fine grain, `depth` deep, in brightness."""
+    """Cloth or fur: the brightness varies by `depth` in a grain about `size` wide."""
 
     def colour(rest: Floats, uv: Floats) -> Floats:
         grain = 1 + depth * (noise(rest / size) - 0.5)
@@ -130,7 +141,7 @@ def cloth(base: Floats, size: float, depth: float = 0.56) -> Pattern:
 
 
 def wood(light: Floats, dark: Floats, axis: int = 0, size: float = 0.05) -> Pattern:
-    """Grain along an axis of rest space."""
+    """Wood whose grain runs along an axis of rest space."""
 
     def colour(rest: Floats, uv: Floats) -> Floats:
         place = rest / size
@@ -140,3 +151,8 @@ def wood(light: Floats, dark: Floats, axis: int = 0, size: float = 0.05) -> Patt
         return blend(light, dark, 0.55 * rings + 0.3 * fibre)
 
     return colour
+
+
+BEECH = wood(rgb(0.80, 0.62, 0.40), rgb(0.62, 0.44, 0.26))
+PINE = wood(rgb(0.84, 0.70, 0.50), rgb(0.70, 0.54, 0.35))
+WALNUT = wood(rgb(0.50, 0.33, 0.21), rgb(0.32, 0.20, 0.13))

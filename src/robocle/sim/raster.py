@@ -1,27 +1,34 @@
-"""The rasteriser: which triangle is seen at which pixel.
+"""The rasteriser: which triangle is visible at which pixel.
 
-All (triangle, pixel) candidates are laid out in one array and tested at once. Here, as in all of
-the renderer, pixels are made with + - * / sqrt and comparisons, which round alike on every
-processor; powers, exponentials and sines are taken in double precision only, where a differing
-last bit is lost when the picture is rounded to 8 bits. That is why pictures are the same byte for
-byte on another machine.
+All (triangle, pixel) candidates are laid out in one array and tested at once.
+
+Pictures are equal byte for byte on every machine for two reasons. The whole renderer uses + - * /,
+sqrt and comparisons where it can, and these round identically on every processor. Powers,
+exponentials and sines are computed in double precision only, where a different last bit disappears
+when the picture is rounded to 8 bits.
 """
-
-from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from robocle.sim.arrays import Floats, Ints, unit
 from robocle.sim.camera import Camera, project
-from robocle.sim.mesh import Floats, Ints, Mesh, unit
+from robocle.sim.mesh import Mesh
 
-NEAR = 0.05
+NEAR = 0.05  # faces with a vertex closer to the camera than this are not drawn
 
 
 @dataclass(frozen=True)
 class Seen:
-    """The pixels a mesh covers: flat pixel index, face, and corner weights (in world space)."""
+    """The pixels that a mesh covers, one row each.
+
+    Attributes:
+        pixel: Index into the flattened picture.
+        face: The visible face.
+        weights: Weights of the face's corners, in world space.
+        depth: Distance along the camera's viewing axis.
+    """
 
     pixel: Ints
     face: Ints
@@ -30,7 +37,7 @@ class Seen:
 
 
 def rasterise(mesh: Mesh, camera: Camera, size: int) -> Seen:
-    """Find the nearest face at each pixel of a square picture."""
+    """Find the nearest face at each pixel of a square picture of `size` x `size` pixels."""
     x, y, depth = project(camera, mesh.points, size)
     kept = np.flatnonzero((depth[mesh.faces] > NEAR).all(axis=1))
     faces = mesh.faces[kept]
@@ -46,7 +53,7 @@ def rasterise(mesh: Mesh, camera: Camera, size: int) -> Seen:
 
 
 def _nearest(pixel: Ints, face: Ints, corner: Floats, size: int) -> Seen:
-    """Keep, of all faces at a pixel, the nearest; `corner` holds weights over depth."""
+    """Keep the nearest of all faces at a pixel; `corner` holds weights divided by depth."""
     nearness = corner.sum(axis=1)
     nearest = np.zeros(size * size)
     np.maximum.at(nearest, pixel, nearness)
@@ -58,7 +65,7 @@ def _nearest(pixel: Ints, face: Ints, corner: Floats, size: int) -> Seen:
 
 
 def _candidates(x: Floats, y: Floats, size: int) -> tuple[Ints, Ints, Ints]:
-    """All pixels within the bounding box of each triangle."""
+    """Return face, column and row of all pixels within the bounding box of each triangle."""
     left, right = _span(x, size)
     top, bottom = _span(y, size)
     wide, high = np.maximum(right - left + 1, 0), np.maximum(bottom - top + 1, 0)
@@ -76,7 +83,7 @@ def _span(values: Floats, size: int) -> tuple[Ints, Ints]:
 
 
 def _weight_planes(x: Floats, y: Floats) -> list[tuple[Floats, Floats, Floats]]:
-    """For corners 0 and 1, the plane (a, b, c) of the weight: a * column + b * row + c."""
+    """Return the planes (a, b, c) of the weights a * column + b * row + c of corners 0 and 1."""
     area = (x[:, 1] - x[:, 0]) * (y[:, 2] - y[:, 0]) - (x[:, 2] - x[:, 0]) * (y[:, 1] - y[:, 0])
     area = np.where(np.abs(area) < 1e-12, np.nan, area)
     planes = []
@@ -89,7 +96,7 @@ def _weight_planes(x: Floats, y: Floats) -> list[tuple[Floats, Floats, Floats]]:
 
 
 def interpolate(seen: Seen, mesh: Mesh, values: Floats) -> Floats:
-    """Carry a per-vertex quantity to the pixels."""
+    """Interpolate values per vertex to values per pixel."""
     corners = mesh.faces[seen.face]
     w = seen.weights
     mixed: Floats = (
@@ -101,7 +108,7 @@ def interpolate(seen: Seen, mesh: Mesh, values: Floats) -> Floats:
 
 
 def facing_normals(seen: Seen, mesh: Mesh, places: Floats, eye: Floats) -> Floats:
-    """Unit normals at the pixels, turned towards the eye."""
+    """Return unit normals at the pixels, flipped towards the camera where necessary."""
     normals = unit(interpolate(seen, mesh, mesh.normals))
     away = ((places - eye) * normals).sum(axis=1) > 0
     return np.where(away[:, None], -normals, normals)

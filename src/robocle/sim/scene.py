@@ -1,10 +1,9 @@
-"""A scene and how it becomes a picture.
+"""Scenes, and how one is rendered to a picture.
 
-A `Scene` holds nothing random: things, camera, light and backdrop are all given. `draw` shades it
-at twice the size, lays clear parts over it, adds the camera's exposure and grain, and halves it.
+A `Scene` has nothing random: objects, camera, light and backdrop are all given. `draw` shades it
+at twice the size, composites transparent pieces, averages the sub-pixels, and applies exposure
+and sensor noise.
 """
-
-from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
@@ -12,18 +11,13 @@ import numpy as np
 from PIL import Image
 
 from robocle.randomness import Key, keyed_rng
+from robocle.sim.arrays import Floats, Ints, unit
 from robocle.sim.backdrop import behind
 from robocle.sim.camera import Camera, rays
-from robocle.sim.lighting import (
-    Lighting,
-    Surface,
-    mirror_share,
-    reflection,
-    shade,
-    surroundings,
-)
-from robocle.sim.materials import Material, Pattern
-from robocle.sim.mesh import Floats, Ints, Mesh, Thing, merge, unit
+from robocle.sim.lighting import Lighting, Surface, mirror_share, reflection, shade, surroundings
+from robocle.sim.materials import Material
+from robocle.sim.mesh import Mesh, SceneObject, merge
+from robocle.sim.patterns import Pattern
 from robocle.sim.raster import Seen, facing_normals, interpolate, rasterise
 from robocle.sim.shadows import casters
 
@@ -32,17 +26,33 @@ OVERSAMPLE = 2
 
 @dataclass(frozen=True)
 class Scene:
-    """All that is in a picture; what is in `front` is near the camera and casts no shadow."""
+    """Everything in a picture.
 
-    thing: Thing
-    others: Thing
-    front: Thing
+    Attributes:
+        object: The object that the picture is of.
+        clutter: Unrelated objects around it.
+        occluder: An object that hides a share of it. It is close to the camera and casts no shadow.
+        camera: The viewpoint.
+        lighting: The lamp and the sky.
+        floor: Pattern of the floor.
+        wall: Pattern of the wall.
+        wall_distance: Distance of the wall from the origin.
+        wall_azimuth: Azimuth of a camera that looks straight at the wall.
+        exposure: Brightness relative to an ordinary picture.
+        grain: Standard deviation of the sensor noise, relative to full brightness.
+        seed: Seed of the sensor noise.
+        grain_key: Key of the sensor noise.
+    """
+
+    object: SceneObject
+    clutter: SceneObject
+    occluder: SceneObject
     camera: Camera
     lighting: Lighting
     floor: Pattern
     wall: Pattern
     wall_distance: float = 2.0
-    wall_azimuth: float = 0.0  # of a camera that looks straight at the wall
+    wall_azimuth: float = 0.0
     exposure: float = 1.0
     grain: float = 0.0
     seed: int = 0
@@ -51,7 +61,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class _Layer:
-    """What the camera sees of some parts, and which material is where."""
+    """The visible surface of some pieces, with depth and transparency per point."""
 
     surface: Surface
     depth: Floats
@@ -59,26 +69,26 @@ class _Layer:
 
 
 def draw(scene: Scene, size: int) -> Image.Image:
-    """Render a scene to a square picture."""
+    """Render a scene to a square picture of `size` x `size` pixels."""
     fine = size * OVERSAMPLE
-    standing = [*scene.thing, *scene.others]
-    parts = [*standing, *scene.front]
-    solid = [part for part in parts if part.material.clear == 0]
-    clear = [part for part in parts if part.material.clear > 0]
-    cast = casters(merge([part.mesh for part in standing]))
+    standing = [*scene.object, *scene.clutter]
+    pieces = [*standing, *scene.occluder]
+    solid = [piece for piece in pieces if piece.material.clear == 0]
+    clear = [piece for piece in pieces if piece.material.clear > 0]
+    cast = casters(merge([piece.mesh for piece in standing]))
     layer = _layer(solid, scene.camera, fine)
     depth = np.full(fine * fine, np.inf)
     depth[layer.surface.pixel] = layer.depth
-    surface = _together(layer.surface, _backdrop(scene, fine, np.flatnonzero(np.isinf(depth))))
+    surface = _concatenated(layer.surface, _backdrop(scene, fine, np.flatnonzero(np.isinf(depth))))
     light = np.empty((fine * fine, 3))
     light[surface.pixel] = shade(surface, cast, scene.lighting, fine)
     if clear:
-        _lay_over(light, depth, _layer(clear, scene.camera, fine), scene.lighting)
+        _add_glass(light, depth, _layer(clear, scene.camera, fine), scene.lighting)
     return _expose(scene, light.reshape(fine, fine, 3))
 
 
 def _backdrop(scene: Scene, fine: int, pixel: Ints) -> Surface:
-    """Floor and wall at the given pixels."""
+    """Return the floor and the wall at the given pixels."""
     directions = rays(scene.camera, fine)[pixel]
     place, normal, on_plane = behind(
         scene.camera, scene.wall_distance, scene.wall_azimuth, directions
@@ -91,18 +101,18 @@ def _backdrop(scene: Scene, fine: int, pixel: Ints) -> Surface:
     return Surface(place, normal, unit(-directions), colour, none + 0.7, none, none, pixel)
 
 
-def _together(one: Surface, two: Surface) -> Surface:
+def _concatenated(one: Surface, two: Surface) -> Surface:
     pairs = [(getattr(one, item.name), getattr(two, item.name)) for item in fields(Surface)]
     return Surface(*(np.concatenate(pair) for pair in pairs))
 
 
-def _layer(parts: Thing, camera: Camera, fine: int) -> _Layer:
-    """Rasterise parts and look up their materials."""
-    mesh = merge([part.mesh for part in parts])
-    owner = np.repeat(np.arange(len(parts)), [len(part.mesh.faces) for part in parts])
+def _layer(pieces: SceneObject, camera: Camera, fine: int) -> _Layer:
+    """Rasterise pieces and look up their materials."""
+    mesh = merge([piece.mesh for piece in pieces])
+    owner = np.repeat(np.arange(len(pieces)), [len(piece.mesh.faces) for piece in pieces])
     seen = rasterise(mesh, camera, fine)
     place = interpolate(seen, mesh, mesh.points)
-    materials = [part.material for part in parts]
+    materials = [piece.material for piece in pieces]
     mine: Ints = owner[seen.face]
     surface = Surface(
         place,
@@ -127,8 +137,8 @@ def _colours(materials: list[Material], mine: Ints, seen: Seen, mesh: Mesh) -> F
     return colours
 
 
-def _lay_over(light: Floats, depth: Floats, layer: _Layer, lighting: Lighting) -> None:
-    """Lay glass over what is behind it: tint it, darken its rim, add its reflections."""
+def _add_glass(light: Floats, depth: Floats, layer: _Layer, lighting: Lighting) -> None:
+    """Composite glass over the picture: tint, darker rim and reflections."""
     near = np.flatnonzero(layer.depth < depth[layer.surface.pixel])
     s = layer.surface
     pixel = s.pixel[near]
@@ -140,7 +150,7 @@ def _lay_over(light: Floats, depth: Floats, layer: _Layer, lighting: Lighting) -
 
 
 def _expose(scene: Scene, light: Floats) -> Image.Image:
-    """Average the sub-pixels, then expose, add grain and store as 8 bits."""
+    """Apply the exposure, average the sub-pixels, add noise and round to 8 bits."""
     fine = 1 - np.exp(-1.2 * scene.exposure * light)
     mean = (fine[::2, ::2] + fine[1::2, ::2] + fine[::2, 1::2] + fine[1::2, 1::2]) / 4
     stored = mean ** (1 / 2.2) * 1.03

@@ -1,34 +1,31 @@
 """Shadows: which points a distant light reaches.
 
-A shadow map is a grid of heights as seen from the light. It is filled by splatting points spread
-over the surfaces instead of drawing triangles, so one map costs about a millisecond and a picture
-can afford dozens of light directions.
+A shadow map is a grid of heights as seen from the light. It is filled by splatting points that are
+spread over the surfaces instead of drawing triangles. One map takes about a millisecond, so a
+picture can use dozens of light directions.
 """
-
-from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from robocle.sim.mesh import Floats, Ints, Mesh, unit
+from robocle.sim.arrays import Floats, Ints, Singles, unit
+from robocle.sim.mesh import Mesh
 
-MAP = 144
+MAP = 144  # cells per side of a shadow map
 
-Singles = NDArray[np.float32]
 Columns = tuple[Singles, Singles, Singles]
 
 
 def across(direction: Floats) -> tuple[Floats, Floats]:
-    """Two unit vectors at right angles to a direction."""
+    """Return two unit vectors perpendicular to a direction."""
     helper = np.array([0.0, 0.0, 1.0]) if abs(direction[2]) < 0.9 else np.array([1.0, 0.0, 0.0])
     one = unit(np.cross(direction, helper))
     return one, np.cross(direction, one)
 
 
 def spread_points(mesh: Mesh, spacing: float) -> Floats:
-    """Points over all faces, about `spacing` apart, by a low-discrepancy sequence."""
+    """Return points on all faces, about `spacing` apart, from a low-discrepancy sequence."""
     a, b, c = (mesh.points[mesh.faces[:, corner]] for corner in range(3))
     normal = np.cross(b - a, c - a)
     area = np.sqrt((normal * normal).sum(axis=1)) / 2
@@ -43,7 +40,7 @@ def spread_points(mesh: Mesh, spacing: float) -> Floats:
 
 @dataclass(frozen=True)
 class Casters:
-    """What casts shadows: points on its surfaces, within a ball."""
+    """The surfaces that cast shadows, as points relative to the centre of a bounding sphere."""
 
     offsets: Columns
     centre: Floats
@@ -51,12 +48,12 @@ class Casters:
 
     @property
     def cell(self) -> float:
-        """Side of one cell of the shadow map."""
+        """Side length of one cell of the shadow map."""
         return 2 * self.radius / (MAP - 4)
 
 
 def casters(mesh: Mesh) -> Casters:
-    """Spread points densely enough for the shadow map."""
+    """Spread points over a mesh, densely enough for the shadow map."""
     low, high = mesh.points.min(axis=0), mesh.points.max(axis=0)
     centre = (low + high) / 2
     offset = mesh.points - centre
@@ -65,24 +62,23 @@ def casters(mesh: Mesh) -> Casters:
 
 
 def columns(vectors: Floats) -> Columns:
-    """Split into x, y and z.
+    """Split vectors into contiguous float32 columns x, y and z.
 
-    Contiguous single numbers make `along` fast, and sums and products of them still round alike
-    on every processor.
+    They make `along` fast, and sums and products of float32 are still the same on every processor.
     """
     x, y, z = np.ascontiguousarray(vectors.T, dtype=np.float32)
     return x, y, z
 
 
 def along(vectors: Columns, direction: Floats) -> Singles:
-    """Row-wise product of columns with one vector."""
-    x, y, z = (float(part) for part in direction)
+    """Return the dot product of each vector with one direction."""
+    x, y, z = (float(value) for value in direction)
     product: Singles = vectors[0] * x + vectors[1] * y + vectors[2] * z
     return product
 
 
 def shadow_map(cast: Casters, direction: Floats) -> Singles:
-    """Height of the topmost point, seen from the light, in each cell."""
+    """Return the height of the topmost point in each cell, as seen from the light."""
     one, two = across(direction)
     cell = _cells(cast, along(cast.offsets, one), along(cast.offsets, two))
     heights = np.full(MAP * MAP, -np.inf, dtype=np.float32)
@@ -99,7 +95,7 @@ def _cells(cast: Casters, one: Singles, two: Singles) -> Ints:
 
 
 def lit(cast: Casters, heights: Singles, direction: Floats, offsets: Columns) -> Floats:
-    """1 where the light reaches, 0 in shadow."""
+    """Return 1 for points that the light reaches and 0 for points in shadow."""
     one, two = across(direction)
     cell = _cells(cast, along(offsets, one), along(offsets, two))
     return (heights[cell] <= along(offsets, direction) + 1.2 * cast.cell).astype(np.float64)

@@ -1,22 +1,21 @@
-"""Shapes: the few ways a household thing is made - turned, bent, swept, cut out, moulded.
+"""Shapes: meshes that are turned on a lathe, swept along a path, lofted, extruded or moulded.
 
-Every function returns a smooth `Mesh` in the units it was given. A hard edge comes from passing
-two profiles, or from a function that makes its caps as separate grids.
+Every function returns a smooth `Mesh` in the units of its arguments. A hard edge is the border of
+two profiles, or of a surface and its end caps.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from robocle.sim.mesh import Floats, Ints, Mesh, Vector, grid, merge, unit
+from robocle.sim.arrays import Floats, Ints, Vector, unit
+from robocle.sim.mesh import Mesh, grid, merge
 
 Points = Sequence[Sequence[float]] | Floats
 
 
 def curve(points: Points, count: int = 24) -> Floats:
-    """A smooth (Catmull-Rom) curve through points."""
+    """Return `count` points of a smooth (Catmull-Rom) curve through the given points."""
     p = np.asarray(points, dtype=np.float64)
     p = np.concatenate([[2 * p[0] - p[1]], p, [2 * p[-1] - p[-2]]])
     place = np.linspace(0, len(p) - 3, count)
@@ -30,13 +29,17 @@ def curve(points: Points, count: int = 24) -> Floats:
 
 
 def arc(radius: float, start: float, end: float, count: int = 24) -> Floats:
-    """Points (x, y) on a circle, angles in degrees."""
+    """Return points (x, y) of a circle around the origin, between two angles in degrees.
+
+    >>> arc(2, 0, 90, count=2).round(6).tolist()
+    [[2.0, 0.0], [0.0, 2.0]]
+    """
     angle = np.radians(np.linspace(start, end, count))
     return radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
 
 
 def lathe(*profiles: Points, sides: int = 48) -> Mesh:
-    """Turn profiles of (radius, height) about the z axis; edges between profiles stay hard."""
+    """Rotate profiles of (radius, height) about the z axis; edges between profiles are hard."""
     angle = np.linspace(0, 2 * np.pi, sides, endpoint=False)
     meshes = []
     for profile in profiles:
@@ -48,12 +51,12 @@ def lathe(*profiles: Points, sides: int = 48) -> Mesh:
 
 
 def disc(radius: float, height: float, sides: int = 48) -> Mesh:
-    """A flat horizontal disc."""
+    """Build a flat horizontal disc."""
     return lathe([(0, height), (radius / 2, height), (radius, height)], sides=sides)
 
 
 def cylinder(radius: float, low: float, high: float, bevel: float = 0.0, sides: int = 40) -> Mesh:
-    """An upright cylinder with (bevelled) flat ends."""
+    """Build an upright cylinder between two heights, with flat ends and bevelled edges."""
     b = max(bevel, 1e-4)
     edge = arc(b, 0, 90, 4)
     top = [(radius - b + x, high - b + y) for x, y in edge]
@@ -64,7 +67,7 @@ def cylinder(radius: float, low: float, high: float, bevel: float = 0.0, sides: 
 
 
 def frames(path: Floats, closed: bool = False) -> tuple[Floats, Floats]:
-    """Two directions across a path at each of its points, carried along without twist."""
+    """Return two directions perpendicular to a path at each of its points, without twist."""
     ahead = np.roll(path, -1, axis=0) - np.roll(path, 1, axis=0)
     if not closed:
         ahead[0], ahead[-1] = path[1] - path[0], path[-1] - path[-2]
@@ -83,7 +86,15 @@ def frames(path: Floats, closed: bool = False) -> tuple[Floats, Floats]:
 def tube(
     path: Points, radius: float | Vector, sides: int = 14, flat: float = 1.0, closed: bool = False
 ) -> Mesh:
-    """A round (or, with `flat` below 1, flattened) rod along a path, with rounded ends."""
+    """Build a rod along a path, with rounded ends unless it is closed.
+
+    Args:
+        path: Points (x, y, z).
+        radius: One radius, or one per point.
+        sides: Number of vertices around the rod.
+        flat: Height of the cross-section relative to its width.
+        closed: Whether the path returns to its start.
+    """
     p = np.asarray(path, dtype=np.float64)
     r = np.broadcast_to(np.asarray(radius, dtype=np.float64), (len(p),))
     if not closed:
@@ -109,7 +120,7 @@ def _round_ends(path: Floats, radius: Floats) -> tuple[Floats, Floats]:
 
 
 def loft(sections: Floats) -> Mesh:
-    """Join closed cross-sections (n, m, 3) into a body with flat ends."""
+    """Build a body with flat ends from closed cross-sections (n, m, 3)."""
     body = grid(sections, wrap=True)
     ends = []
     for ring in (sections[0], sections[-1]):
@@ -119,7 +130,7 @@ def loft(sections: Floats) -> Mesh:
 
 
 def oval(width: float, height: float, power: float = 2.0, count: int = 32) -> Floats:
-    """A closed outline between ellipse (power 2) and rectangle (power 5 and more)."""
+    """Return a closed outline (x, y): an ellipse for power 2, nearly a rectangle from 5 on."""
     angle = np.linspace(0, 2 * np.pi, count, endpoint=False)
     c, s = np.cos(angle), np.sin(angle)
     bent = (np.abs(c) ** power + np.abs(s) ** power) ** (-1 / power)
@@ -127,7 +138,7 @@ def oval(width: float, height: float, power: float = 2.0, count: int = 32) -> Fl
 
 
 def box(size: Vector, radius: float = 0.02) -> Mesh:
-    """A box with rounded edges, centred on the origin."""
+    """Build a box with rounded edges, centred on the origin."""
     half = np.asarray(size, dtype=np.float64) / 2
     r = min(radius, float(half.min()) * 0.98)
     return merge([_box_side(half, r, axis, sign) for axis in range(3) for sign in (-1.0, 1.0)])
@@ -153,7 +164,7 @@ def _box_side(half: Floats, r: float, axis: int, sign: float) -> Mesh:
 
 
 def ellipsoid(radii: Vector, sides: int = 32) -> Mesh:
-    """A ball stretched along the axes."""
+    """Build an ellipsoid with the given radii along x, y and z."""
     x, y, z = (float(radius) for radius in radii)
     p = arc(1.0, -90, 90, max(sides * 2 // 3, 8))
     p[0, 0] = p[-1, 0] = 0.0
@@ -165,7 +176,7 @@ def ellipsoid(radii: Vector, sides: int = 32) -> Mesh:
 
 
 def extrude(outline: Points, thickness: float, bevel: float = 0.0) -> Mesh:
-    """Cut an outline (x, y) out of a sheet lying at z = 0..thickness, with bevelled edges."""
+    """Extrude an outline (x, y) from z = 0 to `thickness`, with bevelled edges."""
     p = np.asarray(outline, dtype=np.float64)
     if signed_area(p) < 0:
         p = p[::-1]
@@ -185,7 +196,7 @@ def _flat(outline: Floats, height: float, faces: Ints) -> Mesh:
 
 
 def signed_area(outline: Floats) -> float:
-    """Positive for an anticlockwise outline."""
+    """Return the area inside an outline; it is positive if the outline runs anticlockwise."""
     after = np.roll(outline, -1, axis=0)
     return float((outline[:, 0] * after[:, 1] - after[:, 0] * outline[:, 1]).sum() / 2)
 
@@ -197,7 +208,7 @@ def _outward(outline: Floats) -> Floats:
 
 
 def triangulate(outline: Floats) -> Ints:
-    """Cut a simple anticlockwise outline into triangles by clipping ears."""
+    """Split a simple anticlockwise outline into triangles by ear clipping."""
     left = list(range(len(outline)))
     faces: list[tuple[int, int, int]] = []
     while len(left) > 3:

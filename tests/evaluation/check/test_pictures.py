@@ -1,4 +1,4 @@
-"""Which pictures a check finds, and what it calls them."""
+"""Which pictures a check finds, and which labels they get."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ def found(*paths: Path) -> list[tuple[str, str]]:
     return [(picture.path.name, picture.label) for picture in labelled_pictures(paths)]
 
 
-def test_a_folder_of_label_folders_and_the_label_folders_are_the_same(things: Path) -> None:
+def test_a_folder_of_label_folders_equals_the_label_folders(things: Path) -> None:
     assert found(things) == found(things / "ball", things / "box")
     assert found(things)[0] == ("0.jpg", "ball")
     assert len(found(things)) == 8
@@ -31,15 +31,15 @@ def test_a_picture_given_twice_counts_once(things: Path) -> None:
     assert found(things, things / "ball", things / "ball" / "0.jpg") == found(things)
 
 
-def test_a_label_may_lie_in_several_places(things: Path, tmp_path: Path) -> None:
+def test_a_label_may_have_folders_in_several_places(things: Path, tmp_path: Path) -> None:
     for place in ("kitchen", "hall"):
         (tmp_path / place).mkdir()
         (tmp_path / place / "ball").symlink_to(things / "ball")
-    (tmp_path / "hall" / "back").symlink_to(tmp_path)  # leads round in a circle
+    (tmp_path / "hall" / "back").symlink_to(tmp_path)  # a loop
     assert {label for _, label in found(tmp_path)} == {"ball"}
 
 
-def test_hidden_folders_and_other_files_are_passed_over(things: Path, tmp_path: Path) -> None:
+def test_hidden_folders_and_other_files_are_ignored(things: Path, tmp_path: Path) -> None:
     (tmp_path / "ball" / ".thumbnails").mkdir(parents=True)
     for name in ("ball/0.jpg", "ball/.thumbnails/0.jpg"):
         (tmp_path / name).write_bytes((things / "ball" / "0.jpg").read_bytes())

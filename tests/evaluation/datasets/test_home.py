@@ -6,21 +6,21 @@ from pathlib import Path
 
 from robocle.errors import DataError, RobocleError
 from robocle.evaluation.datasets import dataset
-from robocle.sim import Shot, categories, home_plan, render_home
+from robocle.sim import PlannedPicture, categories, home_plan, render_home
 
 Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
 
 
 def test_without_a_root_it_is_the_shipped_home() -> None:
     found = dataset("home").examples()
-    shots = {shot.path: shot for shot in home_plan(0)}
-    assert len(found) == len(shots)
+    plan = {planned.path: planned for planned in home_plan(0)}
+    assert len(found) == len(plan)
     for example in found:
-        shot = shots["/".join(example.path.parts[-3:])]
+        planned = plan["/".join(example.path.parts[-3:])]
         assert example.path.is_file()
-        assert (example.label, example.domain) == (shot.category, shot.condition)
-        assert example.instance == f"{shot.category}_{shot.instance:02d}"
-        taught = shot.condition == "clean" and shot.instance == 1
+        assert (example.label, example.domain) == (planned.category, planned.condition)
+        assert example.instance == f"{planned.category}_{planned.instance:02d}"
+        taught = planned.condition == "clean" and planned.instance == 1
         assert example.split == ("train" if taught else "test")
 
 
@@ -30,8 +30,8 @@ def test_the_clean_pictures_of_one_instance_are_its_train_split_enough_to_draw_f
 
 
 def test_a_home_that_was_just_rendered_is_read(tmp_path: Path) -> None:
-    shots = [Shot(0, "toy_car", 1, number=10), Shot(0, "toy_car", 1, number=2)]
-    render_home(tmp_path, shots, size=64)
+    plan = [PlannedPicture(0, "toy_car", 1, number=10), PlannedPicture(0, "toy_car", 1, number=2)]
+    render_home(tmp_path, plan, size=64)
     first, second = dataset("home").examples(tmp_path)
     assert (first.path.name, first.split) == ("2.jpg", "train")
     assert (second.path.name, second.split) == ("10.jpg", "train")

@@ -1,13 +1,13 @@
-"""LeaveOneOut: what a classifier would have said of its own samples, had it not learnt them.
+"""Leave-one-out scores of a classifier's own samples, computed from its statistics alone.
 
-From the statistics alone, without a stored picture and without teaching again. Two questions:
-- a sample is left out of its class's mean and of the covariance: how well is it known?
-- its whole class is left out: how well does an unknown thing pass for one that is known?
+No sample is stored and nothing is taught again. Each sample is scored twice:
+- with the sample left out of its class mean and of the covariance, as a known object;
+- with its whole class left out, as an unknown object.
 
-All that enters is inner products measured by A = (share S + ridge)^-1, as everywhere in slda:
-between class means m, and between means and a sample's deviation r from its own mean. A sample
-left out takes n/(n-1) r r^T from the scatter (Sherman and Morrison: A gains g A r r^T A) and moves
-its mean by -r/(n-1). The shrinkage is not estimated again.
+The scores are made of inner products under A = (share S + ridge I)^-1: between the class means m,
+and between the means and a sample's residual r, its deviation from its own class mean. Leaving out
+one of n samples of a class subtracts n/(n-1) r r^T from S and moves the class mean by -r/(n-1). By
+Sherman and Morrison, A then gains g A r r^T A. The shrinkage is not estimated again.
 """
 
 from collections.abc import Sequence
@@ -16,12 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from robocle.classifiers.scatter.cosine import distances_from_centre, rooted
 from robocle.classifiers.streaming import Matrix, Vector
 
-# Samples rehearsed: enough to see one in twenty, few enough to be done after every lesson. Of more
-# labels than this, one sample each.
-MOST = 128
-ROUNDING = 1e-12  # of the largest square: less is no distance
+# Samples that are scored: enough to estimate a false-rejection rate of 5 %, few enough to be scored
+# after every taught picture. With more labels than this, one sample per label is scored.
+MAX_SAMPLES = 128
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,109 +30,114 @@ class LeaveOneOut:
 
     rows: NDArray[np.int64]
     """The class of each sample."""
-    alone: NDArray[np.bool_]
-    """Whether the sample is its class's only one: then it cannot be left out."""
+    singleton: NDArray[np.bool_]
+    """Whether the sample is the only one of its class, so that it cannot be left out."""
     scores: Matrix
-    """(samples, classes): with the sample left out."""
-    absent: Vector
-    """The best score with the sample's class left out; none with fewer than three classes."""
+    """(samples, classes): the scores with the sample left out."""
+    class_left_out: Vector
+    """The best score with the sample's class left out; empty with fewer than three classes."""
     lengths: Vector
     """The distance of each class mean from the mean of the class means."""
 
 
 @dataclass(frozen=True, eq=False)
 class Products:
-    """Inner products by A within one part of the vector."""
+    """Inner products under A within one block of the embedding."""
 
     share: float
+    """The factor of the scatter S in A^-1."""
     means: Matrix
-    """m_i A m_j"""
+    """m_i A m_j: (classes, classes)."""
     crossed: Matrix
-    """r A m_j, a row for each sample"""
+    """r A m_j: (samples, classes)."""
     squares: Vector
-    """r A r"""
+    """r A r: (samples,)."""
 
 
 def chosen_samples(counts: Sequence[int]) -> list[tuple[int, int]]:
-    """Which samples are rehearsed, (class, sample): as many of each class."""
-    each = max(1, MOST // max(len(counts), 1))
+    """Return which samples are scored as (class, index within the class), equally many per class.
+
+    >>> chosen_samples([2, 0, 1])
+    [(0, 0), (0, 1), (2, 0)]
+    """
+    per_class = max(1, MAX_SAMPLES // max(len(counts), 1))
     return [
-        (row, place)
+        (row, index)
         for row, count in enumerate(counts)
-        for place in np.linspace(0, count - 1, min(count, each)).astype(int).tolist()
+        for index in np.linspace(0, count - 1, min(count, per_class)).astype(int).tolist()
     ]
 
 
 def leave_one_out_scores(
-    parts: Sequence[Products], rows: NDArray[np.int64], counts: Vector
+    blocks: Sequence[Products], rows: NDArray[np.int64], counts: Vector
 ) -> LeaveOneOut:
-    """The scores of samples (their classes are `rows`) from the products of all parts."""
+    """Return the scores of samples with the sample, and with its class, left out.
+
+    Args:
+        blocks: The inner products within each block of the embedding.
+        rows: The class of each sample.
+        counts: How many samples each class was taught with.
+    """
     classes, samples = len(counts), len(rows)
-    alone = counts[rows] < 2
-    shift = np.where(alone, 0, 1 / np.maximum(counts[rows] - 1, 1))
+    singleton = counts[rows] < 2
+    shift = np.where(singleton, 0, 1 / np.maximum(counts[rows] - 1, 1))
     own = np.zeros((samples, classes))
     own[np.arange(samples), rows] = 1
-    left_out = _Question(own * shift[:, None], np.full(own.shape, 1 / classes), shift / classes)
-    scores = _scores(parts, rows, counts, left_out)
-    absent = np.empty(0)
+    equal_weights = np.full(own.shape, 1 / classes)
+    without_sample = _Geometry(own * shift[:, None], equal_weights, shift / classes)
+    scores = _scores(blocks, rows, counts, without_sample)
+    class_left_out = np.empty(0)
     if classes > 2:
-        others = _Question(np.zeros_like(own), (1 - own) / (classes - 1), np.zeros(samples))
-        without = _scores(parts, rows, counts, others)
-        absent = np.where(own == 1, -np.inf, without).max(axis=1)
-    products = np.sum([part.means for part in parts], axis=0)
-    return LeaveOneOut(rows, alone, scores, absent, distances(products))
+        weights = (1 - own) / (classes - 1)
+        without_class = _Geometry(np.zeros_like(own), weights, np.zeros(samples))
+        others = _scores(blocks, rows, counts, without_class)
+        class_left_out = np.where(own == 1, -np.inf, others).max(axis=1)
+    products = np.sum([block.means for block in blocks], axis=0)
+    lengths = distances_from_centre(products)
+    return LeaveOneOut(rows, singleton, scores, class_left_out, lengths)
 
 
 @dataclass(frozen=True, eq=False)
-class _Question:
-    """Whose means are moved, and from where all is seen: means m - moved r, centre c - back r."""
+class _Geometry:
+    """The class means and their centre for each left-out sample with residual r."""
 
-    moved: Matrix
-    seen_from: Matrix
-    """The weight of each mean in the centre."""
-    back: Vector
+    mean_shift: Matrix
+    """(samples, classes): the class mean is m - mean_shift r."""
+    centre_weights: Matrix
+    """(samples, classes): the weight of each class mean in the centre c."""
+    centre_shift: Vector
+    """(samples,): the centre is c - centre_shift r."""
 
 
 def _scores(
-    parts: Sequence[Products], rows: NDArray[np.int64], counts: Vector, ask: _Question
+    blocks: Sequence[Products], rows: NDArray[np.int64], counts: Vector, geometry: _Geometry
 ) -> Matrix:
-    """(z - c) . (m - c) / |m - c| with each sample left out of the scatter."""
-    zm, mm, cm = (np.zeros(ask.moved.shape) for _ in range(3))
+    """Return (z - c) A (m - c) / |m - c| with each sample z left out of the scatter."""
+    shift, weights, back = geometry.mean_shift, geometry.centre_weights, geometry.centre_shift
+    zm, mm, cm = (np.zeros(shift.shape) for _ in range(3))
     zc, cc = (np.zeros(len(rows)) for _ in range(2))
-    weight = np.where(counts[rows] > 1, counts[rows] / np.maximum(counts[rows] - 1, 1), 0)
-    for part in parts:
-        gram, cross, square = part.means, part.crossed, part.squares
+    removed = np.where(counts[rows] > 1, counts[rows] / np.maximum(counts[rows] - 1, 1), 0)
+    for block in blocks:
+        gram, cross, square = block.means, block.crossed, block.squares
         sample = gram[rows] + cross  # z . m
-        sample_row = cross[np.arange(len(rows)), rows] + square  # z . r
-        centre = ask.seen_from @ gram
-        centre_cross = (ask.seen_from * cross).sum(axis=1)
-        centre_row = centre_cross - ask.back * square  # c . r
-        mean_row = cross - ask.moved * square[:, None]  # m . r
-        gain = weight * part.share
+        sample_residual = cross[np.arange(len(rows)), rows] + square  # z . r
+        centre = weights @ gram
+        centre_cross = (weights * cross).sum(axis=1)
+        centre_residual = centre_cross - back * square  # c . r
+        mean_residual = cross - shift * square[:, None]  # m . r
+        gain = removed * block.share
         gain = gain / np.maximum(1 - gain * square, 1e-9)
-        zm += sample - ask.moved * sample_row[:, None] + (gain * sample_row)[:, None] * mean_row
-        mm += np.diagonal(gram) - 2 * ask.moved * cross + ask.moved**2 * square[:, None]
-        mm += gain[:, None] * mean_row**2
-        cm += centre - ask.back[:, None] * cross - ask.moved * centre_row[:, None]
-        cm += (gain * centre_row)[:, None] * mean_row
-        zc += (ask.seen_from * sample).sum(axis=1) - ask.back * sample_row
-        zc += gain * sample_row * centre_row
-        cc += (ask.seen_from * centre).sum(axis=1) - 2 * ask.back * centre_cross
-        cc += ask.back**2 * square + gain * centre_row**2
-    lengths = _rooted(mm - 2 * cm + cc[:, None], float(mm.max(initial=0.0)))
-    found: Matrix = np.divide(
-        zm - cm - zc[:, None] + cc[:, None], lengths, out=np.zeros_like(zm), where=lengths > 0
-    )
-    return found
-
-
-def distances(products: Matrix) -> Vector:
-    """How far each class mean lies from their centre, from the products of all; rounding is 0."""
-    towards_centre = products.mean(axis=0)
-    squared = np.diagonal(products) - 2 * towards_centre + towards_centre.mean()
-    scale = float(np.diagonal(products).max(initial=0.0))
-    return _rooted(squared, scale)
-
-
-def _rooted(squared: Matrix, scale: float) -> Matrix:
-    return np.sqrt(np.where(squared > ROUNDING * scale, squared, 0))
+        correction = (gain * sample_residual)[:, None] * mean_residual
+        zm += sample - shift * sample_residual[:, None] + correction
+        mm += np.diagonal(gram) - 2 * shift * cross + shift**2 * square[:, None]
+        mm += gain[:, None] * mean_residual**2
+        cm += centre - back[:, None] * cross - shift * centre_residual[:, None]
+        cm += (gain * centre_residual)[:, None] * mean_residual
+        zc += (weights * sample).sum(axis=1) - back * sample_residual
+        zc += gain * sample_residual * centre_residual
+        cc += (weights * centre).sum(axis=1) - 2 * back * centre_cross
+        cc += back**2 * square + gain * centre_residual**2
+    lengths = rooted(mm - 2 * cm + cc[:, None], float(mm.max(initial=0.0)))
+    numerators = zm - cm - zc[:, None] + cc[:, None]
+    scores: Matrix = np.divide(numerators, lengths, out=np.zeros_like(zm), where=lengths > 0)
+    return scores

@@ -1,6 +1,6 @@
-"""The robustness check: how a learner holds under other light, poses, noise and blur.
+"""The robustness check: how well a learner recognises the user's own objects under corruptions.
 
-    pictures -> exams (learner, picture) -> answers, clean and in each condition -> table, page
+    pictures -> robustness (which learner is tested on which picture) -> result -> advice
 
-Everything stays in memory: no picture, no vector and no state is written.
+Everything stays in memory: no picture, no embedding and no state is written.
 """

@@ -1,7 +1,7 @@
-"""The conditions a thing is met in: as it is, and under each corruption, drawn anew several times.
+"""The conditions that pictures are tested in: clean, and each corruption drawn several times.
 
-A draw is keyed by the seed, the picture's content, its number and the corruption: a check can be
-repeated to the pixel, and a picture that is moved or renamed is seen as before.
+A draw is keyed by the seed, the content of the picture, the number of the draw and the corruption.
+So a check can be repeated to the pixel, and it does not matter how a picture is named.
 """
 
 from collections.abc import Iterator
@@ -9,27 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from robocle.backbones import Backbone
-from robocle.evaluation.corruptions import corruption, corruption_rng
+from robocle.evaluation.corruptions import CORRUPTIONS, corruption, corruption_rng
 from robocle.evaluation.embedding import content_hash
 from robocle.images import to_pixels
 from robocle.types import Pixels
 
 CLEAN = "clean"
-CHANGED = ("illum", "geom", "noise", "blur")
-CONDITIONS = (CLEAN, *CHANGED)
-
-IN_WORDS = {
-    "clean": "as it is",
-    "illum": "in other light",
-    "geom": "turned or moved",
-    "noise": "grainy",
-    "blur": "out of focus",
-}
+CORRUPTED = tuple(name for name in CORRUPTIONS.names() if corruption(name).checked)
+CONDITIONS = (CLEAN, *CORRUPTED)
+IN_WORDS = {name: corruption(name).in_words for name in CONDITIONS}
 
 
 @dataclass(frozen=True)
-class Meeting:
-    """One way a picture is met."""
+class CorruptedPicture:
+    """A picture in one condition, as the backbone gets it."""
 
     condition: str
     draw: int
@@ -38,18 +31,31 @@ class Meeting:
 
 @dataclass(frozen=True)
 class Conditions:
-    """Which draws are made, and how many of each corruption."""
+    """How pictures are corrupted.
+
+    Attributes:
+        seed: Decides all draws.
+        draws: How often each corruption is drawn per picture.
+    """
 
     seed: int = 0
     draws: int = 3
 
-    def meetings(self, picture: Path, backbone: Backbone) -> Iterator[Meeting]:
-        """A picture as the backbone gets it, first as it is, then in every changed condition."""
+    def apply(self, picture: Path, backbone: Backbone) -> Iterator[CorruptedPicture]:
+        """Yield a picture clean and then under each draw of each corruption.
+
+        Args:
+            picture: The file.
+            backbone: Decides the size of the pixels and the unit of the noise.
+
+        Raises:
+            ImageError: If the picture cannot be read.
+        """
         content = content_hash(picture)
         pixels = to_pixels(picture, backbone.input_size)
-        yield Meeting(CLEAN, 0, pixels)
-        for name in CHANGED:
-            change = corruption(name, unit=backbone.pixel_unit)
+        yield CorruptedPicture(CLEAN, 0, pixels)
+        for name in CORRUPTED:
+            corrupt = corruption(name, unit=backbone.pixel_unit)
             for draw in range(self.draws):
                 rng = corruption_rng(self.seed, f"{content}/{draw}", name)
-                yield Meeting(name, draw, change(pixels, rng))
+                yield CorruptedPicture(name, draw, corrupt(pixels, rng))

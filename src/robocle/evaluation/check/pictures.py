@@ -1,4 +1,4 @@
-"""The pictures to check with: each has the label of the folder it lies in."""
+"""The pictures of a check: the label of a picture is the name of its folder."""
 
 import os
 from collections import Counter
@@ -11,11 +11,19 @@ from robocle.images import pictures_in
 from robocle.types import Example
 
 FEWEST = 2
-"""Pictures of a label, for one to be taught and one to be asked about."""
+"""How many pictures a label must have: one to teach and one to test."""
 
 
 def labelled_pictures(paths: Iterable[Path]) -> list[Example]:
-    """The given files and all pictures under the given folders, each once."""
+    """Return the given files and all pictures in and below the given folders, each once.
+
+    Args:
+        paths: Picture files, folders of pictures, or folders of such folders.
+
+    Raises:
+        ImageError: If a path does not exist, or if there is no picture in it.
+        LabelError: If the name of a picture's folder cannot be a label.
+    """
     found: dict[str, Example] = {}
     for path in paths:
         if not os.path.exists(path):
@@ -31,28 +39,34 @@ def labelled_pictures(paths: Iterable[Path]) -> list[Example]:
 def require_enough(
     pictures: Iterable[Example], usable: Collection[Example], why_not: Sequence[str] = ()
 ) -> None:
-    """Refuse pictures of which some cannot be taught while others are asked about.
+    """Check that there are enough pictures to teach some of each label and test the others.
 
-    Why some are not usable is told.
+    Args:
+        pictures: All given pictures.
+        usable: Those that can be read and are no copies.
+        why_not: Why the others are not usable, for the message.
+
+    Raises:
+        DataError: If there is one label only, or a label with fewer than two usable pictures.
     """
     labels = dict.fromkeys(picture.label for picture in pictures)
     if len(labels) < 2:
         raise DataError(
-            f"all pictures are of {next(iter(labels))!r}: give pictures of two labels at least, "
-            "a folder each, or a --state that knows others"
+            f"all pictures are of {next(iter(labels))!r}: give pictures of at least two labels, "
+            "one folder per label, or a --state that knows other labels"
         )
     counts = Counter(picture.label for picture in usable)
     rare = ", ".join(repr(label) for label in labels if counts[label] < FEWEST)
     if rare:
         because = f" ({why_not[0]})" if why_not else ""
         raise DataError(
-            f"there are too few pictures of {rare}{because}: give {FEWEST} of each label at least, "
-            "or a --state that was taught others"
+            f"there are too few pictures of {rare}{because}: give at least {FEWEST} of each label, "
+            "or a --state that was taught other pictures"
         )
 
 
 def _under(folder: Path, visited: set[str]) -> Iterator[Path]:
-    """The pictures in a folder and in its folders; a link back to one of them is not followed."""
+    """The pictures in and below a folder; no folder is visited twice, so links may form a loop."""
     real = os.path.realpath(folder)
     if real in visited:
         return
@@ -68,4 +82,6 @@ def _label_of(picture: Path) -> str:
     try:
         return require_label(os.path.basename(folder))
     except LabelError as error:
-        raise LabelError(f"the folder of {picture} is no label: {error}") from error
+        raise LabelError(
+            f"the name of the folder of {picture} cannot be a label: {error}"
+        ) from error

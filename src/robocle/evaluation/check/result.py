@@ -1,128 +1,148 @@
-"""What a check found: every answer, and how often it was right."""
+"""The result of a check: every prediction, and how many of them were right."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
-from robocle.evaluation.check.conditions import CHANGED, CONDITIONS
+from robocle.evaluation.check.conditions import CONDITIONS, CORRUPTED
 from robocle.types import Example
 from robocle.wording import plural
 
+Outcome = Literal["right", "unknown", "wrong"]
+
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What a learner said of one picture in one condition."""
+class CheckedPrediction:
+    """The prediction for one picture in one condition.
+
+    Attributes:
+        picture: The picture and its label.
+        is_taught: Whether the learner was taught the label. If not, "unknown" is right.
+        condition: The name of the corruption, or "clean".
+        draw: The number of the draw.
+        predicted: The predicted label; None is "unknown".
+    """
 
     picture: Example
     is_taught: bool
-    """Whether the learner knows the label; if not, "unknown" is the right answer."""
     condition: str
     draw: int
-    said: str | None
+    predicted: str | None
 
     @property
-    def outcome(self) -> str:
-        """ "right", "unknown" or "wrong"."""
-        if self.said == (self.picture.label if self.is_taught else None):
+    def outcome(self) -> Outcome:
+        """Whether the prediction is right, "unknown" although the label was taught, or wrong."""
+        if self.predicted == (self.picture.label if self.is_taught else None):
             return "right"
-        return "unknown" if self.said is None else "wrong"
+        return "unknown" if self.predicted is None else "wrong"
 
 
 @dataclass(frozen=True)
 class Tally:
-    """How many answers were right, how many called a known thing unknown, how many were wrong."""
+    """How many predictions were right, "unknown" for a taught object, and wrong.
+
+    Example:
+        >>> tally = Tally(right=3, wrong=1)
+        >>> str(tally), tally.shares
+        ('3 of 4', (0.75, 0.0, 0.25))
+    """
 
     right: int = 0
     unknown: int = 0
     wrong: int = 0
 
     @classmethod
-    def of(cls, answers: Iterable[Answer]) -> "Tally":
-        """Count answers."""
-        return cls(**Counter(answer.outcome for answer in answers))
+    def of(cls, predictions: Iterable[CheckedPrediction]) -> "Tally":
+        """Return the tally of some predictions."""
+        counts = Counter(each.outcome for each in predictions)
+        return cls(counts["right"], counts["unknown"], counts["wrong"])
 
     @property
-    def asked(self) -> int:
-        """How many answers there are."""
+    def total(self) -> int:
+        """The number of predictions."""
         return self.right + self.unknown + self.wrong
 
     @property
     def shares(self) -> tuple[float, float, float]:
-        """The shares of right, unknown and wrong answers."""
-        asked = max(self.asked, 1)
-        return self.right / asked, self.unknown / asked, self.wrong / asked
+        """The shares of right, unknown and wrong predictions, from 0 to 1."""
+        total = max(self.total, 1)
+        return self.right / total, self.unknown / total, self.wrong / total
+
+    def __add__(self, other: "Tally") -> "Tally":
+        return Tally(
+            self.right + other.right, self.unknown + other.unknown, self.wrong + other.wrong
+        )
 
     def __str__(self) -> str:
-        return f"{self.right} of {self.asked}"
+        return f"{self.right} of {self.total}"
 
 
 @dataclass(frozen=True)
 class CheckResult:
-    """All answers of a check, and the pictures that could not take part."""
+    """The result of a check.
 
-    answers: tuple[Answer, ...]
-    asked: str
-    """Who was asked, in words."""
+    Attributes:
+        predictions: All predictions.
+        tested: Which learner was tested, in words.
+        unreadable: One message per picture that could not be read.
+        copies: One message per picture that is a copy of another one and was left out.
+    """
+
+    predictions: tuple[CheckedPrediction, ...]
+    tested: str
     unreadable: tuple[str, ...] = ()
-    """What is wrong with each picture that could not be read."""
     copies: tuple[str, ...] = ()
-    """Pictures that are copies of others, which would give away the answer."""
 
     @cached_property
     def labels(self) -> dict[str, bool]:
-        """The labels in the order they were asked about, and whether each is taught."""
-        return {answer.picture.label: answer.is_taught for answer in self.answers}
+        """The labels in the order they were tested, and whether each was taught."""
+        return {each.picture.label: each.is_taught for each in self.predictions}
 
     @cached_property
     def pictures(self) -> tuple[Path, ...]:
-        """The pictures that were asked about."""
-        return tuple(dict.fromkeys(answer.picture.path for answer in self.answers))
+        """The tested pictures."""
+        return tuple(dict.fromkeys(each.picture.path for each in self.predictions))
 
     @property
     def summary(self) -> str:
-        """What was done, in one line."""
-        draws = 1 + max(answer.draw for answer in self.answers)
+        """What was tested, in one line."""
+        draws = 1 + max(each.draw for each in self.predictions)
         times = "once" if draws == 1 else f"{draws} times"
         return (
             f"{plural(len(self.pictures), 'picture')} of {plural(len(self.labels), 'label')}, "
-            f"each shown as it is and {times} in every other condition to {self.asked}"
+            f"each tested clean and {times} under each corruption, on {self.tested}"
         )
 
     def by_condition(self, *, taught: bool) -> dict[str, Tally]:
-        """A tally a condition, of the things that were taught or of the others."""
-        asked = [answer for answer in self.answers if answer.is_taught == taught]
-        return _by_condition(asked)
+        """Return one tally per condition, of the taught labels or of the others."""
+        return _by_condition(each for each in self.predictions if each.is_taught == taught)
 
     def of_label(self, label: str) -> dict[str, Tally]:
-        """A tally a condition, of one label."""
-        return _by_condition(self.answers_of(label))
+        """Return one tally per condition, of one label."""
+        return _by_condition(self.predictions_of(label))
 
-    def answers_of(self, label: str) -> list[Answer]:
-        """The answers to all pictures of a label."""
+    def predictions_of(self, label: str) -> list[CheckedPrediction]:
+        """Return the predictions for all pictures of a label."""
         return self._by_label[label]
 
     @cached_property
-    def _by_label(self) -> dict[str, list[Answer]]:
-        groups: dict[str, list[Answer]] = {label: [] for label in self.labels}
-        for answer in self.answers:
-            groups[answer.picture.label].append(answer)
+    def _by_label(self) -> dict[str, list[CheckedPrediction]]:
+        groups: dict[str, list[CheckedPrediction]] = {label: [] for label in self.labels}
+        for each in self.predictions:
+            groups[each.picture.label].append(each)
         return groups
 
 
-def changed_mean(tallies: dict[str, Tally]) -> Tally:
-    """All changed conditions together: each was asked equally often."""
-    changed = [tallies[condition] for condition in CHANGED]
-    return Tally(
-        sum(each.right for each in changed),
-        sum(each.unknown for each in changed),
-        sum(each.wrong for each in changed),
-    )
+def under_corruption(tallies: Mapping[str, Tally]) -> Tally:
+    """Return the sum of the tallies of all conditions but clean."""
+    return sum((tallies[name] for name in CORRUPTED), Tally())
 
 
-def _by_condition(answers: list[Answer]) -> dict[str, Tally]:
-    return {
-        condition: Tally.of(answer for answer in answers if answer.condition == condition)
-        for condition in CONDITIONS
-    }
+def _by_condition(predictions: Iterable[CheckedPrediction]) -> dict[str, Tally]:
+    groups: dict[str, list[CheckedPrediction]] = {name: [] for name in CONDITIONS}
+    for each in predictions:
+        groups[each.condition].append(each)
+    return {name: Tally.of(group) for name, group in groups.items()}

@@ -1,14 +1,14 @@
-"""Corruptions: the conditions an object may be met in.
+"""Corruptions: the simulated conditions that an object may be seen in.
 
     rng = corruption_rng(seed=0, image_key="mug_01/0.jpg", corruption_name="geom")
     corruption("geom:strength=0.5")(pixels, rng)
 
-A corruption is called with the square pixels a backbone gets and a generator, and gives pixels of
-the same kind. The caller owns the generator, so two learners tested with the same seed see the
-same pixels.
+A corruption is a function (pixels, rng) -> pixels. The caller owns the generator, so two learners
+tested with the same seed see the same pixels. A new corruption is one class and one line in
+`CORRUPTIONS`: the benchmark can then name it, and `robocle check` tries it.
 """
 
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -21,9 +21,17 @@ __all__ = ["CORRUPTIONS", "Corruption", "corruption", "corruption_rng"]
 
 
 class Corruption(Protocol):
-    """What the rest of robocle needs of a corruption."""
+    """The interface of a corruption."""
 
-    def __call__(self, pixels: Pixels, rng: np.random.Generator) -> Pixels: ...
+    in_words: ClassVar[str]
+    """The condition in words, as `robocle check` shows it: "in other light"."""
+    advice: ClassVar[str]
+    """What to do about an object that is not recognised in this condition."""
+    checked: ClassVar[bool]
+    """Whether `robocle check` tries it."""
+
+    def __call__(self, pixels: Pixels, rng: np.random.Generator) -> Pixels:
+        """Return a corrupted copy of one square picture (side, side, 3)."""
 
 
 CORRUPTIONS: Registry[Corruption] = Registry(
@@ -40,18 +48,32 @@ CORRUPTIONS: Registry[Corruption] = Registry(
 
 
 def corruption(spec: str, **context: Option) -> Corruption:
-    """The corruption a spec describes, such as "noise:low=0.1,high=0.3".
+    """Return the corruption that a spec describes.
 
-    The context fills what the spec leaves open: `unit`, the backbone's normalised unit in levels.
+    Args:
+        spec: Such as "noise:low=0.1,high=0.3".
+        context: Values for options that the spec leaves open, such as `unit`: one unit of the
+            backbone's normalised input, in pixel levels.
+
+    Raises:
+        SpecError: The spec names an unknown corruption or option.
+
+    >>> corruption("geom:strength=0.5")
+    Geometry(strength=0.5, shear_unit='degrees')
     """
     return CORRUPTIONS.build(spec, **context)
 
 
 def corruption_rng(seed: int, image_key: Key, corruption_name: str) -> np.random.Generator:
-    """The generator that belongs to this seed, this picture and this corruption.
+    """Return the generator that belongs to a seed, a picture and a corruption.
 
-    The options of a spec do not count: a picture is turned the same way at every strength, only
+    The options of a spec do not count: at every strength a picture is turned the same way, only
     further.
+
+    Args:
+        seed: The seed of all draws of an evaluation.
+        image_key: Identifies the picture, such as its path or the hash of its content.
+        corruption_name: The name or the spec of the corruption.
 
     >>> full, half = (corruption_rng(0, "mug_01/0.jpg", f"geom:strength={s}") for s in (1, 0.5))
     >>> float(full.random()) == float(half.random())

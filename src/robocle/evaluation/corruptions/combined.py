@@ -1,4 +1,6 @@
-"""The two ends of the scale: nothing at all, and everything at once."""
+"""The two ends of the scale: no corruption, and several at once."""
+
+from typing import ClassVar
 
 import numpy as np
 
@@ -6,33 +8,47 @@ from robocle.evaluation.corruptions.camera import Noise
 from robocle.evaluation.corruptions.geometry import Geometry
 from robocle.evaluation.corruptions.illumination import Illumination
 from robocle.evaluation.corruptions.pixels import side_of
-from robocle.spec import require_between
+from robocle.spec import Described, require_between
 from robocle.types import Pixels
 
 
-class Clean:
+class Clean(Described):
     """The picture as it is."""
+
+    in_words: ClassVar[str] = "as it is"
+    advice: ClassVar[str] = "show two more, turned or moved"
+    checked: ClassVar[bool] = False  # it is what `robocle check` compares the others with
 
     def __call__(self, pixels: Pixels, rng: np.random.Generator) -> Pixels:
         side_of(pixels)
         return pixels
 
 
-class All:
+class All(Described):
     """Illumination, then geometry, then noise."""
 
+    in_words: ClassVar[str] = "in other light, turned or moved, and grainy"
+    advice: ClassVar[str] = "show it in more light, poses and places"
+    checked: ClassVar[bool] = False  # its components are checked one by one
+
     def __init__(self, strength: float = 1.0, unit: float = 128.0) -> None:
+        """Scale the components.
+
+        Args:
+            strength: Scales every range of the components: 1 is the paper's, 0 changes nothing.
+            unit: One unit of the backbone's normalised input, in pixel levels.
+        """
         require_between("strength", strength, 0, 2)
         self.strength = strength
         self.unit = unit
         noise = Noise()
-        self._parts = (
+        self._components = (
             Illumination(strength),
             Geometry(strength),
             Noise(low=strength * noise.low, high=strength * noise.high, unit=unit),
         )
 
     def __call__(self, pixels: Pixels, rng: np.random.Generator) -> Pixels:
-        for part in self._parts:
-            pixels = part(pixels, rng)
+        for corrupt in self._components:
+            pixels = corrupt(pixels, rng)
         return pixels

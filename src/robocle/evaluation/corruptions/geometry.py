@@ -1,54 +1,71 @@
-"""Geometry: the picture is turned, shifted, scaled, sheared, seen at a slant and flipped.
+"""Geometry: the picture is rotated, shifted, scaled, sheared, put in perspective and flipped.
 
-All that is one homography and therefore one resampling: several would blur the picture, and cost
-several times as much. Points are given in shares of the side from the picture's centre, x to the
-right and y down, so that the corners are at (+-1/2, +-1/2).
+Everything is one homography and therefore one resampling: several would blur the picture and cost
+several times as much. Points are measured from the centre as fractions of the side, x to the right
+and y down, so the corners are at (+-1/2, +-1/2).
 """
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
 from robocle.evaluation.corruptions.pixels import side_of
-from robocle.spec import require_between, require_choice
+from robocle.spec import Described, require_between, require_choice
 from robocle.types import Pixels
 
 Homography = NDArray[np.float64]
 Inset = tuple[float, float]
+ShearUnit = Literal["degrees", "tangent"]
 
 # Top left, top right, bottom right, bottom left.
 CORNERS = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
-PERSPECTIVE_CHANCE, MIRROR_CHANCE, UPEND_CHANCE = 0.2, 0.5, 0.3
+PERSPECTIVE_CHANCE, MIRROR_CHANCE, FLIP_CHANCE = 0.2, 0.5, 0.3
 
 
 @dataclass(frozen=True, slots=True)
 class Motion:
-    """How a picture is moved, in this order; the defaults leave it where it is."""
+    """How a picture is moved, in this order; the defaults leave it unchanged."""
 
     scale: float = 1.0
     shear: float = 0.0
-    """How far a point moves to the left for each step down: the tangent of the angle."""
+    """How far a point moves left per unit down: the tangent of the shear angle."""
     degrees: float = 0.0
     """Clockwise, about the centre."""
     right: float = 0.0
-    """A share of the side."""
+    """As a fraction of the side."""
     down: float = 0.0
-    """A share of the side."""
+    """As a fraction of the side."""
     insets: tuple[Inset, ...] = ((0.0, 0.0),) * 4
-    """How far each of CORNERS moves inwards, along x and y, in shares of the side."""
+    """How far each of CORNERS moves inwards along x and y, as fractions of the side."""
     mirrored: bool = False
+    """Left and right are swapped."""
     upended: bool = False
+    """Top and bottom are swapped."""
 
 
-class Geometry:
-    """One random homography: affine, perspective and flips; what comes into view is black."""
+class Geometry(Described):
+    """One random homography: affine, perspective and flips; uncovered areas are black."""
 
-    def __init__(self, strength: float = 1.0, shear_unit: str = "degrees") -> None:
+    in_words: ClassVar[str] = "turned or moved"
+    advice: ClassVar[str] = (
+        "show it turned, tilted, from further away and away from the middle, too"
+    )
+    checked: ClassVar[bool] = True
+
+    def __init__(self, strength: float = 1.0, shear_unit: ShearUnit = "degrees") -> None:
+        """Set the size of the motion.
+
+        Args:
+            strength: Scales all ranges: 1 is the paper's, 0 moves nothing but flips.
+            shear_unit: How the paper's shear of +-0.1 is read: as an angle in degrees, as
+                torchvision does, or as the tangent of the angle.
+        """
         require_between("strength", strength, 0, 2)
-        require_choice("shear_unit", shear_unit, ("degrees", "tangent"))
+        require_choice("shear_unit", shear_unit, get_args(ShearUnit))
         self.strength = strength
         self.shear_unit = shear_unit
 
@@ -57,12 +74,12 @@ class Geometry:
 
 
 def draw_motion(
-    rng: np.random.Generator, strength: float = 1.0, shear_unit: str = "degrees"
+    rng: np.random.Generator, strength: float = 1.0, shear_unit: ShearUnit = "degrees"
 ) -> Motion:
-    """The paper's ranges, their distance from neutral multiplied by the strength.
+    """Draw from the paper's ranges, whose distance from neutral is multiplied by the strength.
 
-    The chances of perspective and flips stay. Every draw is made, needed or not, so that the
-    same generator gives the same motion at every strength, only further.
+    The probabilities of perspective and flips do not change. Every number is drawn even if it is
+    not needed, so the same generator gives the same motion at every strength, only further.
     """
     degrees, right, down, scale, shear = (strength * rng.uniform(-1, 1, 5)).tolist()
     slant, mirror, upend = rng.random(3).tolist()
@@ -75,19 +92,19 @@ def draw_motion(
         down=0.2 * down,
         insets=tuple((x, y) for x, y in insets.tolist()),
         mirrored=mirror < MIRROR_CHANCE,
-        upended=upend < UPEND_CHANCE,
+        upended=upend < FLIP_CHANCE,
     )
 
 
-def _tangent(shear: float, unit: str) -> float:
+def _tangent(shear: float, unit: ShearUnit) -> float:
     return shear if unit == "tangent" else math.tan(math.radians(shear))
 
 
 def moved(pixels: Pixels, motion: Motion) -> Pixels:
-    """The picture after this motion, sampled bilinearly."""
+    """Return the picture after this motion, sampled bilinearly."""
     side = side_of(pixels)
     to_pixels = np.array([[side, 0, side / 2], [0, side, side / 2], [0, 0, 1]])
-    # Where each pixel comes from, which is what PIL asks for.
+    # PIL takes the inverse map: where each pixel comes from.
     origin = to_pixels @ np.linalg.inv(homography(motion)) @ np.linalg.inv(to_pixels)
     image = Image.fromarray(pixels).transform(
         (side, side),
@@ -99,7 +116,7 @@ def moved(pixels: Pixels, motion: Motion) -> Pixels:
 
 
 def homography(motion: Motion) -> Homography:
-    """Where the points of the picture go."""
+    """Return the homography that moves the points of the picture."""
     flip = np.diag([-1.0 if motion.mirrored else 1.0, -1.0 if motion.upended else 1.0, 1.0])
     return flip @ _perspective(motion.insets) @ _affine(motion)
 
@@ -114,7 +131,7 @@ def _affine(motion: Motion) -> Homography:
 
 
 def _perspective(insets: tuple[Inset, ...]) -> Homography:
-    """The homography that takes CORNERS to their distorted places: 8 equations, 8 unknowns."""
+    """Return the homography that moves CORNERS inwards: 8 equations, 8 unknowns."""
     ends = CORNERS - np.sign(CORNERS) * np.array(insets)
     equations = []
     for (x, y), (u, v) in zip(CORNERS, ends, strict=True):

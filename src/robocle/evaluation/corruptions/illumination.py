@@ -1,17 +1,18 @@
-"""Illumination: brightness, contrast, saturation and hue are drawn and applied in a random order.
+"""Illumination: random brightness, contrast, saturation and hue, applied in a random order.
 
-As torchvision's ColorJitter does: the first three with PIL, the hue in floating point.
+This follows torchvision's ColorJitter: the first three use PIL, hue is computed in floating point.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from PIL import Image, ImageEnhance
 
 from robocle.evaluation.corruptions.hue import hue_turned
 from robocle.evaluation.corruptions.pixels import side_of
-from robocle.spec import require_between
+from robocle.spec import Described, require_between
 from robocle.types import Pixels
 
 
@@ -22,18 +23,23 @@ class Light:
     brightness: float = 1.0
     """A factor: 0 is black."""
     contrast: float = 1.0
-    """A factor on the distance from the picture's mean grey."""
+    """A factor on the difference from the picture's mean grey."""
     saturation: float = 1.0
-    """A factor on the distance from each pixel's own grey."""
+    """A factor on the difference from each pixel's own grey."""
     hue: float = 0.0
-    """A share of the colour circle."""
+    """A fraction of the colour circle."""
     order: tuple[str, ...] = ("brightness", "contrast", "saturation", "hue")
 
 
-class Illumination:
+class Illumination(Described):
     """Colour jitter: brightness, contrast, saturation and hue, in a random order."""
 
+    in_words: ClassVar[str] = "in other light"
+    advice: ClassVar[str] = "show it by the window, under a lamp and in the shade, too"
+    checked: ClassVar[bool] = True
+
     def __init__(self, strength: float = 1.0) -> None:
+        """Set how far the light may change: 1 is the paper's range, 0 changes nothing."""
         require_between("strength", strength, 0, 2)
         self.strength = strength
 
@@ -42,7 +48,7 @@ class Illumination:
 
 
 def draw_light(rng: np.random.Generator, strength: float = 1.0) -> Light:
-    """The paper's ranges, their distance from neutral multiplied by the strength."""
+    """Draw from the paper's ranges, whose distance from neutral is multiplied by the strength."""
     return Light(
         brightness=1 + strength * rng.uniform(-0.5, 0.5),
         contrast=1 + strength * rng.uniform(-0.5, 0.0),
@@ -53,7 +59,7 @@ def draw_light(rng: np.random.Generator, strength: float = 1.0) -> Light:
 
 
 def lit(pixels: Pixels, light: Light) -> Pixels:
-    """The picture in this light."""
+    """Return the picture in this light."""
     side_of(pixels)
     image = Image.fromarray(pixels)
     for step in light.order:

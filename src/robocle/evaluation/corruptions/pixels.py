@@ -1,4 +1,4 @@
-"""The pixels that corruptions take."""
+"""Checks of the pixels that corruptions take."""
 
 import numpy as np
 
@@ -7,7 +7,10 @@ from robocle.types import Pixels
 
 
 def side_of(pixels: Pixels) -> int:
-    """The side of one square picture; anything else is refused.
+    """Return the side of one square picture.
+
+    Raises:
+        ImageError: The array is not one square picture of uint8 RGB pixels.
 
     >>> side_of(np.zeros((2, 224, 224, 3), np.uint8))
     Traceback (most recent call last):

@@ -1,32 +1,36 @@
-"""The household: a table from category to what builds it and how it is usually looked at.
+"""The categories of the home: how their objects are built, and their usual viewpoint.
 
-To add a category, write a function `rng -> Thing` and enter it here; instance n of a category is
-whatever the function builds from the rng keyed by (seed, category, n).
+To add a category, write a function `rng -> SceneObject` and add it to CATEGORIES. The function
+models the object in any units and draws everything that differs between instances from the rng,
+which is keyed by (seed, category, instance).
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
-from robocle.randomness import keyed_rng
-from robocle.sim.mesh import Thing, normalise
+from robocle.randomness import Rng, keyed_rng
+from robocle.sim.mesh import SceneObject, normalise
 from robocle.sim.objects import desk, fruit, hand_tools, kitchen, living, toys
 
 
 @dataclass(frozen=True)
 class Category:
-    """`facing` turns a thing to its usual side; `low` and `high` bound the usual elevation."""
+    """A category of household objects.
 
-    build: Callable[[np.random.Generator], Thing]
+    Attributes:
+        build: Builds one object from a random generator.
+        low: The lowest usual elevation of the camera, in degrees.
+        high: The highest usual elevation.
+        facing: Degrees by which an object is turned to show its usual side.
+    """
+
+    build: Callable[[Rng], SceneObject]
     low: float = 15.0
     high: float = 40.0
     facing: float = 0.0
 
 
-def _lying(build: Callable[[np.random.Generator], Thing], facing: float = 0.0) -> Category:
+def _lying(build: Callable[[Rng], SceneObject], facing: float = 0.0) -> Category:
     return Category(build, 38.0, 65.0, facing)
 
 
@@ -63,6 +67,16 @@ CATEGORIES: dict[str, Category] = {
 }
 
 
-def build(seed: int, category: str, instance: int) -> Thing:
-    """Build one instance, standing on the table, largest extent one."""
+def build(seed: int, category: str, instance: int) -> SceneObject:
+    """Build one object of a category.
+
+    Args:
+        seed: The seed of the home.
+        category: A key of CATEGORIES.
+        instance: Which object of the category, from 1.
+
+    Returns:
+        The object, standing on the table, with a largest extent of one.
+    """
+    # The word "thing" is part of the key: another word would change every picture.
     return normalise(CATEGORIES[category].build(keyed_rng(seed, "thing", category, instance)))

@@ -1,32 +1,19 @@
-"""Desk things: book, keyboard, remote control, clock, glasses, headphones."""
-
-from __future__ import annotations
+"""Objects on a desk: book, keyboard, remote control, clock, glasses, headphones."""
 
 import numpy as np
 
-from robocle.sim.materials import (
-    Floats,
-    Material,
-    Pattern,
-    any_metal,
-    glass,
-    glossy,
-    matt,
-    other_paint,
-    paint,
-    plain,
-    rgb,
-    satin,
-)
-from robocle.sim.mesh import Mesh, Part, Thing, merge, shift, shift_thing, turn, turn_thing
-from robocle.sim.patterns import cloth
+from robocle.randomness import Rng
+from robocle.sim.arrays import Floats
+from robocle.sim.colours import other_paint, paint, rgb
+from robocle.sim.materials import Material, any_metal, glass, glossy, matt, satin
+from robocle.sim.mesh import Mesh, Piece, SceneObject, merge, shift, shift_object, turn, turn_object
+from robocle.sim.patterns import Pattern, cloth, plain
 from robocle.sim.shapes import arc, box, curve, cylinder, disc, extrude, lathe, loft, oval, tube
 
-Rng = np.random.Generator
 DARK = plain(rgb(0.13, 0.13, 0.15))
 
 
-def book(rng: Rng) -> Thing:
+def book(rng: Rng) -> SceneObject:
     """A hardback lying on its back cover."""
     wide, tall, thick = rng.uniform(0.64, 0.8), 1.0, rng.uniform(0.1, 0.24)
     base = paint(rng)
@@ -34,8 +21,8 @@ def book(rng: Rng) -> Thing:
     plates = [shift(box((wide, tall, 0.025), 0.01), (0, 0, z)) for z in (0.0125, thick + 0.0375)]
     spine = shift(box((0.03, tall, thick + 0.05), 0.012), (-wide / 2 + 0.005, 0, thick / 2 + 0.025))
     pages = shift(box((wide - 0.06, tall - 0.06, thick), 0.004), (0.0, 0, thick / 2 + 0.025))
-    return [Part(plates[0], satin(plain(base))), Part(plates[1], cover),
-            Part(spine, satin(plain(base))), Part(pages, matt(_pages()))]  # fmt: skip
+    return [Piece(plates[0], satin(plain(base))), Piece(plates[1], cover),
+            Piece(spine, satin(plain(base))), Piece(pages, matt(_pages()))]  # fmt: skip
 
 
 def _pages() -> Pattern:
@@ -47,7 +34,7 @@ def _pages() -> Pattern:
 
 
 def _cover(rng: Rng, base: Floats, wide: float, tall: float) -> Pattern:
-    """A title block of bars, and a picture: disc, bars or frame."""
+    """A title made of bars, and a picture: a disc, bars or a rectangle."""
     ink, second = other_paint(rng, base), paint(rng)
     style, title = int(rng.integers(3)), float(rng.uniform(0.2, 0.32))
 
@@ -67,14 +54,14 @@ def _cover(rng: Rng, base: Floats, wide: float, tall: float) -> Pattern:
 
 
 def _keycap(wide: float, deep: float, high: float) -> Mesh:
-    """A key with a tapered rim, cheap in triangles."""
+    """A key with a tapered rim and few triangles."""
     ring = oval(wide, deep, power=6, count=12)
     levels = ((1.0, 0.0), (0.95, high * 0.6), (0.84, high))
     rings = np.stack([np.column_stack([ring * s, np.full(12, z)]) for s, z in levels])
     return loft(rings)
 
 
-def keyboard(rng: Rng) -> Thing:
+def keyboard(rng: Rng) -> SceneObject:
     """A computer keyboard: rows of keys and a space bar."""
     base, keys = _key_colours(rng)
     columns = int(rng.integers(11, 16))
@@ -93,8 +80,8 @@ def keyboard(rng: Rng) -> Thing:
     board = shift(box((1.6, 0.62, 0.07), 0.03), (0, 0, 0.035))
     tint = satin(plain(keys if rng.random() < 0.5 else paint(rng)))
     rest = [cap for k, cap in enumerate(caps) if k not in (0, columns * 2, len(caps) - 2)]
-    return [Part(board, satin(plain(base))), Part(merge(rest), satin(plain(keys))),
-            Part(merge(accents), tint)]  # fmt: skip
+    return [Piece(board, satin(plain(base))), Piece(merge(rest), satin(plain(keys))),
+            Piece(merge(accents), tint)]  # fmt: skip
 
 
 def _key_colours(rng: Rng) -> tuple[Floats, Floats]:
@@ -103,7 +90,7 @@ def _key_colours(rng: Rng) -> tuple[Floats, Floats]:
     return base, keys if float(np.abs(keys - base).sum()) > 0.05 else base * 0.6
 
 
-def remote(rng: Rng) -> Thing:
+def remote(rng: Rng) -> SceneObject:
     """A remote control with rows of buttons."""
     wide, base = (
         rng.uniform(0.22, 0.32),
@@ -120,14 +107,14 @@ def remote(rng: Rng) -> Thing:
     centre = shift(cylinder(wide * 0.15, 0, 0.025, 0.008), (0, 0.25, 0.09))
     power = shift(cylinder(0.03, 0, 0.03, 0.006, sides=18), (-wide * 0.25, 0.42, 0.09))
     return [
-        Part(body, satin(plain(base))),
-        Part(merge(buttons), satin(plain(ink))),
-        Part(merge([pad, centre]), satin(plain(ink))),
-        Part(power, satin(plain(rgb(0.8, 0.12, 0.1)))),
+        Piece(body, satin(plain(base))),
+        Piece(merge(buttons), satin(plain(ink))),
+        Piece(merge([pad, centre]), satin(plain(ink))),
+        Piece(power, satin(plain(rgb(0.8, 0.12, 0.1)))),
     ]
 
 
-def clock(rng: Rng) -> Thing:
+def clock(rng: Rng) -> SceneObject:
     """An alarm clock with two bells, hands and feet, facing -y."""
     base = any_metal(rng) if rng.random() < 0.4 else glossy(plain(paint(rng)))
     depth = rng.uniform(0.2, 0.32)
@@ -148,27 +135,27 @@ def clock(rng: Rng) -> Thing:
         )
         for k, (w, length, angle) in enumerate(((0.045, 0.22, hour), (0.03, 0.32, minute)))
     ]
-    front: Thing = [
-        Part(case, base),
-        Part(face, matt(_dial(dial, ink))),
-        Part(merge(hands), satin(plain(ink))),
+    front: SceneObject = [
+        Piece(case, base),
+        Piece(face, matt(_dial(dial, ink))),
+        Piece(merge(hands), satin(plain(ink))),
     ]
-    standing = shift_thing(turn_thing(front, (1, 0, 0), 90), (0, depth / 2, 0.5))
+    standing = shift_object(turn_object(front, (1, 0, 0), 90), (0, depth / 2, 0.5))
     return [*standing, *_bells_and_feet(any_metal(rng))]
 
 
-def _bells_and_feet(skin: Material) -> Thing:
+def _bells_and_feet(skin: Material) -> SceneObject:
     dome = lathe(curve([(0.16, 0), (0.14, 0.08), (0.0, 0.13)], 12), [(0, 0), (0.16, 0)])
-    parts: Thing = []
+    pieces: SceneObject = []
     for side in (-1, 1):
         bell = shift(turn(shift(dome, (0, 0, 0.47)), (0, 1, 0), 32.0 * side), (0, 0, 0.5))
         foot = tube([(0.2 * side, 0, 0.12), (0.33 * side, 0, -0.02)], [0.045, 0.03])
-        parts += [Part(bell, skin), Part(foot, skin)]
-    return parts
+        pieces += [Piece(bell, skin), Piece(foot, skin)]
+    return pieces
 
 
 def _dial(dial: Floats, ink: Floats) -> Pattern:
-    """Twelve ticks around a dial."""
+    """A dial with twelve ticks."""
 
     def colour(rest: Floats, uv: Floats) -> Floats:
         radius = np.sqrt(rest[:, 0] ** 2 + rest[:, 1] ** 2)
@@ -179,8 +166,8 @@ def _dial(dial: Floats, ink: Floats) -> Pattern:
     return colour
 
 
-def glasses(rng: Rng) -> Thing:
-    """Spectacles standing on the table, temples open, facing -y."""
+def glasses(rng: Rng) -> SceneObject:
+    """Spectacles with open temples, facing -y."""
     wide, high = rng.uniform(0.2, 0.26), rng.uniform(0.14, 0.24)
     thick = float(rng.uniform(0.014, 0.034))
     frame = any_metal(rng) if thick < 0.02 else glossy(plain(paint(rng)))
@@ -188,13 +175,13 @@ def glasses(rng: Rng) -> Thing:
         int(rng.integers(4))
     ]
     outline = oval(2 * wide, 2 * high, power=rng.uniform(2, 4), count=40)
-    parts: Thing = []
+    pieces: SceneObject = []
     for side in (-1.0, 1.0):
         centre = (side * (wide + 0.06), 0.0, high)
         rim = np.stack([outline[:, 0], 0 * outline[:, 0], outline[:, 1]], axis=1)
         lens = turn(extrude(outline, 0.008), (1, 0, 0), 90)
-        parts.append(Part(shift(tube(rim, thick, closed=True), centre), frame))
-        parts.append(Part(shift(lens, centre), glass(tint)))
+        pieces.append(Piece(shift(tube(rim, thick, closed=True), centre), frame))
+        pieces.append(Piece(shift(lens, centre), glass(tint)))
         outer = side * (2 * wide + 0.06)
         arm = curve(
             [
@@ -205,21 +192,21 @@ def glasses(rng: Rng) -> Thing:
             ],
             24,
         )
-        parts.append(Part(tube(arm, thick * 0.9, flat=1.3), frame))
+        pieces.append(Piece(tube(arm, thick * 0.9, flat=1.3), frame))
     bridge = curve([(-0.07, 0, high * 1.2), (0, -0.01, high * 1.42), (0.07, 0, high * 1.2)], 12)
-    return [*parts, Part(tube(bridge, thick), frame)]
+    return [*pieces, Piece(tube(bridge, thick), frame)]
 
 
-def headphones(rng: Rng) -> Thing:
-    """Headphones lying back a little, band on top."""
+def headphones(rng: Rng) -> SceneObject:
+    """Headphones with the band on top."""
     base = paint(rng)
     band_paint = base if rng.random() < 0.5 else paint(rng)
     radius, cup = rng.uniform(0.46, 0.54), rng.uniform(0.18, 0.25)
     t = np.radians(np.linspace(-12, 192, 44))
     path = np.stack([radius * np.cos(t), 0 * t, 0.45 + radius * np.sin(t)], axis=1)
     pad = path[12:32] - np.array([0, 0, 0.035])
-    parts = [Part(tube(path, 0.045, flat=0.4), satin(plain(band_paint))),
-             Part(tube(pad, 0.07, flat=0.45), matt(cloth(rgb(0.2, 0.2, 0.22), 0.02)))]  # fmt: skip
+    pieces = [Piece(tube(path, 0.045, flat=0.4), satin(plain(band_paint))),
+             Piece(tube(pad, 0.07, flat=0.45), matt(cloth(rgb(0.2, 0.2, 0.22), 0.02)))]  # fmt: skip
     shell_shape = lathe(curve([(cup * 0.5, 0.15), (cup * 0.9, 0.13), (cup, 0.05), (cup, 0.0)], 14),
                         [(0, 0.15), (cup * 0.5, 0.15)])  # fmt: skip
     cushion = lathe(arc(0.06, 0, 360, 18) + (cup - 0.05, -0.03))
@@ -231,5 +218,5 @@ def headphones(rng: Rng) -> Thing:
             (grille, matt(DARK)),
         ):
             turned = turn(mesh, (0, 1, 0), 90.0 * side)
-            parts.append(Part(shift(turned, (side * (radius - 0.04), 0, 0.32)), skin))
-    return parts
+            pieces.append(Piece(shift(turned, (side * (radius - 0.04), 0, 0.32)), skin))
+    return pieces

@@ -1,19 +1,18 @@
-"""Fruit: apple and banana. They vary in ripeness, shape and number."""
-
-from __future__ import annotations
+"""Fruit: apple and banana. Ripeness, shape and number vary."""
 
 import numpy as np
 
-from robocle.sim.materials import Floats, Material, Pattern, matt, plain, rgb, satin
-from robocle.sim.mesh import Part, Thing, shift, turn
-from robocle.sim.patterns import mottled, speckled
+from robocle.randomness import Rng
+from robocle.sim.arrays import Floats
+from robocle.sim.colours import rgb
+from robocle.sim.materials import Material, matt, satin
+from robocle.sim.mesh import Piece, SceneObject, shift, turn
+from robocle.sim.patterns import Pattern, mottled, plain, speckled
 from robocle.sim.shapes import curve, ellipsoid, lathe, tube
 
-Rng = np.random.Generator
 
-
-def apple(rng: Rng) -> Thing:
-    """An apple with stem and leaf."""
+def apple(rng: Rng) -> SceneObject:
+    """An apple with a stem and in some cases a leaf."""
     tall = rng.uniform(0.82, 1.02)
     skins = (
         (rgb(0.70, 0.10, 0.12), rgb(0.86, 0.62, 0.25)),
@@ -37,18 +36,18 @@ def apple(rng: Rng) -> Thing:
     )
     body = lathe(curve(profile * (1, tall), 46))
     stem = curve([(0, 0, 0.8 * tall), (0.02, 0, 0.95 * tall), (0.08, 0.02, 1.1 * tall)], 10)
-    parts = [
-        Part(body, Material(mottled(one, two, 0.22), roughness=0.25)),
-        Part(tube(stem, 0.022, sides=8), matt(plain(rgb(0.32, 0.22, 0.13)))),
+    pieces = [
+        Piece(body, Material(mottled(one, two, 0.22), roughness=0.25)),
+        Piece(tube(stem, 0.022, sides=8), matt(plain(rgb(0.32, 0.22, 0.13)))),
     ]
     if rng.random() < 0.6:
         leaf = turn(shift(ellipsoid((0.17, 0.075, 0.012)), (0.17, 0, 0)), (0, 1, 0), -25)
         leaf = shift(turn(leaf, (0, 0, 1), float(rng.uniform(-60, 60))), (0.04, 0, 0.98 * tall))
-        parts.append(Part(leaf, satin(plain(rgb(0.26, 0.45, 0.16)))))
-    return parts
+        pieces.append(Piece(leaf, satin(plain(rgb(0.26, 0.45, 0.16)))))
+    return pieces
 
 
-def banana(rng: Rng) -> Thing:
+def banana(rng: Rng) -> SceneObject:
     """One to three bananas joined at the stem."""
     skins = rgb(0.93, 0.79, 0.24), rgb(0.72, 0.74, 0.26), rgb(0.88, 0.70, 0.22)
     skin = Material(_peel(skins[int(rng.integers(3))]), roughness=0.5)
@@ -60,13 +59,13 @@ def banana(rng: Rng) -> Thing:
         [0.035, 0.045, 0.12, 0.145, 0.11, 0.04, 0.03],
     )
     fruit = tube(path, np.interp(t, stations, widths), sides=10)
-    parts: Thing = []
+    pieces: SceneObject = []
     for k in range(count):
         rolled = turn(fruit, (1, 0, 0), 80.0 - 34 * k)
-        parts.append(Part(turn(rolled, (0, 0, 1), 12.0 * k), skin))
+        pieces.append(Piece(turn(rolled, (0, 0, 1), 12.0 * k), skin))
     if count > 1:
-        parts.append(Part(ellipsoid((0.1, 0.07, 0.07), 16), matt(plain(rgb(0.35, 0.27, 0.12)))))
-    return parts
+        pieces.append(Piece(ellipsoid((0.1, 0.07, 0.07), 16), matt(plain(rgb(0.35, 0.27, 0.12)))))
+    return pieces
 
 
 def _peel(skin: Floats) -> Pattern:

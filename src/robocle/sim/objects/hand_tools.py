@@ -1,46 +1,38 @@
-"""Things to hold: cutlery, scissors, hammer, screwdriver, key, toothbrush, comb.
+"""Hand-held objects: cutlery, scissors, hammer, screwdriver, key, toothbrush.
 
 They lie along x on the table, top side up.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
+from robocle.randomness import Rng
+from robocle.sim.arrays import Floats
+from robocle.sim.colours import other_paint, paint, rgb
 from robocle.sim.materials import (
     BRASS,
     IRON,
     STEEL,
-    Floats,
     Material,
     any_metal,
     glossy,
     matt,
     metal,
-    other_paint,
-    paint,
-    plain,
-    rgb,
     satin,
 )
-from robocle.sim.mesh import Mesh, Part, Thing, grid, merge, shift, turn
-from robocle.sim.patterns import bands, wood
+from robocle.sim.mesh import Mesh, Piece, SceneObject, grid, merge, shift, turn
+from robocle.sim.patterns import BEECH, WALNUT, bands, plain
 from robocle.sim.shapes import arc, box, curve, cylinder, extrude, lathe, tube
-
-Rng = np.random.Generator
-BEECH = wood(rgb(0.80, 0.62, 0.40), rgb(0.62, 0.44, 0.26))
-WALNUT = wood(rgb(0.50, 0.33, 0.21), rgb(0.32, 0.20, 0.13))
 
 
 def _cutlery_skin(rng: Rng) -> tuple[Material, Material]:
-    """Material of head and handle."""
+    """Draw the materials of head and handle."""
     head = (STEEL, STEEL, BRASS, metal(plain(rgb(0.62, 0.62, 0.65)), 0.3))[int(rng.integers(4))]
     grips = head, satin(plain(paint(rng))), matt(BEECH), glossy(plain(paint(rng)))
     return head, grips[int(rng.integers(len(grips)))]
 
 
 def _cutlery_handle(rng: Rng, neck: float) -> Mesh:
-    """A handle along x from `neck` to 1.5, rising and widening to its end."""
+    """A handle along x from `neck` to 1.5 that rises and widens towards its end."""
     x = np.linspace(neck, 1.5, 26)
     t = (x - neck) / (1.5 - neck)
     path = np.stack([x, np.zeros(26), 0.10 + 0.05 * np.sin(t * np.pi)], axis=1)
@@ -48,7 +40,7 @@ def _cutlery_handle(rng: Rng, neck: float) -> Mesh:
     return tube(path, np.interp(t, [0, 0.3, 0.85, 1], [0.035, 0.04, end, end * 0.8]), flat=0.35)
 
 
-def spoon(rng: Rng) -> Thing:
+def spoon(rng: Rng) -> SceneObject:
     """A spoon."""
     long, wide, deep = rng.uniform(0.28, 0.38), rng.uniform(0.17, 0.25), rng.uniform(0.08, 0.13)
     r, a = np.linspace(0, 1, 14)[:, None], np.linspace(0, 2 * np.pi, 40, endpoint=False)[None]
@@ -59,10 +51,10 @@ def spoon(rng: Rng) -> Thing:
     shell = merge([grid(inner, wrap=True), grid(outer, wrap=True),
                    grid(np.stack([inner[-1], outer[-1]]), wrap=True)])  # fmt: skip
     head, grip = _cutlery_skin(rng)
-    return [Part(shell, head), Part(_cutlery_handle(rng, long - 0.02), grip)]
+    return [Piece(shell, head), Piece(_cutlery_handle(rng, long - 0.02), grip)]
 
 
-def fork(rng: Rng) -> Thing:
+def fork(rng: Rng) -> SceneObject:
     """A fork with three or four tines."""
     tines, half = int(rng.integers(3, 5)), rng.uniform(0.12, 0.17)
     head, grip = _cutlery_skin(rng)
@@ -77,29 +69,29 @@ def fork(rng: Rng) -> Thing:
         ],
         axis=-1,
     )
-    parts = [Part(merge([grid(palm), grid(palm - (0, 0, 0.025))]), head)]
+    pieces = [Piece(merge([grid(palm), grid(palm - (0, 0, 0.025))]), head)]
     for place in np.linspace(-1, 1, tines):
         x = np.linspace(0.12, -0.43, 16)
         y = np.full(16, place * (half - 0.022))
         z = _fork_height(x) + 0.04 * place**2 - 0.012
         thin = np.interp(x, [-0.43, -0.2, 0.12], [0.012, 0.024, 0.028])
-        parts.append(Part(tube(np.stack([x, y, z], axis=1), thin, sides=8, flat=0.7), head))
-    return [*parts, Part(_cutlery_handle(rng, 0.4), grip)]
+        pieces.append(Piece(tube(np.stack([x, y, z], axis=1), thin, sides=8, flat=0.7), head))
+    return [*pieces, Piece(_cutlery_handle(rng, 0.4), grip)]
 
 
 def _fork_height(x: Floats) -> Floats:
-    """Side view of a fork's head: a dip below the neck, then tines that curve up to their tips."""
+    """The side view of a fork: a dip below the neck, then tines that curve up to their tips."""
     dip = 0.10 - 0.07 * np.sin(np.clip((x + 0.15) / 0.6, -1, 1) * np.pi)
     return np.where(x > -0.15, dip, 0.10 + 0.35 * (x + 0.15) ** 2)
 
 
-def scissors(rng: Rng) -> Thing:
-    """Scissors, open by some degrees."""
+def scissors(rng: Rng) -> SceneObject:
+    """Scissors that are slightly open."""
     opening, blade = rng.uniform(9, 22), rng.uniform(0.75, 1.0)
     handle = satin(plain(paint(rng)))
     tip = [(0.0, -0.055), (blade * 0.6, -0.05), (blade, 0.02), (blade * 0.5, 0.055), (0, 0.06)]
     shank = [(0.05, -0.055), (0.05, 0.06), (-0.25, 0.10), (-0.28, 0.03)]
-    parts: Thing = []
+    pieces: SceneObject = []
     wide, long = rng.uniform(0.13, 0.17), rng.uniform(0.17, 0.26)
     for sign, level in ((1.0, 0.03), (-1.0, 0.06)):
         a = np.linspace(0, 2 * np.pi, 30, endpoint=False)
@@ -108,14 +100,16 @@ def scissors(rng: Rng) -> Thing:
         )
         stem = curve([(-0.15, 0.05, 0.02), (-0.3, 0.09, 0.02), (-0.45, 0.13, 0.02)], 10)
         grip = merge([tube(ring, 0.042, closed=True, flat=0.8), tube(stem, 0.05, flat=0.8)])
-        metal_part = merge([extrude(tip, 0.03, 0.008), extrude(shank, 0.03, 0.008)])
-        for mesh, skin in ((metal_part, STEEL), (grip, handle)):
+        blades = merge([extrude(tip, 0.03, 0.008), extrude(shank, 0.03, 0.008)])
+        for mesh, skin in ((blades, STEEL), (grip, handle)):
             flipped = turn(mesh, (1, 0, 0), 180) if sign < 0 else mesh
-            parts.append(Part(shift(turn(flipped, (0, 0, 1), sign * opening), (0, 0, level)), skin))
-    return [*parts, Part(cylinder(0.035, 0.05, 0.11, 0.01, sides=20), IRON)]
+            pieces.append(
+                Piece(shift(turn(flipped, (0, 0, 1), sign * opening), (0, 0, level)), skin)
+            )
+    return [*pieces, Piece(cylinder(0.035, 0.05, 0.11, 0.01, sides=20), IRON)]
 
 
-def hammer(rng: Rng) -> Thing:
+def hammer(rng: Rng) -> SceneObject:
     """A claw hammer."""
     skin = (STEEL, IRON, metal(plain(rgb(0.55, 0.56, 0.6)), 0.35))[int(rng.integers(3))]
     grip_paint = paint(rng)
@@ -142,10 +136,10 @@ def hammer(rng: Rng) -> Thing:
         claws.append(tube(path, np.linspace(0.06, 0.022, 16), flat=0.8))
     hub = box((0.17, 0.2, 0.17), 0.035)
     head = shift(merge([face, *claws, hub]), (0.02, 0, 0))
-    return [Part(head, skin), Part(grip, wooden if rng.random() < 0.5 else coated)]
+    return [Piece(head, skin), Piece(grip, wooden if rng.random() < 0.5 else coated)]
 
 
-def screwdriver(rng: Rng) -> Thing:
+def screwdriver(rng: Rng) -> SceneObject:
     """A screwdriver with a fluted handle."""
     length, thick = rng.uniform(0.45, 0.62), rng.uniform(0.085, 0.125)
     shaft = rng.uniform(0.55, 0.95)
@@ -169,13 +163,13 @@ def screwdriver(rng: Rng) -> Thing:
         0.003,
     )
     tip = shift(turn(tip, (1, 0, 0), 90), (0, 0.008, length + shaft - 0.02))
-    parts = [Part(grid(rings, wrap=True), skin), Part(lathe([(0, 0), (radius[0], 0)]), skin),
-             Part(rod, STEEL), Part(tip, STEEL)]  # fmt: skip
-    return [Part(turn(part.mesh, (0, 1, 0), 90), part.material) for part in parts]
+    pieces = [Piece(grid(rings, wrap=True), skin), Piece(lathe([(0, 0), (radius[0], 0)]), skin),
+             Piece(rod, STEEL), Piece(tip, STEEL)]  # fmt: skip
+    return [Piece(turn(part.mesh, (0, 1, 0), 90), part.material) for part in pieces]
 
 
-def key(rng: Rng) -> Thing:
-    """A door key: bow with a hole, stem, bit; old-fashioned or modern."""
+def key(rng: Rng) -> SceneObject:
+    """A door key with bow, stem, bit and teeth, and in some cases a tag."""
     skin = any_metal(rng)
     ring = float(rng.uniform(0.17, 0.24))
     a = np.linspace(0, 2 * np.pi, 36, endpoint=False)
@@ -188,19 +182,21 @@ def key(rng: Rng) -> Thing:
         for k in range(int(rng.integers(3, 5)))
     ]
     bit = shift(box((0.36, 0.1, 0.045), 0.01), (0.76, -0.06, 0))
-    parts = [Part(merge([tube(bow, 0.05, flat=0.7, closed=True), stem, collar, bit, *teeth]), skin)]
+    pieces = [
+        Piece(merge([tube(bow, 0.05, flat=0.7, closed=True), stem, collar, bit, *teeth]), skin)
+    ]
     if rng.random() < 0.5:
         tag = extrude(arc(0.16, 0, 360, 24)[:-1] * (1.3, 1.0), 0.03, 0.008)
         loop = np.column_stack([arc(0.13, 0, 350, 24), np.zeros(24)])
-        parts.append(
-            Part(shift(tube(loop, 0.014, closed=True), (-2 * ring - 0.08, 0.02, -0.02)), STEEL)
+        pieces.append(
+            Piece(shift(tube(loop, 0.014, closed=True), (-2 * ring - 0.08, 0.02, -0.02)), STEEL)
         )
-        parts.append(Part(shift(tag, (-2 * ring - 0.38, 0.0, -0.05)), satin(plain(paint(rng)))))
-    return parts
+        pieces.append(Piece(shift(tag, (-2 * ring - 0.38, 0.0, -0.05)), satin(plain(paint(rng)))))
+    return pieces
 
 
-def toothbrush(rng: Rng) -> Thing:
-    """A toothbrush, bristles up."""
+def toothbrush(rng: Rng) -> SceneObject:
+    """A toothbrush with its bristles up."""
     base = paint(rng)
     t = np.linspace(0, 1, 36)
     bend = rng.uniform(0.03, 0.09)
@@ -216,7 +212,7 @@ def toothbrush(rng: Rng) -> Thing:
             height = 0.24 + 0.02 * ((column + row) % 2)
             tufts[column < 3].append(shift(cylinder(0.019, 0.1, height, sides=7), place))
     return [
-        Part(handle, satin(grip)),
-        Part(merge(tufts[True]), matt(plain(ink))),
-        Part(merge(tufts[False]), matt(plain(rgb(0.93, 0.94, 0.95)))),
+        Piece(handle, satin(grip)),
+        Piece(merge(tufts[True]), matt(plain(ink))),
+        Piece(merge(tufts[False]), matt(plain(rgb(0.93, 0.94, 0.95)))),
     ]

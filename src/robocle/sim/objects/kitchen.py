@@ -1,38 +1,22 @@
-"""Kitchen things: mug, bowl, bottle, teapot, pan, watering can.
+"""Kitchen objects: mug, bowl, bottle, teapot, pan, watering can.
 
-Most are turned on a lathe. The front faces -y and a handle points to +x; sizes are free, because
-every thing is scaled to the same largest extent when it is staged.
+Most are turned on a lathe. The front faces -y and a handle points to +x. Sizes are free, because
+`build` scales every object to the same largest extent.
 """
-
-from __future__ import annotations
 
 import numpy as np
 
-from robocle.sim.materials import (
-    IRON,
-    STEEL,
-    Floats,
-    Material,
-    Pattern,
-    any_metal,
-    glossy,
-    matt,
-    metal,
-    other_paint,
-    paint,
-    plain,
-    rgb,
-    satin,
-)
-from robocle.sim.mesh import Part, Thing, shift, turn
-from robocle.sim.patterns import checks, dots, label, speckled, stripes
+from robocle.randomness import Rng
+from robocle.sim.arrays import Floats
+from robocle.sim.colours import other_paint, paint, rgb
+from robocle.sim.materials import IRON, STEEL, Material, any_metal, glossy, matt, metal, satin
+from robocle.sim.mesh import Piece, SceneObject, shift, turn
+from robocle.sim.patterns import Pattern, checks, dots, label, plain, speckled, stripes
 from robocle.sim.shapes import arc, curve, cylinder, disc, ellipsoid, lathe, tube
-
-Rng = np.random.Generator
 
 
 def print_on(rng: Rng, base: Floats) -> Pattern:
-    """A glaze or print in a second colour: striped, dotted, chequered, speckled, labelled."""
+    """Draw a glaze or print: plain, striped, dotted, chequered, speckled or labelled."""
     ink = other_paint(rng, base)
     count = int(rng.integers(3, 8))
     prints = (
@@ -47,7 +31,7 @@ def print_on(rng: Rng, base: Floats) -> Pattern:
     return prints[int(rng.integers(len(prints)))]
 
 
-def mug(rng: Rng) -> Thing:
+def mug(rng: Rng) -> SceneObject:
     """A cup with one handle."""
     height, wide, narrow = rng.uniform(0.75, 1.15), rng.uniform(0.36, 0.44), rng.uniform(0.28, 0.42)
     base = paint(rng)
@@ -64,13 +48,13 @@ def mug(rng: Rng) -> Thing:
                   (side + reach * 0.8, 0, low), (side - 0.02, 0, low)], 26)  # fmt: skip
     handle = tube(path, float(rng.uniform(0.035, 0.055)), flat=1.35)
     return [
-        Part(lathe(outer), glossy(print_on(rng, base))),
-        Part(lathe(lip, inner, [(0, 0), (narrow - 0.05, 0)]), glossy(inside)),
-        Part(handle, glossy(plain(base))),
+        Piece(lathe(outer), glossy(print_on(rng, base))),
+        Piece(lathe(lip, inner, [(0, 0), (narrow - 0.05, 0)]), glossy(inside)),
+        Piece(handle, glossy(plain(base))),
     ]
 
 
-def bowl(rng: Rng) -> Thing:
+def bowl(rng: Rng) -> SceneObject:
     """A bowl on a foot."""
     height, foot = rng.uniform(0.38, 0.6), rng.uniform(0.2, 0.32)
     base = paint(rng)
@@ -83,12 +67,12 @@ def bowl(rng: Rng) -> Thing:
     ringed = stripes(int(rng.integers(3, 7)), pale, other_paint(rng, pale), share=0.2)
     inside = (plain(base), plain(pale), ringed)[int(rng.integers(3))]
     return [
-        Part(lathe(outer, ring), glossy(print_on(rng, base))),
-        Part(lathe(lip, inner), glossy(inside)),
+        Piece(lathe(outer, ring), glossy(print_on(rng, base))),
+        Piece(lathe(lip, inner), glossy(inside)),
     ]
 
 
-def bottle(rng: Rng) -> Thing:
+def bottle(rng: Rng) -> SceneObject:
     """A bottle with a neck, a cap and a label."""
     radius, shoulder = rng.uniform(0.24, 0.36), rng.uniform(0.8, 1.2)
     neck, top = rng.uniform(0.08, 0.12), shoulder + rng.uniform(0.35, 0.6)
@@ -101,14 +85,14 @@ def bottle(rng: Rng) -> Thing:
     ring = lathe(arc(0.025, -90, 90, 8) + (neck, top - 0.1))
     cap = cylinder(neck * 1.25, top - 0.03, top + 0.13, 0.02)
     return [
-        Part(lathe(side, [(0, 0), (radius - 0.04, 0)]), Material(body, roughness=0.12)),
-        Part(ring, glossy(plain(base))),
-        Part(cap, satin(plain(paint(rng)))),
+        Piece(lathe(side, [(0, 0), (radius - 0.04, 0)]), Material(body, roughness=0.12)),
+        Piece(ring, glossy(plain(base))),
+        Piece(cap, satin(plain(paint(rng)))),
     ]
 
 
-def teapot(rng: Rng) -> Thing:
-    """A round pot with spout, handle and lid."""
+def teapot(rng: Rng) -> SceneObject:
+    """A round pot with a spout, a handle and a lid."""
     squash, base = rng.uniform(0.75, 1.1), paint(rng)
     glaze = glossy(print_on(rng, base))
     trim = glossy(plain(base)) if rng.random() < 0.6 else any_metal(rng)
@@ -123,15 +107,15 @@ def teapot(rng: Rng) -> Thing:
     grip = curve([(0.36, 0, 0.68 * squash), (0.62, 0, 0.72 * squash), (0.74, 0, 0.48 * squash),
                   (0.64, 0, 0.22 * squash), (0.44, 0, 0.16 * squash)], 28)  # fmt: skip
     return [
-        Part(lathe(body, [(0, 0), (0.26, 0)]), glaze),
-        Part(lathe(lid), glossy(plain(base))),
-        Part(knob, trim),
-        Part(tube(spout, np.linspace(0.12, 0.055, 24)), glossy(plain(base))),
-        Part(tube(grip, 0.045, flat=1.2), trim),
+        Piece(lathe(body, [(0, 0), (0.26, 0)]), glaze),
+        Piece(lathe(lid), glossy(plain(base))),
+        Piece(knob, trim),
+        Piece(tube(spout, np.linspace(0.12, 0.055, 24)), glossy(plain(base))),
+        Piece(tube(grip, 0.045, flat=1.2), trim),
     ]
 
 
-def pan(rng: Rng) -> Thing:
+def pan(rng: Rng) -> SceneObject:
     """A frying pan or saucepan with one long handle."""
     height, flare = rng.uniform(0.16, 0.42), rng.uniform(0.03, 0.12)
     radius = 0.55
@@ -150,15 +134,15 @@ def pan(rng: Rng) -> Thing:
     thick = 0.05 + 0.02 * np.sin(np.linspace(0, 3, 24))
     grip = satin(plain(paint(rng, "charcoal", "brown", "red", "navy", "cream", "grey")))
     return [
-        Part(lathe(outer, [(0, 0), (radius - 0.06, 0)]), skin),
-        Part(lathe(lip, inner), lining),
-        Part(disc(radius - 0.1, 0.03), lining),
-        Part(tube(path, thick, flat=0.55), grip),
+        Piece(lathe(outer, [(0, 0), (radius - 0.06, 0)]), skin),
+        Piece(lathe(lip, inner), lining),
+        Piece(disc(radius - 0.1, 0.03), lining),
+        Piece(tube(path, thick, flat=0.55), grip),
     ]
 
 
-def watering_can(rng: Rng) -> Thing:
-    """A can with a long spout, a rose and a bow handle."""
+def watering_can(rng: Rng) -> SceneObject:
+    """A can with a long spout, a rose and a curved handle."""
     height, radius = rng.uniform(0.6, 0.85), rng.uniform(0.34, 0.44)
     skin = satin(plain(paint(rng))) if rng.random() < 0.7 else any_metal(rng)
     side = [(radius, 0), (radius * 0.92, height)]
@@ -176,11 +160,11 @@ def watering_can(rng: Rng) -> Thing:
                  (radius * 0.97, 0, height * 0.25)], 34)  # fmt: skip
     dark = matt(plain(rgb(0.08, 0.08, 0.09)))
     return [
-        Part(lathe(side, [(0, 0), (radius, 0)]), skin),
-        Part(cover, skin),
-        Part(disc(radius * 0.5, height + 0.02), dark),
-        Part(rim, skin),
-        Part(tube(spout, np.linspace(0.08, 0.05, 20)), skin),
-        Part(shift(rose, tip), any_metal(rng)),
-        Part(tube(bow, 0.035, flat=1.3), skin),
+        Piece(lathe(side, [(0, 0), (radius, 0)]), skin),
+        Piece(cover, skin),
+        Piece(disc(radius * 0.5, height + 0.02), dark),
+        Piece(rim, skin),
+        Piece(tube(spout, np.linspace(0.08, 0.05, 20)), skin),
+        Piece(shift(rose, tip), any_metal(rng)),
+        Piece(tube(bow, 0.035, flat=1.3), skin),
     ]

@@ -1,38 +1,25 @@
-"""Things about the house: chair, potted plant, umbrella, candle, lamp."""
-
-from __future__ import annotations
+"""Objects in a living room: chair, potted plant, umbrella, candle, lamp."""
 
 import numpy as np
 
-from robocle.sim.materials import (
-    Floats,
-    Material,
-    any_metal,
-    glossy,
-    matt,
-    other_paint,
-    paint,
-    plain,
-    rgb,
-    satin,
-)
-from robocle.sim.mesh import Mesh, Part, Thing, grid, merge, shift, turn, turn_thing
-from robocle.sim.objects.hand_tools import BEECH, WALNUT
+from robocle.randomness import Rng
+from robocle.sim.arrays import Floats
+from robocle.sim.colours import other_paint, paint, rgb
+from robocle.sim.materials import Material, any_metal, glossy, matt, satin
+from robocle.sim.mesh import Mesh, Piece, SceneObject, grid, merge, shift, turn, turn_object
 from robocle.sim.objects.kitchen import print_on
-from robocle.sim.patterns import bands, cloth, dots, mottled, stripes
+from robocle.sim.patterns import BEECH, WALNUT, bands, cloth, dots, mottled, plain, stripes
 from robocle.sim.shapes import arc, box, curve, cylinder, disc, ellipsoid, lathe, tube
 
-Rng = np.random.Generator
 
-
-def chair(rng: Rng) -> Thing:
+def chair(rng: Rng) -> SceneObject:
     """A small chair with four legs and a slatted back, facing -y."""
     woods = (BEECH, WALNUT, plain(paint(rng)), plain(paint(rng)))
     skin = satin(woods[int(rng.integers(len(woods)))])
     seat_skin = skin if rng.random() < 0.5 else matt(cloth(paint(rng), 0.03))
     wide, seat, back = rng.uniform(0.42, 0.54), rng.uniform(0.42, 0.5), rng.uniform(0.45, 0.6)
     thick = float(rng.uniform(0.02, 0.032))
-    parts = [Part(shift(box((wide + 0.06, wide + 0.06, 0.06), 0.025), (0, 0, seat)), seat_skin)]
+    pieces = [Piece(shift(box((wide + 0.06, wide + 0.06, 0.06), 0.025), (0, 0, seat)), seat_skin)]
     half = wide / 2
     for x in (-half, half):
         front = tube([(x * 1.08, -half * 1.08, thick), (x, -half, seat)], thick)
@@ -43,25 +30,25 @@ def chair(rng: Rng) -> Thing:
             thick,
         )
         rail = tube([(x * 1.04, -half, seat * 0.45), (x * 1.04, half, seat * 0.45)], thick * 0.7)
-        parts += [Part(front, skin), Part(post, skin), Part(rail, skin)]
+        pieces += [Piece(front, skin), Piece(post, skin), Piece(rail, skin)]
     slats = int(rng.integers(2, 5))
     if rng.random() < 0.5:
         for k in range(slats):
             height = back * (0.35 + 0.62 * k / max(slats - 1, 1))
             slat = box((wide, 0.025, 0.45 * back / slats), 0.01)
-            parts.append(Part(shift(slat, (0, half + 0.1 * height / back, seat + height)), skin))
+            pieces.append(Piece(shift(slat, (0, half + 0.1 * height / back, seat + height)), skin))
     else:
-        parts.append(
-            Part(shift(box((wide + 0.05, 0.03, 0.1), 0.012), (0, half + 0.095, seat + back)), skin)
+        pieces.append(
+            Piece(shift(box((wide + 0.05, 0.03, 0.1), 0.012), (0, half + 0.095, seat + back)), skin)
         )
         for x in np.linspace(-half * 0.7, half * 0.7, slats + 2):
             bar = tube([(float(x), half, seat), (float(x), half + 0.09, seat + back)], thick * 0.55)
-            parts.append(Part(bar, skin))
-    return parts
+            pieces.append(Piece(bar, skin))
+    return pieces
 
 
-def plant(rng: Rng) -> Thing:
-    """A plant in a pot; broad leaves, blades or a round bush."""
+def plant(rng: Rng) -> SceneObject:
+    """A plant in a pot, with broad or narrow leaves."""
     base = paint(rng)
     rim, foot = rng.uniform(0.26, 0.32), rng.uniform(0.17, 0.22)
     clay = matt(mottled(rgb(0.72, 0.42, 0.30), rgb(0.62, 0.36, 0.26), 0.1))
@@ -78,10 +65,10 @@ def plant(rng: Rng) -> Thing:
             (rim - 0.03, 0.38),
         ]
     )
-    parts = [
-        Part(pot, pot_skin),
-        Part(lip, lip_skin),
-        Part(disc(rim - 0.025, 0.4), matt(plain(rgb(0.22, 0.16, 0.12)))),
+    pieces = [
+        Piece(pot, pot_skin),
+        Piece(lip, lip_skin),
+        Piece(disc(rim - 0.025, 0.4), matt(plain(rgb(0.22, 0.16, 0.12)))),
     ]
     greens = (
         rgb(0.24, 0.45, 0.18),
@@ -100,11 +87,11 @@ def plant(rng: Rng) -> Thing:
         )
         for k in range(int(rng.integers(11, 18)))
     ]
-    return [*parts, Part(shift(merge(leaves), (0, 0, 0.4)), leaf_skin)]
+    return [*pieces, Piece(shift(merge(leaves), (0, 0, 0.4)), leaf_skin)]
 
 
 def _leaf(long: float, wide: float, lean: float) -> Mesh:
-    """A blade from the origin, leaning out by some degrees and drooping."""
+    """A leaf that starts at the origin, leans outwards by `lean` degrees and droops."""
     t, s = np.linspace(0, 1, 14)[:, None], np.linspace(-1, 1, 7)[None]
     angle = np.radians(90 - lean * (0.35 + t))
     step = long / 14
@@ -113,8 +100,8 @@ def _leaf(long: float, wide: float, lean: float) -> Mesh:
     return grid(np.stack([x + 0 * s, width * s, z + 0.35 * width * np.abs(s)], axis=-1))
 
 
-def umbrella(rng: Rng) -> Thing:
-    """An open umbrella resting on its rim and the end of its handle."""
+def umbrella(rng: Rng) -> SceneObject:
+    """An open umbrella that rests on its rim and on the end of its handle."""
     one = paint(rng)
     two = one if rng.random() < 0.4 else paint(rng)
     gores, rise = 8, rng.uniform(0.28, 0.42)
@@ -151,14 +138,14 @@ def umbrella(rng: Rng) -> Thing:
         for b in np.linspace(0, 2 * np.pi, gores, endpoint=False)
     ]
     grip = matt(WALNUT) if rng.random() < 0.5 else glossy(plain(paint(rng)))
-    parts = [Part(grid(canopy, wrap=True), Material(colour, roughness=0.6)),
-             Part(merge([rod, *ribs]), any_metal(rng)), Part(hook, grip)]  # fmt: skip
+    pieces = [Piece(grid(canopy, wrap=True), Material(colour, roughness=0.6)),
+             Piece(merge([rod, *ribs]), any_metal(rng)), Piece(hook, grip)]  # fmt: skip
     lean = float(np.degrees(np.arctan2(0.95, 0.8)))
-    return turn_thing(turn_thing(parts, (0, 1, 0), lean), (0, 0, 1), float(rng.uniform(40, 75)))
+    return turn_object(turn_object(pieces, (0, 1, 0), lean), (0, 0, 1), float(rng.uniform(40, 75)))
 
 
-def candle(rng: Rng) -> Thing:
-    """A burning candle in a holder with a ring to hold it by."""
+def candle(rng: Rng) -> SceneObject:
+    """A burning candle in a holder with a ring-shaped grip."""
     radius, height = rng.uniform(0.09, 0.16), rng.uniform(0.55, 0.95)
     wax, holder = paint(rng), any_metal(rng) if rng.random() < 0.6 else glossy(plain(paint(rng)))
     dish = curve([(0.28, 0), (0.36, 0.02), (0.42, 0.1)], 12)
@@ -192,16 +179,16 @@ def candle(rng: Rng) -> Thing:
         else bands(2, (0.3, 0.36, 0.42, 0.48), wax, other_paint(rng, wax))
     )
     return [
-        Part(lathe(dish, inner, [(0, 0), (0.28, 0)]), holder),
-        Part(socket, holder),
-        Part(grip, holder),
-        Part(body, Material(pattern, roughness=0.4)),
-        Part(shift(cylinder(0.012, 0, 0.1), (0, 0, top - 0.03)), matt(plain(rgb(0.1, 0.1, 0.1)))),
-        Part(shift(flame, (0, 0, top + 0.03)), Material(plain(rgb(1.0, 0.82, 0.42)), glow=1.6)),
+        Piece(lathe(dish, inner, [(0, 0), (0.28, 0)]), holder),
+        Piece(socket, holder),
+        Piece(grip, holder),
+        Piece(body, Material(pattern, roughness=0.4)),
+        Piece(shift(cylinder(0.012, 0, 0.1), (0, 0, top - 0.03)), matt(plain(rgb(0.1, 0.1, 0.1)))),
+        Piece(shift(flame, (0, 0, top + 0.03)), Material(plain(rgb(1.0, 0.82, 0.42)), glow=1.6)),
     ]
 
 
-def lamp(rng: Rng) -> Thing:
+def lamp(rng: Rng) -> SceneObject:
     """A table lamp with a shade."""
     base = any_metal(rng) if rng.random() < 0.4 else glossy(plain(paint(rng)))
     height, low, high = rng.uniform(0.45, 0.75), rng.uniform(0.36, 0.46), rng.uniform(0.16, 0.32)
@@ -217,6 +204,6 @@ def lamp(rng: Rng) -> Thing:
                dots(18, 5, shade_paint, ink))[int(rng.integers(3))]  # fmt: skip
     shade = lathe([(low, height), (high, top)], [(high - 0.01, top), (low - 0.01, height)])
     bulb = shift(ellipsoid((0.07, 0.07, 0.09)), (0, 0, height + 0.16))
-    return [Part(lathe(foot, [(0, 0), (0.27, 0)]), base),
-            Part(shade, Material(pattern, roughness=0.9, glow=0.35)),
-            Part(bulb, Material(plain(rgb(1, 0.9, 0.7)), glow=1.5))]  # fmt: skip
+    return [Piece(lathe(foot, [(0, 0), (0.27, 0)]), base),
+            Piece(shade, Material(pattern, roughness=0.9, glow=0.35)),
+            Piece(bulb, Material(plain(rgb(1, 0.9, 0.7)), glow=1.5))]  # fmt: skip

@@ -1,27 +1,14 @@
 """Toys: ball, toy car, teddy bear."""
 
-from __future__ import annotations
-
 import numpy as np
 
-from robocle.sim.materials import (
-    STEEL,
-    Floats,
-    Material,
-    Pattern,
-    glossy,
-    matt,
-    other_paint,
-    paint,
-    plain,
-    rgb,
-    satin,
-)
-from robocle.sim.mesh import Mesh, Part, Thing, merge, shift, turn, unit
-from robocle.sim.patterns import cloth
+from robocle.randomness import Rng
+from robocle.sim.arrays import Floats, unit
+from robocle.sim.colours import other_paint, paint, rgb
+from robocle.sim.materials import STEEL, Material, glossy, matt, satin
+from robocle.sim.mesh import Mesh, Piece, SceneObject, merge, shift, turn
+from robocle.sim.patterns import Pattern, cloth, plain
 from robocle.sim.shapes import box, curve, cylinder, ellipsoid, loft, oval, tube
-
-Rng = np.random.Generator
 
 
 def _icosahedron() -> Floats:
@@ -31,7 +18,7 @@ def _icosahedron() -> Floats:
 
 
 def _football(base: Floats, ink: Floats) -> Pattern:
-    """Twelve dark patches and the seams between the light ones."""
+    """Twelve dark patches, and seams between the light ones."""
     centres = _icosahedron()
 
     def colour(rest: Floats, uv: Floats) -> Floats:
@@ -65,7 +52,7 @@ def _seamed(base: Floats, ink: Floats) -> Pattern:
     return colour
 
 
-def ball(rng: Rng) -> Thing:
+def ball(rng: Rng) -> SceneObject:
     """A football, beach ball or basketball."""
     base = paint(rng)
     ink = other_paint(rng, base)
@@ -81,11 +68,11 @@ def ball(rng: Rng) -> Thing:
     tilted = turn(
         turn(mesh, (0, 0, 1), float(rng.uniform(0, 360))), (1, 0.4, 0), float(rng.uniform(15, 60))
     )
-    return [Part(tilted, satin(pattern))]
+    return [Piece(tilted, satin(pattern))]
 
 
-def toy_car(rng: Rng) -> Thing:
-    """A small car: body, cabin with windows, wheels, lamps."""
+def toy_car(rng: Rng) -> SceneObject:
+    """A toy car with a body, a cabin with windows, wheels and lamps."""
     base = paint(rng)
     body_skin = glossy(plain(base))
     roof = glossy(plain(base if rng.random() < 0.5 else paint(rng)))
@@ -95,8 +82,8 @@ def toy_car(rng: Rng) -> Thing:
     )
     back = rng.uniform(0.0, 0.16)
     shoulder, top = 0.13 + high, 0.13 + high + rng.uniform(0.22, 0.32)
-    glass_part = _car_slab([(1.0, shoulder), (0.76, top - 0.03)], length * 0.62, 0.62, back)
-    roof_part = _car_slab(
+    windows = _car_slab([(1.0, shoulder), (0.76, top - 0.03)], length * 0.62, 0.62, back)
+    top_slab = _car_slab(
         [(0.78, top - 0.035), (0.76, top), (0.66, top + 0.03)], length * 0.62, 0.62, back
     )
     post = _car_slab([(1.0, shoulder), (0.76, top - 0.03)], 0.07, 0.635, back)
@@ -109,19 +96,19 @@ def toy_car(rng: Rng) -> Thing:
     tails = [shift(box((0.04, 0.12, 0.07), 0.01), (length / 2, y, 0.3)) for y in (-0.23, 0.23)]
     bumper = [shift(box((0.07, 0.7, 0.07), 0.03), (s * length / 2, 0, 0.17)) for s in (-1, 1)]
     return [
-        Part(body, body_skin),
-        Part(glass_part, Material(plain(rgb(0.14, 0.18, 0.22)), roughness=0.08)),
-        Part(roof_part, roof), Part(post, roof),
-        Part(merge([shift(wheel, s) for s in spots]), matt(plain(rgb(0.12, 0.12, 0.13)))),
-        Part(merge([shift(hub, s) for s in spots]), STEEL),
-        Part(merge(lamps), glossy(plain(rgb(0.98, 0.95, 0.8)))),
-        Part(merge(tails), glossy(plain(rgb(0.75, 0.08, 0.08)))),
-        Part(merge(bumper), satin(plain(rgb(0.25, 0.25, 0.27)))),
+        Piece(body, body_skin),
+        Piece(windows, Material(plain(rgb(0.14, 0.18, 0.22)), roughness=0.08)),
+        Piece(top_slab, roof), Piece(post, roof),
+        Piece(merge([shift(wheel, s) for s in spots]), matt(plain(rgb(0.12, 0.12, 0.13)))),
+        Piece(merge([shift(hub, s) for s in spots]), STEEL),
+        Piece(merge(lamps), glossy(plain(rgb(0.98, 0.95, 0.8)))),
+        Piece(merge(tails), glossy(plain(rgb(0.75, 0.08, 0.08)))),
+        Piece(merge(bumper), satin(plain(rgb(0.25, 0.25, 0.27)))),
     ]  # fmt: skip
 
 
 def _car_slab(levels: list[tuple[float, float]], length: float, width: float, back: float) -> Mesh:
-    """Stacked rounded rectangles: (scale, height) of each."""
+    """A body of stacked rounded rectangles, each given by (scale, height)."""
     ring = oval(length, width, power=5, count=48)
     rings = [
         np.column_stack([ring * (s, 0.3 + 0.7 * s) + (back, 0), np.full(48, z)]) for s, z in levels
@@ -129,7 +116,7 @@ def _car_slab(levels: list[tuple[float, float]], length: float, width: float, ba
     return loft(np.stack(rings))
 
 
-def teddy(rng: Rng) -> Thing:
+def teddy(rng: Rng) -> SceneObject:
     """A sitting teddy bear facing -y."""
     fur = paint(rng, "brown", "cream", "grey", "pink", "sky", "white", "orange", "charcoal", "mint")
     pale = fur * 0.5 + 0.35
@@ -137,20 +124,20 @@ def teddy(rng: Rng) -> Thing:
     dark = glossy(plain(rgb(0.07, 0.06, 0.06)))
     head, ear = rng.uniform(0.25, 0.31), rng.uniform(0.085, 0.12)
     top = 0.72 + rng.uniform(0, 0.05)
-    parts = [
-        Part(shift(ellipsoid((0.29, 0.25, 0.36)), (0, 0, 0.34)), coat),
-        Part(shift(ellipsoid((0.19, 0.1, 0.24)), (0, -0.18, 0.34)), belly),
-        Part(shift(ellipsoid((head, head * 0.9, head * 0.92)), (0, -0.03, top + 0.12)), coat),
-        Part(shift(ellipsoid((0.13, 0.12, 0.1)), (0, -0.24, top + 0.05)), belly),
-        Part(shift(ellipsoid((0.045, 0.03, 0.032), 16), (0, -0.355, top + 0.085)), dark),
+    pieces = [
+        Piece(shift(ellipsoid((0.29, 0.25, 0.36)), (0, 0, 0.34)), coat),
+        Piece(shift(ellipsoid((0.19, 0.1, 0.24)), (0, -0.18, 0.34)), belly),
+        Piece(shift(ellipsoid((head, head * 0.9, head * 0.92)), (0, -0.03, top + 0.12)), coat),
+        Piece(shift(ellipsoid((0.13, 0.12, 0.1)), (0, -0.24, top + 0.05)), belly),
+        Piece(shift(ellipsoid((0.045, 0.03, 0.032), 16), (0, -0.355, top + 0.085)), dark),
     ]
     for side in (-1.0, 1.0):
         ear_place = (side * head * 0.76, 0.0, top + 0.14 + head * 0.66)
-        parts.append(Part(shift(ellipsoid((ear, ear * 0.5, ear), 24), ear_place), coat))
+        pieces.append(Piece(shift(ellipsoid((ear, ear * 0.5, ear), 24), ear_place), coat))
         inner = (ear_place[0], -0.035, ear_place[2])
-        parts.append(Part(shift(ellipsoid((ear * 0.6, ear * 0.3, ear * 0.6), 20), inner), belly))
+        pieces.append(Piece(shift(ellipsoid((ear * 0.6, ear * 0.3, ear * 0.6), 20), inner), belly))
         eye = (side * 0.1, -0.03 - head * 0.78, top + 0.17)
-        parts.append(Part(shift(ellipsoid((0.03, 0.022, 0.034), 14), eye), dark))
+        pieces.append(Piece(shift(ellipsoid((0.03, 0.022, 0.034), 14), eye), dark))
         arm = tube(
             curve(
                 [(side * 0.22, 0, 0.56), (side * 0.38, -0.1, 0.44), (side * 0.4, -0.2, 0.32)], 14
@@ -169,12 +156,12 @@ def teddy(rng: Rng) -> Thing:
             0.12,
         )
         sole = shift(ellipsoid((0.09, 0.03, 0.09), 20), (side * 0.295, -0.565, 0.13))
-        parts += [Part(arm, coat), Part(leg, coat), Part(sole, belly)]
+        pieces += [Piece(arm, coat), Piece(leg, coat), Piece(sole, belly)]
     if rng.random() < 0.6:
         bow = paint(rng, "red", "blue", "green", "purple", "yellow")
         knot = [
             shift(ellipsoid((0.09, 0.035, 0.055), 16), (s * 0.09, -0.25, top - 0.1))
             for s in (-1, 1)
         ]
-        parts.append(Part(merge(knot), satin(plain(bow))))
-    return parts
+        pieces.append(Piece(merge(knot), satin(plain(bow))))
+    return pieces

@@ -1,0 +1,168 @@
+"""The rules that every classifier keeps, whatever its arithmetic."""
+
+import numpy as np
+from numpy.testing import assert_allclose, assert_array_equal
+
+from robocle.classifiers import classifier
+from robocle.contract.checking import require, require_raises
+from robocle.contract.classifier_states import STATE_CHECKS
+from robocle.contract.classifier_streams import WIDTH, stream, taught
+from robocle.errors import FeatureError, LabelError, NothingTaughtError
+
+
+def labels_keep_the_order_of_their_first_sample(spec: str) -> None:
+    """`labels` and `counts` list the labels in the order in which they were first taught."""
+    clf = classifier(spec)
+    for label in ("b", "a", "b", "c", "a"):
+        clf.learn(np.ones(WIDTH), label)
+    require(clf.labels == ("b", "a", "c"), f"labels in order of teaching, not {clf.labels}")
+    require(clf.counts == {"b": 2, "a": 2, "c": 1}, f"one count per sample, not {clf.counts}")
+
+
+def scores_have_one_row_per_embedding_and_one_column_per_label(spec: str) -> None:
+    """`scores` returns finite numbers of shape (n, labels)."""
+    samples = stream(30)
+    scores = taught(spec, samples).scores(samples[0][:7])
+    require(scores.shape == (7, 4), f"scores of shape (7, 4), not {scores.shape}")
+    require(bool(np.isfinite(scores).all()), "scores are finite")
+
+
+def separated_classes_are_recognised(spec: str) -> None:
+    """From two samples per class on, classes that lie far apart are told apart."""
+    clf = classifier(spec)
+    rng = np.random.default_rng(3)
+    centres = 10 * np.eye(4).repeat(WIDTH // 4, axis=1) + 1
+    for shot in range(5):
+        for row, centre in enumerate(centres):
+            clf.learn(centre + rng.normal(0, 0.5, WIDTH), f"{row}")
+        found = clf.scores(centres).argmax(axis=1)
+        right = bool((found == np.arange(4)).all())
+        require(shot == 0 or right, f"separated classes are recognised after {shot + 1} shots")
+
+
+def one_sample_of_one_label_can_be_scored(spec: str) -> None:
+    """One taught sample is enough for scores."""
+    clf = classifier(spec)
+    clf.learn(np.arange(WIDTH), "only")
+    shape = clf.scores(np.ones((3, WIDTH))).shape
+    require(shape == (3, 1), f"scores of shape (3, 1), not {shape}")
+
+
+def equal_samples_keep_scores_finite(spec: str) -> None:
+    """The same embedding under two labels does not break the arithmetic."""
+    clf = taught(spec, (np.ones((20, WIDTH), np.float32), ["a", "b"] * 10))
+    finite = bool(np.isfinite(clf.scores(np.ones((1, WIDTH)))).all())
+    require(finite, "scores are finite when all samples are equal")
+
+
+def extreme_values_keep_scores_finite(spec: str) -> None:
+    """Very large, very small, denormal and zero embeddings have finite scores."""
+    embeddings, labels = stream(12)
+    for scale in (1e30, 1e-30, 1e-42, 0.0):
+        extreme = (embeddings.astype(np.float64) * scale).astype(np.float32)
+        scores = taught(spec, (extreme, labels)).scores(extreme)
+        require(bool(np.isfinite(scores).all()), f"scores are finite for values around {scale:g}")
+
+
+def scoring_does_not_change_what_is_learned(spec: str) -> None:
+    """Scores are the same whether or not `scores` was called between samples."""
+    samples = stream(120)
+    scored = classifier(spec)
+    for embedding, label in zip(*samples, strict=True):
+        scored.learn(embedding, label)
+        scored.scores(embedding[None])
+    queries = samples[0][:20]
+    expected = taught(spec, samples).scores(queries)
+    assert_allclose(scored.scores(queries), expected, rtol=0, atol=1e-5 * np.abs(expected).max())
+
+
+def an_embedding_scores_the_same_alone_and_in_a_batch(spec: str) -> None:
+    """Rows of a batch do not influence each other."""
+    samples = stream(40)
+    clf = taught(spec, samples)
+    together = clf.scores(samples[0][:6])
+    alone = np.vstack([clf.scores(embedding[None]) for embedding in samples[0][:6]])
+    assert_allclose(alone, together, rtol=1e-9, atol=1e-9 * np.abs(together).max())
+
+
+def a_forgotten_label_is_gone(spec: str) -> None:
+    """`forget` removes a label and its column; teaching continues afterwards."""
+    samples = stream(40)
+    clf = taught(spec, samples)
+    labels = clf.labels
+    clf.forget(labels[1])
+    require(clf.labels == (labels[0], *labels[2:]), "a forgotten label is no longer listed")
+    require(clf.scores(samples[0]).shape == (40, 3), "a forgotten label has no column")
+    clf.learn(samples[0][0], "new")
+    require(clf.scores(samples[0]).shape == (40, 4), "a new label after forgetting has a column")
+
+
+def every_label_can_be_forgotten(spec: str) -> None:
+    """A classifier whose labels are all forgotten behaves like an untaught one."""
+    clf = taught(spec, stream(10))
+    for label in clf.labels:
+        clf.forget(label)
+    query = np.ones((1, WIDTH))
+    require_raises(NothingTaughtError, "scoring without labels", clf.scores, query)
+    clf.learn(np.ones(WIDTH), "again")
+    require(clf.scores(query).shape == (1, 1), "teaching works after everything was forgotten")
+
+
+def a_renamed_label_keeps_its_scores(spec: str) -> None:
+    """`rename` changes the name and nothing else."""
+    samples = stream(40)
+    clf = taught(spec, samples)
+    expected = clf.scores(samples[0])
+    clf.rename(clf.labels[2], "new name")
+    require(clf.labels[2] == "new name", f"the new name in place of the old, not {clf.labels}")
+    assert_array_equal(clf.scores(samples[0]), expected)
+
+
+def invalid_input_is_refused_and_changes_nothing(spec: str) -> None:
+    """Bad embeddings raise FeatureError, bad labels LabelError, and the scores stay the same."""
+    samples = stream(20)
+    clf = taught(spec, samples)
+    expected = clf.scores(samples[0])
+    first, second, *_ = clf.labels
+    for bad in _BAD_EMBEDDINGS:
+        require_raises(FeatureError, f"the embedding {bad!r}", clf.learn, bad, "new")
+    for name in ("", "  ", "x" * 10_000, "two\nlines", "nul\0"):
+        require_raises(LabelError, f"the label {name[:9]!r}", clf.learn, np.ones(WIDTH), name)
+    require_raises(FeatureError, "scoring a single row", clf.scores, np.ones(WIDTH))
+    require_raises(LabelError, "forgetting an unknown label", clf.forget, "never taught")
+    require_raises(LabelError, "renaming to a taken label", clf.rename, first, second)
+    assert_array_equal(clf.scores(samples[0]), expected)
+
+
+def scores_before_teaching_are_refused(spec: str) -> None:
+    """`scores` of an untaught classifier raises NothingTaughtError."""
+    untaught = classifier(spec)
+    require_raises(NothingTaughtError, "untaught scores", untaught.scores, np.ones((1, WIDTH)))
+
+
+_BAD_EMBEDDINGS = (
+    np.full(WIDTH, np.nan),
+    np.full(WIDTH, np.inf),
+    np.ones(WIDTH + 3),
+    np.ones((2, WIDTH)),
+    np.ones(0),
+    3.0,
+)
+
+CLASSIFIER_CHECKS = (
+    labels_keep_the_order_of_their_first_sample,
+    scores_have_one_row_per_embedding_and_one_column_per_label,
+    separated_classes_are_recognised,
+    one_sample_of_one_label_can_be_scored,
+    equal_samples_keep_scores_finite,
+    extreme_values_keep_scores_finite,
+    scoring_does_not_change_what_is_learned,
+    an_embedding_scores_the_same_alone_and_in_a_batch,
+    a_forgotten_label_is_gone,
+    every_label_can_be_forgotten,
+    a_renamed_label_keeps_its_scores,
+    invalid_input_is_refused_and_changes_nothing,
+    scores_before_teaching_are_refused,
+    *STATE_CHECKS,
+)
+"""The rules, each a function of a spec."""

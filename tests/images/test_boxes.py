@@ -1,0 +1,95 @@
+"""A box selects the same region of the upright picture, however the picture is stored."""
+
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image, ImageOps
+
+from robocle.errors import ImageError, RobocleError
+from robocle.images.reading import ORIENTATION_TAG, read, to_pixels
+
+Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
+
+SIDE = 64
+BOX = (200, 100, 240, 280)
+"""Around the red ball of the photo."""
+
+
+def cropped(picture: Image.Image) -> NDArray[np.uint8]:
+    x, y, width, height = BOX
+    return to_pixels(picture.crop((x, y, x + width, y + height)), SIDE)
+
+
+def test_a_box_gives_the_pixels_of_the_cropped_picture(photo: NDArray[np.uint8]) -> None:
+    assert np.array_equal(to_pixels(photo, SIDE, BOX), cropped(Image.fromarray(photo)))
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_a_box_is_given_in_the_upright_picture(orientation: int, photo: NDArray[np.uint8]) -> None:
+    upright = Image.fromarray(photo)
+    stored = _stored_as(upright, orientation)
+    content = BytesIO()
+    exif = Image.Exif()
+    exif[ORIENTATION_TAG] = orientation
+    stored.save(content, "PNG", exif=exif)
+    with Image.open(BytesIO(content.getvalue())) as image:
+        assert ImageOps.exif_transpose(image).size == upright.size
+    found = to_pixels(content.getvalue(), SIDE, BOX)
+    # Halving starts at the stored corner, so turned pictures differ a little at sharp edges.
+    assert np.abs(found.astype(int) - cropped(upright)).mean() < 1
+
+
+def test_a_jpeg_is_decoded_as_large_as_the_box_needs(photo_jpeg: Path) -> None:
+    small_box = (300, 200, 40, 40)
+    with Image.open(photo_jpeg) as image:
+        image.load()
+        exact = to_pixels(image, SIDE, small_box)
+    found = to_pixels(photo_jpeg, SIDE, small_box)
+    assert np.array_equal(found, exact)
+
+
+def test_the_size_is_that_of_the_box(photo: NDArray[np.uint8]) -> None:
+    assert read(photo, SIDE, BOX).size == (240, 280)
+    assert read(photo, SIDE, (-50, -50, 100, 120)).size == (50, 70)
+
+
+@pytest.mark.parametrize("box", [[200, 100, 240, 280], np.array([200, 100, 240, 280.0])])
+def test_a_box_may_be_any_sequence_of_four_numbers(box: Any, photo: NDArray[np.uint8]) -> None:
+    assert np.array_equal(to_pixels(photo, SIDE, box), to_pixels(photo, SIDE, BOX))
+
+
+@pytest.mark.parametrize(
+    ("box", "why"),
+    [
+        ((0, 0, 10, 10), "covers 10x10 pixels"),
+        ((700, 0, 100, 100), "covers 0x100 pixels"),
+        ((0, 0, -20, 100), "covers 0x100 pixels"),
+        ((0, 0, 100), "four numbers"),
+        ("0,0,100,100", "four numbers"),
+        (7, "four numbers"),
+        ((0, 0, float("nan"), 100), "not finite"),
+    ],
+)
+def test_an_unusable_box_is_refused_in_one_line(
+    box: Any, why: str, photo: NDArray[np.uint8], refusal: Refusal
+) -> None:
+    assert why in refusal(ImageError, lambda: to_pixels(photo, SIDE, box))
+
+
+def _stored_as(upright: Image.Image, orientation: int) -> Image.Image:
+    """The picture as a camera stores it that was held in this orientation."""
+    back = {
+        2: Image.Transpose.FLIP_LEFT_RIGHT,
+        3: Image.Transpose.ROTATE_180,
+        4: Image.Transpose.FLIP_TOP_BOTTOM,
+        5: Image.Transpose.TRANSPOSE,
+        6: Image.Transpose.ROTATE_90,
+        7: Image.Transpose.TRANSVERSE,
+        8: Image.Transpose.ROTATE_270,
+    }
+    return upright if orientation == 1 else upright.transpose(back[orientation])

@@ -1,0 +1,168 @@
+"""The contract checks accept what is shipped and find parts that break a rule."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from robocle.backbones import BACKBONES
+from robocle.classifiers import CLASSIFIERS
+from robocle.classifiers.ncm import NearestClassMean
+from robocle.contract import (
+    BACKBONE_CHECKS,
+    DATASET_CHECKS,
+    VIEW_CHECKS,
+    check_backbone,
+    check_classifier,
+    check_corruption,
+    check_dataset,
+    check_pooling,
+    check_views,
+)
+from robocle.contract.checking import require_raises
+from robocle.errors import FeatureError, LabelError
+from robocle.evaluation.corruptions import CORRUPTIONS
+from robocle.evaluation.corruptions.combined import Clean
+from robocle.evaluation.datasets import DATASETS
+from robocle.evaluation.datasets.folder import Folder
+from robocle.images.views import VIEWS, Plain
+from robocle.pooling import POOLINGS
+from robocle.pooling.average import Average
+from robocle.registry import Registry
+from robocle.types import Embeddings, Example, FeatureMaps, Pixels, Scores
+
+Install = Callable[[Registry[Any], type[object]], None]
+
+
+@pytest.fixture
+def install(monkeypatch: pytest.MonkeyPatch) -> Install:
+    """Adds a class to a table under the name "broken"."""
+
+    def installed(table: Registry[Any], part: type[object]) -> None:
+        module = ModuleType("broken_part")
+        vars(module)["Part"] = part
+        monkeypatch.setitem(sys.modules, "broken_part", module)
+        monkeypatch.setitem(table._builtin, "broken", "broken_part:Part")
+
+    return installed
+
+
+@pytest.mark.parametrize("check", VIEW_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("spec", [*VIEWS.names(), "centre:share=1"])
+def test_all_views_keep_the_contract(spec: str, check: Callable[[str], None]) -> None:
+    check(spec)
+
+
+@pytest.mark.parametrize("check", BACKBONE_CHECKS, ids=lambda check: check.__name__)
+def test_the_default_backbone_keeps_the_contract(check: Callable[[str], None]) -> None:
+    check("efficientnet_lite0")
+
+
+@pytest.mark.parametrize("check", DATASET_CHECKS, ids=lambda check: check.__name__)
+def test_a_folder_keeps_the_contract(things: Path, check: Callable[[str, Path], None]) -> None:
+    check("folder", things)
+
+
+def test_a_classifier_that_scores_by_the_batch_is_found(install: Install) -> None:
+    class Part(NearestClassMean):
+        """Scores relative to the batch."""
+
+        def _scores(self, embeddings: object) -> Scores:
+            scores = super()._scores(np.asarray(embeddings))
+            centred: Scores = scores - scores.mean()
+            return centred
+
+    install(CLASSIFIERS, Part)
+    with pytest.raises(AssertionError, match="Not equal to tolerance"):
+        check_classifier("broken")
+
+
+def test_a_pooling_that_divides_by_zero_is_found(install: Install) -> None:
+    class Part(Average):
+        """Divides by the deviation."""
+
+        def __call__(self, maps: FeatureMaps) -> Embeddings:
+            with np.errstate(all="ignore"):
+                pooled: Embeddings = super().__call__(maps) / maps.grid.std(axis=1)
+            return pooled
+
+    install(POOLINGS, Part)
+    with pytest.raises(AssertionError, match="embeddings are finite for activations all 0"):
+        check_pooling("broken")
+
+
+def test_views_of_another_size_are_found(install: Install) -> None:
+    class Part(Plain):
+        """Cuts a row off."""
+
+        def __call__(self, pixels: Pixels) -> Pixels:
+            return pixels[None, 1:]
+
+    install(VIEWS, Part)
+    with pytest.raises(AssertionError, match="pictures of the same size"):
+        check_views("broken")
+
+
+def test_a_corruption_that_writes_into_its_input_is_found(install: Install) -> None:
+    class Part(Clean):
+        """Blackens a pixel in place."""
+
+        def __call__(self, pixels: Pixels, rng: np.random.Generator) -> Pixels:
+            pixels[0, 0] = 0
+            return pixels
+
+    install(CORRUPTIONS, Part)
+    with pytest.raises(AssertionError):
+        check_corruption("broken")
+
+
+def test_a_backbone_whose_fingerprint_changes_is_found(install: Install) -> None:
+    class Part:
+        """A new fingerprint at each load."""
+
+        name = "broken"
+        input_size = 8
+        pixel_unit = 1.0
+        has_token = False
+        loads = 0
+
+        def __init__(self) -> None:
+            Part.loads += 1
+            self.fingerprint = str(Part.loads)
+
+    install(BACKBONES, Part)
+    with pytest.raises(AssertionError, match="one fingerprint, not"):
+        check_backbone("broken")
+
+
+def test_a_data_set_that_lists_a_picture_twice_is_found(install: Install, things: Path) -> None:
+    class Part(Folder):
+        """Lists everything twice."""
+
+        def examples(self, root: Path | None = None) -> list[Example]:
+            return 2 * super().examples(root)
+
+    install(DATASETS, Part)
+    with pytest.raises(AssertionError, match="every picture once"):
+        check_dataset("broken", things)
+
+
+def raising(error: Exception) -> Callable[[], object]:
+    def call() -> object:
+        raise error
+
+    return call
+
+
+def test_a_refusal_must_raise_the_right_error_with_one_line() -> None:
+    require_raises(LabelError, "a bad label", raising(LabelError("one line")))
+    with pytest.raises(AssertionError, match="a bad label must raise LabelError, not FeatureError"):
+        require_raises(LabelError, "a bad label", raising(FeatureError("no")))
+    with pytest.raises(AssertionError, match="but nothing was raised"):
+        require_raises(LabelError, "a bad label", lambda: None)
+    with pytest.raises(AssertionError, match="the message must be one line"):
+        require_raises(LabelError, "a bad label", raising(LabelError("two\nlines")))
