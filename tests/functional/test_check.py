@@ -76,7 +76,7 @@ def test_the_table_has_one_row_per_condition(things: Path) -> None:
     for line in lines[4:10]:
         assert sum(map(int, re.findall(r"(\d+)%", line))) in (99, 100, 101)
         assert len(line.split()[-1]) == 30
-    assert lines[9].startswith("  mean without clean")
+    assert lines[9].startswith("  all but clean")
 
 
 def test_every_picture_is_tested_once_per_draw(things: Path) -> None:

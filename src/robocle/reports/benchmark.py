@@ -121,7 +121,7 @@ def build_report(results: Path) -> Report:
     return Report(
         title=records[0]["experiment"],
         tables=(*tables, *map(distance_table, moments)),
-        plots=(*plots, *(plot for each in moments for plot in moment_plots(each["result"]))),
+        plots=(*plots, *(plot for each in moments for plot in moment_plots(each))),
         examples=next((each["result"] for each in _of_kind(records, "examples")), {}),
         origins=tuple(dict.fromkeys(json.dumps(r["origin"], sort_keys=True) for r in records)),
         trials=len(trials),

@@ -1,7 +1,7 @@
 """The plots of a benchmark report, from its results."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from statistics import mean
 
 import numpy as np
 
@@ -10,10 +10,9 @@ from robocle.reports.benchmark_tables import (
     by_backbone,
     by_method,
     by_study,
-    grouped,
     matrix_tables,
 )
-from robocle.reports.plots import heat_map, line_plot, new_axes, svg
+from robocle.reports.plots import heat_map, line_plot, new_axes, scatter_plot, svg
 
 Plot = tuple[str, str]
 """A title and SVG text."""
@@ -47,35 +46,35 @@ def matrix_plots(records: Sequence[Record]) -> Iterator[Plot]:
         values = [
             [np.nan if cell is None else cell.mean for cell in row.cells[:-1]] for row in table.rows
         ]
-        yield table.title, heat_map(values, [row.name for row in table.rows], table.columns[:-1])
+        names = [row.name for row in table.rows]
+        drawing = heat_map(values, names, table.columns[:-1], "tested", "taught")
+        yield table.title, drawing
 
 
 def cost_plots(records: Sequence[Record]) -> Iterator[Plot]:
-    """Yield one plot per study: accuracy against the classifier's time per picture."""
+    """Yield one plot per study and backbone: accuracy against the classifier's time per picture."""
     for study, of_study in by_study(records).items():
-        figure, axes = new_axes(3.6)
-        for (method, _), of_method in grouped(
-            of_study, lambda r: (r["method"], r["trial"]["backbone"])
-        ).items():
-            points = [_cost_and_accuracy(record["result"]) for record in of_method]
-            cost, accuracy = np.mean(points, axis=0)
-            axes.scatter(cost, accuracy, s=22, color="#1f6feb")
-            axes.annotate(method, (cost, accuracy), size=7, xytext=(4, 3),
-                          textcoords="offset points")  # fmt: skip
-        axes.set_xscale("log")
-        axes.set_xlabel("teaching + prediction per picture without the backbone, ms")
-        axes.set_ylabel("accuracy, %")
-        yield f"{study}: accuracy against cost", svg(figure)
+        for backbone, of_backbone in by_backbone(of_study).items():
+            points = {
+                method: _cost_and_accuracy(of_method)
+                for method, of_method in by_method(of_backbone).items()
+            }
+            drawing = scatter_plot(
+                points, "teaching + prediction per picture without the backbone, ms", "accuracy, %"
+            )
+            yield f"{study}, {backbone}: accuracy against cost", drawing
 
 
-def _cost_and_accuracy(result: dict[str, Any]) -> tuple[float, float]:
-    cost = result["milliseconds_to_learn"] + result["milliseconds_to_answer"]
-    return cost, next(iter(result["accuracy"].values()))
+def _cost_and_accuracy(records: Sequence[Record]) -> tuple[float, float]:
+    results = [record["result"] for record in records]
+    costs = [each["milliseconds_to_learn"] + each["milliseconds_to_answer"] for each in results]
+    return mean(costs), mean(next(iter(each["accuracy"].values())) for each in results)
 
 
-def moment_plots(measured: dict[str, Any]) -> Iterator[Plot]:
+def moment_plots(record: Record) -> Iterator[Plot]:
     """Yield the distribution of each moment, clean and corrupted, with Wasserstein distances."""
-    for block in measured["blocks"]:
+    pooling = record["result"]["pooling"]
+    for block in record["result"]["blocks"]:
         figure, axes = new_axes(2.6)
         edges = np.array(block["edges"])
         centres = (edges[1:] + edges[:-1]) / 2
@@ -85,6 +84,6 @@ def moment_plots(measured: dict[str, Any]) -> Iterator[Plot]:
             axes.plot(centres, counts, label=label, linewidth=1.5)
         axes.set_yscale("log")
         axes.set_xlabel("value")
-        axes.set_ylabel("frequency")
+        axes.set_ylabel("count")
         axes.legend(fontsize=8, frameon=False)
-        yield block["name"], svg(figure)
+        yield f"{record['trial']['backbone']}, {pooling}: {block['name']}", svg(figure)

@@ -206,7 +206,11 @@ def distance_table(record: Record) -> Table:
         for block in measured["blocks"]
     )
     title = f"{record['study']}, {record['trial']['backbone']}, {measured['pooling']}"
-    return Table(f"{title}: Wasserstein distance to clean, in clean deviations", corruptions, rows)
+    return Table(
+        f"{title}: Wasserstein distance to clean, in standard deviations of clean",
+        corruptions,
+        rows,
+    )
 
 
 def matrix_tables(records: Sequence[Record]) -> Iterator[Table]:

@@ -11,7 +11,7 @@ from robocle.wording import plural
 
 TAUGHT = "taught objects"
 NOT_TAUGHT = 'objects that were not taught ("unknown" is right)'
-MEAN = "mean without clean"
+ALL_CORRUPTED = "all but clean"
 SHOWN_LABELS = 5
 """How many labels the text gives advice on."""
 BAR_WIDTH = 30
@@ -76,7 +76,7 @@ def _values(tallies: dict[str, Tally]) -> dict[str, dict[str, int]]:
 def _rows(result: CheckResult, *, taught: bool) -> dict[str, Tally]:
     tallies = result.by_condition(taught=taught)
     named = {f"{name}, {IN_WORDS[name]}": tally for name, tally in tallies.items()}
-    return {**named, MEAN: under_corruption(tallies)}
+    return {**named, ALL_CORRUPTED: under_corruption(tallies)}
 
 
 def _group_text(group: Group) -> str:

@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,14 +14,20 @@ if TYPE_CHECKING:
 WIDTH = 9
 LINE_STYLES = ("-", "--", ":")
 COLOURS = 10  # in matplotlib's cycle
+NAME_PLACES: tuple[tuple[float, float, Literal["left", "center", "right"]], ...] = (
+    *((5, 3, "left"), (-5, 3, "right"), (0, 8, "center"), (0, -8, "center")),
+    *((5, -6, "left"), (-5, -6, "right"), (5, 10, "left"), (5, 3, "left")),
+)
+"""Where the name of a point may stand, in points from it; the last one if all are taken."""
 WRITTEN_FROM = 4
 """A share below this many percent is drawn without its number: there is no room for it."""
 
 
 def line_plot(lines: Mapping[str, Sequence[float]], x_label: str, y_label: str) -> str:
-    """Return lines over 1, 2, 3, ..., each with its name in the legend."""
+    """Return lines over 1, 2, 3, ...; the legend lists them from the highest end to the lowest."""
     figure, axes = new_axes(max(3.6, 0.9 + 0.17 * len(lines)))
-    for number, (name, values) in enumerate(lines.items()):
+    ordered = sorted(lines.items(), key=lambda line: line[1][-1], reverse=True)
+    for number, (name, values) in enumerate(ordered):
         style = LINE_STYLES[number // COLOURS % len(LINE_STYLES)]
         axes.plot(range(1, len(values) + 1), values, style, label=name, linewidth=1.6)
     axes.set_xlabel(x_label)
@@ -30,10 +36,14 @@ def line_plot(lines: Mapping[str, Sequence[float]], x_label: str, y_label: str) 
     return svg(figure)
 
 
-def heat_map(values: ArrayLike, rows: Sequence[str], columns: Sequence[str]) -> str:
+def heat_map(
+    values: ArrayLike, rows: Sequence[str], columns: Sequence[str], x_label: str, y_label: str
+) -> str:
     """Return percentages as a heat map with the numbers written into it; NaN stays empty."""
     cells = np.asarray(values, np.float64)
-    figure, axes = new_axes(0.5 + 0.5 * len(rows), width=5.5)
+    figure, axes = new_axes(0.7 + 0.5 * len(rows), width=6)
+    axes.set_xlabel(x_label)
+    axes.set_ylabel(y_label)
     axes.imshow(cells, vmin=0, vmax=100, cmap="viridis", aspect="auto")
     axes.set_xticks(range(len(columns)), columns)
     axes.set_yticks(range(len(rows)), rows)
@@ -43,6 +53,37 @@ def heat_map(values: ArrayLike, rows: Sequence[str], columns: Sequence[str]) -> 
         axes.text(column, row, text, ha="center", va="center", color=colour, size=8)
     axes.spines[:].set_visible(False)
     return svg(figure)
+
+
+def scatter_plot(points: Mapping[str, tuple[float, float]], x_label: str, y_label: str) -> str:
+    """Return named points over a logarithmic x axis."""
+    figure, axes = new_axes(4.2)
+    across, up = zip(*points.values(), strict=True)
+    axes.scatter(across, up, s=22, color="#1f6feb")
+    axes.set_xscale("log")
+    axes.margins(x=0.15, y=0.08)
+    axes.set_xlabel(x_label)
+    axes.set_ylabel(y_label)
+    _name_points(figure, axes, points)
+    return svg(figure)
+
+
+def _name_points(figure: "Figure", axes: "Axes", points: Mapping[str, tuple[float, float]]) -> None:
+    """Write each name beside its point, if possible where it covers no other name or point."""
+    from matplotlib.transforms import Bbox
+
+    figure.draw_without_rendering()  # fixes the layout, so that the size of texts is known
+    centres = axes.transData.transform(list(points.values()))
+    taken = [Bbox.from_bounds(x - 5, y - 5, 10, 10) for x, y in centres]
+    for name, point in points.items():
+        for right, up, align in NAME_PLACES:
+            text = axes.annotate(name, point, (right, up), textcoords="offset points", size=7,
+                                 ha=align, va="center", in_layout=False)  # fmt: skip
+            box = text.get_window_extent()
+            if (right, up, align) == NAME_PLACES[-1] or not box.count_overlaps(taken):
+                break
+            text.remove()
+        taken.append(box)
 
 
 def grouped_bars(

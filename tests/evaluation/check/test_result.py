@@ -75,7 +75,7 @@ def test_objects_that_were_not_taught_have_a_table_of_their_own() -> None:
     text = as_text(CheckResult((*predictions("ball", {}), *unknown), "home.robocle"))
     assert 'objects that were not taught ("unknown" is right): stool' in text
     assert "stool: 1 of 1 called unknown as it is, 0 of 1 out of focus" in text
-    assert text.count("mean without clean") == 2
+    assert text.count("all but clean") == 2
 
 
 def test_every_corruption_of_the_table_is_tried_unless_it_says_otherwise() -> None:
