@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 import torch
 from bench_slda import Stream, stream
-from measuring import alternating, finish, report, seconds
+from measuring import alternating, finish, report, seconds, workload
 from plain_torch_classifiers import PLAIN, PlainClassifier
 from threadpoolctl import threadpool_limits
 
@@ -113,30 +113,31 @@ def times_of_last_steps(spec: str, samples: Stream, plain: PlainClassifier) -> l
 
 def learn_then_recognise(samples: Stream, rounds: int) -> None:
     count, width = samples[0].shape
-    print(f"learn one, recognise one: width {width}, {len(samples[2])} classes, {count} samples")
-    print("  microseconds a step       ours     float64   float32  agree to          plain / ours")
+    workload(f"learn one, recognise one: width {width}, {len(samples[2])} classes, {count} samples")
     for spec in PLAIN:
         plain, error = agreed(spec, samples)
         if spec in INVERTING:
             times = times_of_last_steps(spec, samples, plain)
         else:
             times = times_of_all_steps(spec, samples, rounds)
-        mine, theirs, coarse = (f"{time * 1e6:,.0f}" if time else "-" for time in times)
-        name = f"{spec:<20}{mine:>10}{theirs:>12}{coarse:>10}{error:>10.0e}"
-        report(name, times[1] / times[0], 1, at_least=True)
+        mine, double, single = (f"{time * 1e6:,.0f}" if time else "-" for time in times)
+        detail = (
+            f"us per step: ours {mine}, float64 {double}, float32 {single}; equal to {error:.0e}"
+        )
+        report(spec, times[1] / times[0], 1, at_least=True, detail=detail)
 
 
 def first_prediction(samples: Stream) -> None:
     """The first answer after a stream, against what a full inverse a class takes."""
-    print(f"first prediction after {len(samples[0])} samples, against {len(samples[2])} inverses")
+    workload(f"first prediction after {len(samples[0])} samples, {len(samples[2])} inverses")
     plain = plainly_learnt("sqda", samples)
     query = samples[2][:1]
     tensor = torch.tensor(query, dtype=torch.float64)
     inverting = seconds(lambda: plain.scores(tensor))
     for spec in ("snb", "sqda"):
         first = min(seconds(partial(learnt(spec, samples).scores, query)) for _ in range(3))
-        name = f"{spec}: {first * 1e3:,.2f} ms against {inverting * 1e3:,.0f} ms"
-        report(name, inverting / first, 50, at_least=True)
+        detail = f"{first * 1e3:,.2f} ms against {inverting * 1e3:,.0f} ms"
+        report(spec, inverting / first, 50, at_least=True, detail=detail)
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ import argparse
 from functools import partial
 
 import numpy as np
-from measuring import alternating, finish, report, seconds
+from measuring import alternating, finish, report, seconds, workload
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
@@ -49,14 +49,14 @@ def difference(found: Floats, expected: Floats) -> float:
 
 def moments(maps: FeatureMaps, rounds: int) -> None:
     n, positions, channels = maps.grid.shape
-    print(f"moments, r=3: {n} maps of {positions} positions and {channels} channels")
+    workload(f"moments, r=3: {n} maps of {positions} positions and {channels} channels")
     for form in ("root", "standardised"):
         ours = partial(pooling(f"moments:r=3,form={form}"), maps)
         plain = partial(three_passes, maps.grid, form)
         error = difference(ours(), three_passes(maps.grid.astype(np.float64), form))
         mine, theirs = alternating([ours, plain], rounds)
-        report(f"form={form}, equal to {error:.0e}", theirs / mine, 3, at_least=True)
-        print(f"    ours {mine * 1e3:.2f} ms, three passes {theirs * 1e3:.2f} ms")
+        detail = f"{mine * 1e3:.2f} ms against {theirs * 1e3:.2f} ms, equal to {error:.0e}"
+        report(f"form={form}", theirs / mine, 3, at_least=True, detail=detail)
 
 
 def every_pooling(maps: FeatureMaps, rounds: int) -> None:

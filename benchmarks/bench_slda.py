@@ -11,7 +11,15 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from measuring import alternating, finish, peak_megabytes, report, require_agreement, seconds
+from measuring import (
+    alternating,
+    finish,
+    peak_megabytes,
+    report,
+    require_agreement,
+    seconds,
+    workload,
+)
 from numpy.typing import NDArray
 from slda_reference import TorchSLDA, float64_scores
 from threadpoolctl import threadpool_limits
@@ -107,7 +115,7 @@ def teach_then_predict(
 
 
 def few_shots(width: int, classes: int, shots: int) -> None:
-    print(f"few shots: width {width}, {classes} classes x {shots}")
+    workload(f"few shots: width {width}, {classes} classes x {shots}")
     vectors, rows, queries = stream(width, classes, classes * shots)
     require_agreement(
         learnt(vectors, rows).scores(queries), float64_scores(vectors, rows, queries), 1e-5
@@ -123,7 +131,7 @@ def few_shots(width: int, classes: int, shots: int) -> None:
 
 
 def across_the_switch(width: int, samples: int) -> None:
-    print(f"across the switch: width {width}, {samples} samples")
+    workload(f"across the switch: width {width}, {samples} samples")
     vectors, rows, queries = stream(width, 40, samples)
     require_agreement(
         learnt(vectors, rows).scores(queries), float64_scores(vectors, rows, queries), 1e-5
@@ -136,7 +144,7 @@ def across_the_switch(width: int, samples: int) -> None:
 
 
 def long_stream(width: int, samples: int) -> None:
-    print(f"long stream: width {width}, {samples} samples, 40 classes")
+    workload(f"long stream: width {width}, {samples} samples, 40 classes")
     vectors, rows, queries = stream(width, 40, samples)
     mine, theirs = learning_times(vectors, rows)
     report("learning", theirs / mine, 150, at_least=True)

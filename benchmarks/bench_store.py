@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import cast
 
 import numpy as np
-from measuring import finish, report, require_agreement, seconds
+from measuring import finish, report, require_agreement, seconds, workload
 from numpy.typing import NDArray
 
 from robocle import Learner
@@ -58,7 +58,7 @@ def flush(path: Path, size: int) -> float:
 
 
 def measure(folder: Path, width: int, classes: int, shots: int) -> None:
-    print(f"width {width}, {classes} classes x {shots}")
+    workload(f"width {width}, {classes} classes x {shots}")
     path = folder / "home.robocle"
     vectors = vectors_of(width, classes * shots)
     labels = [f"thing {number % classes}" for number in range(len(vectors))]

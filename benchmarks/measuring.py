@@ -1,21 +1,67 @@
-"""Measuring: times as the minimum of several runs, ratios printed beside what is demanded.
+"""Measuring: times as the minimum of several runs, and figures printed beside their limits.
 
-Timings on a shared machine are noisy, and noise only ever adds: the minimum is the honest figure.
+Timings on a shared machine are noisy, and noise only ever adds time: the minimum is the best
+estimate.
+
+If the environment variable ROBOCLE_BENCH_RECORD names a file, every figure is also appended to it
+as a line of JSON: see `run_all.py`.
 """
 
+import json
+import os
+import platform
 import sys
 import time
 import tracemalloc
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-failures: list[str] = []
+RECORD = "ROBOCLE_BENCH_RECORD"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measured figure and the limit it must keep."""
+
+    benchmark: str
+    workload: str
+    name: str
+    value: float
+    unit: str
+    """"x" for a ratio, which can be compared between machines."""
+    limit: float
+    at_least: bool
+    """Whether the limit is a lower bound."""
+
+    @property
+    def kept(self) -> bool:
+        """Whether the value is within its limit."""
+        return self.value >= self.limit if self.at_least else self.value <= self.limit
+
+    def __str__(self) -> str:
+        bound = "at least" if self.at_least else "at most"
+        verdict = "ok" if self.kept else "MISSED"
+        limit = f"({bound} {self.limit:g}{self.unit}: {verdict})"
+        return f"{self.name:<48} {self.value:>10,.2f}{self.unit}   {limit}"
+
+
+figures: list[Figure] = []
+_workload = ""
+
+
+def workload(title: str) -> None:
+    """Print what is measured next; the figures that follow are recorded under this title."""
+    global _workload
+    _workload = title
+    print(title, flush=True)
 
 
 def seconds(work: Callable[[], object], repeats: int = 1) -> float:
-    """The shortest time that one call took."""
+    """Return the shortest time that one call took."""
     best = float("inf")
     for _ in range(repeats):
         start = time.perf_counter()
@@ -25,7 +71,7 @@ def seconds(work: Callable[[], object], repeats: int = 1) -> float:
 
 
 def alternating(works: list[Callable[[], object]], rounds: int) -> list[float]:
-    """The shortest time of each of several works, measured in turns: A B A B."""
+    """Return the shortest time of each of several works, measured in turns: A B A B."""
     best = [float("inf")] * len(works)
     for _ in range(rounds):
         for index, work in enumerate(works):
@@ -34,7 +80,7 @@ def alternating(works: list[Callable[[], object]], rounds: int) -> list[float]:
 
 
 def peak_megabytes(work: Callable[[], object]) -> float:
-    """How much memory a call needs at its peak, beyond what there was before."""
+    """Return how much memory a call needs at its peak, beyond what was in use before."""
     tracemalloc.start()
     work()
     _, peak = tracemalloc.get_traced_memory()
@@ -42,27 +88,58 @@ def peak_megabytes(work: Callable[[], object]) -> float:
     return peak / 1e6
 
 
-def report(name: str, value: float, demand: float, *, at_least: bool, unit: str = "x") -> None:
-    """Print a figure beside its demand, and remember a miss."""
-    reached = value >= demand if at_least else value <= demand
-    bound = "at least" if at_least else "at most"
-    verdict = "ok" if reached else "MISSED"
-    print(f"  {name:<48} {value:>10,.2f}{unit}   ({bound} {demand:g}{unit}: {verdict})", flush=True)
-    if not reached:
-        failures.append(name)
+def report(
+    name: str, value: float, limit: float, *, at_least: bool, unit: str = "x", detail: str = ""
+) -> None:
+    """Print a figure beside its limit, and keep it for `finish`.
+
+    Args:
+        name: What it is; the same in every run, so that releases can be compared.
+        value: The figure.
+        limit: What it must reach, or not exceed.
+        at_least: Whether the limit is a lower bound.
+        unit: "x" for a ratio.
+        detail: Printed below it and not recorded.
+    """
+    figure = Figure(Path(sys.argv[0]).stem, _workload, name, value, unit, limit, at_least)
+    print(f"  {figure}", flush=True)
+    if detail:
+        print(f"    {detail}", flush=True)
+    figures.append(figure)
 
 
 def require_agreement(
     found: NDArray[np.float64], expected: NDArray[np.float64], tolerance: float
 ) -> None:
-    """Scores must agree relative to their size, and the predicted labels fully."""
+    """Assert that scores agree relative to their size, and that all predicted labels are equal."""
     error = float(np.abs(found - expected).max() / np.abs(expected).max())
     assert error <= tolerance, f"scores differ by {error:.1e}, allowed {tolerance:.0e}"
     assert (found.argmax(axis=1) == expected.argmax(axis=1)).all(), "predicted labels differ"
-    print(f"  scores agree with the float64 reference to {error:.1e}, labels fully", flush=True)
+    print(f"  scores agree with the float64 reference to {error:.1e}, all labels agree", flush=True)
 
 
 def finish(*, demanding: bool) -> None:
-    """Exit with 1 if a demand was missed, where demands count."""
-    if failures and demanding:
-        sys.exit(f"{len(failures)} demand(s) missed: {'; '.join(failures)}")
+    """Record the figures; exit with 1 if one missed its limit in a demanding run."""
+    if RECORD in os.environ:
+        _record(Path(os.environ[RECORD]), quick=not demanding)
+    missed = [figure.name for figure in figures if not figure.kept]
+    if missed and demanding:
+        sys.exit(f"{len(missed)} of {len(figures)} limits missed: {'; '.join(missed)}")
+
+
+def _record(path: Path, *, quick: bool) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        for figure in figures:
+            origin = {"quick": quick, "machine": machine(), "python": platform.python_version()}
+            file.write(json.dumps({**asdict(figure), **origin}) + "\n")
+
+
+def machine() -> str:
+    """Return the processor and the number of its cores."""
+    try:
+        listed = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+        names = [line.partition(":")[2].strip() for line in listed if line.startswith("model name")]
+    except OSError:
+        names = []
+    model = names[0] if names else platform.processor() or "unknown processor"
+    return f"{platform.machine()}, {model}, {os.cpu_count()} cores"

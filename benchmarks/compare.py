@@ -1,0 +1,102 @@
+"""List what got worse between two releases: `python benchmarks/compare.py [OLD NEW]`.
+
+Without arguments, the two newest files in benchmarks/results are compared. Ratios are compared on
+any machine; times and memory only if both files come from the same one.
+"""
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+RESULTS = Path(__file__).parent / "results"
+TOLERANCE = 0.2
+"""How much worse a figure may get before it is listed."""
+
+Record = dict[str, Any]
+Key = tuple[str, str, str, bool]
+
+
+class Change(NamedTuple):
+    """A figure in two releases."""
+
+    figure: str
+    before: float
+    after: float
+    unit: str
+    worse: float
+    """By which share it got worse; negative if it got better."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.figure}: {self.before:,.2f}{self.unit} -> {self.after:,.2f}{self.unit}, "
+            f"{self.worse:.0%} worse"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="two files: OLD NEW")
+    files = parser.parse_args().files or releases()[-2:]
+    if len(files) != 2:
+        print("nothing to compare with: there is one release so far")
+        return
+    old, new = (figures(path) for path in files)
+    found = [change for change in changes(old, new) if change.worse > TOLERANCE]
+    for change in found:
+        print(change)
+    missing = len(old.keys() - new.keys())
+    print(
+        f"{files[0].stem} -> {files[1].stem}: {len(found)} figures got worse by more than "
+        f"{TOLERANCE:.0%}, {len(old.keys() & new.keys())} compared, {missing} no longer measured"
+    )
+    if found:
+        sys.exit(1)
+
+
+def releases() -> list[Path]:
+    """Return the files of all releases, the oldest first."""
+    return sorted(RESULTS.glob("*.jsonl"), key=_version)
+
+
+def _version(path: Path) -> tuple[list[int], bool]:
+    """Return a key that sorts 0.2.0.dev1 before 0.2.0 and 0.9.0 before 0.10.0."""
+    release, _, suffix = path.stem.partition(".dev")
+    return [int(number) for number in re.findall(r"\d+", release)], not suffix
+
+
+def figures(path: Path) -> dict[Key, Record]:
+    """Return the figures of a file by benchmark, workload, name, and whether it was quick."""
+    records = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    return {(r["benchmark"], r["workload"], r["name"], r["quick"]): r for r in records}
+
+
+def changes(old: dict[Key, Record], new: dict[Key, Record]) -> Iterator[Change]:
+    """Yield how each figure that both files have has changed, where that can be told."""
+    for key in old.keys() & new.keys():
+        before, after = old[key], new[key]
+        if before["unit"] != "x" and before["machine"] != after["machine"]:
+            continue
+        yield Change(
+            " / ".join(key[:3]), before["value"], after["value"], after["unit"],
+            worse(before["value"], after["value"], after["at_least"]),
+        )  # fmt: skip
+
+
+def worse(before: float, after: float, more_is_better: bool) -> float:
+    """Return by which share a figure got worse.
+
+    >>> worse(100, 50, more_is_better=True)
+    1.0
+    >>> worse(10, 15, more_is_better=False)
+    0.5
+    """
+    reference, now = (after, before) if more_is_better else (before, after)
+    return (now - reference) / abs(reference) if reference else 0.0
+
+
+if __name__ == "__main__":
+    main()
