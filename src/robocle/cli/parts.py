@@ -1,4 +1,4 @@
-"""The command that lists the parts that specs can name."""
+"""The command that lists everything a spec can name."""
 
 from typing import Any
 
@@ -10,7 +10,19 @@ from robocle.registry import Registry
 
 @main.command()
 def parts() -> None:
-    """List all parts that specs can name, one line each."""
+    """List everything that a spec can name, with its options and their defaults.
+
+    These are the parts of a learner (backbones, views, poolings, classifiers) and what experiments
+    are made of (data sets, scenarios, corruptions).
+    """
+    from robocle.reports.text_table import text_table
+
+    for registry in _registries():
+        click.echo(f"{registry.kind}s")
+        click.echo(text_table(_rows(registry), align="ll", indent=2))
+
+
+def _registries() -> tuple[Registry[Any], ...]:
     from robocle.backbones import BACKBONES
     from robocle.classifiers import CLASSIFIERS
     from robocle.evaluation.corruptions import CORRUPTIONS
@@ -19,13 +31,14 @@ def parts() -> None:
     from robocle.images.views import VIEWS
     from robocle.pooling import POOLINGS
 
-    tables: tuple[Registry[Any], ...] = (
-        *(BACKBONES, VIEWS, POOLINGS, CLASSIFIERS),
-        *(DATASETS, SCENARIOS, CORRUPTIONS),
-    )
-    for table in tables:
-        click.echo(f"{table.kind}s")
-        for name in table.names():
-            click.echo(f"  {name:<20} {table.summary(name)}")
-            if table.usage(name) != name:
-                click.echo(f"  {'':<20} {table.usage(name)}")
+    return (BACKBONES, VIEWS, POOLINGS, CLASSIFIERS, DATASETS, SCENARIOS, CORRUPTIONS)
+
+
+def _rows(registry: Registry[Any]) -> list[list[str]]:
+    """One row per name, and a second one for its spec if it has options."""
+    rows = []
+    for name in registry.names():
+        rows.append([name, registry.summary(name)])
+        if registry.usage(name) != name:
+            rows.append(["", registry.usage(name)])
+    return rows
