@@ -1,4 +1,4 @@
-"""The limit on BLAS threads is taken back, also when several threads use it at once."""
+"""The limit on BLAS threads is removed afterwards, even if several threads use it at once."""
 
 import threading
 
@@ -11,7 +11,7 @@ def threads() -> list[int]:
     return [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
 
 
-def test_one_thread_inside_and_the_old_number_after() -> None:
+def test_there_is_one_thread_inside_and_the_previous_number_afterwards() -> None:
     with threadpool_limits(2, user_api="blas"):
         with one_blas_thread():
             with one_blas_thread():
@@ -20,7 +20,7 @@ def test_one_thread_inside_and_the_old_number_after() -> None:
         assert set(threads()) == {2}
 
 
-def test_interleaved_threads_leave_the_old_number_behind() -> None:
+def test_overlapping_threads_restore_the_previous_number() -> None:
     first_in, second_in, first_out = threading.Event(), threading.Event(), threading.Event()
 
     def first() -> None:

@@ -1,4 +1,4 @@
-"""A picture too poor to learn from is told from an ordinary one, and a line says what to do."""
+"""Pictures that are too poor to learn from are found, and ordinary pictures are not."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -48,7 +48,7 @@ def moved(pixels: Pixels, axis: int) -> Pixels:
     return levels(uniform_filter1d(pixels.astype(np.float32), 15, axis=axis, mode="nearest"))
 
 
-def moved_aslant(pixels: Pixels) -> Pixels:
+def moved_diagonally(pixels: Pixels) -> Pixels:
     shifted = [np.roll(pixels, (by, by), (0, 1)) for by in range(-5, 6)]
     return levels(np.mean(shifted, axis=0))
 
@@ -61,32 +61,32 @@ def caught(kind: str, change: Callable[[Pixels], Pixels]) -> float:
 # ---- ordinary pictures pass
 
 
-def test_no_picture_of_the_home_is_complained_of_not_even_in_its_dimmest_light() -> None:
+def test_no_picture_of_the_home_has_a_complaint_even_in_dim_light() -> None:
     assert len(ORDINARY) > 1000
     assert [path for path in ORDINARY if complaints(read(path, SIDE))] == []
 
 
 def product(colour: str) -> Pixels:
-    """A thing on plain white ground, as in a catalogue, drawn large and made small."""
+    """An object on a white background, as in a catalogue, drawn large and then reduced."""
     image = Image.new("RGB", (4 * SIDE, 4 * SIDE), "white")
     ImageDraw.Draw(image).rounded_rectangle((250, 300, 640, 600), 80, fill=colour)
     return to_pixels(image, SIDE)
 
 
 @pytest.mark.parametrize("colour", ["black", "navy", "red", "yellow", "silver", "wheat"])
-def test_a_product_on_white_ground_is_not_over_exposed_and_its_plain_ground_not_blurred(
+def test_a_product_on_a_white_background_is_neither_overexposed_nor_blurred(
     colour: str,
 ) -> None:
     assert kinds(product(colour)) == []
 
 
-def test_a_thin_thing_on_white_ground_is_not_over_exposed() -> None:
+def test_a_thin_object_on_a_white_background_is_not_overexposed() -> None:
     image = Image.new("RGB", (4 * SIDE, 4 * SIDE), "white")
     ImageDraw.Draw(image).ellipse((150, 150, 750, 750), outline="black", width=90)
     assert kinds(to_pixels(image, SIDE)) == []
 
 
-def test_a_black_thing_on_black_ground_passes_while_something_on_it_shines() -> None:
+def test_a_black_object_on_a_black_background_passes_if_a_patch_of_it_is_bright() -> None:
     pixels = np.full((SIDE, SIDE, 3), 8, np.uint8)
     pixels[60:160, 60:160] = 30
     pixels[80:140, 80:140] = 120
@@ -94,7 +94,7 @@ def test_a_black_thing_on_black_ground_passes_while_something_on_it_shines() -> 
 
 
 @pytest.mark.parametrize("side", [112, 160, 224, 300, 384, 518])
-def test_backbones_of_other_sides_judge_alike(side: int) -> None:
+def test_the_result_does_not_depend_on_the_input_size_of_the_backbone(side: int) -> None:
     for path in SOME:
         pixels = to_pixels(path, side)
         assert kinds(pixels) == []
@@ -108,7 +108,7 @@ def test_a_dark_picture_is_caught() -> None:
     assert caught("dark", lambda pixels: lit(pixels, 0.1)) == 1
 
 
-def test_an_over_exposed_picture_is_caught() -> None:
+def test_an_overexposed_picture_is_caught() -> None:
     assert caught("bright", lambda pixels: lit(pixels, 4)) > 0.9
 
 
@@ -116,22 +116,22 @@ def test_a_picture_out_of_focus_is_caught() -> None:
     assert caught("blurred", out_of_focus) == 1
 
 
-def test_a_picture_out_of_focus_is_caught_under_the_sensors_noise_too() -> None:
+def test_a_noisy_picture_out_of_focus_is_caught() -> None:
     rng = np.random.default_rng(0)
     noise = rng.normal(0, 3, (SIDE, SIDE, 3))
     assert caught("blurred", lambda pixels: levels(out_of_focus(pixels) + noise)) > 0.9
 
 
 @pytest.mark.parametrize("axis", [0, 1])
-def test_a_picture_of_a_moved_camera_is_caught(axis: int) -> None:
+def test_a_picture_from_a_moving_camera_is_caught(axis: int) -> None:
     assert caught("blurred", lambda pixels: moved(pixels, axis)) > 0.9
 
 
-def test_a_picture_of_a_camera_moved_aslant_is_caught() -> None:
-    assert caught("blurred", moved_aslant) > 0.9
+def test_a_picture_from_a_diagonally_moving_camera_is_caught() -> None:
+    assert caught("blurred", moved_diagonally) > 0.9
 
 
-def test_a_small_picture_is_small_and_nothing_else(tmp_path: Path) -> None:
+def test_a_small_picture_has_no_other_complaint(tmp_path: Path) -> None:
     for path in SOME:
         with Image.open(path) as image:
             image.resize((32, 32)).save(tmp_path / "small.png")
@@ -139,16 +139,16 @@ def test_a_small_picture_is_small_and_nothing_else(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("level", [60, 128, 200])
-def test_a_picture_of_nothing_is_flat(level: int) -> None:
+def test_an_empty_picture_is_flat(level: int) -> None:
     assert kinds(np.full((SIDE, SIDE, 3), level, np.uint8)) == ["flat"]
 
 
-def test_black_is_dark_and_white_is_bright() -> None:
+def test_a_black_picture_is_dark_and_a_white_one_bright() -> None:
     assert kinds(np.zeros((SIDE, SIDE, 3), np.uint8)) == ["dark"]
     assert kinds(np.full((SIDE, SIDE, 3), 255, np.uint8)) == ["bright"]
 
 
-def test_a_step_is_as_sharp_as_the_formula_says_and_a_wide_blur_is_not() -> None:
+def test_the_sharpness_of_a_step_follows_the_formula_and_a_wide_blur_lowers_it() -> None:
     upright = np.tile(np.array([0, 200], np.float32).repeat(56), (112, 1))
     steps = np.maximum(upright, upright.T)
     # Of n rows that cross the edge, 1 or REACH differences are not zero.
@@ -157,7 +157,7 @@ def test_a_step_is_as_sharp_as_the_formula_says_and_a_wide_blur_is_not() -> None
     assert quality.sharpness(gaussian_filter(steps, 4)) < quality.BLURRED
 
 
-# ---- what is said
+# ---- the messages
 
 
 def poor_pictures() -> Iterator[SquareImage]:
@@ -169,10 +169,10 @@ def poor_pictures() -> Iterator[SquareImage]:
     yield SquareImage(out_of_focus(good), (640, 480))
 
 
-def test_every_complaint_is_one_line_with_the_value_and_what_to_do() -> None:
-    vector = np.ones(4, np.float32)
+def test_every_complaint_is_one_line_with_the_value_and_advice() -> None:
+    embedding = np.ones(4, np.float32)
     found = [complaint for image in poor_pictures() for complaint in complaints(image)]
-    found += [complaint for complaint in [near_duplicate(vector, vector)] if complaint]
+    found += [complaint for complaint in [near_duplicate(embedding, embedding)] if complaint]
     assert tuple(complaint.kind for complaint in found) == KINDS
     for complaint in found:
         assert str(complaint).splitlines() == [complaint.advice]
@@ -181,7 +181,7 @@ def test_every_complaint_is_one_line_with_the_value_and_what_to_do() -> None:
         assert advice
 
 
-def test_a_poor_picture_is_refused_with_all_that_is_wrong(refusal: Refusal) -> None:
+def test_a_poor_picture_is_refused_with_all_its_faults(refusal: Refusal) -> None:
     black = SquareImage(np.zeros((SIDE, SIDE, 3), np.uint8), (20, 20))
     message = refusal(QualityError, lambda: require_good(complaints(black)))
     assert "20x20" in message
@@ -192,7 +192,7 @@ def test_a_good_picture_is_not_refused() -> None:
     require_good(complaints(read(SOME[0], SIDE)))
 
 
-# ---- the same picture again
+# ---- duplicates
 
 
 @pytest.fixture(scope="module")
@@ -202,7 +202,7 @@ def embed(lite0: Backbone) -> Callable[[Pixels], Any]:
 
 
 def frame(pixels: Pixels, down: int, right: int, gain: float, seed: int) -> Pixels:
-    """What a camera sees of a thing that is held still: noise, a small shift, other exposure."""
+    """Another frame of an object that is held still: noise, a small shift, another exposure."""
     noise = np.random.default_rng(seed).normal(0, 2, (SIDE - 8, SIDE - 8, 3))
     view = pixels[4 + down : SIDE - 4 + down, 4 + right : SIDE - 4 + right]
     return levels(view * gain + noise)
@@ -211,7 +211,7 @@ def frame(pixels: Pixels, down: int, right: int, gain: float, seed: int) -> Pixe
 @pytest.mark.parametrize(
     ("down", "right", "gain"), [(0, 0, 1.0), (1, 0, 1.0), (-1, 2, 1.0), (0, 0, 1.05), (2, 1, 0.95)]
 )
-def test_the_next_frame_of_a_thing_held_still_is_a_duplicate(
+def test_the_next_frame_of_an_object_held_still_is_a_duplicate(
     down: int, right: int, gain: float, embed: Callable[[Pixels], Any]
 ) -> None:
     for path in SOME:
@@ -222,7 +222,7 @@ def test_the_next_frame_of_a_thing_held_still_is_a_duplicate(
         assert complaint.kind == "duplicate"
 
 
-def test_other_pictures_of_the_same_thing_are_no_duplicates(
+def test_other_pictures_of_the_same_object_are_not_duplicates(
     embed: Callable[[Pixels], Any],
 ) -> None:
     for path in SOME:
@@ -232,17 +232,17 @@ def test_other_pictures_of_the_same_thing_are_no_duplicates(
 
 
 @given(arrays(np.float32, 5, elements=st.floats(-1e3, 1e3, width=32)), st.floats(0.1, 10))
-def test_the_scale_of_the_vectors_does_not_matter(vector: Any, scale: float) -> None:
-    other = vector[::-1]
-    one, two = near_duplicate(vector, other), near_duplicate(other, vector)
+def test_the_scale_of_the_embeddings_does_not_matter(embedding: Any, scale: float) -> None:
+    other = embedding[::-1]
+    one, two = near_duplicate(embedding, other), near_duplicate(other, embedding)
     assert (one is None) == (two is None)
-    assert near_duplicate(vector, vector) is not None
-    scaled = near_duplicate(np.float32(scale) * vector, np.float32(scale) * other)
+    assert near_duplicate(embedding, embedding) is not None
+    scaled = near_duplicate(np.float32(scale) * embedding, np.float32(scale) * other)
     if one is not None and scaled is not None:
         assert scaled.value == pytest.approx(one.value, abs=1e-3)
 
 
-# ---- whatever the pixels are
+# ---- arbitrary pixels
 
 
 @given(
@@ -251,7 +251,7 @@ def test_the_scale_of_the_vectors_does_not_matter(vector: Any, scale: float) -> 
     st.integers(0, 255),
     st.integers(0, 2**32 - 1),
 )
-def test_any_picture_gets_a_finite_answer(side: int, spread: int, level: int, seed: int) -> None:
+def test_any_picture_has_finite_measurements(side: int, spread: int, level: int, seed: int) -> None:
     noise = np.random.default_rng(seed).integers(0, spread, (side, side, 3))
     for complaint in complaints(SquareImage(levels(level + noise), (640, 480))):
         assert complaint.kind in KINDS
@@ -259,12 +259,12 @@ def test_any_picture_gets_a_finite_answer(side: int, spread: int, level: int, se
 
 
 @given(arrays(np.uint8, (16, 16, 3)))
-def test_any_small_picture_gets_a_finite_answer(pixels: Pixels) -> None:
+def test_any_small_picture_has_finite_measurements(pixels: Pixels) -> None:
     for complaint in complaints(read(pixels, 32)):
         assert np.isfinite(complaint.value)
 
 
-# ---- the documents
+# ---- the documentation
 
 
 def test_the_page_on_teaching_names_every_kind_and_limit() -> None:

@@ -1,4 +1,4 @@
-"""Moments against scipy.stats."""
+"""Moments are compared with scipy.stats."""
 
 import numpy as np
 import pytest
@@ -40,11 +40,11 @@ def test_rooted_moments_are_signed_roots_of_scipys_central_moments(r: int) -> No
         central = stats.moment(grid, order, axis=1)
         blocks.append(np.sign(central) * np.abs(central) ** (1 / order))
     found = pooling(f"moments:r={r},form=root")(maps)
-    # A root is steep at zero: a third moment of 1e-7 is one of 5e-3 once rooted.
+    # A root is steep at zero: the cube root of an error of 1e-7 is 5e-3.
     np.testing.assert_allclose(found, np.hstack(blocks), rtol=1e-3, atol=1e-2)
 
 
-def test_a_large_mean_does_not_drown_the_higher_moments() -> None:
+def test_a_large_mean_does_not_reduce_the_precision_of_higher_moments() -> None:
     rng = np.random.default_rng(0)
     grid = (rng.gamma(1.5, 1.0, (1, 49, 64)) + 50).astype(np.float32)
     expected = stats.skew(grid.astype(np.float64), axis=1)
@@ -54,7 +54,7 @@ def test_a_large_mean_does_not_drown_the_higher_moments() -> None:
 
 @pytest.mark.parametrize("form", ["root", "standardised"])
 @pytest.mark.parametrize("value", [0.1, 5.9, 1e30])
-def test_a_constant_channel_has_its_mean_and_no_other_moment(form: str, value: float) -> None:
+def test_all_moments_of_a_constant_channel_but_the_mean_are_zero(form: str, value: float) -> None:
     grid = np.full((1, 49, 3), value, np.float32)
     found = pooling(f"moments:r=5,form={form}")(FeatureMaps(grid)).reshape(5, 3)
     np.testing.assert_allclose(found[0], np.float32(value), rtol=1e-6)
@@ -63,7 +63,7 @@ def test_a_constant_channel_has_its_mean_and_no_other_moment(form: str, value: f
 
 @pytest.mark.parametrize("form", ["root", "standardised"])
 @pytest.mark.parametrize("layout", ["positions first", "channels first"])
-def test_constant_channels_of_a_large_map_have_no_moments_and_disturb_no_other(
+def test_constant_channels_of_a_large_map_have_zero_moments_and_change_no_other_channel(
     form: str, layout: str
 ) -> None:
     rng = np.random.default_rng(0)
@@ -78,7 +78,7 @@ def test_constant_channels_of_a_large_map_have_no_moments_and_disturb_no_other(
     np.testing.assert_allclose(found[:, 1::2], expected[:, 1::2], rtol=1e-4, atol=1e-4)
 
 
-def test_maps_too_large_for_products_in_float32_have_finite_roots() -> None:
+def test_maps_whose_products_overflow_in_float32_have_finite_roots() -> None:
     grid = random_maps().grid * np.float32(1e25)
     expected = pooling("moments:r=3")(random_maps()).astype(np.float64) * 1e25
     np.testing.assert_allclose(
@@ -86,14 +86,14 @@ def test_maps_too_large_for_products_in_float32_have_finite_roots() -> None:
     )
 
 
-def test_moments_leave_the_maps_as_they_were() -> None:
+def test_moments_do_not_modify_the_maps() -> None:
     maps = random_maps()
     before = maps.grid.copy()
     pooling("moments:r=3")(maps)
     assert np.array_equal(maps.grid, before)
 
 
-def test_moments_do_not_depend_on_where_things_are() -> None:
+def test_moments_do_not_depend_on_the_order_of_the_positions() -> None:
     maps = random_maps()
     shuffled = FeatureMaps(np.random.default_rng(1).permutation(maps.grid, axis=1))
     pool = pooling("moments:r=4")

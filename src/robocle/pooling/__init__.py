@@ -1,7 +1,8 @@
-"""Poolings: feature maps to one vector a picture.
+"""Poolings: from feature maps to one embedding per picture.
 
-A pooling is called with FeatureMaps and gives (n, width) float32. Its vectors are made of `blocks`
-equal parts of different kind; classifiers may treat the blocks apart.
+A pooling is called with FeatureMaps and returns float32 embeddings (n, width). An embedding
+consists of `blocks` blocks of equal width, one per kind of statistic. Classifiers may scale each
+block separately.
 """
 
 from typing import Protocol
@@ -11,11 +12,22 @@ from robocle.types import Embeddings, FeatureMaps
 
 
 class Pooling(Protocol):
-    """What the rest of robocle needs of a pooling."""
+    """The interface of a pooling."""
 
     @property
-    def blocks(self) -> int: ...
-    def __call__(self, maps: FeatureMaps) -> Embeddings: ...
+    def blocks(self) -> int:
+        """The number of equally wide blocks in an embedding."""
+
+    def __call__(self, maps: FeatureMaps) -> Embeddings:
+        """Pool feature maps.
+
+        Args:
+            maps: The feature maps of n pictures.
+
+        Returns:
+            One embedding per picture, (n, width). An embedding does not depend on the other
+            pictures of the batch.
+        """
 
 
 POOLINGS: Registry[Pooling] = Registry(
@@ -36,5 +48,19 @@ POOLINGS: Registry[Pooling] = Registry(
 
 
 def pooling(spec: str) -> Pooling:
-    """The pooling a spec describes, such as "moments:r=3,form=root"."""
+    """Build a pooling from its spec.
+
+    Args:
+        spec: A name of POOLINGS with options, such as "moments:r=3,form=root".
+
+    Returns:
+        The pooling.
+
+    Raises:
+        SpecError: The name or an option is unknown, or a value is not allowed.
+
+    Example:
+        >>> pooling("moments:r=2")
+        Moments(r=2, form='root')
+    """
     return POOLINGS.build(spec)

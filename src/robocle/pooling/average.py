@@ -2,11 +2,18 @@
 
 import numpy as np
 
+from robocle.spec import Described
 from robocle.types import Embeddings, FeatureMaps
 
 
-class Average:
-    """The mean over all positions."""
+class Average(Described):
+    """The mean over all positions.
+
+    Example:
+        >>> maps = FeatureMaps(np.array([[[1], [2], [6]]], np.float32))
+        >>> Average()(maps).tolist()
+        [[3.0]]
+    """
 
     blocks = 1
 

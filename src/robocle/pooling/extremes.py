@@ -1,18 +1,24 @@
-"""Poolings by the largest values: the maximum, its blends with the mean, and the top few."""
+"""Poolings by the largest values: the maximum, its combinations with the mean, and the top few."""
 
 import math
 
 import numpy as np
 
 from robocle.pooling.average import Average
-from robocle.spec import require_between
+from robocle.spec import Described, require_between
 from robocle.types import Embeddings, FeatureMaps
 
 average = Average()
 
 
-class Maximum:
-    """The maximum over all positions."""
+class Maximum(Described):
+    """The maximum over all positions.
+
+    Example:
+        >>> maps = FeatureMaps(np.array([[[1], [2], [6]]], np.float32))
+        >>> Maximum()(maps).tolist()
+        [[6.0]]
+    """
 
     blocks = 1
 
@@ -20,8 +26,14 @@ class Maximum:
         return _maximum(maps)
 
 
-class AverageMaximum:
-    """The mean and the maximum, concatenated."""
+class AverageMaximum(Described):
+    """The mean and the maximum, concatenated.
+
+    Example:
+        >>> maps = FeatureMaps(np.array([[[1], [2], [6]]], np.float32))
+        >>> AverageMaximum()(maps).tolist()
+        [[3.0, 6.0]]
+    """
 
     blocks = 2
 
@@ -29,8 +41,20 @@ class AverageMaximum:
         return np.hstack([average(maps), _maximum(maps)])
 
 
-class Mix:
-    """A blend of the mean (`share` of it) and the maximum."""
+class Mix(Described):
+    """A weighted sum of the mean and the maximum.
+
+    Args:
+        share: The weight of the mean, from 0 to 1. The maximum has the rest.
+
+    Raises:
+        SpecError: The share is out of range.
+
+    Example:
+        >>> maps = FeatureMaps(np.array([[[1], [2], [6]]], np.float32))
+        >>> Mix(share=0.5)(maps).tolist()
+        [[4.5]]
+    """
 
     blocks = 1
 
@@ -43,8 +67,23 @@ class Mix:
         return share * average(maps) + (1 - share) * _maximum(maps)
 
 
-class RankedActivations:
-    """The largest `top` percent of each channel's values, in falling order (RAP)."""
+class RankedActivations(Described):
+    """The largest values of each channel in descending order (RAP).
+
+    The embedding has one value per channel for the largest values, then one per channel for the
+    second largest, and so on.
+
+    Args:
+        top: The percentage of positions whose values are kept, rounded up to whole positions.
+
+    Raises:
+        SpecError: The percentage is out of range.
+
+    Example:
+        >>> maps = FeatureMaps(np.array([[[1], [2], [6]]], np.float32))
+        >>> RankedActivations(top=60)(maps).tolist()
+        [[6.0, 2.0]]
+    """
 
     blocks = 1
 
@@ -57,8 +96,8 @@ class RankedActivations:
         kept = max(1, math.ceil(self.top / 100 * positions))
         rest = positions - kept
         largest = np.partition(maps.grid, rest, axis=1)[:, rest:] if rest else maps.grid
-        falling = -np.sort(-largest, axis=1)
-        return np.ascontiguousarray(falling.reshape(n, kept * channels))
+        descending = -np.sort(-largest, axis=1)
+        return np.ascontiguousarray(descending.reshape(n, kept * channels))
 
 
 def _maximum(maps: FeatureMaps) -> Embeddings:

@@ -1,9 +1,9 @@
 """iSQRT-COV: the square root of the channels' covariance over the positions (Li et al. 2018).
 
-The root is found by Newton and Schulz's iteration. A covariance of d channels has d(d+1)/2
-entries; so that the vector keeps the width of an average, the channels are first brought down to
-the few whose covariance has d entries, by a fixed random projection (the original learns it), and
-the triangle is cut at d.
+The root is computed by the Newton-Schulz iteration. A covariance of d channels has d(d+1)/2
+different entries. To keep the width of average pooling, the channels are first projected to the
+smallest number whose covariance has at least d different entries, and the first d are used. The
+projection is random and fixed; the original method learns it.
 """
 
 import math
@@ -14,12 +14,25 @@ from numpy.typing import NDArray
 
 from robocle.blas import one_blas_thread
 from robocle.randomness import keyed_rng
-from robocle.spec import require_between
+from robocle.spec import Described, require_between
 from robocle.types import Embeddings, FeatureMaps
 
 
-class RootCovariance:
-    """The matrix square root of the reduced channels' covariance (iSQRT-COV)."""
+class RootCovariance(Described):
+    """The matrix square root of the covariance of projected channels (iSQRT-COV).
+
+    Args:
+        iterations: Steps of the Newton-Schulz iteration, from 1 to 50.
+        seed: Seed of the random projection.
+
+    Raises:
+        SpecError: An option is out of range.
+
+    Example:
+        >>> maps = FeatureMaps(np.ones((2, 49, 10), np.float32))
+        >>> RootCovariance()(maps).shape
+        (2, 10)
+    """
 
     blocks = 1
 
@@ -42,7 +55,19 @@ class RootCovariance:
 
 
 def square_roots(matrices: NDArray[np.float64], iterations: int) -> NDArray[np.float64]:
-    """The square roots of positive semi-definite matrices (n, k, k), by Newton and Schulz."""
+    """Return the square roots of positive semi-definite matrices, by the Newton-Schulz iteration.
+
+    Args:
+        matrices: The matrices, (n, k, k).
+        iterations: More steps bring the result closer to the root.
+
+    Returns:
+        One root per matrix, (n, k, k).
+
+    Example:
+        >>> square_roots(np.array([[[4.0, 0.0], [0.0, 9.0]]]), iterations=20).round(6).tolist()
+        [[[2.0, 0.0], [0.0, 3.0]]]
+    """
     trace = np.trace(matrices, axis1=1, axis2=2)[:, None, None]
     root = matrices / np.where(trace > 0, trace, 1)
     inverse = np.broadcast_to(np.eye(matrices.shape[1]), matrices.shape)
@@ -54,7 +79,7 @@ def square_roots(matrices: NDArray[np.float64], iterations: int) -> NDArray[np.f
 
 @lru_cache(maxsize=4)
 def _projection(seed: int, channels: int) -> NDArray[np.float64]:
-    """To the fewest channels whose covariance has at least `channels` different entries."""
+    """Project to the fewest channels whose covariance has at least `channels` different entries."""
     reduced = math.ceil((math.sqrt(8 * channels + 1) - 1) / 2)
     gaussian = keyed_rng(seed, "isqrt projection", channels).normal(size=(channels, reduced))
     return np.linalg.qr(gaussian)[0]

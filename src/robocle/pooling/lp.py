@@ -1,28 +1,45 @@
 """Lp pooling: the mean of the p-th powers over the positions (Feng et al. 2011).
 
-- `form=root`: (mean |g|^p)^(1/p), the norm, on the scale of the values themselves;
+- `form=root`: (mean |g|^p)^(1/p), the norm, which has the scale of the values themselves;
 - `form=raw`: mean g^p, the non-central moment that the paper's text describes.
 """
 
+from typing import Literal, get_args
+
 import numpy as np
 
-from robocle.spec import require_between, require_choice
+from robocle.spec import Described, require_between, require_choice
 from robocle.types import Embeddings, FeatureMaps
 
+Form = Literal["root", "raw"]
 
-class PowerMean:
-    """The mean of the p-th powers, as a norm or raw."""
+
+class PowerMean(Described):
+    """The mean of the p-th powers, as a norm or raw.
+
+    Args:
+        p: The power, from 1 to 8.
+        form: "root" for the norm, "raw" for the mean of the powers.
+
+    Raises:
+        SpecError: An option has a value that is not allowed.
+
+    Example:
+        >>> maps = FeatureMaps(np.array([[[1], [7]]], np.float32))
+        >>> PowerMean(p=2)(maps).tolist(), PowerMean(p=2, form="raw")(maps).tolist()
+        ([[5.0]], [[25.0]])
+    """
 
     blocks = 1
 
-    def __init__(self, p: int = 2, form: str = "root") -> None:
+    def __init__(self, p: int = 2, form: Form = "root") -> None:
         require_between("p", p, 1, 8)
-        require_choice("form", form, ("root", "raw"))
+        require_choice("form", form, get_args(Form))
         self.p = p
         self.form = form
 
     def __call__(self, maps: FeatureMaps) -> Embeddings:
-        # Relative to each channel's largest value, so that no power can overflow.
+        # Values are divided by the largest of their channel, so that no power can overflow.
         largest = np.abs(maps.grid).max(axis=1)
         safe = np.where(largest > 0, largest, 1).astype(np.float32)
         relative = maps.grid / safe[:, None]
@@ -37,7 +54,7 @@ class PowerMean:
 
 
 def _power(values: Embeddings, p: int) -> Embeddings:
-    """By products: a floating-point power costs seventy times as much."""
+    """Compute a power by products, because a floating-point power takes seventy times as long."""
     power = values
     for _ in range(p - 1):
         power = power * values

@@ -1,44 +1,62 @@
 """RobOCLe's pooling: the first R statistical moments of each channel over the positions (eq. 1).
 
-The block of order 1 is the mean, that of order 2 the standard deviation. For the orders from 3 on
-there are two forms:
-- `root`: the signed r-th root of the central moment, on the mean's own scale like the two before;
-- `standardised`: the moment of (g - mean) / deviation, the equation's literal reading. It reaches
-  positions^(r/2 - 1), ten times the mean's scale and more.
-A channel that is constant has moments 0 from order 2 on, never NaN.
+Block 1 is the mean and block 2 the standard deviation. The higher orders have two forms:
+- `root`: the signed r-th root of the central moment, which has the scale of the mean;
+- `standardised`: the moment of (g - mean) / deviation, the literal reading of the equation. It
+  reaches positions^(r/2 - 1), which can be more than ten times the scale of the mean.
+A constant channel has moments 0 from order 2 on, never NaN.
 """
+
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robocle.spec import require_between, require_choice
+from robocle.spec import Described, require_between, require_choice
 from robocle.types import Embeddings, FeatureMaps
 
+Form = Literal["root", "standardised"]
 Floats = NDArray[np.float32] | NDArray[np.float64]
 
 ROUNDING = float(np.finfo(np.float32).eps)
 LARGEST = float(np.finfo(np.float32).max)
-# Below this share of the mean a deviation is what float32 rounding leaves of a constant channel.
+# A deviation below this share of the mean is float32 rounding: the channel is constant.
 CONSTANT = 4 * ROUNDING
 
 
-class Moments:
-    """RobOCLe's moments: mean, deviation, and the orders 3 to R, concatenated."""
+class Moments(Described):
+    """RobOCLe's moments: mean, standard deviation and the orders 3 to r, concatenated.
 
-    def __init__(self, r: int = 3, form: str = "root") -> None:
+    Args:
+        r: The number of moments, from 1 to 8.
+        form: How the orders from 3 on are scaled, "root" or "standardised".
+
+    Raises:
+        SpecError: An option has a value that is not allowed.
+
+    Example:
+        >>> maps = FeatureMaps(np.array([[[1], [1], [1], [5]]], np.float32))
+        >>> Moments(r=3)(maps).round(2)
+        array([[2.  , 1.73, 1.82]], dtype=float32)
+        >>> Moments(r=3, form="standardised")(maps).round(2)
+        array([[2.  , 1.73, 1.15]], dtype=float32)
+    """
+
+    def __init__(self, r: int = 3, form: Form = "root") -> None:
         require_between("r", r, 1, 8)
-        require_choice("form", form, ("root", "standardised"))
+        require_choice("form", form, get_args(Form))
         self.r = r
         self.form = form
 
     @property
     def blocks(self) -> int:
+        """One block per moment."""
         return self.r
 
     def __call__(self, maps: FeatureMaps) -> Embeddings:
         n, _, channels = maps.grid.shape
         pooled = np.empty((n, self.r, channels), np.float32)
-        # One picture at a time: its map stays in the processor's cache between the passes.
+        # Pool one picture at a time, so that its map stays in the processor's cache.
         for blocks, grid in zip(pooled, maps.grid, strict=True):
             centred = _fill_first_two(blocks, grid)
             if self.r > 1 and not self._float32_holds(blocks, len(grid)):
@@ -48,9 +66,9 @@ class Moments:
         return pooled.reshape(n, self.r * channels)
 
     def _float32_holds(self, blocks: Floats, positions: int) -> bool:
-        """Whether no deviation may be the mean's rounding alone, and no product overflows.
+        """Return whether float32 is precise enough: no deviation is rounding, no product overflows.
 
-        A sum of p values is wrong by up to p roundings.
+        The sum of p values has an error of up to p roundings.
         """
         mean, deviation = blocks[:2]
         largest = (LARGEST * ROUNDING) ** (1 / self.r) / positions
@@ -69,10 +87,10 @@ class Moments:
         return blocks
 
     def _fill_higher(self, blocks: Floats, grid: Floats, centred: Floats) -> None:
-        """The orders from 3 on: sums of products, for a power costs seventy times a product.
+        """Fill the blocks from order 3 on with means of products.
 
-        The last product overwrites its factor, as less memory is then to be fetched:
-        E[c^r] = E[c^(r-1) g] - mean E[c^(r-1)].
+        A floating-point power would take seventy times as long as a product. The last product
+        overwrites its factor, which saves memory traffic: E[c^r] = E[c^(r-1) g] - mean E[c^(r-1)].
         """
         mean, deviation = blocks[:2]
         power, moment = centred, deviation * deviation
@@ -85,11 +103,11 @@ class Moments:
                 block -= mean * moment
             else:
                 moment = block.copy()
-            self._bring_in_form(block, order, deviation)
+            self._scale(block, order, deviation)
 
-    def _bring_in_form(self, moment: Floats, order: int, deviation: Floats) -> None:
+    def _scale(self, moment: Floats, order: int, deviation: Floats) -> None:
         if self.form == "standardised":
-            # In float64, for a power of a small deviation underflows in float32.
+            # In float64, because a power of a small deviation underflows in float32.
             moment /= np.where(deviation > 0, deviation, 1).astype(np.float64) ** order
         elif order == 3:
             np.cbrt(moment, out=moment)
@@ -98,10 +116,10 @@ class Moments:
 
 
 def _fill_first_two(blocks: Floats, grid: Floats) -> Floats:
-    """The mean and the deviation of a map (positions, channels); gives the centred map.
+    """Fill in the mean and the deviation of a map (positions, channels); return the centred map.
 
-    Centred before any product: raw power sums lose the skewness in float32. einsum takes the map as
-    it lies in memory, and needs no BLAS, which would have to be held to one thread each time.
+    The map is centred before any product, because raw power sums lose the skewness in float32.
+    einsum accepts any memory layout and needs no BLAS, whose threads would have to be limited.
     """
     mean = np.einsum("pc->c", grid, out=blocks[0])
     mean /= len(grid)

@@ -1,7 +1,7 @@
-"""Stochastic pooling: one position a channel, drawn in proportion to its activation.
+"""Stochastic pooling: one position per channel, drawn in proportion to its activation.
 
 Zeiler & Fergus, "Stochastic pooling for regularization of deep CNNs" (2013). The draw is keyed by
-the seed and the map itself, so a picture always gets the same vector, alone or in any batch.
+the seed and the map itself, so a picture always has the same embedding, alone or in any batch.
 """
 
 import hashlib
@@ -10,12 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocle.randomness import keyed_rng
-from robocle.spec import require_between
+from robocle.spec import Described, require_between
 from robocle.types import Embeddings, FeatureMaps
 
 
-class Stochastic:
-    """The value at one position a channel, drawn in proportion to activation."""
+class Stochastic(Described):
+    """The value at one position per channel, drawn in proportion to activation.
+
+    Args:
+        seed: Another seed draws other positions.
+
+    Raises:
+        SpecError: The seed is negative.
+
+    Example:
+        >>> maps = FeatureMaps(np.array([[[0], [0], [6]]], np.float32))
+        >>> Stochastic()(maps).tolist()
+        [[6.0]]
+    """
 
     blocks = 1
 
@@ -27,7 +39,7 @@ class Stochastic:
         positive = np.maximum(maps.grid, 0).astype(np.float64)
         reach = np.cumsum(positive, axis=1)
         total = reach[:, -1:]
-        # A channel without positive activation has no proportions: every position alike.
+        # In a channel without positive activation, all positions are equally likely.
         steps = np.arange(1, maps.grid.shape[1] + 1, dtype=np.float64)[None, :, None]
         reach = np.where(total > 0, reach, steps)
         draws = self._draws(maps.grid)[:, None] * reach[:, -1:]
@@ -36,7 +48,7 @@ class Stochastic:
         return drawn
 
     def _draws(self, grid: NDArray[np.float32]) -> NDArray[np.float64]:
-        """A number from 0 to 1 for each picture and channel."""
+        """Draw a number from 0 to 1 for each picture and channel."""
         channels = grid.shape[2]
         draws = [
             keyed_rng(self.seed, "stochastic pooling", _content(picture)).random(channels)
