@@ -17,7 +17,7 @@ import numpy as np
 from measuring import finish, report
 from PIL import Image
 
-from robocle.evaluation.embedding import View
+from robocle.evaluation.embedding import EmbeddingSetup
 from robocle.evaluation.embedding_cache import EmbeddingCache
 
 POOLING, WIDTH = "moments:r=3,form=root", 3840
@@ -32,7 +32,8 @@ trial = Trial("folder:layout=classes", sys.argv[1], "class_iid:shots=5", 0, "eff
               sys.argv[3], "slda")
 start = time.perf_counter()
 result = run_trial(trial, EmbeddingCache(Path(sys.argv[2])), frozenset())
-print(json.dumps({"megabytes": result["process_peak_megabytes"], "asked": result["asked"],
+print(json.dumps({"megabytes": result["process_peak_megabytes"],
+                  "tested": result["pictures_tested"],
                   "accuracy": result["accuracy"]["test/clean"],
                   "seconds": time.perf_counter() - start}))
 """
@@ -44,7 +45,7 @@ def make_pictures(root: Path, cache: EmbeddingCache, count: int) -> None:
     Image.new("RGB", (32, 32), "grey").save(buffer, "JPEG")
     rng = np.random.default_rng(0)
     centres = rng.normal(0, 1, (CLASSES, WIDTH)).astype(np.float32)
-    view = View("efficientnet_lite0")
+    setup = EmbeddingSetup("efficientnet_lite0")
     for row in range(CLASSES):
         folder = root / f"class{row}"
         folder.mkdir(parents=True)
@@ -52,9 +53,9 @@ def make_pictures(root: Path, cache: EmbeddingCache, count: int) -> None:
         for path in paths:
             path.write_bytes(buffer.getvalue() + f"{row}/{path.name}".encode())
         for start in range(0, len(paths), 500):
-            part = paths[start : start + 500]
-            noise = rng.normal(0, 1, (len(part), WIDTH)).astype(np.float32)
-            keys = view.keys(part, POOLING)
+            chunk = paths[start : start + 500]
+            noise = rng.normal(0, 1, (len(chunk), WIDTH)).astype(np.float32)
+            keys = setup.keys(chunk, POOLING)
             cache.write(dict(zip(keys, centres[row] + noise, strict=True)))
 
 
@@ -73,7 +74,7 @@ def main() -> None:
             check=True,
         )
     found = json.loads(run.stdout)
-    assert found["asked"] == count - 5 * CLASSES
+    assert found["tested"] == count - 5 * CLASSES
     assert found["accuracy"] > 99, "the vectors tell their class, the answers do not"
     everything = count * WIDTH * 4 / 1e6
     print(f"{count} pictures, {everything:,.0f} MB of vectors, {found['seconds']:.0f} s")

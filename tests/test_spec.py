@@ -357,7 +357,8 @@ def test_a_learner_made_of_plugins_is_saved_and_loaded(tmp_path: Path) -> None:
 
 
 def test_a_text_option_may_look_like_a_number() -> None:
-    from robocle.evaluation.scenarios import CrossDomain, scenario
+    from robocle.evaluation.scenarios import scenario
+    from robocle.evaluation.scenarios.cross_domain import CrossDomain
 
     built = scenario("cross_domain:domain=2021")
     assert isinstance(built, CrossDomain)

@@ -63,11 +63,11 @@ def test_what_is_here_is_run_and_the_rest_is_left_out_with_how_to_get_it(
     assert ("[CLS]", tokens) in run
     assert ("[CLS]", "efficientnet_lite0") not in run
     assert [record.message for record in caplog.records] == [
-        "left out: the backbone resnet50 is not installed: run robocle backbones add resnet50",
-        "left out: the backbone timm:resnet18 is not installed: "
+        "skipped: the backbone resnet50 is not installed: run robocle backbones add resnet50",
+        "skipped: the backbone timm:resnet18 is not installed: "
         "run robocle backbones add timm:resnet18",
-        "left out: unknown backbone 'resnet5O': did you mean 'resnet50'?",
-        "left out: [CLS] with efficientnet_lite0 has no class token",
+        "skipped: unknown backbone 'resnet5O': did you mean 'resnet50'?",
+        "skipped: [CLS] with efficientnet_lite0 has no class token",
     ]
 
 

@@ -18,7 +18,7 @@ from robocle.backbones import Backbone
 from robocle.errors import DataError, ImageError, RobocleError, SpecError
 from robocle.evaluation.benchmark import Benchmark
 from robocle.evaluation.embedding import content_hash
-from robocle.evaluation.experiment import Experiment, Method, Study
+from robocle.evaluation.experiment import Experiment, Method, Show, Study
 from robocle.evaluation.parallel import Workers
 from robocle.evaluation.results import read_results
 from robocle.evaluation.trial import Trial
@@ -37,7 +37,7 @@ def quietly(items: Iterable[Any], what: str, total: int) -> Iterable[Any]:
 
 def experiment(**changes: Any) -> Experiment:
     study = Study("tiny", "folder", "class_iid:shots=3", seeds=(0, 1))
-    shows = ("accuracy", "metrics", "per_step", "cost")
+    shows: tuple[Show, ...] = ("accuracy", "metrics", "per_step", "cost")
     return Experiment("Tiny", (study,), METHODS, shows=shows).changed(**changes)
 
 
@@ -88,11 +88,11 @@ def test_an_examination_says_what_a_learner_says_by_hand(
     unknown = [found for label, found in seen if label not in learner.labels]
     assert known
     assert unknown
-    found = record["result"]["examined"]["test/clean"]
-    assert found["known_called_unknown"] == pytest.approx(
+    result = record["result"]
+    assert result["false_rejection_rate"]["test/clean"] == pytest.approx(
         100 * np.mean([p.label is None for p in known])
     )
-    assert found["unknown_caught"] == pytest.approx(
+    assert result["unknown_detection_rate"]["test/clean"] == pytest.approx(
         100 * np.mean([p.label is None for p in unknown])
     )
     page = as_markdown(build_report(results))
@@ -162,7 +162,7 @@ def test_an_unreadable_picture_stops_the_run_by_name_or_is_left_out_as_asked(
     benchmark(copy, results, cache, skip_unreadable=True).run(experiment(), quietly)
     assert "4.jpg" in caplog.text
     trials = [r for r in read_results(results) if r["kind"] == "trial"]
-    assert {r["result"]["taught"] + r["result"]["asked"] for r in trials} == {26}
+    assert {r["result"]["pictures_taught"] + r["result"]["pictures_tested"] for r in trials} == {26}
 
 
 def test_other_pictures_are_not_taken_for_those_that_were_done(

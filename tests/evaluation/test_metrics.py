@@ -184,9 +184,9 @@ def test_a_history_of_nothing_has_no_metrics(metric: Callable[[object], float]) 
 def test_a_history_must_be_whole(metric: Callable[[object], float]) -> None:
     with pytest.raises(ValueError, match="after every later step"):
         metric([[90.0, NAN], [NAN, 80.0]])
-    with pytest.raises(ValueError, match="a row a step"):
+    with pytest.raises(ValueError, match="one row per step"):
         metric([90.0, 80.0])
-    with pytest.raises(ValueError, match="a row a step"):
+    with pytest.raises(ValueError, match="one row per step"):
         metric(np.empty((0, 3)))
 
 

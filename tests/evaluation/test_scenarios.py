@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from robocle.errors import DataError, RobocleError, SpecError
-from robocle.evaluation.scenarios import SCENARIOS, Scenario, scenario
+from robocle.evaluation.scenarios import SCENARIOS, Stream, scenario
 from robocle.types import Example
 
 Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
@@ -62,11 +62,11 @@ VIDEOS = [
 ]
 
 
-def taught(stream: Scenario) -> list[Example]:
+def taught(stream: Stream) -> list[Example]:
     return [example for step in stream.steps for example in step]
 
 
-def asked(stream: Scenario) -> list[Example]:
+def asked(stream: Stream) -> list[Example]:
     return [example for test in stream.tests.values() for example in test]
 
 
@@ -273,7 +273,7 @@ def test_things_that_are_not_known_cannot_be_kept_apart(refusal: Refusal) -> Non
     unknown = [replace(example, instance="") for example in PLAIN]
     kept_apart = scenario("class_iid:disjoint=instances")
     message = refusal(DataError, lambda: kept_apart.stream(unknown, seed=0))
-    assert message.endswith("is not known: choose disjoint=pictures")
+    assert message.endswith("has no known instance: choose disjoint=pictures")
 
 
 @pytest.mark.parametrize(
@@ -286,7 +286,7 @@ def test_a_class_with_too_few_pictures_is_named_with_the_numbers(
     message = refusal(DataError, lambda: scenario("class_iid:shots=5").stream(few, seed=0))
     assert message == (
         f"lid has {numbers} others to test, and needs 5 and 1: "
-        "ask for fewer, or leave such classes out with few=skip"
+        "use fewer shots, or leave such classes out with few=skip"
     )
 
 

@@ -37,8 +37,8 @@ def record(method: str, accuracy: float, seed: int, **changes: Any) -> dict[str,
         "training_minutes": 0.5,
         "frames_per_second": 100.0,
         "milliseconds_to_learn": 0.1,
-        "milliseconds_to_answer": 0.2,
-        "state_bytes": 2_000_000,
+        "milliseconds_to_predict": 0.2,
+        "state_megabytes": 2.0,
     }
     trial = {
         "dataset": "openloris",

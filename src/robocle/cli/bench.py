@@ -1,4 +1,4 @@
-"""Commands that run experiments and report their results."""
+"""Commands that run experiments and report their results: bench and report."""
 
 import os
 from pathlib import Path
@@ -21,7 +21,6 @@ from robocle.errors import DataError
 @click.option("--jobs", type=click.IntRange(1, 1024), default=1, show_default=True,
               help="How many processes on this machine.")  # fmt: skip
 @click.option("--dask", default="", metavar="ADDRESS", help="Run on a Dask cluster instead.")
-@click.option("--ray", default="", metavar="ADDRESS", help="Run on a Ray cluster instead.")
 @click.option("--unreadable", type=click.Choice(["stop", "skip"]), default="stop",
               show_default=True, help="What to do about an unreadable picture.")  # fmt: skip
 @click.option("--out", type=StatePath, help="The results file. [default: results/EXPERIMENT.jsonl]")
@@ -50,7 +49,7 @@ def bench(experiment: str, data: tuple[str, ...], out: Path | None, **options: A
     benchmark = Benchmark(
         results,
         dict(_named_root(each) for each in data),
-        Workers(options["jobs"], options["dask"], options["ray"]),
+        Workers(options["jobs"], options["dask"]),
         skip_unreadable=options["unreadable"] == "skip",
     )
     run, planned = benchmark.run(plan, progress)

@@ -1,9 +1,9 @@
-"""The vector cache: each picture is embedded once, however often it is used, by any process.
+"""The embedding cache: each picture is embedded once, however many trials and processes use it.
 
-A vector is kept under a hash of all it depends on: the backbone's fingerprint, the preprocessing,
-the pooling, the corruption with its seed, and the picture's content. The store is one SQLite file
-(write-ahead log), so several processes may read and write at once; over its limit, what was not
-used for longest goes.
+The key of an embedding is a hash of everything that it depends on: the backbone's fingerprint, the
+preprocessing, the views, the pooling, the corruption with its seed, the code, and the content of
+the picture. The cache is one SQLite file with a write-ahead log, so several processes can read and
+write at the same time. When it exceeds its limit, the least recently used embeddings are deleted.
 """
 
 import hashlib
@@ -18,26 +18,34 @@ from numpy.typing import NDArray
 
 from robocle.backbones.model_folder import cache_folder
 from robocle.errors import RobocleError
+from robocle.types import Embeddings
 
 DEFAULT_LIMIT = 20_000_000_000
-ASKED_AT_ONCE = 500
+KEYS_PER_QUERY = 500
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, used REAL, value BLOB);
 CREATE INDEX IF NOT EXISTS by_use ON vectors (used);
 """
 
-Vector = NDArray[np.float32]
 
-
-def embedding_key(*parts: str) -> bytes:
-    """The hash of all that a vector depends on."""
-    return hashlib.sha256("\x1f".join(parts).encode()).digest()
+def embedding_key(*facts: str) -> bytes:
+    """Return the key of an embedding: the hash of everything that it depends on."""
+    return hashlib.sha256("\x1f".join(facts).encode()).digest()
 
 
 class EmbeddingCache:
     """Embeddings on disk, by key."""
 
     def __init__(self, path: Path | None = None, limit: int = DEFAULT_LIMIT) -> None:
+        """Open the cache, or make it.
+
+        Args:
+            path: The file. The default is in the cache folder.
+            limit: The most bytes that embeddings may take.
+
+        Raises:
+            RobocleError: The folder or the file cannot be used.
+        """
         self.path = path or cache_folder() / "vectors.sqlite"
         self._limit = limit
         try:
@@ -52,52 +60,56 @@ class EmbeddingCache:
             database.executescript(SCHEMA)
 
     def known(self, keys: Sequence[bytes]) -> set[bytes]:
-        """Which of the keys have a vector."""
+        """Return those of the keys that have an embedding."""
         with self._connection() as database:
             return {
                 row[0]
-                for part in _parts(keys)
+                for chunk in _chunks(keys)
                 for row in database.execute(
-                    f"SELECT key FROM vectors WHERE key IN ({_marks(part)})", part
+                    f"SELECT key FROM vectors WHERE key IN ({_marks(chunk)})", chunk
                 )
             }
 
-    def read(self, keys: Sequence[bytes]) -> NDArray[np.float32]:
-        """The vectors of the keys, in their order. Every key must be known."""
-        found: dict[bytes, Vector] = {}
+    def read(self, keys: Sequence[bytes]) -> Embeddings:
+        """Return the embeddings of the keys, in their order.
+
+        Raises:
+            RobocleError: A key has no embedding.
+        """
+        found: dict[bytes, NDArray[np.float32]] = {}
         with self._connection() as database:
-            for part in _parts(list(dict.fromkeys(keys))):
-                query = f"SELECT key, value FROM vectors WHERE key IN ({_marks(part)})"
-                for key, value in database.execute(query, part):
+            for chunk in _chunks(list(dict.fromkeys(keys))):
+                query = f"SELECT key, value FROM vectors WHERE key IN ({_marks(chunk)})"
+                for key, value in database.execute(query, chunk):
                     found[key] = np.frombuffer(value, np.float32)
         if len(found) < len(set(keys)):
             raise RobocleError(
-                f"the vector cache {self.path} lost vectors while they were used: start again, and "
-                "if it happens again give it more room"
+                f"the embedding cache {self.path} lost embeddings that are in use: start again, "
+                "and if this happens again, increase its limit"
             )
         return np.array([found[key] for key in keys])
 
-    def write(self, vectors: dict[bytes, Vector]) -> None:
-        """Keep vectors; then make room if that was too much."""
+    def write(self, embeddings: dict[bytes, Embeddings]) -> None:
+        """Write one embedding per key; then delete old ones if the limit is exceeded."""
         now = time.time()
         rows = [
             (key, now, np.ascontiguousarray(value, np.float32).tobytes())
-            for key, value in vectors.items()
+            for key, value in embeddings.items()
         ]
         with self._connection() as database, database:
             database.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
         self._make_room()
 
     def touch(self, keys: Sequence[bytes]) -> None:
-        """Mark vectors as used now, so that others go first; once an hour is enough."""
+        """Mark embeddings as used now, at most once per hour."""
         now = time.time()
         stale = f"UPDATE vectors SET used = {now} WHERE used < {now - 3600} AND key IN"
         with self._connection() as database, database:
-            for part in _parts(keys):
-                database.execute(f"{stale} ({_marks(part)})", part)
+            for chunk in _chunks(keys):
+                database.execute(f"{stale} ({_marks(chunk)})", chunk)
 
     def size(self) -> int:
-        """How many bytes the vectors take."""
+        """Return how many bytes the embeddings take."""
         with self._connection() as database:
             pages = database.execute("PRAGMA page_count").fetchone()[0]
             free = database.execute("PRAGMA freelist_count").fetchone()[0]
@@ -122,13 +134,14 @@ class EmbeddingCache:
                 connection.close()
         except sqlite3.Error as error:
             raise RobocleError(
-                f"the vector cache {self.path} cannot be used ({error}): make room, or delete it"
+                f"the embedding cache {self.path} cannot be used ({error}): free disk space, or "
+                "delete it"
             ) from error
 
 
-def _parts(keys: Sequence[bytes]) -> Iterator[list[bytes]]:
-    for start in range(0, len(keys), ASKED_AT_ONCE):
-        yield list(keys[start : start + ASKED_AT_ONCE])
+def _chunks(keys: Sequence[bytes]) -> Iterator[list[bytes]]:
+    for start in range(0, len(keys), KEYS_PER_QUERY):
+        yield list(keys[start : start + KEYS_PER_QUERY])
 
 
 def _marks(keys: Sequence[bytes]) -> str:

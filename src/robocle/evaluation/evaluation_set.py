@@ -1,86 +1,75 @@
-"""Questions: test pictures under one corruption, asked as often as wanted.
+"""Evaluation sets: test pictures under one corruption, evaluated as often as needed.
 
-Embeddings are held in memory while they are few, and read from the cache in chunks when they are
-many, so that memory does not grow with the data set.
+Embeddings are held in memory if they are few. Otherwise they are read from the cache in chunks, so
+that memory does not grow with the data set.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
 
 from robocle.classifiers import StreamingClassifier
-from robocle.evaluation.embedding import View
+from robocle.evaluation.embedding import EmbeddingSetup
 from robocle.evaluation.embedding_cache import EmbeddingCache
-from robocle.evaluation.loop import best_labels, evaluate
-from robocle.types import Example
+from robocle.evaluation.loop import Evaluation, best_labels, evaluate
+from robocle.types import Embeddings, Example
 
 CHUNK = 2048
-HELD_BYTES = 400_000_000
+MOST_BYTES_HELD = 400_000_000
 
 
-@dataclass(frozen=True)
-class Answers:
-    """How many questions were asked of each label, and how many got the right answer."""
-
-    right: dict[str, int]
-    asked: dict[str, int]
-
-    @property
-    def micro(self) -> float:
-        """The share of right answers over all questions, in percent."""
-        return 100 * sum(self.right.values()) / max(sum(self.asked.values()), 1)
-
-    def by_label(self) -> dict[str, float]:
-        """The share of right answers of each label, in percent."""
-        return {label: 100 * self.right[label] / asked for label, asked in self.asked.items()}
-
-
-class Questions:
-    """The test pictures of one test set under one corruption."""
+class EvaluationSet:
+    """The pictures of one test set under one corruption, grouped by label."""
 
     def __init__(
-        self, examples: Sequence[Example], view: View, pooling: str, cache: EmbeddingCache
+        self,
+        examples: Sequence[Example],
+        setup: EmbeddingSetup,
+        pooling: str,
+        cache: EmbeddingCache,
     ) -> None:
+        """Prepare the pictures.
+
+        Args:
+            examples: The test pictures.
+            setup: How they are embedded.
+            pooling: The spec of the pooling.
+            cache: Holds all of their embeddings already.
+        """
         self._cache = cache
         self._keys: dict[str, list[bytes]] = {}
         ordered = sorted(examples, key=lambda example: example.label)
-        keys = view.keys([example.path for example in ordered], pooling)
+        keys = setup.keys([example.path for example in ordered], pooling)
         for example, key in zip(ordered, keys, strict=True):
             self._keys.setdefault(example.label, []).append(key)
         self._held = self._hold(keys)
 
-    def ask(self, clf: StreamingClassifier) -> Answers:
-        """Ask about every picture whose label the classifier knows."""
-        known = [label for label in clf.labels if label in self._keys]
-        batches = (
-            (vectors, [label] * len(vectors)) for label in known for vectors in self._vectors(label)
-        )
-        found = evaluate(best_labels(clf), batches)
-        right = dict.fromkeys(known, 0)
-        for label, predicted in zip(found.truth, found.predicted, strict=True):
-            right[label] += label == predicted
-        return Answers(right, {label: len(self._keys[label]) for label in known})
+    def evaluate(self, classifier: StreamingClassifier) -> Evaluation[str]:
+        """Predict every picture whose label the classifier was taught."""
+        known = [label for label in classifier.labels if label in self._keys]
+        return evaluate(best_labels(classifier), self.batches(known))
 
-    def by_label(self) -> Iterator[tuple[str, NDArray[np.float32]]]:
-        """All vectors, a label after the other, in parts; whether the label was taught or not."""
-        for label in self._keys:
-            for vectors in self._vectors(label):
-                yield label, vectors
+    @property
+    def labels(self) -> list[str]:
+        """The labels of the pictures."""
+        return list(self._keys)
 
-    def some(self, count: int) -> NDArray[np.float32]:
-        """A few vectors, for timing."""
-        keys = [key for part in self._keys.values() for key in part[:1]][:count]
+    def batches(self, labels: Sequence[str]) -> Iterator[tuple[Embeddings, list[str]]]:
+        """Yield the embeddings of some labels and their true labels, label by label."""
+        for label in labels:
+            for embeddings in self._embeddings(label):
+                yield embeddings, [label] * len(embeddings)
+
+    def sample(self, count: int) -> Embeddings:
+        """Return a few embeddings, for timing."""
+        keys = [key for keys in self._keys.values() for key in keys[:1]][:count]
         return self._cache.read(keys)
 
-    def _hold(self, keys: list[bytes]) -> dict[str, NDArray[np.float32]] | None:
-        width_in_bytes = self._cache.read(keys[:1]).nbytes if keys else 0
-        if width_in_bytes * len(keys) > HELD_BYTES:
+    def _hold(self, keys: Sequence[bytes]) -> dict[str, Embeddings] | None:
+        bytes_each = self._cache.read(keys[:1]).nbytes if keys else 0
+        if bytes_each * len(keys) > MOST_BYTES_HELD:
             return None
-        return {label: self._cache.read(part) for label, part in self._keys.items()}
+        return {label: self._cache.read(of_label) for label, of_label in self._keys.items()}
 
-    def _vectors(self, label: str) -> Iterator[NDArray[np.float32]]:
+    def _embeddings(self, label: str) -> Iterator[Embeddings]:
         if self._held is not None:
             yield self._held[label]
             return

@@ -1,7 +1,8 @@
-"""Experiments: a TOML file that says what is compared on what.
+"""Experiments: a TOML file that lists the methods to compare and the data to compare them on.
 
     title = "..."
-    paper = "table5"                       # whose numbers stand beside ours, if it is the paper's
+    paper = "table5"                       # the table of the paper to compare with, if any
+    shows = ["accuracy", "cost"]           # the tables and plots of the report
 
     [[studies]]
     name = "OpenLORIS-small"
@@ -9,20 +10,20 @@
     scenario = "low_shot_instance"
     backbones = ["resnet50", "vit_b_16"]
     seeds = [0, 1, 2, 3, 4]                # five orderings
-    taught = ["clean"]                     # corruptions to teach under, and to ask under
-    tested = ["clean"]
+    taught = ["clean"]                     # corruptions of the taught pictures
+    tested = ["clean"]                     # corruptions of the test pictures
     paper = { data = "openloris_small" }   # where in the paper's table
 
     [[methods]]
     name = "SLDA"
     pooling = "avg"
     classifier = "slda:scatter=published,shrinkage=1e-4"
-    views = "plain"                        # what is made of a picture that is taught
-    over = "NCM"                           # the room-aware gain is over this one
+    views = "plain"                        # the views of a taught picture
+    over = "NCM"                           # the method that the gain is computed over
     paper = { method = "slda" }
 
-Every method is run on every study, with every backbone, taught corruption and seed. To run the
-methods of another experiment, name it: methods = "comparison".
+Every method is run on every study, with every backbone, taught corruption and seed. To use the
+methods of another experiment, give its name: methods = "comparison".
 """
 
 import tomllib
@@ -30,29 +31,33 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from robocle.errors import SpecError
 from robocle.evaluation.trial import Trial
 from robocle.spec import suggestion
 
+Show = Literal["accuracy", "metrics", "per_step", "matrix", "cost", "moments", "unknown"]
+"""A group of tables or plots in a report."""
+SHOWS: tuple[Show, ...] = get_args(Show)
+
 
 @dataclass(frozen=True)
 class Method:
-    """A pooling and a classifier under the name that tables show."""
+    """A pooling, a classifier and views, under the name that tables show."""
 
     name: str
     pooling: str
     classifier: str
     views: str = "plain"
     over: str = ""
-    """The method whose accuracy this one's gain is measured against."""
+    """The method that this one's gain is computed over."""
     paper: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)
 class Study:
-    """Data, streams and conditions that every method meets."""
+    """The data, streams and conditions that every method is run on."""
 
     name: str
     dataset: str
@@ -64,7 +69,12 @@ class Study:
     paper: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def trials(self, method: Method, root: str) -> Iterator[Trial]:
-        """All trials of a method in this study."""
+        """Yield all trials of a method in this study.
+
+        Args:
+            method: The method.
+            root: The folder of the data set.
+        """
         for backbone in self.backbones:
             for taught in self.taught:
                 for seed in self.seeds:
@@ -84,44 +94,55 @@ class Study:
 
 @dataclass(frozen=True)
 class Experiment:
-    """What an experiment file says."""
+    """The content of an experiment file."""
 
     title: str
     studies: tuple[Study, ...]
     methods: tuple[Method, ...]
     paper: str = ""
-    shows: tuple[str, ...] = ("accuracy",)
+    shows: tuple[Show, ...] = ("accuracy",)
 
     @property
-    def examines(self) -> bool:
-        """Whether it shows how sure a method is."""
+    def needs_open_set(self) -> bool:
+        """Whether the report shows confidence and unknown objects."""
         return "unknown" in self.shows
 
     @property
-    def asks_each_step(self) -> bool:
-        """Whether anything that is shown needs more than the end."""
+    def needs_each_step(self) -> bool:
+        """Whether the report shows more than the accuracy at the end of a stream."""
         return not {"metrics", "per_step"}.isdisjoint(self.shows)
 
     def changed(self, **changes: Any) -> "Experiment":
-        """The same experiment on other data, backbones or orderings: studies with these changes."""
+        """Return the same experiment on other data, backbones or orderings.
+
+        Args:
+            changes: New values for fields of the studies. Empty values change nothing.
+        """
         given = {key: value for key, value in changes.items() if value}
-        studies = dict.fromkeys(_moved(study, given) for study in self.studies)
+        studies = dict.fromkeys(_changed_study(study, given) for study in self.studies)
         return replace(self, studies=tuple(studies)) if given else self
 
 
-def _moved(study: Study, given: dict[str, Any]) -> Study:
-    """On other data or streams it is another study, and none of the paper's."""
-    moved = replace(study, **given)
+def _changed_study(study: Study, given: dict[str, Any]) -> Study:
+    """Return a study with changes. On other data or streams it is not one of the paper's."""
+    changed = replace(study, **given)
     if {"dataset", "scenario"} & given.keys():
-        return replace(moved, name=f"{moved.dataset}, {moved.scenario}", paper={})
-    return moved
-
-
-SHOWS = ("accuracy", "metrics", "per_step", "matrix", "cost", "moments", "unknown")
+        return replace(changed, name=f"{changed.dataset}, {changed.scenario}", paper={})
+    return changed
 
 
 def load_experiment(name: str) -> Experiment:
-    """An experiment by its file, or by the name of one that comes with robocle."""
+    """Return an experiment.
+
+    Args:
+        name: A .toml file, or the name of an experiment that comes with robocle.
+
+    Raises:
+        SpecError: There is no such experiment, or the file is not an experiment.
+
+    >>> load_experiment("table6").shows
+    ('metrics', 'per_step')
+    """
     path = _find(name)
     try:
         content = tomllib.loads(path.read_text("utf-8"))
@@ -134,7 +155,7 @@ def load_experiment(name: str) -> Experiment:
 
 
 def experiment_names() -> dict[str, Path]:
-    """The experiments that come with robocle."""
+    """Return the experiments that come with robocle, and their files."""
     package = Path(str(files("robocle")))
     for folder in (package / "experiments", package.parents[1] / "experiments"):
         if folder.is_dir():
@@ -166,7 +187,7 @@ def _parsed(content: dict[str, Any]) -> Experiment:
 
 
 def _methods(given: list[dict[str, Any]] | str) -> tuple[Method, ...]:
-    """Those that stand in the file, or, by its name, those of another experiment."""
+    """Return the methods in the file, or those of another experiment by its name."""
     if isinstance(given, str):
         return load_experiment(given).methods
     return tuple(Method(**_frozen(method)) for method in given)

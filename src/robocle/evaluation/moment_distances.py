@@ -1,8 +1,7 @@
 """How far each moment moves under each corruption: the paper's figure of moment distributions.
 
-For the pictures of a study, the values of each block of a moment pooling are compared between
-clean and corrupted pictures by the Wasserstein distance, raw and in units of the clean values'
-deviation.
+The values of each block of a moment pooling are compared between clean and corrupted pictures, by
+the Wasserstein distance: absolute, and in units of the standard deviation of the clean values.
 """
 
 from collections.abc import Sequence
@@ -11,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import wasserstein_distance
 
-from robocle.evaluation.embedding import View
+from robocle.evaluation.embedding import EmbeddingSetup
 from robocle.evaluation.embedding_cache import EmbeddingCache
 from robocle.pooling import pooling
 
@@ -22,12 +22,24 @@ NAMES = {1: "mean", 2: "deviation", 3: "order 3 (skewness)"}
 
 
 def moment_distances(
-    paths: Sequence[Path], view: View, spec: str, corruptions: Sequence[str], cache: EmbeddingCache
+    paths: Sequence[Path],
+    setup: EmbeddingSetup,
+    spec: str,
+    corruptions: Sequence[str],
+    cache: EmbeddingCache,
 ) -> dict[str, Any]:
-    """Histograms and distances of each block, as plain data."""
+    """Return histograms and distances of each block, ready for JSON.
+
+    Args:
+        paths: The pictures.
+        setup: How they are embedded, apart from the corruption.
+        spec: The moment pooling.
+        corruptions: The corruptions to compare. "clean" must be one of them.
+        cache: Holds all of the embeddings already.
+    """
     blocks = pooling(spec).blocks
     values = {
-        corruption: _values(paths, replace(view, corruption=corruption), spec, blocks, cache)
+        corruption: _values(paths, replace(setup, corruption=corruption), spec, blocks, cache)
         for corruption in corruptions
     }
     return {
@@ -44,13 +56,14 @@ def moment_distances(
 
 
 def _values(
-    paths: Sequence[Path], view: View, spec: str, blocks: int, cache: EmbeddingCache
-) -> list[np.ndarray]:
-    vectors = cache.read(view.keys(paths, spec)).reshape(len(paths), blocks, -1)
-    return [vectors[:, order].ravel() for order in range(blocks)]
+    paths: Sequence[Path], setup: EmbeddingSetup, spec: str, blocks: int, cache: EmbeddingCache
+) -> list[NDArray[np.float32]]:
+    """Return all values of each block."""
+    embeddings = cache.read(setup.keys(paths, spec)).reshape(len(paths), blocks, -1)
+    return [embeddings[:, order].ravel() for order in range(blocks)]
 
 
-def _compared(name: str, values: dict[str, np.ndarray]) -> dict[str, Any]:
+def _compared(name: str, values: dict[str, NDArray[np.float32]]) -> dict[str, Any]:
     clean = values["clean"]
     edges = np.histogram_bin_edges(np.concatenate(list(values.values())), BINS)
     deviation = float(clean.std()) or 1.0

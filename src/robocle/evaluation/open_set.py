@@ -1,42 +1,51 @@
-"""Examination: how sure a classifier is, and whether it tells unknown things from known ones.
+"""Open-set evaluation: test pictures of known and of unknown objects.
 
-Its confidence and its call "unknown" are those a learner gives, by robocle.recognition.
-A test picture is of a known thing if its label was taught.
+Confidence and "unknown" are computed as a `Learner` computes them, by `robocle.recognition`. An
+object is known if its label was taught.
 """
 
+from typing import NamedTuple
+
 import numpy as np
-from numpy.typing import NDArray
 
 from robocle.classifiers import StreamingClassifier
-from robocle.evaluation.evaluation_set import Questions
-from robocle.evaluation.metrics import area_under_curve, calibration_error
+from robocle.evaluation.evaluation_set import EvaluationSet
+from robocle.evaluation.loop import evaluate
+from robocle.evaluation.metrics import OpenSetPredictions
 from robocle.recognition.calibration import DEFAULT_UNKNOWN, Calibration, recognised
+from robocle.types import Embeddings
 
-Measured = dict[str, float | None]
+
+class _Prediction(NamedTuple):
+    best_label: str
+    score: float
+    confidence: float
+    rejected: bool
 
 
-def examine(clf: StreamingClassifier, questions: Questions) -> Measured:
-    """What a classifier says of known and unknown things in a test."""
-    leave_one_out = clf.leave_one_out()
+def evaluate_open_set(classifier: StreamingClassifier, test: EvaluationSet) -> OpenSetPredictions:
+    """Predict all pictures of a test, whether their labels were taught or not."""
+    leave_one_out = classifier.leave_one_out()
     calibration = Calibration.of(leave_one_out) if leave_one_out else None
-    best, confidence, called_known, right, is_known = [], [], [], [], []
-    for label, vectors in questions.by_label():
-        for scores in clf.scores(vectors):
-            seen = recognised(scores, calibration, DEFAULT_UNKNOWN)
-            best.append(float(scores[seen.row]))
-            confidence.append(seen.confidence)
-            called_known.append(seen.is_known)
-            right.append(clf.labels[seen.row] == label)
-            is_known.append(label in clf.labels)
-    known = np.array(is_known)
-    unknown = np.array(best)[~known]
-    return {
-        "auroc": area_under_curve(np.array(best)[known], unknown) if len(unknown) else None,
-        "known_called_unknown": _percent(~np.array(called_known)[known]),
-        "unknown_caught": _percent(~np.array(called_known)[~known]),
-        "calibration_error": calibration_error(np.array(confidence)[known], np.array(right)[known]),
-    }
+    labels = classifier.labels
 
+    def predict(embeddings: Embeddings) -> list[_Prediction]:
+        rows = classifier.scores(embeddings)
+        found = [recognised(scores, calibration, DEFAULT_UNKNOWN) for scores in rows]
+        return [
+            _Prediction(labels[r.row], float(scores[r.row]), r.confidence, not r.is_known)
+            for scores, r in zip(rows, found, strict=True)
+        ]
 
-def _percent(flags: NDArray[np.bool_]) -> float | None:
-    return 100 * float(flags.mean()) if len(flags) else None
+    found = evaluate(predict, test.batches(test.labels))
+    predicted = found.predicted
+    return OpenSetPredictions(
+        is_known=np.array([label in labels for label in found.truth], bool),
+        score=np.array([each.score for each in predicted], np.float64),
+        confidence=np.array([each.confidence for each in predicted], np.float64),
+        rejected=np.array([each.rejected for each in predicted], bool),
+        correct=np.array(
+            [each.best_label == label for each, label in zip(predicted, found.truth, strict=True)],
+            bool,
+        ),
+    )

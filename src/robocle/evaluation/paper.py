@@ -1,7 +1,7 @@
-"""The paper's numbers: what it prints, by robocle's names, to set results beside.
+"""The numbers that the paper prints, for comparison with our results.
 
-They stand in `paper_numbers.toml`, laid out like the paper's tables. Each is told apart by
-coordinates; one that says nothing about a number is "".
+They are stored in `paper_numbers.toml`, in the layout of the paper's tables. A number is identified
+by its coordinates; a coordinate that does not apply is "".
 """
 
 import math
@@ -15,13 +15,13 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class PaperNumber:
-    """A number of the paper, and what it is about."""
+    """A number of the paper and its coordinates."""
 
     value: float
     table: str
     """"table1" to "table6" in the paper's order, or "text"."""
     metric: str = "accuracy"
-    """Such as "accuracy" and "rarg", both in per cent."""
+    """Such as "accuracy" and "rarg", both in percent."""
     method: str = ""
     """Such as "slda", or "robocle_slda" for SLDA on moments."""
     backbone: str = ""
@@ -29,9 +29,9 @@ class PaperNumber:
     dataset: str = ""
     """openloris, openloris_small, fsiol_5 or fsiol_10."""
     train: str = ""
-    """The corruption in training: clean, illum, geom, noise or all."""
+    """The corruption of the taught pictures: clean, illum, geom, noise or all."""
     test: str = ""
-    """The corruption in the test, or "avg_od": the mean over those other than `train`."""
+    """The corruption of the test pictures, or "avg_od": the mean over those other than `train`."""
     pooling: str = ""
     """Such as "avg", "lp3", "rap10" or "moments"."""
 
@@ -41,15 +41,25 @@ COORDINATES = tuple(field.name for field in fields(PaperNumber) if field.name !=
 
 @cache
 def paper_numbers() -> tuple[PaperNumber, ...]:
-    """All numbers, in the paper's order; one printed for two methods comes once for each."""
+    """Return all numbers in the paper's order; one printed for two methods appears twice."""
     text = files("robocle.evaluation").joinpath("paper_numbers.toml").read_text("utf-8")
     return tuple(_read(tomllib.loads(text)))
 
 
 def paper_number(table: str, *, metric: str = "accuracy", **coordinates: str) -> float | None:
-    """The number of a table at the given coordinates, or None where the paper has none.
+    """Return the number of a table at some coordinates.
 
-    Give as many coordinates as it takes to mean one number.
+    Args:
+        table: "table1" to "table6", or "text".
+        metric: Such as "accuracy" or "rarg".
+        coordinates: As many coordinates as are needed to identify one number.
+
+    Returns:
+        The number, or None where the paper has none.
+
+    Raises:
+        LookupError: Several numbers have these coordinates.
+        TypeError: There is no such coordinate.
 
     >>> paper_number("table1", method="slda", backbone="resnet18")
     95.01
@@ -67,11 +77,13 @@ def paper_number(table: str, *, metric: str = "accuracy", **coordinates: str) ->
         if all(getattr(number, name) == place for name, place in wanted.items())
     ]
     if len(found) > 1:
-        raise LookupError(f"{len(found)} numbers have {wanted}: also give {_told_apart_by(found)}")
+        raise LookupError(
+            f"{len(found)} numbers have {wanted}: also give {_distinguished_by(found)}"
+        )
     return found[0].value if found else None
 
 
-def _told_apart_by(found: Sequence[PaperNumber]) -> str:
+def _distinguished_by(found: Sequence[PaperNumber]) -> str:
     apart = [name for name in COORDINATES if len({getattr(each, name) for each in found}) > 1]
     return " or ".join(apart)
 

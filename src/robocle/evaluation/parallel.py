@@ -1,8 +1,8 @@
-"""Parallel work by joblib: on this machine's processes, or on a Dask or Ray cluster by its address.
+"""Parallel work with joblib: in processes on this machine, or on a Dask cluster.
 
-Results come back as they are finished, so each can be written at once. A worker that dies costs no
-result: a cluster runs its work again elsewhere, and on one machine what is missing is run again in
-new processes.
+Outcomes are returned as they are finished, so each can be written at once. No result is lost when a
+worker dies: a cluster repeats its work elsewhere, and on one machine new processes run what is
+missing.
 """
 
 import logging
@@ -19,22 +19,31 @@ log = logging.getLogger("robocle")
 Job = TypeVar("Job")
 Outcome = TypeVar("Outcome")
 ATTEMPTS = 3
-RAY_PART = 32
 
 
 @dataclass(frozen=True)
 class Workers:
-    """Who does the work."""
+    """The processes that do the work."""
 
     jobs: int = 1
+    """How many processes on this machine."""
     dask: str = ""
-    ray: str = ""
+    """The address of a Dask scheduler to use instead."""
 
     def run(
         self, work: Callable[[Job], Outcome], jobs: Sequence[Job]
     ) -> Iterator[tuple[Job, Outcome]]:
-        """Each job with its outcome, in the order in which they are finished."""
-        if self.jobs == 1 and not (self.dask or self.ray):
+        """Yield each job with its outcome, in the order in which they are finished.
+
+        Args:
+            work: Does one job. It must be picklable.
+            jobs: The jobs.
+
+        Raises:
+            RobocleError: Workers died repeatedly, or the cluster does not answer.
+            MissingExtraError: dask.distributed is not installed.
+        """
+        if self.jobs == 1 and not self.dask:
             yield from ((job, work(job)) for job in jobs)
             return
         left = dict(enumerate(jobs))
@@ -43,11 +52,11 @@ class Workers:
                 for number, outcome in self._parallel(work, left):
                     yield left.pop(number), outcome
             except _worker_died() as error:
-                log.warning("a worker died (%s); %d jobs are run again", error, len(left))
+                log.warning("a worker died (%s); running %d jobs again", error, len(left))
                 if attempt == ATTEMPTS:
                     raise RobocleError(
-                        f"workers died {ATTEMPTS} times with {len(left)} jobs left: "
-                        "start again to go on, with fewer --jobs if memory is short"
+                        f"workers died {ATTEMPTS} times with {len(left)} jobs left: start again to "
+                        "continue, with fewer --jobs if memory is short"
                     ) from error
             if not left:
                 return
@@ -58,31 +67,18 @@ class Workers:
         import joblib
 
         with self._backend():
-            for part, manner in self._parts(list(left.items())):
-                runner = joblib.Parallel(n_jobs=self._count(), return_as=manner)
-                yield from runner(joblib.delayed(_numbered)(work, *item) for item in part)
-
-    def _parts(self, items: list[tuple[int, Job]]) -> Iterator[tuple[list[tuple[int, Job]], str]]:
-        """All at once, each outcome as it comes; Ray gives outcomes only when all of a part are."""
-        if not self.ray:
-            yield items, "generator_unordered"
-            return
-        for at in range(0, len(items), RAY_PART):
-            yield items[at : at + RAY_PART], "list"
-
-    def _count(self) -> int:
-        return -1 if self.dask or self.ray else self.jobs
+            runner = joblib.Parallel(
+                n_jobs=-1 if self.dask else self.jobs, return_as="generator_unordered"
+            )
+            yield from runner(joblib.delayed(_numbered)(work, *item) for item in left.items())
 
     def _backend(self) -> AbstractContextManager[Any]:
         import joblib
 
-        if self.dask:
-            _connect_dask(self.dask)
-            return joblib.parallel_config(backend="dask")  # type: ignore[no-any-return]
-        if self.ray:
-            _connect_ray(self.ray)
-            return joblib.parallel_config(backend="ray")  # type: ignore[no-any-return]
-        return nullcontext()
+        if not self.dask:
+            return nullcontext()
+        _connect_dask(self.dask)
+        return joblib.parallel_config(backend="dask")  # type: ignore[no-any-return]
 
 
 def _numbered(work: Callable[[Job], Outcome], number: int, job: Job) -> tuple[int, Outcome]:
@@ -98,7 +94,7 @@ def _worker_died() -> type[BaseException]:
 
 @cache
 def _connect_dask(address: str) -> None:
-    """Once a process: joblib finds the client by itself."""
+    """Connect once per process; joblib finds the client by itself."""
     try:
         from distributed import Client
     except ImportError as error:
@@ -108,18 +104,3 @@ def _connect_dask(address: str) -> None:
         connect(address, timeout="5s")
     except OSError as error:
         raise RobocleError(f"no Dask scheduler answers at {address}: start one there") from error
-
-
-@cache
-def _connect_ray(address: str) -> None:
-    """Once a process; "local" starts a Ray of one's own on this machine."""
-    try:
-        import ray
-        from ray.util.joblib import register_ray
-    except ImportError as error:
-        raise MissingExtraError("ray", "a Ray cluster needs ray") from error
-    try:
-        ray.init(address=address)
-    except (ConnectionError, ValueError) as error:
-        raise RobocleError(f"no Ray cluster answers at {address}: start one there") from error
-    register_ray()

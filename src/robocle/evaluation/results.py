@@ -1,8 +1,8 @@
-"""Results: one JSON object a line, each complete in itself.
+"""Results files: one JSON object per line, each complete in itself.
 
-A line carries the trial, what it gave, and where it comes from (commit, versions, data). Lines are
-appended and flushed to disk one by one, so a run that is stopped loses nothing; a half-written
-last line is passed over.
+A line holds the trial, its metrics, and where they come from (commit, versions, data). Lines are
+appended and flushed to the disk one by one, so an interrupted run loses nothing. A half-written
+last line is ignored.
 """
 
 import json
@@ -16,19 +16,20 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from robocle.errors import RobocleError
 from robocle.evaluation.trial import Trial
 
+Kind = Literal["trial", "examples", "moments"]
 LIBRARIES = ("robocle", "numpy", "scipy", "onnxruntime", "pillow")
 
 
 def read_results(path: Path) -> Iterator[dict[str, Any]]:
-    """The results in a file; damaged lines are passed over."""
+    """Yield the results in a file, each trial once. Damaged lines are ignored."""
     if not path.exists():
         return
-    seen: set[str] = set()  # two runs at once may write the same trial
+    seen: set[str] = set()  # two runs at the same time may write the same trial
     with path.open("rb") as file:
         for line in file:
             try:
@@ -44,22 +45,36 @@ def read_results(path: Path) -> Iterator[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a result stands in its experiment, and in the paper's tables."""
+    """The place of a result in its experiment, and in the paper's tables."""
 
     experiment: str
     study: str
     method: str
     over: str = ""
+    """The method that this one's gain is computed over."""
     order: int = 0
-    """Where the experiment lists it: results come in any order."""
+    """The position in the experiment, since results are written in any order."""
     shows: tuple[str, ...] = ()
+    """What the report shows."""
     paper: Mapping[str, str] = field(default_factory=dict)
+    """The coordinates of the paper's number, see `robocle.evaluation.paper`."""
 
 
 def append_result(
-    path: Path, place: Place, trial: Trial, result: dict[str, Any], kind: str = "trial"
+    path: Path, place: Place, trial: Trial, result: dict[str, Any], kind: Kind = "trial"
 ) -> None:
-    """Write one result, durably. Its kind is a trial's, or an illustration for the report."""
+    """Append one result to a file. It is on the disk when this returns.
+
+    Args:
+        path: The results file; it and its folder are made if they do not exist.
+        place: The place of the result in its experiment.
+        trial: The trial.
+        result: Its metrics, or the data of an illustration.
+        kind: What the result is.
+
+    Raises:
+        RobocleError: The file cannot be written.
+    """
     record = {
         "key": trial.key if kind == "trial" else f"{kind} {trial.key}",
         "kind": kind,
@@ -83,7 +98,7 @@ def append_result(
 
 
 def _without_nan(value: Any) -> Any:
-    """NaN is not JSON: what has no value is null."""
+    """Replace NaN, which is not JSON, by null."""
     if isinstance(value, dict):
         return {key: _without_nan(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
@@ -99,7 +114,7 @@ def _ends_with_newline(path: Path) -> bool:
 
 @cache
 def origin() -> dict[str, Any]:
-    """Where results of this process come from."""
+    """Return where the results of this process come from."""
     return {
         "commit": _commit(),
         "versions": {name: version(name) for name in LIBRARIES},
@@ -109,7 +124,7 @@ def origin() -> dict[str, Any]:
 
 
 def _commit() -> str:
-    """The commit of the running code, with a + if it was changed since."""
+    """Return the commit of the running code, with a + if it has uncommitted changes."""
     here = Path(__file__).parent
     try:
         subprocess.run(  # not the commit of whatever repository robocle is installed in

@@ -1,8 +1,4 @@
-"""The one loop: teach a stream, ask after each step, and sum up.
-
-Transfer and forgetting make sense where each step brings a new label; where labels repeat, as in
-videos of things seen before, there is the curve over the steps alone.
-"""
+"""Running one trial: teach its stream, evaluate after each step, and compute the metrics."""
 
 import hashlib
 import resource
@@ -10,18 +6,28 @@ from functools import partial
 from statistics import median
 from typing import Any
 
-import numpy as np
-
 from robocle.classifiers import StreamingClassifier, classifier
-from robocle.evaluation import metrics
-from robocle.evaluation.embedding import View, content_hash, corrupted_pixels, loaded_backbone
+from robocle.evaluation.embedding import (
+    EmbeddingSetup,
+    content_hash,
+    corrupted_pixels,
+    loaded_backbone,
+)
 from robocle.evaluation.embedding_cache import EmbeddingCache
-from robocle.evaluation.evaluation_set import CHUNK, Answers, Questions
-from robocle.evaluation.loop import teach_classifier
-from robocle.evaluation.open_set import examine
-from robocle.evaluation.scenarios import Scenario
+from robocle.evaluation.evaluation_set import CHUNK, EvaluationSet
+from robocle.evaluation.loop import Evaluation, teach_classifier
+from robocle.evaluation.metrics import (
+    METRICS,
+    Costs,
+    Measured,
+    StepAccuracy,
+    accuracy,
+    class_accuracies,
+)
+from robocle.evaluation.open_set import evaluate_open_set
+from robocle.evaluation.scenarios import Stream
 from robocle.evaluation.trial import Trial
-from robocle.images.views import views
+from robocle.pipeline import Pipeline
 from robocle.pooling import pooling
 from robocle.timing import timed
 from robocle.types import Example
@@ -30,38 +36,40 @@ TIMED = 10
 
 
 def run_trial(trial: Trial, cache: EmbeddingCache, unreadable: frozenset[str]) -> dict[str, Any]:
-    """Teach a trial's stream and ask; gives the result as plain data."""
+    """Run one trial.
+
+    Args:
+        trial: What to run.
+        cache: Holds the embeddings of all pictures of the trial.
+        unreadable: The paths of pictures to leave out.
+
+    Returns:
+        All metrics of the trial by their names in `METRICS`, and counts, ready for JSON.
+    """
     stream = _readable(trial.stream(), unreadable)
     clf = classifier(trial.classifier, blocks=pooling(trial.pooling).blocks)
-    tests = {
-        (name, corruption): Questions(examples, trial.view(corruption), trial.pooling, cache)
-        for name, examples in stream.tests.items()
-        for corruption in trial.tested
-    }
+    tests = _evaluation_sets(trial, stream, cache)
     first = next(iter(tests.values()))
-    after_steps: list[Answers] = []
+    steps: list[StepAccuracy] = []
     seconds = 0.0
     for step in stream.steps:
         seconds += _teach(clf, step, trial, cache)
-        if trial.each_step and len(stream.steps) > 1:
-            after_steps.append(first.ask(clf))
-    final = {name: questions.ask(clf) for name, questions in tests.items()}
-    asked = tests if trial.examined else {}
-    examined = {f"{name}/{seen}": examine(clf, each) for (name, seen), each in asked.items()}
-    return {
-        **_accuracies(trial, final),
-        **_step_metrics(after_steps, clf.labels, by_label=brings_a_label_each_step(stream)),
-        **_costs(trial, clf, stream, seconds, first),
-        **({"examined": examined} if examined else {}),
-        "labels": len(clf.labels),
-        "taught": sum(map(len, stream.steps)),
-        "asked": sum(len(test) for test in stream.tests.values()),
-        "data_sha256": _data_hash(stream),
-    }
+        if trial.evaluate_each_step and len(stream.steps) > 1:
+            steps.append(_step_accuracy(first.evaluate(clf)))
+    open_set = tests if trial.open_set else {}
+    measured = Measured(
+        tests={name: test.evaluate(clf) for name, test in tests.items()},
+        taught_as=f"{next(iter(stream.tests))}/{trial.taught}",
+        costs=_costs(trial, clf, stream, seconds, first),
+        steps=steps,
+        each_step_adds_labels=each_step_adds_labels(stream),
+        open_set={name: evaluate_open_set(clf, test) for name, test in open_set.items()},
+    )
+    return {**_values(measured), **_counts(clf, stream)}
 
 
-def brings_a_label_each_step(stream: Scenario) -> bool:
-    """Whether every step teaches at least one label that no step before it did."""
+def each_step_adds_labels(stream: Stream) -> bool:
+    """Return whether every step teaches at least one label that no step before it taught."""
     seen: set[str] = set()
     for step in stream.steps:
         fresh = {example.label for example in step} - seen
@@ -71,106 +79,99 @@ def brings_a_label_each_step(stream: Scenario) -> bool:
     return True
 
 
-def _readable(stream: Scenario, unreadable: frozenset[str]) -> Scenario:
-    """The stream without the pictures that cannot be read."""
+def _readable(stream: Stream, unreadable: frozenset[str]) -> Stream:
+    """Return the stream without the pictures that cannot be read."""
 
     def kept(examples: tuple[Example, ...]) -> tuple[Example, ...]:
         return tuple(example for example in examples if str(example.path) not in unreadable)
 
     steps = tuple(kept(step) for step in stream.steps)
     tests = {name: kept(test) for name, test in stream.tests.items()}
-    return Scenario(tuple(step for step in steps if step), tests)
+    return Stream(tuple(step for step in steps if step), tests)
+
+
+def _evaluation_sets(
+    trial: Trial, stream: Stream, cache: EmbeddingCache
+) -> dict[str, EvaluationSet]:
+    """Return every test set under every corruption, by "test set/corruption"."""
+    return {
+        f"{name}/{corruption}": EvaluationSet(
+            examples, trial.test_setup(corruption), trial.pooling, cache
+        )
+        for name, examples in stream.tests.items()
+        for corruption in trial.tested
+    }
 
 
 def _teach(
     clf: StreamingClassifier, step: tuple[Example, ...], trial: Trial, cache: EmbeddingCache
 ) -> float:
-    """Teach one step; gives the seconds that learning took."""
+    """Teach one step and return the seconds that learning took."""
     seconds = 0.0
-    for at in range(0, len(step), CHUNK):
-        chunk = step[at : at + CHUNK]
-        keys = trial.lesson_view.keys([example.path for example in chunk], trial.pooling)
+    for start in range(0, len(step), CHUNK):
+        chunk = step[start : start + CHUNK]
+        keys = trial.teaching_setup.keys([example.path for example in chunk], trial.pooling)
         labels = [example.label for example in chunk]
         seconds += teach_classifier(clf, zip(cache.read(keys), labels, strict=True))
     return seconds
 
 
-def _accuracies(trial: Trial, final: dict[tuple[str, str], Answers]) -> dict[str, Any]:
-    """By test set and corruption, and the mean over those that differ from what was taught."""
-    micro = {f"{name}/{corruption}": answers.micro for (name, corruption), answers in final.items()}
-    macro = {
-        f"{name}/{corruption}": float(np.mean(list(answers.by_label().values())))
-        for (name, corruption), answers in final.items()
-    }
-    home = next(iter(final))[0]
-    other = [
-        answers.micro
-        for (name, corruption), answers in final.items()
-        if (name, corruption) != (home, trial.taught)
-    ]
-    return {
-        "accuracy": micro,
-        "macro_accuracy": macro,
-        "average_other_domain": float(np.mean(other)) if other else None,
-    }
+def _step_accuracy(found: Evaluation[str]) -> StepAccuracy:
+    labels = list(dict.fromkeys(found.truth))
+    by_label = class_accuracies(found.truth, found.predicted, labels).tolist()
+    overall = accuracy(found.truth, found.predicted)
+    return StepAccuracy(overall, dict(zip(labels, by_label, strict=True)))
 
 
-def _step_metrics(
-    after_steps: list[Answers], labels: tuple[str, ...], *, by_label: bool
-) -> dict[str, Any]:
-    """The curve over the steps; transfer and forgetting only where each step brings a label."""
-    if not (after_steps and by_label):
-        return {"per_step": [answers.micro for answers in after_steps]} if after_steps else {}
-    matrix = np.full((len(after_steps), len(labels)), np.nan)
-    for row, answers in enumerate(after_steps):
-        for label, accuracy in answers.by_label().items():
-            matrix[row, labels.index(label)] = accuracy
-    return {
-        "per_step": [answers.micro for answers in after_steps],
-        "plasticity": metrics.plasticity(matrix),
-        "forgetting": metrics.forgetting(matrix),
-        "backward_transfer": metrics.backward_transfer(matrix),
-        "paper_forg": metrics.paper_forg(matrix),
-        "paper_bwt": metrics.paper_bwt(matrix),
-    }
+def _values(measured: Measured) -> dict[str, Any]:
+    """Return the metrics that the trial has."""
+    found = {name: metric.compute(measured) for name, metric in METRICS.items()}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _costs(
-    trial: Trial, clf: StreamingClassifier, stream: Scenario, seconds: float, asked: Questions
-) -> dict[str, Any]:
-    """Times of the whole pipeline: looking at a picture is timed afresh, the cache aside."""
-    looking = _seconds_to_look(trial, trial.view("clean"), stream.steps[0])
-    looking_at_lesson = _seconds_to_look(trial, trial.lesson_view, stream.steps[0])
-    vectors = asked.some(TIMED)
-    clf.scores(vectors[:1])
-    answering = median(timed(partial(clf.scores, vector[None])) for vector in vectors)
-    taught = sum(map(len, stream.steps))
+    trial: Trial,
+    clf: StreamingClassifier,
+    stream: Stream,
+    seconds_to_learn: float,
+    test: EvaluationSet,
+) -> Costs:
+    """Measure the whole pipeline; embedding is timed anew, without the cache."""
+    embeddings = test.sample(TIMED)
+    clf.scores(embeddings[:1])
+    return Costs(
+        embedding=_seconds_to_embed(trial, trial.test_setup("clean"), stream.steps[0]),
+        embedding_taught=_seconds_to_embed(trial, trial.teaching_setup, stream.steps[0]),
+        learning=seconds_to_learn,
+        predicting=median(timed(partial(clf.scores, each[None])) for each in embeddings),
+        taught=len(stream.taught),
+        state_bytes=sum(array.nbytes for array in clf.state().arrays.values()),
+        peak_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+    )
+
+
+def _seconds_to_embed(trial: Trial, setup: EmbeddingSetup, examples: tuple[Example, ...]) -> float:
+    """Return the median time from file to embedding over a few pictures."""
+    network = loaded_backbone(trial.backbone)
+    pipeline = Pipeline.build(network, trial.pooling, setup.views)
+
+    def embed(example: Example) -> None:
+        pipeline.embed([corrupted_pixels(example.path, network.input_size, setup)])
+
+    return median(timed(partial(embed, each)) for each in (examples * TIMED)[:TIMED])
+
+
+def _counts(clf: StreamingClassifier, stream: Stream) -> dict[str, Any]:
     return {
-        "training_minutes": (taught * looking_at_lesson + seconds) / 60,
-        "frames_per_second": 1 / (looking + answering),
-        "milliseconds_to_look": 1e3 * looking,
-        "milliseconds_to_learn": 1e3 * seconds / taught,
-        "milliseconds_to_answer": 1e3 * answering,
-        "state_bytes": sum(array.nbytes for array in clf.state().arrays.values()),
-        "process_peak_megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "labels": len(clf.labels),
+        "pictures_taught": len(stream.taught),
+        "pictures_tested": len(stream.tested),
+        "data_sha256": _data_hash(stream),
     }
 
 
-def _seconds_to_look(trial: Trial, view: View, examples: tuple[Example, ...]) -> float:
-    """The median time from file to vector over a few pictures."""
-    network, pool = loaded_backbone(trial.backbone), pooling(trial.pooling)
-    make_views = views(view.views)
-
-    def look(example: Example) -> None:
-        pixels = corrupted_pixels(example.path, network.input_size, view)
-        pool(network.features(make_views(pixels)))
-
-    return median(timed(partial(look, each)) for each in (examples * TIMED)[:TIMED])
-
-
-def _data_hash(stream: Scenario) -> str:
-    """The hash of every picture and label of the stream."""
-    everything = [example for step in stream.steps for example in step]
-    everything += [example for test in stream.tests.values() for example in test]
+def _data_hash(stream: Stream) -> str:
+    """Return the hash of every picture and label of the stream."""
+    everything = [*stream.taught, *stream.tested]
     lines = sorted(f"{example.label} {content_hash(example.path)}" for example in everything)
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()

@@ -1,7 +1,7 @@
-"""A trial: one method learns one stream and is asked; the benchmark is many of them.
+"""Trials: one method learns one stream and is tested. A benchmark is many of them.
 
 A trial is plain text and numbers, so it can be sent to another process or machine and written into
-a result; its key names it, so that a stopped run goes on where it was.
+a result. Its key identifies it, so that an interrupted run can be continued.
 """
 
 import hashlib
@@ -11,109 +11,126 @@ from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
+from robocle.errors import DataError
 from robocle.evaluation.datasets import dataset
-from robocle.evaluation.embedding import View, backbone_facts, code_revision
-from robocle.evaluation.scenarios import Scenario, scenario
+from robocle.evaluation.embedding import DECIDING as DECIDING_EMBEDDINGS
+from robocle.evaluation.embedding import EmbeddingSetup, backbone_facts
+from robocle.evaluation.revision import code_revision
+from robocle.evaluation.scenarios import Stream, scenario
 from robocle.types import Example
 
-# The code that decides a result; when it changes, trials are run again.
+# The code that decides a result. When it changes, trials are run again.
 DECIDING = (
-    *("classifiers", "pooling", "evaluation/corruptions", "images", "blas.py", "randomness.py"),
-    *(
-        "evaluation/scenarios.py",
-        "evaluation/run.py",
-        "evaluation/loop.py",
-        "evaluation/evaluation_set.py",
-        "evaluation/metrics.py",
-    ),
+    *DECIDING_EMBEDDINGS,
+    *("blas.py", "classifiers"),
+    *("evaluation/embedding.py", "evaluation/evaluation_set.py", "evaluation/loop.py"),
+    *("evaluation/metrics", "evaluation/run.py", "evaluation/scenarios"),
 )
-# And what an examination says besides.
-EXAMINING = ("recognition", "evaluation/open_set.py")
+DECIDING_OPEN_SET = ("evaluation/open_set.py", "recognition")
 
 
 @dataclass(frozen=True)
 class Trial:
-    """All that decides a result, and nothing else."""
+    """Everything that decides a result, and nothing else. Parts are given by their specs."""
 
     dataset: str
     root: str
+    """The folder of the data set; "" for pictures that come with robocle."""
     scenario: str
     seed: int
+    """Decides the ordering: which pictures are taught, and when."""
     backbone: str
     pooling: str
     classifier: str
     taught: str = "clean"
+    """The corruption of the taught pictures."""
     tested: tuple[str, ...] = ("clean",)
+    """The corruptions of the test pictures."""
     corruption_seed: int = 0
-    each_step: bool = True
-    """Whether to ask after each step, or only at the end."""
+    evaluate_each_step: bool = True
+    """Whether to evaluate after each step or only at the end."""
     views: str = "plain"
-    """What is made of a picture that is taught."""
-    examined: bool = False
-    """Whether to ask how sure it is, and about things that were not taught."""
+    """The views of a taught picture."""
+    open_set: bool = False
+    """Whether to evaluate confidence and the rejection of unknown objects."""
 
     @property
     def data(self) -> str:
-        """A short hash of the data set's listing: other pictures, another trial."""
+        """A short hash of the data set's listing: with other pictures it is another trial."""
         return _listing_hash(self.dataset, self.root)
 
     @property
     def key(self) -> str:
-        """A name for this trial: the same plan, pictures and code, wherever the data lie."""
+        """The identity of this trial: plan, pictures and code, wherever the data are stored."""
         plan = {name: value for name, value in asdict(self).items() if name != "root"}
-        fingerprint = backbone_facts(self.backbone).fingerprint
-        deciding = (*DECIDING, *(EXAMINING if self.examined else ()))
-        plan |= {"data": self.data, "fingerprint": fingerprint, "code": code_revision(*deciding)}
+        deciding = (*DECIDING, *(DECIDING_OPEN_SET if self.open_set else ()))
+        plan |= {
+            "data": self.data,
+            "fingerprint": backbone_facts(self.backbone).fingerprint,
+            "code": code_revision(*deciding),
+        }
         return hashlib.sha256(json.dumps(plan, sort_keys=True).encode()).hexdigest()[:16]
 
-    def view(self, corruption: str) -> View:
-        """How this trial looks at pictures under a corruption."""
-        return View(self.backbone, corruption, self.corruption_seed)
+    def test_setup(self, corruption: str) -> EmbeddingSetup:
+        """Return how test pictures are embedded under a corruption."""
+        return EmbeddingSetup(self.backbone, corruption, self.corruption_seed)
 
     @property
-    def lesson_view(self) -> View:
-        """How this trial looks at the pictures that are taught."""
-        return replace(self.view(self.taught), views=self.views)
+    def teaching_setup(self) -> EmbeddingSetup:
+        """How taught pictures are embedded."""
+        return replace(self.test_setup(self.taught), views=self.views)
 
-    def stream(self) -> Scenario:
-        """What is taught and asked, in order."""
+    def stream(self) -> Stream:
+        """Return the pictures to teach, in order, and those to test.
+
+        Raises:
+            DataError: The data set is missing or too small for the scenario.
+        """
         return _stream(self.dataset, self.root, self.scenario, self.seed)
 
 
 @lru_cache(maxsize=64)
-def _stream(dataset: str, root: str, plan: str, seed: int) -> Scenario:
+def _stream(dataset: str, root: str, plan: str, seed: int) -> Stream:
     return scenario(plan).stream(_examples(dataset, root), seed)
 
 
 @lru_cache(maxsize=2)
 def _examples(spec: str, root: str) -> Sequence[Example]:
-    return dataset(spec).examples(Path(root) if root else None)
+    return dataset(spec).examples(_folder(spec, root))
+
+
+def _folder(spec: str, root: str) -> Path:
+    folder = Path(root) if root else dataset(spec).default_root
+    if folder is None:
+        raise DataError(f"the data set {spec} needs the folder that holds it: give a root")
+    return folder
 
 
 @lru_cache(maxsize=64)
 def _listing_hash(dataset: str, root: str) -> str:
-    examples = _examples(dataset, root)
-    base = Path(root) if root else examples[0].path.parents[2]
+    folder = _folder(dataset, root)
     lines = [
-        f"{e.label} {e.path.relative_to(base).as_posix()} {e.path.stat().st_size}" for e in examples
+        f"{e.label} {e.path.relative_to(folder).as_posix()} {e.path.stat().st_size}"
+        for e in _examples(dataset, root)
     ]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:8]
 
 
 @dataclass(frozen=True)
-class Needed:
-    """Pictures that a trial needs to be embedded."""
+class NeededEmbeddings:
+    """Pictures that a trial needs embedded in one way."""
 
-    view: View
+    setup: EmbeddingSetup
     pooling: str
     paths: tuple[Path, ...]
 
 
-def needed_by(trial: Trial) -> list[Needed]:
-    """Which pictures under which views a trial needs."""
+def needed_embeddings(trial: Trial) -> list[NeededEmbeddings]:
+    """Return which pictures a trial needs embedded, and how."""
     stream = trial.stream()
-    taught = tuple(example.path for step in stream.steps for example in step)
-    asked = tuple(dict.fromkeys(e.path for test in stream.tests.values() for e in test))
-    wanted = [Needed(trial.lesson_view, trial.pooling, taught)]
-    wanted += [Needed(trial.view(each), trial.pooling, asked) for each in trial.tested]
-    return wanted
+    taught = tuple(example.path for example in stream.taught)
+    tested = tuple(dict.fromkeys(example.path for example in stream.tested))
+    return [
+        NeededEmbeddings(trial.teaching_setup, trial.pooling, taught),
+        *(NeededEmbeddings(trial.test_setup(c), trial.pooling, tested) for c in trial.tested),
+    ]

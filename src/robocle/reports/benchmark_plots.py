@@ -67,7 +67,7 @@ def cost_plots(records: Sequence[Record]) -> Iterator[Plot]:
 
 def _cost_and_accuracy(records: Sequence[Record]) -> tuple[float, float]:
     results = [record["result"] for record in records]
-    costs = [each["milliseconds_to_learn"] + each["milliseconds_to_answer"] for each in results]
+    costs = [each["milliseconds_to_learn"] + each["milliseconds_to_predict"] for each in results]
     return mean(costs), mean(next(iter(each["accuracy"].values())) for each in results)
 
 

@@ -1,10 +1,11 @@
 """The tables of a benchmark report, from its results, with the paper's numbers beside ours."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from statistics import mean, stdev
 from typing import Any
 
-from robocle.evaluation.metrics import room_aware_gain
+from robocle.evaluation.metrics import METRICS, Metric, room_aware_gain
 from robocle.evaluation.paper import paper_number
 from robocle.reports.tables import Cell, Row, Table
 
@@ -132,66 +133,55 @@ def paper_value(record: Record, **more: str) -> float | None:
     return paper_number(table, backbone=record["trial"]["backbone"], **paper, **more)
 
 
-METRICS = {
-    "accuracy, %": (lambda r: next(iter(r["accuracy"].values())), "accuracy"),
-    "macro accuracy, %": (lambda r: next(iter(r["macro_accuracy"].values())), ""),
-    "backward transfer": (lambda r: r.get("backward_transfer"), ""),
-    "forgetting": (lambda r: r.get("forgetting"), ""),
-    "plasticity": (lambda r: r.get("plasticity"), "pla"),
-    "BwT as printed": (lambda r: r.get("paper_bwt"), "bwt"),
-    "Forg as printed": (lambda r: r.get("paper_forg"), "forg"),
-    "TTime, min": (lambda r: r["training_minutes"], "ttime"),
-    "FPS": (lambda r: r["frames_per_second"], "fps"),
-    "state, MB": (lambda r: r["state_bytes"] / 1e6, ""),
-}
-
-
 def metric_tables(records: Sequence[Record]) -> Iterator[Table]:
     """Yield one table per study and backbone: methods down, all metrics across."""
+    columns = [name for name, metric in METRICS.items() if metric.table == "metrics"]
+    headings = tuple(METRICS[name].heading for name in columns)
     for study, of_study in by_study(records).items():
         for backbone, of_backbone in by_backbone(of_study).items():
             rows = tuple(
-                Row(method, tuple(_metric(of_method, *METRICS[name]) for name in METRICS))
+                Row(method, tuple(_metric_cell(of_method, name) for name in columns))
                 for method, of_method in by_method(of_backbone).items()
             )
-            yield Table(f"{study}, {backbone}: metrics", tuple(METRICS), rows)
+            yield Table(f"{study}, {backbone}: metrics", headings, rows)
 
 
-def _metric(
-    records: Sequence[Record], pick: Callable[[Record], float | None], printed: str
-) -> Cell | None:
+def _metric_cell(records: Sequence[Record], name: str) -> Cell | None:
+    printed = METRICS[name].paper
     paper = paper_value(records[0], metric=printed) if printed else None
-    return mean_cell([pick(record["result"]) for record in records], paper)
+    return mean_cell([first_value(record["result"], name) for record in records], paper)
 
 
-MEASURED = {
-    "AUROC, %": "auroc",
-    "unknown caught, %": "unknown_caught",
-    "known called unknown, %": "known_called_unknown",
-    "ECE, %": "calibration_error",
-}
+def first_value(result: dict[str, Any], name: str) -> float | None:
+    """Return a metric of a trial; of one that each test has, that of the first test."""
+    value = result.get(name)
+    return next(iter(value.values())) if isinstance(value, dict) else value
 
 
 def unknown_tables(records: Sequence[Record]) -> Iterator[Table]:
     """Yield one table per study and backbone: methods down, open-set metrics across."""
+    names = [name for name, metric in METRICS.items() if metric.table == "unknown"]
     for study, of_study in by_study(records).items():
         for backbone, of_backbone in by_backbone(of_study).items():
-            several = len(of_backbone[0]["result"]["examined"]) > 1
-            tests = ("", " elsewhere") if several else ("",)
-            columns = [(name, key, test) for name, key in MEASURED.items() for test in tests]
+            several = len(of_backbone[0]["result"][names[0]]) > 1
+            columns = [(name, test) for name in names for test in ("", "elsewhere")[: 1 + several]]
             rows = tuple(
-                Row(method, tuple(_measured(of_method, key, test) for _, key, test in columns))
+                Row(method, tuple(_open_set_cell(of_method, *column) for column in columns))
                 for method, of_method in by_method(of_backbone).items()
             )
-            heads = tuple(name.replace(",", f"{test},") for name, _, test in columns)
-            yield Table(f"{study}, {backbone}: known or unknown", heads, rows)
+            headings = tuple(_with_test(METRICS[name], test).heading for name, test in columns)
+            yield Table(f"{study}, {backbone}: known or unknown", headings, rows)
 
 
-def _measured(records: Sequence[Record], key: str, test: str) -> Cell | None:
-    """The value of the first test set, or the mean over all others if `test` is "elsewhere"."""
+def _with_test(metric: Metric, test: str) -> Metric:
+    return replace(metric, title=f"{metric.title} {test}".strip())
+
+
+def _open_set_cell(records: Sequence[Record], name: str, test: str) -> Cell | None:
+    """Return the value of the first test, or the mean over all others if `test` is "elsewhere"."""
     values: list[float | None] = []
     for record in records:
-        first, *others = (measured[key] for measured in record["result"]["examined"].values())
+        first, *others = record["result"][name].values()
         found = [value for value in others if value is not None] if test else [first]
         values.append(mean(found) if found and None not in found else None)
     return mean_cell(values)
@@ -225,7 +215,7 @@ def matrix_tables(records: Sequence[Record]) -> Iterator[Table]:
                     for taught, of_taught in by_taught.items()
                 )
                 title = f"{study}, {backbone}, {method}: taught down, tested across, accuracy, %"
-                yield Table(title, (*tested, "Avg OD"), rows)
+                yield Table(title, (*tested, METRICS["average_other_domain"].title), rows)
 
 
 def _matrix_cells(records: Sequence[Record], tested: Sequence[str]) -> Iterator[Cell | None]:

@@ -90,7 +90,7 @@ def test_a_folder_that_cannot_be_a_label_is_refused(
     root = plant(TREES[name])
     folder = (root / TREES[name][0]).parent
     folder.rename(folder.with_name(odd))
-    assert "does not name a class" in refusal(DataError, lambda: dataset(name).examples(root))
+    assert "is no label" in refusal(DataError, lambda: dataset(name).examples(root))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -71,8 +71,8 @@ def test_pictures_at_two_depths_cannot_be_told(plant: Plant, refusal: Refusal) -
     root = plant(["mug/a.jpg", "more/mug/b.jpg"])
     message = refusal(DataError, lambda: dataset("folder").examples(root))
     assert message == (
-        f"cannot tell how {root} is laid out: mug holds pictures itself, more in folders; "
-        "say layout=classes, domains or split"
+        f"cannot detect the layout of {root}: mug holds pictures, more holds folders of pictures; "
+        "choose layout=classes, domains or split"
     )
     assert len(told(root, "folder:layout=classes")) == 1
 
@@ -83,7 +83,7 @@ def test_one_half_of_a_split_cannot_be_told(
 ) -> None:
     root = plant([f"{kept}/mug/a.jpg", "val/mug/b.jpg"])
     message = refusal(DataError, lambda: dataset("folder").examples(root))
-    assert f"it has no {missing} beside its {kept}" in message
+    assert f"it has a folder {kept} but no folder {missing}" in message
     message = refusal(DataError, lambda: dataset("folder:layout=split").examples(root))
     assert f"there is no {missing} folder in {root}" in message
 
@@ -94,7 +94,9 @@ def test_pictures_nowhere_or_at_another_depth_are_not_found(
 ) -> None:
     root = plant(names)
     message = refusal(DataError, lambda: dataset("folder").examples(root))
-    assert message.startswith(f"there are no pictures in {root} laid out as <class>/<picture> or ")
+    assert message.startswith(
+        f"there are no pictures in {root} with the layout <class>/<picture> or "
+    )
 
 
 def test_an_unknown_layout_is_refused(refusal: Refusal) -> None:

@@ -16,14 +16,14 @@ from robocle.backbones.export.calibration_pictures import FEW_SHOTS, Check
 from robocle.classifiers import classifier
 from robocle.evaluation.loop import best_labels, evaluate, teach_classifier
 from robocle.evaluation.metrics import accuracy
-from robocle.evaluation.scenarios import Scenario, scenario
+from robocle.evaluation.scenarios import Stream, scenario
 from robocle.images import to_pixels
 from robocle.images.views import Plain
 from robocle.learner import DEFAULT_CLASSIFIER, DEFAULT_POOLING
 from robocle.pipeline import feature_maps, pooled
 from robocle.pooling import pooling
 from robocle.timing import random_pixels, shortest_times
-from robocle.types import Embeddings, Example
+from robocle.types import Embeddings
 
 ORDERINGS = 5
 TIMED_ROUNDS = 20
@@ -111,23 +111,15 @@ class _Pair:
         return float(np.sqrt(self._difference / self._size)) if self._size else 0.0
 
 
-def _needed(streams: Sequence[Scenario]) -> list[Path]:
-    examples = (e for stream in streams for e in (*_taught(stream), *_tested(stream)))
+def _needed(streams: Sequence[Stream]) -> list[Path]:
+    examples = (example for each in streams for example in (*each.taught, *each.tested))
     return sorted({example.path for example in examples})
 
 
-def _taught(stream: Scenario) -> list[Example]:
-    return [example for step in stream.steps for example in step]
-
-
-def _tested(stream: Scenario) -> list[Example]:
-    return [example for test in stream.tests.values() for example in test]
-
-
-def _accuracy(stream: Scenario, pairs: EmbeddingPairs, which: int) -> float:
+def _accuracy(stream: Stream, pairs: EmbeddingPairs, which: int) -> float:
     clf = classifier(DEFAULT_CLASSIFIER, blocks=pooling(DEFAULT_POOLING).blocks)
-    teach_classifier(clf, ((pairs[each.path][which], each.label) for each in _taught(stream)))
-    tested = _tested(stream)
+    teach_classifier(clf, ((pairs[each.path][which], each.label) for each in stream.taught))
+    tested = stream.tested
     embeddings = np.stack([pairs[example.path][which] for example in tested])
     found = evaluate(best_labels(clf), [(embeddings, [example.label for example in tested])])
     return accuracy(found.truth, found.predicted)

@@ -1,13 +1,14 @@
-"""Data sets: folders of labelled pictures, listed without opening one.
+"""Data sets: folders of labelled pictures, listed without opening any.
 
     dataset("folder:layout=domains").examples(Path("office_caltech10"))
 
-A data set is a layout; where it lies on this machine is the root. The listing is sorted, so it is
-the same on every file system.
+A data set is a layout of folders; its root is where it is stored on this machine. The listing is
+sorted, so it is the same on every file system. A new data set is one class and one line in
+`DATASETS`.
 """
 
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from robocle.registry import Registry
 from robocle.types import Example
@@ -16,10 +17,20 @@ __all__ = ["DATASETS", "Dataset", "dataset"]
 
 
 class Dataset(Protocol):
-    """What the rest of robocle needs of a data set."""
+    """The interface of a data set."""
+
+    default_root: ClassVar[Path | None]
+    """The folder of pictures that come with robocle; None if a root must be given."""
 
     def examples(self, root: Path | None = None) -> list[Example]:
-        """All pictures under a root; without one, those that are shipped, if any."""
+        """Return all pictures under a root, sorted by path.
+
+        Args:
+            root: The folder of the data set. Without one, the default root.
+
+        Raises:
+            DataError: The folder is missing or has another layout.
+        """
         ...
 
 
@@ -35,5 +46,15 @@ DATASETS: Registry[Dataset] = Registry(
 
 
 def dataset(spec: str) -> Dataset:
-    """The data set a spec describes, such as "folder:layout=domains"."""
+    """Return the data set that a spec describes.
+
+    Args:
+        spec: Such as "folder:layout=domains".
+
+    Raises:
+        SpecError: The spec names an unknown data set or option.
+
+    >>> dataset("folder:layout=domains")
+    Folder(layout='domains')
+    """
     return DATASETS.build(spec)

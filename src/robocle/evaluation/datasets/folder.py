@@ -1,19 +1,21 @@
-"""Folders of pictures, in the three ways people keep them.
+"""Folders of pictures, in the three layouts that people use.
 
 classes   <root>/<class>/*
 domains   <root>/<domain>/<class>/*
-split     <root>/{train,test}/<class>/*      other folders beside train and test are left out
+split     <root>/{train,test}/<class>/*      other folders beside train and test are ignored
 """
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar, Literal, get_args
 
 from robocle.errors import DataError
 from robocle.evaluation.datasets.tree import label_of, listed, require_root, require_some
-from robocle.spec import require_choice
+from robocle.spec import Described, require_choice
 from robocle.types import Example
 
-LAYOUTS = {
+Layout = Literal["classes", "domains", "split"]
+LAYOUTS: dict[Layout, str] = {
     "classes": "<class>/<picture>",
     "domains": "<domain>/<class>/<picture>",
     "split": "{train,test}/<class>/<picture>",
@@ -22,16 +24,20 @@ SPLITS = ("test", "train")
 ANY_LAYOUT = " or ".join(LAYOUTS.values())
 
 
-class Folder:
-    """Your own pictures: a folder a class, maybe by domain, or by train and test."""
+class Folder(Described):
+    """Your own pictures: one folder per class, optionally by domain, or by train and test."""
 
-    def __init__(self, layout: str = "auto") -> None:
-        require_choice("layout", layout, ("auto", *LAYOUTS))
+    default_root: ClassVar[Path | None] = None
+
+    def __init__(self, layout: Layout | Literal["auto"] = "auto") -> None:
+        """Choose the layout; "auto" detects it."""
+        require_choice("layout", layout, ("auto", *get_args(Layout)))
         self.layout = layout
 
     def examples(self, root: Path | None = None) -> list[Example]:
-        """All pictures; of domain and split, what the layout says."""
-        root = require_root(root, LAYOUTS.get(self.layout, ANY_LAYOUT))
+        """Return all pictures, with their domain or split where the layout has one."""
+        expected = ANY_LAYOUT if self.layout == "auto" else LAYOUTS[self.layout]
+        root = require_root(root, expected)
         layout = detected(root) if self.layout == "auto" else self.layout
         if layout == "classes":
             found = list(_classes(root))
@@ -46,8 +52,12 @@ class Folder:
         return require_some(found, root, LAYOUTS[layout])
 
 
-def detected(root: Path) -> str:
-    """The layout of a tree, as far as it can be told."""
+def detected(root: Path) -> Layout:
+    """Return the layout of a folder.
+
+    Raises:
+        DataError: It has no pictures, or more than one layout is possible.
+    """
     shallow, deep = [], []
     for name in listed(root).folders:
         inside = listed(root / name)
@@ -57,18 +67,19 @@ def detected(root: Path) -> str:
             deep.append(name)
     if shallow and deep:
         raise DataError(
-            f"cannot tell how {root} is laid out: {shallow[0]} holds pictures itself, {deep[0]} "
-            "in folders; say layout=classes, domains or split"
+            f"cannot detect the layout of {root}: {shallow[0]} holds pictures, {deep[0]} holds "
+            "folders of pictures; choose layout=classes, domains or split"
         )
     if shallow:
         return "classes"
     if not deep:
-        raise DataError(f"there are no pictures in {root} laid out as {ANY_LAYOUT}")
+        raise DataError(f"there are no pictures in {root} with the layout {ANY_LAYOUT}")
     missing = [split for split in SPLITS if split not in deep]
     if len(missing) == 1:
         raise DataError(
-            f"cannot tell how {root} is laid out: it has no {missing[0]} beside its "
-            f"{' '.join(set(SPLITS) - set(missing))}; say layout=domains if these are domains"
+            f"cannot detect the layout of {root}: it has a folder "
+            f"{' '.join(set(SPLITS) - set(missing))} but no folder {missing[0]}; choose "
+            "layout=domains if these are domains"
         )
     return "domains" if missing else "split"
 
@@ -77,7 +88,8 @@ def _split(root: Path) -> list[Example]:
     missing = set(SPLITS) - set(listed(root).folders)
     if missing:
         raise DataError(
-            f"there is no {min(missing)} folder in {root}: it should hold {LAYOUTS['split']}"
+            f"there is no {min(missing)} folder in {root}: the expected layout is "
+            f"{LAYOUTS['split']}"
         )
     return [example for split in SPLITS for example in _classes(root / split, split=split)]
 

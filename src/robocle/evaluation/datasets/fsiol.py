@@ -1,26 +1,32 @@
 """F-SIOL-310: `<root>/object_images/<category>/<number>.jpg`.
 
-The data do not say which pictures show the same thing. Numbers 2i and 2i + 1 seem to, so they are
-taken for one instance.
+The data do not tell which pictures show the same instance. Numbers 2i and 2i + 1 appear to, so they
+are treated as one instance.
 """
 
 from pathlib import Path
+from typing import ClassVar
 
 from robocle.errors import DataError
 from robocle.evaluation.datasets.tree import label_of, listed, numbered, require_root, require_some
+from robocle.spec import Described
 from robocle.types import Example
 
 LAYOUT = "object_images/<category>/<number>.jpg"
 
 
-class Fsiol:
-    """F-SIOL-310: some 620 pictures of 310 things in 22 household categories."""
+class Fsiol(Described):
+    """F-SIOL-310: about 620 pictures of 310 objects in 22 household categories."""
+
+    default_root: ClassVar[Path | None] = None
 
     def examples(self, root: Path | None = None) -> list[Example]:
-        """All pictures, in the order of their numbers; instances are pairs of them."""
+        """Return all pictures in the order of their numbers; each pair is one instance."""
         root = require_root(root, LAYOUT)
         if "object_images" not in listed(root).folders:
-            raise DataError(f"there is no object_images folder in {root}: it should hold {LAYOUT}")
+            raise DataError(
+                f"there is no object_images folder in {root}: the expected layout is {LAYOUT}"
+            )
         categories = [
             root / "object_images" / name for name in listed(root / "object_images").folders
         ]

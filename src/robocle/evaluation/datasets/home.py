@@ -1,11 +1,12 @@
 """The rendered home: `<root>/<condition>/<category>_<NN>/<number>.jpg`, as `robocle sim` writes it.
 
-The clean pictures of each category's first instance are its train split: eight, so that five
-orderings draw five different shots; the demo teaches the first five.
+The clean pictures of each category's first instance are its train split. There are eight, so that
+five orderings draw different shots; the demo teaches the first five.
 """
 
 from importlib.resources import files
 from pathlib import Path
+from typing import ClassVar
 
 from robocle.evaluation.datasets.tree import (
     instance_of,
@@ -14,17 +15,20 @@ from robocle.evaluation.datasets.tree import (
     require_root,
     require_some,
 )
+from robocle.spec import Described
 from robocle.types import Example
 
 LAYOUT = "<condition>/<category>_<NN>/<number>.jpg"
 
 
-class Home:
-    """The rendered home: 29 kinds of household things under six conditions; shipped."""
+class Home(Described):
+    """The rendered home: 29 categories of household objects in six conditions; shipped."""
+
+    default_root: ClassVar[Path | None] = Path(str(files("robocle") / "demo" / "home"))
 
     def examples(self, root: Path | None = None) -> list[Example]:
-        """All pictures; without a root, the shipped ones."""
-        root = shipped_home() if root is None else require_root(root, LAYOUT)
+        """Return all pictures; without a root, those that come with robocle."""
+        root = require_root(root or self.default_root, LAYOUT)
         found = [
             example
             for condition in listed(root).folders
@@ -32,11 +36,6 @@ class Home:
             for example in _pictures(root / condition / instance, condition)
         ]
         return require_some(found, root, LAYOUT)
-
-
-def shipped_home() -> Path:
-    """Where the shipped pictures lie."""
-    return Path(str(files("robocle") / "demo" / "home"))
 
 
 def _pictures(folder: Path, condition: str) -> list[Example]:

@@ -1,6 +1,6 @@
-"""Trees of folders: what lies in them by name, sorted, and what the names say.
+"""Folder trees: their sorted listings, and the labels and numbers in their names.
 
-Names starting with a dot, and files that are not pictures, do not count.
+Names that start with a dot and files that are not pictures are ignored.
 """
 
 import os
@@ -21,7 +21,11 @@ class Listing(NamedTuple):
 
 
 def listed(folder: Path) -> Listing:
-    """What lies in a folder."""
+    """Return the subfolders and pictures of a folder, sorted by name.
+
+    Raises:
+        DataError: The folder cannot be read.
+    """
     found = Listing([], [])
     try:
         with os.scandir(folder) as entries:
@@ -40,52 +44,69 @@ def listed(folder: Path) -> Listing:
 
 
 def require_root(root: Path | None, layout: str) -> Path:
-    """Refuse to go on without a root."""
+    """Return the root of a data set.
+
+    Raises:
+        DataError: There is no root, or no such folder.
+    """
     if root is None:
-        raise DataError(f"give the folder that holds the data: {layout}")
+        raise DataError(f"give the folder of the data set; the expected layout is {layout}")
     if not os.path.isdir(root):
-        raise DataError(f"there is no folder {root}: it should hold {layout}")
+        raise DataError(
+            f"there is no folder {root}: give the folder of the data set; the expected layout is "
+            f"{layout}"
+        )
     return root
 
 
 def require_some(examples: list[Example], root: Path, layout: str) -> list[Example]:
-    """Refuse a root without pictures."""
+    """Return the pictures of a data set.
+
+    Raises:
+        DataError: There are none.
+    """
     if not examples:
-        raise DataError(f"there are no pictures in {root} laid out as {layout}")
+        raise DataError(f"there are no pictures in {root} with the layout {layout}")
     return examples
 
 
 def label_of(folder: Path) -> str:
-    """A folder's name, if it can be a label."""
+    """Return the name of a folder as a label.
+
+    Raises:
+        DataError: It cannot be a label.
+    """
     try:
         return require_label(folder.name)
     except LabelError as error:
-        raise DataError(f"a folder in {folder.parent} does not name a class: {error}") from error
+        raise DataError(f"the name of a folder in {folder.parent} is no label: {error}") from error
 
 
 def instance_of(folder: Path) -> tuple[str, int]:
-    """The category and number that an instance folder's name says.
+    """Return the category and the number in the name of an instance folder.
 
     >>> instance_of(Path("paper_cutter_01"))
     ('paper_cutter', 1)
     """
     category, _, number = folder.name.rpartition("_")
     if not (category and is_number(number)):
-        raise DataError(f"{folder} is not named <category>_<number>, such as paper_cutter_01")
+        raise DataError(
+            f"{folder} is not named <category>_<number>, such as paper_cutter_01: rename it"
+        )
     return label_of(folder.with_name(category)), int(number)
 
 
 def numbered(folder: Path) -> list[tuple[int, Path]]:
-    """The pictures of a folder that are named by numbers, in the order of the numbers."""
+    """Return the pictures of a folder and the numbers that they are named by, in order."""
     found = []
     for name in listed(folder).pictures:
         stem = os.path.splitext(name)[0]
         if not is_number(stem):
-            raise DataError(f"{folder / name} is not named by a number, such as 12.jpg")
+            raise DataError(f"{folder / name} is not named by a number, such as 12.jpg: rename it")
         found.append((int(stem), folder / name))
     return sorted(found)
 
 
 def is_number(text: str) -> bool:
-    """Whether a name is made of the digits 0 to 9."""
+    """Return whether a name consists of the digits 0 to 9."""
     return text.isascii() and text.isdecimal()

@@ -1,0 +1,55 @@
+"""Metrics: how well a learner recognises, what it forgets, and what it costs.
+
+    accuracy(found.truth, found.predicted)
+    METRICS["accuracy"].compute(measured)
+
+The metrics are pure functions; `METRICS` lists those that a benchmark computes and its reports
+show. A new metric is one function and one entry there. Accuracies and rates are in percent. A
+metric that is not defined is NaN, never 0: accuracy without pictures, forgetting after one step.
+"""
+
+from robocle.evaluation.metrics.open_set import (
+    OpenSetPredictions,
+    area_under_curve,
+    calibration_error,
+)
+from robocle.evaluation.metrics.over_steps import (
+    backward_transfer,
+    forgetting,
+    paper_bwt,
+    paper_forg,
+    plasticity,
+)
+from robocle.evaluation.metrics.recognition import (
+    accuracy,
+    avg_other_domain,
+    class_accuracies,
+    macro_accuracy,
+    mean,
+    percentage,
+    room_aware_gain,
+)
+from robocle.evaluation.metrics.table import METRICS, Costs, Measured, Metric, StepAccuracy
+
+__all__ = [
+    "METRICS",
+    "Costs",
+    "Measured",
+    "Metric",
+    "OpenSetPredictions",
+    "StepAccuracy",
+    "accuracy",
+    "area_under_curve",
+    "avg_other_domain",
+    "backward_transfer",
+    "calibration_error",
+    "class_accuracies",
+    "forgetting",
+    "macro_accuracy",
+    "mean",
+    "paper_bwt",
+    "paper_forg",
+    "percentage",
+    "plasticity",
+    "room_aware_gain",
+]

@@ -1,0 +1,85 @@
+"""Open-set metrics: whether unknown objects are told from known ones, and calibration.
+
+An object is known if its label was taught.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robocle.evaluation.metrics.recognition import mean, percentage
+
+BINS = 15
+
+
+@dataclass(frozen=True)
+class OpenSetPredictions:
+    """Predictions for pictures of known and unknown objects: one value per picture each."""
+
+    is_known: NDArray[np.bool_]
+    """Whether the true label was taught."""
+    score: NDArray[np.float64]
+    """The best score."""
+    confidence: NDArray[np.float64]
+    """The confidence in the label with the best score, from 0 to 1."""
+    rejected: NDArray[np.bool_]
+    """Whether the prediction is "unknown"."""
+    correct: NDArray[np.bool_]
+    """Whether the label with the best score is the true one."""
+
+    @property
+    def auroc(self) -> float:
+        """How well the best score tells known from unknown objects."""
+        return area_under_curve(self.score[self.is_known], self.score[~self.is_known])
+
+    @property
+    def false_rejection_rate(self) -> float:
+        """The percentage of known objects that are called unknown."""
+        return percentage(self.rejected[self.is_known])
+
+    @property
+    def unknown_detection_rate(self) -> float:
+        """The percentage of unknown objects that are called unknown."""
+        return percentage(self.rejected[~self.is_known])
+
+    @property
+    def calibration_error(self) -> float:
+        """The calibration error over the known objects."""
+        return calibration_error(self.confidence[self.is_known], self.correct[self.is_known])
+
+
+def area_under_curve(known: ArrayLike, unknown: ArrayLike) -> float:
+    """Return the AUROC: how often a known object scores above an unknown one; 50 is chance.
+
+    Args:
+        known: The best scores of known objects.
+        unknown: The best scores of unknown objects.
+
+    >>> area_under_curve(known=[3, 2, 1], unknown=[1, 0])
+    91.66666666666666
+    """
+    ordered = np.sort(np.asarray(unknown, np.float64))
+    if not len(ordered):
+        return float("nan")
+    scores = np.asarray(known, np.float64)
+    below = np.searchsorted(ordered, scores, "left")
+    not_above = np.searchsorted(ordered, scores, "right")
+    return 100 * mean((below + not_above) / 2 / len(ordered))
+
+
+def calibration_error(confidence: ArrayLike, right: ArrayLike, bins: int = BINS) -> float:
+    """Return the ECE: the distance of confidence from accuracy, averaged over equal bins.
+
+    Args:
+        confidence: The confidence of each prediction, from 0 to 1.
+        right: Whether each prediction is right.
+        bins: The number of bins of equal width.
+
+    >>> calibration_error([0.75, 0.75, 0.5, 0.5], [True, True, True, False])
+    12.5
+    """
+    confidences, correct = np.asarray(confidence, np.float64), np.asarray(right, np.float64)
+    places = np.minimum((confidences * bins).astype(int), bins - 1)
+    gaps = np.bincount(places, confidences - correct, bins)
+    return 100 * float(np.abs(gaps).sum()) / len(confidences) if len(confidences) else float("nan")

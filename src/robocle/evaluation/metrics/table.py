@@ -1,0 +1,171 @@
+"""The table of metrics that a benchmark computes for each trial and shows in its reports."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robocle.evaluation.loop import Evaluation
+from robocle.evaluation.metrics import over_steps
+from robocle.evaluation.metrics.open_set import OpenSetPredictions
+from robocle.evaluation.metrics.recognition import accuracy, avg_other_domain, macro_accuracy
+
+Value = float | dict[str, float] | list[float] | None
+
+
+@dataclass(frozen=True)
+class StepAccuracy:
+    """The accuracy after one step, over all taught labels and on each."""
+
+    overall: float
+    by_label: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Costs:
+    """The times and sizes of a trial. Times are in seconds."""
+
+    embedding: float
+    """Median time to embed a test picture."""
+    embedding_taught: float
+    """Median time to embed a taught picture with its views."""
+    learning: float
+    """Total time to learn all taught embeddings."""
+    predicting: float
+    """Median time to classify one embedding."""
+    taught: int
+    """The number of taught pictures."""
+    state_bytes: int
+    peak_bytes: int
+    """The peak memory of the process."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Everything that a trial measured. Metrics are computed from it."""
+
+    tests: Mapping[str, Evaluation[str]]
+    """By "test set/corruption", over the taught labels."""
+    taught_as: str
+    """The key that a test in the taught domain under the taught corruption has in `tests`."""
+    costs: Costs
+    steps: Sequence[StepAccuracy] = ()
+    """After each step, where that was evaluated."""
+    each_step_adds_labels: bool = False
+    """Whether every step taught a label that no step before it taught."""
+    open_set: Mapping[str, OpenSetPredictions] = field(default_factory=dict)
+    """By "test set/corruption", over all labels, where that was evaluated."""
+
+    @property
+    def history(self) -> NDArray[np.float64] | None:
+        """The accuracy on each label after each step.
+
+        None if labels repeat, as in videos of known objects: transfer and forgetting are not
+        defined then.
+        """
+        if not (self.steps and self.each_step_adds_labels):
+            return None
+        labels = dict.fromkeys(label for step in self.steps for label in step.by_label)
+        return np.array(
+            [[step.by_label.get(label, np.nan) for label in labels] for step in self.steps]
+        )
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric of a trial, and where reports show it."""
+
+    title: str
+    """Its name in reports."""
+    unit: str
+    compute: Callable[[Measured], Value]
+    """Returns one value, one per test, one per step, or None where the trial has no such metric."""
+    table: Literal["", "metrics", "unknown"] = ""
+    """The table of a report that has a column for it."""
+    paper: str = ""
+    """Its name in the paper's numbers, if the paper prints it."""
+
+    @property
+    def heading(self) -> str:
+        """The heading of its column, such as "accuracy, %"."""
+        return f"{self.title}, {self.unit}" if self.unit else self.title
+
+
+def _per_test(metric: Callable[[Evaluation[str]], float]) -> Callable[[Measured], Value]:
+    return lambda measured: {name: metric(found) for name, found in measured.tests.items()}
+
+
+def _open_set(metric: Callable[[OpenSetPredictions], float]) -> Callable[[Measured], Value]:
+    def compute(measured: Measured) -> Value:
+        found = {name: metric(predictions) for name, predictions in measured.open_set.items()}
+        return found or None
+
+    return compute
+
+
+def _over_steps(metric: Callable[[NDArray[np.float64]], float]) -> Callable[[Measured], Value]:
+    def compute(measured: Measured) -> Value:
+        history = measured.history
+        return None if history is None else metric(history)
+
+    return compute
+
+
+def _cost(metric: Callable[[Costs], float]) -> Callable[[Measured], Value]:
+    return lambda measured: metric(measured.costs)
+
+
+def _average_other_domain(measured: Measured) -> Value:
+    names = list(measured.tests)
+    trained_on = names.index(measured.taught_as) if measured.taught_as in names else None
+    accuracies = [accuracy(each.truth, each.predicted) for each in measured.tests.values()]
+    return avg_other_domain(accuracies, trained_on)
+
+
+# The keys are the names of the metrics in results. Columns of a table come in this order.
+METRICS: dict[str, Metric] = {
+    "accuracy": Metric(
+        "accuracy", "%", _per_test(lambda e: accuracy(e.truth, e.predicted)), "metrics", "accuracy"
+    ),
+    "macro_accuracy": Metric(
+        "macro accuracy", "%", _per_test(lambda e: macro_accuracy(e.truth, e.predicted)), "metrics"
+    ),
+    "average_other_domain": Metric("Avg OD", "%", _average_other_domain),
+    "per_step": Metric(
+        "accuracy after each step", "%", lambda m: [step.overall for step in m.steps] or None
+    ),
+    "backward_transfer": Metric(
+        "backward transfer", "", _over_steps(over_steps.backward_transfer), "metrics"
+    ),
+    "forgetting": Metric("forgetting", "", _over_steps(over_steps.forgetting), "metrics"),
+    "plasticity": Metric("plasticity", "", _over_steps(over_steps.plasticity), "metrics", "pla"),
+    "paper_bwt": Metric("BwT as printed", "", _over_steps(over_steps.paper_bwt), "metrics", "bwt"),
+    "paper_forg": Metric(
+        "Forg as printed", "", _over_steps(over_steps.paper_forg), "metrics", "forg"
+    ),
+    "training_minutes": Metric(
+        "TTime",
+        "min",
+        _cost(lambda c: (c.taught * c.embedding_taught + c.learning) / 60),
+        "metrics",
+        "ttime",
+    ),
+    "frames_per_second": Metric(
+        "FPS", "", _cost(lambda c: 1 / (c.embedding + c.predicting)), "metrics", "fps"
+    ),
+    "state_megabytes": Metric("state", "MB", _cost(lambda c: c.state_bytes / 1e6), "metrics"),
+    "milliseconds_to_embed": Metric("embedding", "ms", _cost(lambda c: 1e3 * c.embedding)),
+    "milliseconds_to_learn": Metric("learning", "ms", _cost(lambda c: 1e3 * c.learning / c.taught)),
+    "milliseconds_to_predict": Metric("prediction", "ms", _cost(lambda c: 1e3 * c.predicting)),
+    "process_peak_megabytes": Metric("peak memory", "MB", _cost(lambda c: c.peak_bytes / 2**20)),
+    "auroc": Metric("AUROC", "%", _open_set(lambda o: o.auroc), "unknown"),
+    "unknown_detection_rate": Metric(
+        "unknown detected", "%", _open_set(lambda o: o.unknown_detection_rate), "unknown"
+    ),
+    "false_rejection_rate": Metric(
+        "false rejections", "%", _open_set(lambda o: o.false_rejection_rate), "unknown"
+    ),
+    "calibration_error": Metric("ECE", "%", _open_set(lambda o: o.calibration_error), "unknown"),
+}

@@ -1,0 +1,88 @@
+"""class_iid: one class per step, a few random pictures of it."""
+
+from collections.abc import Iterable, Sequence
+from typing import Literal, get_args
+
+from robocle.errors import DataError
+from robocle.evaluation.scenarios.stream import (
+    Count,
+    Few,
+    Stream,
+    by_label,
+    is_enough,
+    require_count,
+    require_few,
+    shuffled,
+    split_pools,
+)
+from robocle.spec import Described, require_choice
+from robocle.types import Example
+
+Disjoint = Literal["pictures", "instances"]
+Known = Literal["all", "half"]
+
+
+class ClassIid(Described):
+    """One class per step: a few random pictures of it are taught, the others test it."""
+
+    def __init__(
+        self,
+        shots: Count = 5,
+        disjoint: Disjoint = "pictures",
+        few: Few = "error",
+        known: Known = "all",
+    ) -> None:
+        """Choose how pictures are drawn.
+
+        Args:
+            shots: The number of taught pictures per class, or "all".
+            disjoint: What taught and test pictures must not share.
+            few: What to do about a class with too few pictures.
+            known: Whether all classes are taught or half of them. The others are unknown objects
+                in the tests.
+        """
+        require_count("shots", shots)
+        require_choice("disjoint", disjoint, get_args(Disjoint))
+        require_few(few)
+        require_choice("known", known, get_args(Known))
+        self.shots, self.disjoint, self.few, self.known = shots, disjoint, few, known
+
+    def stream(self, examples: Iterable[Example], seed: int) -> Stream:
+        """Teach from the train split and test on the test split, where the data have them."""
+        to_teach, to_test = split_pools(examples)
+        teachable, testable = by_label(to_teach), by_label(to_test)
+        steps, tests = [], []
+        for label in shuffled(sorted({*teachable, *testable}), seed, "class order"):
+            taught = self._drawn(teachable.get(label, []), seed, label)
+            tested = self.apart(testable.get(label, []), taught)
+            if is_enough(label, taught, tested, self.shots, self.few):
+                steps.append(taught)
+                tests += tested
+        return Stream.of(steps[: self._taught_of(len(steps))], {"test": tests})
+
+    def _taught_of(self, classes: int) -> int:
+        """Return how many of the classes are taught; the others are only tested."""
+        return (classes + 1) // 2 if self.known == "half" else classes
+
+    def apart(self, tested: Iterable[Example], taught: Iterable[Example]) -> list[Example]:
+        """Return the test pictures that share no picture, or no instance, with the taught ones."""
+        if self.disjoint == "pictures":
+            paths = {example.path for example in taught}
+            return [example for example in tested if example.path not in paths]
+        instances = {(example.label, _instance(example)) for example in taught}
+        return [each for each in tested if (each.label, _instance(each)) not in instances]
+
+    def _drawn(self, pool: Sequence[Example], seed: int, label: str) -> list[Example]:
+        drawn = shuffled(pool, seed, "pictures", label)
+        if self.disjoint == "instances":  # one instance after the other, so that few are used up
+            instances = sorted({_instance(example) for example in pool})
+            order = shuffled(instances, seed, "things", label)  # another key gives other streams
+            rank = {instance: place for place, instance in enumerate(order)}
+            drawn.sort(key=lambda example: rank[example.instance])
+        return drawn if isinstance(self.shots, str) else drawn[: self.shots]
+
+
+def _instance(example: Example) -> str:
+    if not example.instance:
+        raise DataError(f"{example.path} has no known instance: choose disjoint=pictures")
+    return example.instance

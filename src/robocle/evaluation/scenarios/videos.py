@@ -1,0 +1,98 @@
+"""low_shot_instance and instance: the protocols of OpenLORIS, which teach videos."""
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+from robocle.errors import DataError
+from robocle.evaluation.scenarios.stream import (
+    MOST,
+    Count,
+    Few,
+    Stream,
+    by_label,
+    grouped,
+    is_enough,
+    require_count,
+    require_few,
+    shuffled,
+    split_pools,
+    with_labels_of,
+)
+from robocle.spec import Described, require_between
+from robocle.types import Example
+
+
+class LowShotVideos(Described):
+    """One class per step: the frames of one random video of it, in order (OpenLORIS-small)."""
+
+    def __init__(self, frames: Count = "all", few: Few = "error") -> None:
+        """Choose the frames.
+
+        Args:
+            frames: The number of frames per video, evenly spaced, or "all".
+            few: What to do about a class without a video to teach or pictures to test.
+        """
+        require_count("frames", frames)
+        require_few(few)
+        self.frames, self.few = frames, few
+
+    def stream(self, examples: Iterable[Example], seed: int) -> Stream:
+        """Teach videos of the train split, and test on the whole test split."""
+        videos, to_test = _train_videos(examples, "low_shot_instance")
+        choices, testable = by_label(frames[0] for frames in videos.values()), by_label(to_test)
+        steps, tests = [], []
+        for label in shuffled(sorted({*choices, *testable}), seed, "class order"):
+            drawn = shuffled(choices.get(label, []), seed, "video", label)[:1]
+            taught = _spread(videos[drawn[0].video], self.frames) if drawn else []
+            if is_enough(label, taught, testable.get(label, []), 1, self.few):
+                steps.append(taught)
+                tests += testable[label]
+        return Stream.of(steps, {"test": tests})
+
+
+class AllVideos(Described):
+    """All videos in random order, their frames in order; classes come again (OpenLORIS)."""
+
+    def __init__(self, steps: int = 1, frames: Count = "all") -> None:
+        """Choose the steps and the frames.
+
+        Args:
+            steps: The number of steps that the videos are divided into.
+            frames: The number of frames per video, evenly spaced, or "all".
+        """
+        require_between("steps", steps, 1, MOST)
+        require_count("frames", frames)
+        self.steps, self.frames = steps, frames
+
+    def stream(self, examples: Iterable[Example], seed: int) -> Stream:
+        """Teach the videos of the train split in steps, and test on the whole test split."""
+        videos, to_test = _train_videos(examples, "instance")
+        order = shuffled(sorted(videos), seed, "video order")
+        cuts = [len(order) * k // self.steps for k in range(self.steps + 1)]
+        groups = [order[start:end] for start, end in pairwise(cuts) if start < end]
+        steps = [
+            [frame for name in group for frame in _spread(videos[name], self.frames)]
+            for group in groups
+        ]
+        taught = (frames[0] for frames in videos.values())
+        return Stream.of(steps, {"test": with_labels_of(taught, to_test)})
+
+
+def _train_videos(
+    examples: Iterable[Example], name: str
+) -> tuple[dict[str, list[Example]], list[Example]]:
+    """Return the frames of each video of the train split, and the test split."""
+    to_teach, to_test = split_pools(examples)
+    if to_teach is to_test:
+        raise DataError(f"{name} needs data with a train and a test split, such as openloris")
+    for example in to_teach:
+        if not example.video:
+            raise DataError(f"{name} needs videos, and {example.path} is not a frame of one")
+    return grouped(to_teach, lambda example: example.video), to_test
+
+
+def _spread(frames: list[Example], count: Count) -> list[Example]:
+    """Return that many frames, evenly spaced from the first on."""
+    if isinstance(count, str) or count >= len(frames):
+        return frames
+    return [frames[len(frames) * k // count] for k in range(count)]
