@@ -1,0 +1,58 @@
+"""Plots: what stands in the SVG text."""
+
+import re
+from collections.abc import Iterator
+
+import matplotlib
+import pytest
+
+from robocle.reports.plots import (
+    grouped_bars,
+    heat_map,
+    line_plot,
+    scatter_plot,
+    stacked_bars,
+)
+
+
+@pytest.fixture(autouse=True)
+def readable_text() -> Iterator[None]:
+    """Keep text as text: by default its glyphs are drawn as paths, which a test cannot read."""
+    with matplotlib.rc_context({"svg.fonttype": "none"}):
+        yield
+
+
+def texts(drawing: str) -> list[str]:
+    assert drawing.startswith("<svg")
+    return [text.strip() for text in re.findall(r"<text[^>]*>([^<]*)</text>", drawing)]
+
+
+def test_the_legend_of_lines_is_sorted_by_their_end() -> None:
+    found = texts(line_plot({"low": [9.0, 1.0], "high": [5.0, 8.0]}, "labels", "accuracy, %"))
+    assert found.index("high") < found.index("low")
+    assert {"labels", "accuracy, %"} <= set(found)
+
+
+def test_a_heat_map_shows_its_numbers_and_leaves_unknown_ones_empty() -> None:
+    drawing = heat_map([[80, float("nan")]], ["clean"], ["clean", "blur"], "tested", "taught")
+    found = texts(drawing)
+    assert "80.0" in found
+    assert "nan" not in found
+    assert {"tested", "taught", "blur"} <= set(found)
+
+
+def test_every_point_of_a_scatter_plot_has_its_name() -> None:
+    points = {f"method {number}": (1.0, 50.0) for number in range(12)}
+    assert set(points) <= set(texts(scatter_plot(points, "ms", "accuracy, %")))
+
+
+def test_bars_name_their_groups_and_series() -> None:
+    found = texts(grouped_bars({"NCM": [50.0, 60.0]}, ["clean", "pose"], ["#b8bec8"]))
+    assert {"NCM", "clean", "pose"} <= set(found)
+
+
+def test_small_shares_are_drawn_without_a_number() -> None:
+    shares = {"right": [98.0], "wrong": [2.0]}
+    found = texts(stacked_bars(shares, ["blur"], ["#1a7f37", "#b42318"]))
+    assert "98" in found
+    assert "2" not in found
