@@ -62,7 +62,7 @@ def test_the_table_of_the_papers_networks_is_true(name: str) -> None:
     token = ", class token" if known.has_token else ""
     size = f"{known.side} x {known.side} x {known.channels}{token}"
     row = f"| `{name}` | {known.input_size} | {size} | {known.megabytes} |"
-    assert row in sections("backbones.md")["The paper's sixteen"].splitlines()
+    assert row in sections("backbones.md")["The paper's sixteen networks"].splitlines()
 
 
 def test_the_documents_describe_no_part_that_is_not_there() -> None:

@@ -136,6 +136,17 @@ def test_the_manifest_describes_the_backbone(lite0: Backbone) -> None:
     assert maps.token is None
 
 
+def test_its_repr_shows_name_fingerprint_and_input_size(lite0: Backbone) -> None:
+    start = MANIFEST.fingerprint[:8]
+    expected = f"<EfficientNetLite0 'efficientnet_lite0', fingerprint {start}, input 224 pixels>"
+    assert repr(lite0) == expected
+
+
+def test_the_fingerprint_does_not_change_between_versions() -> None:
+    """States on disk refer to it."""
+    assert MANIFEST.fingerprint.startswith("a31c3392")
+
+
 def test_the_map_of_a_picture_does_not_depend_on_its_batch(lite0: Backbone) -> None:
     pixels = noise(3)
     batch = lite0.features(pixels).grid

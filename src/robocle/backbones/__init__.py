@@ -18,7 +18,7 @@ class Backbone(Protocol):
 
     A plug-in is any class with these members. No base class is needed. Its package lists the class
     under the entry point group "robocle.backbones", and its constructor arguments are the options
-    of the spec. Two members are optional:
+    of the spec. `robocle.contract.check_backbone` checks the class. Two members are optional:
 
     - `model_bytes() -> bytes` returns the serialised ONNX model from uint8 pixels to the feature
       map. Only `robocle export` to an ONNX file needs it.
@@ -59,7 +59,7 @@ class Backbone(Protocol):
         """Compute the feature maps of a batch.
 
         Args:
-            pixels: uint8 RGB pixels (n, input_size, input_size, 3), not normalised. n can be 0.
+            pixels: uint8 RGB pixels (n, input_size, input_size, 3), not normalised.
 
         Returns:
             The maps in float32: `grid` (n, positions, channels) and, if `has_token`, `token`
