@@ -1,7 +1,7 @@
-"""Added networks, run by ONNX Runtime, against PyTorch: `python benchmarks/bench_backbones.py`.
+"""Added networks in ONNX Runtime against PyTorch: `python benchmarks/bench_backbones.py`.
 
-One picture, one thread each, from uint8 pixels to the map. The weights are random: no network's
-speed depends on them.
+Both compute the map of one picture from uint8 pixels, on one thread. The weights are random: the
+speed does not depend on them.
 """
 
 import argparse
@@ -23,12 +23,12 @@ declared: list[Any] = []
 
 
 def load_torchvision() -> Any:
-    """torchvision, also beside a torch that lacks its operators, which none of this needs."""
+    """Import torchvision, even next to a torch without its operators, which are not needed here."""
     try:
         import torchvision
     except RuntimeError:
         library = torch.library.Library("torchvision", "DEF")
-        declared.append(library)  # its operators go with it
+        declared.append(library)  # its operators exist as long as it does
         for operator in ("nms", "qnms"):
             library.define(f"{operator}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
         import torchvision
@@ -38,7 +38,9 @@ def load_torchvision() -> Any:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these networks")
-    parser.add_argument("--quick", action="store_true", help="two small ones: agreement only")
+    parser.add_argument(
+        "--quick", action="store_true", help="two small networks, and limits do not count"
+    )
     given = parser.parse_args()
     torch.set_num_threads(1)
     torchvision = load_torchvision()
@@ -52,7 +54,7 @@ def main() -> None:
 
 
 def compare(name: str, weights: str, quick: bool) -> None:
-    # Only now: what they import at once would fail where load_torchvision has to help.
+    # Imported here because these modules import torchvision, which load_torchvision prepares.
     from robocle.backbones.export.standard_model import difference
     from robocle.backbones.export.torch_export import as_positions, export, reference
     from robocle.backbones.export.torchvision_export import torchvision_network
@@ -66,11 +68,13 @@ def compare(name: str, weights: str, quick: bool) -> None:
     apart = difference(found, as_positions(reference(network, pixels)[0].numpy(), network.prefix))
     assert apart < 1e-3, f"{name} differs from PyTorch by {apart:.1e}"
 
-    works = [lambda: reference(network, pixels), lambda: ours.features(pixels)]
-    once = sum(alternating(works, 2))
-    theirs, mine = alternating(works, 3 if quick else max(10, int(SECONDS / once)))
-    print(f"{name}: PyTorch {theirs * 1e3:.1f} ms, ours {mine * 1e3:.1f} ms, apart {apart:.0e}")
-    report(f"{name} beside PyTorch", theirs / mine, 1.5, at_least=True)
+    functions = [lambda: reference(network, pixels), lambda: ours.features(pixels)]
+    once = sum(alternating(functions, 2))
+    theirs, mine = alternating(functions, 3 if quick else max(10, int(SECONDS / once)))
+    print(
+        f"{name}: PyTorch {theirs * 1e3:.1f} ms, ours {mine * 1e3:.1f} ms, difference {apart:.0e}"
+    )
+    report(f"{name} against PyTorch", theirs / mine, 1.5, at_least=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-"""From picture to vector against the backbone alone: `python benchmarks/bench_embedding.py`.
+"""Embedding a picture against the backbone alone: `python benchmarks/bench_embedding.py`.
 
-All that robocle adds around the network (decoding, resizing, pooling) must stay small beside it.
+Everything that robocle adds to the network (decoding, resizing, pooling) must take little time
+compared to it.
 """
 
 import argparse
@@ -17,7 +18,7 @@ from robocle.images import to_pixels
 
 
 def camera_frame(seed: int = 0) -> NDArray[np.uint8]:
-    """A 640x480 frame with the detail of a photograph: smooth shapes with fine texture."""
+    """Return a 640x480 frame with the detail of a photograph: smooth shapes and fine texture."""
     rng = np.random.default_rng(seed)
     coarse = Image.fromarray(rng.integers(0, 256, (15, 20, 3), dtype=np.uint8))
     smooth = np.asarray(coarse.resize((640, 480), Image.Resampling.BICUBIC), np.float32)
@@ -26,7 +27,7 @@ def camera_frame(seed: int = 0) -> NDArray[np.uint8]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="few rounds: agreement only")
+    parser.add_argument("--quick", action="store_true", help="few rounds, and limits do not count")
     quick = parser.parse_args().quick
     rounds = 5 if quick else 200
     network = backbone()
@@ -46,8 +47,8 @@ def main() -> None:
         )
         agreement = _cosine(learner.embed(jpeg), learner.embed(frame))
     expected = pooling(learner.parts.pooling)(network.features(pixels))[0]
-    assert np.array_equal(learner.embed(frame), expected), "the frame's vector differs"
-    assert agreement > 0.99, f"the JPEG's vector is not the frame's (cosine {agreement:.4f})"
+    assert np.array_equal(learner.embed(frame), expected), "the embedding of the frame differs"
+    assert agreement > 0.99, f"the embeddings of JPEG and frame differ (cosine {agreement:.4f})"
     print(f"backbone alone {alone * 1e3:.2f} ms; JPEG and frame agree (cosine {agreement:.4f})")
     report("embedding a 640x480 JPEG", from_jpeg / alone, 1.4, at_least=False)
     report("embedding a raw 640x480 frame", from_frame / alone, 1.15, at_least=False)

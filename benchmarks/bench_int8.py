@@ -1,6 +1,6 @@
-"""The default backbone's int8 twin against the original: `python benchmarks/bench_int8.py`.
+"""The int8 twin of the default backbone against the original: `python benchmarks/bench_int8.py`.
 
-The twin is calibrated on some of the shipped pictures and compared on others.
+The twin is calibrated on some pictures of the rendered home and compared on the others.
 """
 
 import argparse
@@ -20,7 +20,9 @@ LEAST_COSINE = 0.98
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="few pictures: agreement only")
+    parser.add_argument(
+        "--quick", action="store_true", help="few pictures, and limits do not count"
+    )
     quick = parser.parse_args().quick
     examples = dataset("home").examples()
     order = np.random.default_rng(0).permutation(len(examples))

@@ -1,8 +1,8 @@
-"""The whole way from a camera frame to a label: `python benchmarks/bench_pipeline.py`.
+"""The whole pipeline from a camera frame to a label: `python benchmarks/bench_pipeline.py`.
 
-Moments must cost next to nothing beside avg. The stages of both pipelines are timed where they
-run, each right after the one before it, for a pooling is slower with cold caches than in a loop of
-its own. Moments inside the network's graph are measured beside those of numpy.
+Moments must take hardly more time than avg. Each stage is timed right after the previous one,
+because a pooling is slower with cold caches than in a loop of its own. Moments inside the graph of
+the network are also compared with moments in numpy.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from robocle.images import to_pixels
 
 POOLINGS = ("avg", "moments:r=3,form=root")
 OBJECTS, SHOTS = 20, 5
-WARM_UP = 1  # the first frame after another pipeline finds that one's memory in the caches
+WARM_UP = 1  # before the first frame, the caches are full of the other pipeline's data
 FRAMES = 5
 Stages = NDArray[np.float64]
 
@@ -36,21 +36,21 @@ def taught_learner(pool: str, network: Backbone) -> Learner:
 
 
 def stages(learner: Learner, frame: NDArray[np.uint8]) -> Stages:
-    """Seconds for the pixels, the network, the pooling and the answer."""
+    """Return the seconds for pixels, network, pooling and prediction."""
     times = [time.perf_counter()]
     pixels = to_pixels(frame, learner.backbone.input_size)[None]
     times.append(time.perf_counter())
     maps = learner.backbone.features(pixels)
     times.append(time.perf_counter())
-    vector = learner.pooling(maps)[0]
+    embedding = learner.pooling(maps)[0]
     times.append(time.perf_counter())
-    learner.predict_embedding(vector)
+    learner.predict_embedding(embedding)
     times.append(time.perf_counter())
     return np.diff(times)
 
 
 def shortest_stages(learners: list[Learner], frame: NDArray[np.uint8], rounds: int) -> Stages:
-    """The shortest time of each stage of each pipeline, measured in turns of a few frames."""
+    """Return the shortest time of each stage of each pipeline, in alternating runs."""
     best = np.full((len(learners), 4), np.inf)
     for _ in range(rounds):
         for row, learner in zip(best, learners, strict=True):
@@ -58,13 +58,13 @@ def shortest_stages(learners: list[Learner], frame: NDArray[np.uint8], rounds: i
                 found = stages(learner, frame)
                 if number >= WARM_UP:
                     np.minimum(row, found, out=row)
-    best[:, :2] = best[:, :2].min(axis=0)  # pixels and network are the same work in both
+    best[:, :2] = best[:, :2].min(axis=0)  # pixels and network do not depend on the pooling
     return best
 
 
 def moments_beside_avg(learners: list[Learner], frame: NDArray[np.uint8], rounds: int) -> None:
     best = shortest_stages(learners, frame, rounds)
-    print("milliseconds     pixels  network  pooling   answer   frames/s")
+    print("milliseconds     pixels  network  pooling  predict   frames/s")
     for name, row in zip(POOLINGS, best, strict=True):
         listed = "".join(f"{value * 1e3:>9.3f}" for value in row)
         print(f"  {name.partition(':')[0]:<12}{listed}{1 / row.sum():>11.1f}")
@@ -81,24 +81,24 @@ def fused_beside_apart(learner: Learner, frame: NDArray[np.uint8], rounds: int) 
         return learner.pooling(learner.backbone.features(pixels))
 
     def fused() -> NDArray[np.float32]:
-        vectors: NDArray[np.float32] = session.run(None, {"pixels": pixels})[0]
-        return vectors
+        embeddings: NDArray[np.float32] = session.run(None, {"pixels": pixels})[0]
+        return embeddings
 
     difference = float(np.abs(fused() - apart()).max())
     assert difference <= 1e-4, f"the fused moments differ by {difference:.1e}"
     ours, graph = shortest([apart, fused], rounds)
-    print(f"moments inside the network's graph, equal to {difference:.0e}: "
+    print(f"moments inside the graph of the network, equal to {difference:.0e}: "
           f"{100 * (ours / graph - 1):+.1f} % frames/s")  # fmt: skip
 
 
 def with_moments_inside(learner: Learner) -> onnxruntime.InferenceSession:
-    """The learner's exported graph, cut after the pooling."""
+    """Return the exported graph of a learner, cut after the pooling."""
     model = onnx_model(learner)
-    weighed = next(node for node in model.graph.node if node.op_type == "MatMul")
-    wide = next(node for node in model.graph.node if weighed.input[0] in node.output)
+    product = next(node for node in model.graph.node if node.op_type == "MatMul")
+    wide = next(node for node in model.graph.node if product.input[0] in node.output)
     del model.graph.output[:]
-    vectors = onnx.helper.make_tensor_value_info(wide.input[0], onnx.TensorProto.FLOAT, None)
-    model.graph.output.append(vectors)
+    embeddings = onnx.helper.make_tensor_value_info(wide.input[0], onnx.TensorProto.FLOAT, None)
+    model.graph.output.append(embeddings)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
@@ -108,7 +108,7 @@ def with_moments_inside(learner: Learner) -> onnxruntime.InferenceSession:
 
 
 def shortest(works: list[Callable[[], object]], rounds: int) -> list[float]:
-    """The shortest time of each work, measured in turns of a few frames."""
+    """Return the shortest time of each function, in alternating runs of a few frames."""
     best = [float("inf")] * len(works)
     for _ in range(rounds):
         for index, work in enumerate(works):
@@ -119,7 +119,7 @@ def shortest(works: list[Callable[[], object]], rounds: int) -> list[float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="few rounds: agreement only")
+    parser.add_argument("--quick", action="store_true", help="few rounds, and limits do not count")
     quick = parser.parse_args().quick
     network = backbone()
     frame = camera_frame()
