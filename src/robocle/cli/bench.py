@@ -1,6 +1,7 @@
 """Commands that run experiments and report their results: bench and report."""
 
 import os
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -10,24 +11,43 @@ from robocle.cli.app import FolderPath, StatePath, main, plural, progress
 from robocle.errors import DataError
 
 
+class _PartOption(click.Option):
+    """An option for a spec. Its help lists the known names, which are looked up only then."""
+
+    def __init__(self, *arguments: Any, registry: str, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._registry = registry
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        record = super().get_help_record(ctx)
+        if record is None:
+            return None
+        module, _, name = self._registry.partition(":")
+        names = ", ".join(getattr(import_module(module), name).names())
+        return record[0], f"{record[1]} Known: {names}."
+
+
 @main.command()
 @click.argument("experiment")
 @click.option("--data", multiple=True, metavar="[NAME=]DIR",
-              help="Where the data set lies; with NAME=, one data set of several.")  # fmt: skip
-@click.option("--dataset", help="Run on this data set instead: home, folder, openloris, fsiol.")
-@click.option("--scenario", help="Make streams in this way instead, as class_iid:shots=5.")
-@click.option("--backbone", "backbones", multiple=True, help="Use this backbone instead.")
-@click.option("--seeds", type=click.IntRange(1, 1000), help="How many orderings.")
+              help="The data folder; with NAME=, the folder of one data set.")  # fmt: skip
+@click.option("--dataset", cls=_PartOption, registry="robocle.evaluation.datasets:DATASETS",
+              metavar="SPEC", help="Run on this data set instead.")  # fmt: skip
+@click.option("--scenario", cls=_PartOption, registry="robocle.evaluation.scenarios:SCENARIOS",
+              metavar="SPEC", help="Use this scenario instead, as class_iid:shots=5.")  # fmt: skip
+@click.option("--backbone", "backbones", multiple=True, metavar="SPEC",
+              help="Use this backbone instead. May be given several times.")  # fmt: skip
+@click.option("--seeds", type=click.IntRange(1, 1000), help="The number of orderings.")
 @click.option("--jobs", type=click.IntRange(1, 1024), default=1, show_default=True,
-              help="How many processes on this machine.")  # fmt: skip
+              help="The number of processes on this machine.")  # fmt: skip
 @click.option("--dask", default="", metavar="ADDRESS", help="Run on a Dask cluster instead.")
 @click.option("--unreadable", type=click.Choice(["stop", "skip"]), default="stop",
-              show_default=True, help="What to do about an unreadable picture.")  # fmt: skip
+              show_default=True, help="What to do about unreadable pictures.")  # fmt: skip
 @click.option("--out", type=StatePath, help="The results file. [default: results/EXPERIMENT.jsonl]")
 def bench(experiment: str, data: tuple[str, ...], out: Path | None, **options: Any) -> None:
-    """Run EXPERIMENT (a .toml file, or one that comes with robocle) and report.
+    """Run EXPERIMENT (a .toml file, or one that comes with robocle) and report its results.
 
-    A run that was stopped goes on where it was; nothing is computed twice.
+    An interrupted run continues where it stopped; nothing is computed twice.
     """
     from robocle.backbones import require_backbone
     from robocle.evaluation.benchmark import Benchmark
@@ -53,7 +73,7 @@ def bench(experiment: str, data: tuple[str, ...], out: Path | None, **options: A
         skip_unreadable=options["unreadable"] == "skip",
     )
     run, planned = benchmark.run(plan, progress)
-    rest = ", the others were done before" if run < planned else ""
+    rest = ", the others had results already" if run < planned else ""
     click.echo(f"{run} of {plural(planned, 'trial')} run{rest}; results in {results}")
     for page in write_report(results, results.parent):
         click.echo(f"report in {page}")
@@ -64,7 +84,7 @@ def bench(experiment: str, data: tuple[str, ...], out: Path | None, **options: A
 @click.option("--out", type=FolderPath,
               help="The folder of the reports. [default: that of RESULTS]")  # fmt: skip
 def report(results: Path, out: Path | None) -> None:
-    """Write RESULTS as Markdown, LaTeX and one HTML page."""
+    """Write a report of RESULTS as Markdown, LaTeX and one HTML page."""
     from robocle.reports.benchmark import as_markdown, build_report, write_report
 
     click.echo(as_markdown(build_report(results)))
@@ -73,7 +93,7 @@ def report(results: Path, out: Path | None) -> None:
 
 
 def _named_root(text: str) -> tuple[str, str]:
-    """ "fsiol=/data/f" is where fsiol lies; "/data" is where any data set lies."""
+    """Return the data set and the folder of a --data option; "" stands for all data sets."""
     name, equals, root = ("", "", text) if os.path.isdir(text) else text.rpartition("=")
     if not os.path.isdir(root):
         raise DataError(f"there is no folder {root}: give --data {name + equals}DIR")

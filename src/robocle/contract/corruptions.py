@@ -67,8 +67,9 @@ def its_description_builds_it_again(spec: str) -> None:
 
 
 def it_has_words_for_the_robustness_check(spec: str) -> None:
-    """`in_words` and `advice` say what the corruption simulates and what helps against it."""
+    """`checked`, `in_words` and `advice` say whether it is tried, what it is, and what helps."""
     made = corruption(spec)
+    require(isinstance(made.checked, bool), f"True or False as checked, not {made.checked}")
     require(bool(made.in_words), "a text in_words")
     require(bool(made.advice), "a text advice")
 

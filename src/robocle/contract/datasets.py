@@ -23,6 +23,12 @@ def pictures_are_listed_in_order_and_exist(spec: str, root: Path) -> None:
     require(again == paths, "the same order each time")
 
 
+def its_default_root_is_a_folder(spec: str, root: Path) -> None:
+    """`default_root` is a folder of pictures that come with the data set, or None."""
+    default = dataset(spec).default_root
+    require(default is None or default.is_dir(), f"None or a folder, not {default}")
+
+
 def every_picture_has_a_valid_label(spec: str, root: Path) -> None:
     """Each example's label can be taught."""
     for example in dataset(spec).examples(root):
@@ -57,6 +63,7 @@ def a_root_without_pictures_is_refused(spec: str, root: Path) -> None:
 
 DATASET_CHECKS = (
     pictures_are_listed_in_order_and_exist,
+    its_default_root_is_a_folder,
     every_picture_has_a_valid_label,
     hidden_files_and_other_files_are_ignored,
     a_root_without_pictures_is_refused,

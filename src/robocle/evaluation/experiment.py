@@ -140,8 +140,9 @@ def load_experiment(name: str) -> Experiment:
     Raises:
         SpecError: There is no such experiment, or the file is not an experiment.
 
-    >>> load_experiment("table6").shows
-    ('metrics', 'per_step')
+    Example:
+        >>> load_experiment("table6").shows
+        ('metrics', 'per_step')
     """
     path = _find(name)
     try:

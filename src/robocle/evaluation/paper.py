@@ -61,12 +61,13 @@ def paper_number(table: str, *, metric: str = "accuracy", **coordinates: str) ->
         LookupError: Several numbers have these coordinates.
         TypeError: There is no such coordinate.
 
-    >>> paper_number("table1", method="slda", backbone="resnet18")
-    95.01
-    >>> paper_number("table3", method="robocle_ncm", backbone="vit_l_16", train="geom", test="all")
-    24.32
-    >>> paper_number("table5", pooling="cls", backbone="resnet50") is None
-    True
+    Example:
+        >>> paper_number("table1", method="slda", backbone="resnet18")
+        95.01
+        >>> paper_number("table3", method="ncm", backbone="resnet152", train="geom", test="all")
+        19.67
+        >>> paper_number("table5", pooling="cls", backbone="resnet50") is None
+        True
     """
     if unknown := coordinates.keys() - set(COORDINATES):
         raise TypeError(f"{min(unknown)!r} is not one of {', '.join(COORDINATES)}")

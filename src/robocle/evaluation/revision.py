@@ -18,8 +18,9 @@ def code_revision(*paths: str) -> str:
         FileNotFoundError: A path does not exist. A file that was moved must be listed under its
             new name, or its changes would go unnoticed.
 
-    >>> code_revision("pooling") == code_revision("classifiers")
-    False
+    Example:
+        >>> code_revision("pooling") == code_revision("classifiers")
+        False
     """
     package = Path(str(files("robocle")))
     sources = [source for path in paths for source in _sources(package / path)]

@@ -58,8 +58,9 @@ def corruption(spec: str, **context: Option) -> Corruption:
     Raises:
         SpecError: The spec names an unknown corruption or option.
 
-    >>> corruption("geom:strength=0.5")
-    Geometry(strength=0.5, shear_unit='degrees')
+    Example:
+        >>> corruption("geom:strength=0.5")
+        Geometry(strength=0.5, shear_unit='degrees')
     """
     return CORRUPTIONS.build(spec, **context)
 
@@ -75,8 +76,9 @@ def corruption_rng(seed: int, image_key: Key, corruption_name: str) -> np.random
         image_key: Identifies the picture, such as its path or the hash of its content.
         corruption_name: The name or the spec of the corruption.
 
-    >>> full, half = (corruption_rng(0, "mug_01/0.jpg", f"geom:strength={s}") for s in (1, 0.5))
-    >>> float(full.random()) == float(half.random())
-    True
+    Example:
+        >>> full, half = (corruption_rng(0, "mug_01/0.jpg", f"geom:strength={s}") for s in (1, 0.5))
+        >>> float(full.random()) == float(half.random())
+        True
     """
     return keyed_rng(seed, "corruption", parse_spec(corruption_name).name, image_key)

@@ -91,8 +91,9 @@ def blurred(pixels: Pixels, deviation: float) -> Pixels:
 def gaussian(deviation: float) -> NDArray[np.float64]:
     """Return the blur kernel along one axis; it sums to 1.
 
-    >>> gaussian(0.5).round(2).tolist()
-    [0.0, 0.0, 0.0, 0.0, 0.11, 0.79, 0.11, 0.0, 0.0, 0.0, 0.0]
+    Example:
+        >>> gaussian(0.5).round(2).tolist()
+        [0.0, 0.0, 0.0, 0.0, 0.11, 0.79, 0.11, 0.0, 0.0, 0.0, 0.0]
     """
     weights = np.exp(-0.5 * (np.arange(-RADIUS, RADIUS + 1) / deviation) ** 2)
     kernel: NDArray[np.float64] = weights / weights.sum()

@@ -12,8 +12,9 @@ from robocle.types import Pixels
 def hue_turned(pixels: Pixels, share: float) -> Pixels:
     """Return the picture with its hues rotated by this fraction of the circle, red to yellow.
 
-    >>> hue_turned(np.array([[[255, 0, 0]]], np.uint8), 1 / 3).tolist()
-    [[[0, 255, 0]]]
+    Example:
+        >>> hue_turned(np.array([[[255, 0, 0]]], np.uint8), 1 / 3).tolist()
+        [[[0, 255, 0]]]
     """
     planes = np.moveaxis(pixels, 2, 0).astype(np.float32, order="C")
     low, high = planes.min(axis=0), planes.max(axis=0)

@@ -54,7 +54,8 @@ def dataset(spec: str) -> Dataset:
     Raises:
         SpecError: The spec names an unknown data set or option.
 
-    >>> dataset("folder:layout=domains")
-    Folder(layout='domains')
+    Example:
+        >>> dataset("folder:layout=domains")
+        Folder(layout='domains')
     """
     return DATASETS.build(spec)

@@ -47,8 +47,9 @@ class OpenLoris(Described):
 def level_of(example: Example) -> int:
     """Return how severe the factor is in a frame: 1, 2 or 3.
 
-    >>> level_of(Example(Path("0.jpg"), "mug", video="pixel/segment4/mug_01"))
-    2
+    Example:
+        >>> level_of(Example(Path("0.jpg"), "mug", video="pixel/segment4/mug_01"))
+        2
     """
     _, segment, _ = example.video.split("/")
     return SEGMENTS.index(segment) // 3 + 1

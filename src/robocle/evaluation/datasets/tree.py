@@ -85,8 +85,9 @@ def label_of(folder: Path) -> str:
 def instance_of(folder: Path) -> tuple[str, int]:
     """Return the category and the number in the name of an instance folder.
 
-    >>> instance_of(Path("paper_cutter_01"))
-    ('paper_cutter', 1)
+    Example:
+        >>> instance_of(Path("paper_cutter_01"))
+        ('paper_cutter', 1)
     """
     category, _, number = folder.name.rpartition("_")
     if not (category and is_number(number)):

@@ -56,8 +56,9 @@ def area_under_curve(known: ArrayLike, unknown: ArrayLike) -> float:
         known: The best scores of known objects.
         unknown: The best scores of unknown objects.
 
-    >>> area_under_curve(known=[3, 2, 1], unknown=[1, 0])
-    91.66666666666666
+    Example:
+        >>> area_under_curve(known=[3, 2, 1], unknown=[1, 0])
+        91.66666666666666
     """
     ordered = np.sort(np.asarray(unknown, np.float64))
     if not len(ordered):
@@ -76,8 +77,9 @@ def calibration_error(confidence: ArrayLike, right: ArrayLike, bins: int = BINS)
         right: Whether each prediction is right.
         bins: The number of bins of equal width.
 
-    >>> calibration_error([0.75, 0.75, 0.5, 0.5], [True, True, True, False])
-    12.5
+    Example:
+        >>> calibration_error([0.75, 0.75, 0.5, 0.5], [True, True, True, False])
+        12.5
     """
     confidences, correct = np.asarray(confidence, np.float64), np.asarray(right, np.float64)
     places = np.minimum((confidences * bins).astype(int), bins - 1)

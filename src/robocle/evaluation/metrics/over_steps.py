@@ -16,8 +16,9 @@ History = NDArray[np.float64]
 def plasticity(history: ArrayLike) -> float:
     """Return Pla: the mean accuracy on a class right after it was taught, mean a[j, j].
 
-    >>> plasticity([[90, np.nan], [60, 80]])
-    85.0
+    Example:
+        >>> plasticity([[90, np.nan], [60, 80]])
+        85.0
     """
     return mean(_when_taught(_columns(history)))
 
@@ -27,8 +28,9 @@ def backward_transfer(history: ArrayLike) -> float:
 
     It is negative for a loss. Earlier classes are those taught before the last step.
 
-    >>> backward_transfer([[90, np.nan], [60, 80]])
-    -30.0
+    Example:
+        >>> backward_transfer([[90, np.nan], [60, 80]])
+        -30.0
     """
     earlier = _earlier(_columns(history))
     return mean(earlier[-1] - _when_taught(earlier))
@@ -39,8 +41,9 @@ def forgetting(history: ArrayLike) -> float:
 
     The maximum is over the steps i before T. Earlier classes are those taught before the last step.
 
-    >>> forgetting([[90, np.nan], [60, 80]])
-    30.0
+    Example:
+        >>> forgetting([[90, np.nan], [60, 80]])
+        30.0
     """
     earlier = _earlier(_columns(history))
     return mean(np.fmax.reduce(earlier[:-1], axis=0, initial=-np.inf) - earlier[-1])
@@ -51,8 +54,9 @@ def paper_bwt(history: ArrayLike) -> float:
 
     It is the mean of a[i, j] over all i > j, the lower triangle of the history.
 
-    >>> paper_bwt([[90, np.nan], [60, 80]])
-    60.0
+    Example:
+        >>> paper_bwt([[90, np.nan], [60, 80]])
+        60.0
     """
     columns = _columns(history)
     later = np.arange(len(columns))[:, None] > _steps_taught(columns)
@@ -64,8 +68,9 @@ def paper_forg(history: ArrayLike) -> float:
 
     It is the mean over i of max over j of a[i, j], minus mean a[T, j].
 
-    >>> paper_forg([[90, np.nan], [60, 80]])
-    15.0
+    Example:
+        >>> paper_forg([[90, np.nan], [60, 80]])
+        15.0
     """
     columns = _columns(history)
     best = np.fmax.reduce(columns, axis=1, initial=-np.inf)

@@ -17,8 +17,9 @@ def accuracy(truth: Labels, predicted: Labels) -> float:
         truth: The true label of each picture.
         predicted: The predicted label of each picture. None ("unknown") is never right.
 
-    >>> accuracy(["mug", "mug", "mug", "book"], ["mug", "mug", None, "mug"])
-    50.0
+    Example:
+        >>> accuracy(["mug", "mug", "mug", "book"], ["mug", "mug", None, "mug"])
+        50.0
     """
     return percentage(_correct(truth, predicted))
 
@@ -30,8 +31,9 @@ def macro_accuracy(truth: Labels, predicted: Labels) -> float:
         truth: The true label of each picture.
         predicted: The predicted label of each picture.
 
-    >>> macro_accuracy(["mug", "mug", "mug", "book"], ["mug", "mug", "mug", "mug"])
-    50.0
+    Example:
+        >>> macro_accuracy(["mug", "mug", "mug", "book"], ["mug", "mug", "mug", "mug"])
+        50.0
     """
     return mean(class_accuracies(truth, predicted, list(dict.fromkeys(truth))))
 
@@ -44,8 +46,9 @@ def class_accuracies(truth: Labels, predicted: Labels, classes: Labels) -> NDArr
         predicted: The predicted label of each picture.
         classes: The classes, in the order of the result. One without pictures is NaN.
 
-    >>> class_accuracies(["mug", "mug", "book"], ["mug", None, "book"], ["book", "mug", "pen"])
-    array([100.,  50.,  nan])
+    Example:
+        >>> class_accuracies(["mug", "mug", "book"], ["mug", None, "book"], ["book", "mug", "pen"])
+        array([100.,  50.,  nan])
     """
     total = Counter(truth)
     right = Counter(
@@ -66,8 +69,9 @@ def room_aware_gain(baseline: float, achieved: float) -> float:
         baseline: The accuracy of the baseline.
         achieved: The accuracy of the method that is compared with it.
 
-    >>> room_aware_gain(baseline=96, achieved=98)
-    50.0
+    Example:
+        >>> room_aware_gain(baseline=96, achieved=98)
+        50.0
     """
     room = 100.0 - baseline
     return 100.0 * (achieved - baseline) / room if room else float("nan")
@@ -83,8 +87,9 @@ def avg_other_domain(accuracies: ArrayLike, trained_on: int | None) -> float:
     Raises:
         IndexError: There is no such condition.
 
-    >>> avg_other_domain([90, 40, 60], trained_on=0)
-    50.0
+    Example:
+        >>> avg_other_domain([90, 40, 60], trained_on=0)
+        50.0
     """
     left_out: list[int] = [] if trained_on is None else [trained_on]
     return mean(np.delete(np.asarray(accuracies, np.float64), left_out))
@@ -93,8 +98,9 @@ def avg_other_domain(accuracies: ArrayLike, trained_on: int | None) -> float:
 def percentage(flags: Iterable[object] | NDArray[Any]) -> float:
     """Return the percentage of the values that are true; NaN if there are none.
 
-    >>> percentage([True, False, False, False])
-    25.0
+    Example:
+        >>> percentage([True, False, False, False])
+        25.0
     """
     values = np.array(list(flags), bool)
     return 100 * int(values.sum()) / values.size if values.size else float("nan")
@@ -103,8 +109,9 @@ def percentage(flags: Iterable[object] | NDArray[Any]) -> float:
 def mean(values: ArrayLike) -> float:
     """Return the mean; NaN if there are no values.
 
-    >>> mean([90, 40])
-    65.0
+    Example:
+        >>> mean([90, 40])
+        65.0
     """
     array = np.asarray(values, np.float64)
     return float(array.mean()) if array.size else float("nan")

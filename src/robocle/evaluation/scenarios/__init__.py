@@ -52,7 +52,8 @@ def scenario(spec: str) -> Scenario:
     Raises:
         SpecError: The spec names an unknown scenario or option.
 
-    >>> scenario("class_iid:shots=10")
-    ClassIid(shots=10, disjoint='pictures', few='error', known='all')
+    Example:
+        >>> scenario("class_iid:shots=10")
+        ClassIid(shots=10, disjoint='pictures', few='error', known='all')
     """
     return SCENARIOS.build(spec)

@@ -1,0 +1,99 @@
+"""`robocle bench` and `robocle report` from the command line."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from robocle.backbones.model_folder import CACHE_VARIABLE
+from robocle.cli import main
+from robocle.evaluation.datasets import DATASETS
+from robocle.evaluation.scenarios import SCENARIOS
+
+EXPERIMENT = """
+title = "Two methods"
+shows = ["accuracy", "metrics", "unknown"]
+
+[[studies]]
+name = "tiny"
+dataset = "folder"
+scenario = "class_iid:shots=1,known=half"
+
+[[methods]]
+name = "NCM"
+pooling = "avg"
+classifier = "ncm"
+
+[[methods]]
+name = "SLDA"
+pooling = "avg"
+classifier = "slda"
+over = "NCM"
+"""
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments], prog_name="robocle")
+
+
+@pytest.fixture
+def experiment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An experiment file, and a cache folder of its own."""
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
+    path = tmp_path / "tiny.toml"
+    path.write_text(EXPERIMENT)
+    return path
+
+
+def test_an_experiment_on_a_folder_of_pictures_is_run_and_reported(
+    experiment: Path, things: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "results" / "tiny.jsonl"
+    command = ("bench", experiment, "--data", things, "--seeds", "2", "--out", out)
+    result = run(*command)
+    assert result.exit_code == 0, result.output
+    assert f"4 of 4 trials run; results in {out}" in result.stdout
+    for suffix in ("md", "tex", "html"):
+        assert f"report in {out.with_suffix('.' + suffix)}" in result.stdout
+    page = out.with_suffix(".md").read_text("utf-8")
+    assert "| gain over NCM |" in page
+    assert "| | AUROC, % | unknown detected, % | false rejections, % | ECE, % |" in page
+    again = run(*command)
+    assert "0 of 4 trials run, the others had results already" in again.stdout
+
+
+def test_a_report_is_printed_and_written_from_results(
+    experiment: Path, things: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "tiny.jsonl"
+    run("bench", experiment, "--data", f"folder={things}", "--seeds", "1", "--out", out)
+    result = run("report", out, "--out", tmp_path / "reports")
+    assert result.exit_code == 0, result.output
+    assert "# Two methods" in result.stdout
+    assert (tmp_path / "reports" / "tiny.html").is_file()
+
+
+def test_a_data_folder_that_does_not_exist_is_an_error_of_one_line(experiment: Path) -> None:
+    result = run("bench", experiment, "--data", "folder=/nowhere")
+    assert result.exit_code == 1
+    assert result.stderr == "robocle: there is no folder /nowhere: give --data folder=DIR\n"
+
+
+def test_the_help_lists_every_data_set_and_scenario() -> None:
+    text = " ".join(run("bench", "--help").output.split())
+    assert f"Known: {', '.join(DATASETS.names())}." in text
+    assert f"Known: {', '.join(SCENARIOS.names())}." in text
+
+
+def test_the_help_imports_no_data_set() -> None:
+    script = """
+import sys
+from click.testing import CliRunner
+from robocle.cli import main
+assert CliRunner().invoke(main, ["bench", "--help"]).exit_code == 0
+print([name for name in sys.modules if name.startswith("robocle.evaluation.datasets.")])
+"""
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert found.stdout == "[]\n", found.stderr
