@@ -45,7 +45,7 @@ def summary_page(results: Path) -> str:
     lines += _table(_other_domain(corrupted))
     lines += ["", "## Known or unknown, 5 shots, half of the things taught", ""]
     unknown = {data: list(_trials(results / f"{data}-unknown.jsonl")) for data in DATA}
-    lines += _table(_examined(unknown), gains=False)
+    lines += _table(_open_set(unknown), gains=False)
     return "\n".join(lines) + "\n"
 
 
@@ -73,16 +73,20 @@ def _other_domain(by_data: dict[str, list[Record]]) -> Figures:
     return _averaged(found)
 
 
-def _examined(by_data: dict[str, list[Record]]) -> Figures:
-    shown = {"auroc": "AUROC", "unknown_caught": "caught", "known_called_unknown": "false alarms"}
+def _open_set(by_data: dict[str, list[Record]]) -> Figures:
+    shown = {
+        "auroc": "AUROC",
+        "unknown_detection_rate": "caught",
+        "false_rejection_rate": "false alarms",
+    }
     found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for data, records in by_data.items():
         for record in sorted(records, key=lambda record: record["order"]):
             half = "known=half" in record["trial"]["scenario"]
-            measured = list(record["result"]["examined"].values())
             names = shown if half else {"calibration_error": "ECE, all taught"}
             for key, name in names.items():
-                values = [m[key] for m in measured if m[key] is not None]
+                of_tests = record["result"][key].values()
+                values = [value for value in of_tests if value is not None]
                 found[record["method"]][f"{data} {name}"].append(mean(values))
     return _averaged(found)
 

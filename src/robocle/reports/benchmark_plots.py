@@ -1,10 +1,10 @@
 """The plots of a benchmark report, from its results."""
 
 from collections.abc import Iterator, Sequence
-from statistics import mean
 
 import numpy as np
 
+from robocle.evaluation.metrics import mean
 from robocle.reports.benchmark_tables import (
     Record,
     by_backbone,
@@ -36,8 +36,8 @@ def _mean_line(records: Sequence[Record]) -> list[float]:
     """The mean over the orderings; one that skipped a label is left out."""
     runs = [record["result"].get("per_step") or [] for record in records]
     longest = max(map(len, runs))
-    means: list[float] = np.mean([run for run in runs if len(run) == longest], axis=0).tolist()
-    return means
+    complete = [run for run in runs if len(run) == longest]
+    return [mean(values) for values in zip(*complete, strict=True)]
 
 
 def matrix_plots(records: Sequence[Record]) -> Iterator[Plot]:
@@ -68,7 +68,7 @@ def cost_plots(records: Sequence[Record]) -> Iterator[Plot]:
 def _cost_and_accuracy(records: Sequence[Record]) -> tuple[float, float]:
     results = [record["result"] for record in records]
     costs = [each["milliseconds_to_learn"] + each["milliseconds_to_predict"] for each in results]
-    return mean(costs), mean(next(iter(each["accuracy"].values())) for each in results)
+    return mean(costs), mean([next(iter(each["accuracy"].values())) for each in results])
 
 
 def moment_plots(record: Record) -> Iterator[Plot]:

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from statistics import mean, stdev
 from typing import Any
 
-from robocle.evaluation.metrics import METRICS, Metric, room_aware_gain
+from robocle.evaluation.metrics import METRICS, Metric, mean, room_aware_gain, standard_deviation
 from robocle.evaluation.paper import paper_number
 from robocle.reports.tables import Cell, Row, Table
 
@@ -63,7 +62,7 @@ def mean_cell(values: Sequence[float | None], paper: float | None = None) -> Cel
     known = [value for value in values if value is not None and value == value]
     if not known:
         return None
-    return Cell(mean(known), stdev(known) if len(known) > 1 else None, paper)
+    return Cell(mean(known), standard_deviation(known) if len(known) > 1 else None, paper)
 
 
 def accuracy_tables(records: Sequence[Record]) -> Iterator[Table]:

@@ -28,6 +28,7 @@ from robocle.evaluation.metrics.recognition import (
     mean,
     percentage,
     room_aware_gain,
+    standard_deviation,
 )
 from robocle.evaluation.metrics.table import METRICS, Costs, Measured, Metric, StepAccuracy
 
@@ -52,4 +53,5 @@ __all__ = [
     "percentage",
     "plasticity",
     "room_aware_gain",
+    "standard_deviation",
 ]

@@ -117,5 +117,15 @@ def mean(values: ArrayLike) -> float:
     return float(array.mean()) if array.size else float("nan")
 
 
+def standard_deviation(values: ArrayLike) -> float:
+    """Return the standard deviation of a sample (divided by n - 1); NaN for fewer than two values.
+
+    >>> standard_deviation([46, 47, 48])
+    1.0
+    """
+    array = np.asarray(values, np.float64)
+    return float(array.std(ddof=1)) if array.size > 1 else float("nan")
+
+
 def _correct(truth: Labels, predicted: Labels) -> list[bool]:
     return [bool(a == b) for a, b in zip(truth, predicted, strict=True)]
