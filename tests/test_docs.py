@@ -1,17 +1,21 @@
-"""The documents keep up with the code."""
+"""The documents keep up with the code: what is not documented fails a test here."""
 
+import inspect
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 
+import robocle
 from robocle.backbones import BACKBONES
 from robocle.backbones.architectures import ARCHITECTURES
 from robocle.classifiers import CLASSIFIERS
 from robocle.cli import main
-from robocle.errors import SpecError
+from robocle.errors import RobocleError, SpecError
 from robocle.evaluation.corruptions import CORRUPTIONS
 from robocle.evaluation.datasets import DATASETS
 from robocle.evaluation.scenarios import SCENARIOS
@@ -71,16 +75,52 @@ def test_the_documents_describe_no_part_that_is_not_there() -> None:
         assert titles == set(table.builtin())
 
 
-def test_every_command_stands_in_the_documents() -> None:
-    text = " ".join(
-        path.read_text("utf-8") for path in [ROOT / "README.md", *ROOT.glob("docs/*.md")]
-    )
-    for command in main.commands:
-        assert f"robocle {command}" in text, f"the command {command} is not documented"
+def commands(group: click.Group, name: str = "robocle") -> Iterator[str]:
+    for key, command in group.commands.items():
+        yield f"{name} {key}"
+        if isinstance(command, click.Group):
+            yield from commands(command, f"{name} {key}")
+
+
+@pytest.mark.parametrize("command", list(commands(main)))
+def test_every_command_is_documented(command: str) -> None:
+    pages = [ROOT / "README.md", *ROOT.glob("docs/*.md")]
+    assert any(command in page.read_text("utf-8") for page in pages)
+
+
+def in_reference(target: str) -> bool:
+    """Whether the API reference has an object or a module that it belongs to."""
+    pages = " ".join(path.read_text("utf-8") for path in (ROOT / "docs/api").glob("*.md"))
+    documented = re.findall(r"^::: (\S+)$", pages, flags=re.MULTILINE)
+    return any(f"{target}.".startswith(f"{name}.") for name in documented)
+
+
+@pytest.mark.parametrize("name", robocle.__all__)
+def test_every_public_name_is_in_the_api_reference(name: str) -> None:
+    public = getattr(robocle, name)
+    assert in_reference(f"{public.__module__}.{public.__qualname__}")
+    assert inspect.getdoc(public)
+
+
+def error_classes() -> list[type[Exception]]:
+    found = vars(robocle.errors).values()
+    return [each for each in found if isinstance(each, type) and issubclass(each, RobocleError)]
+
+
+@pytest.mark.parametrize("error", error_classes(), ids=lambda error: error.__name__)
+def test_every_error_is_in_the_api_reference_and_in_the_tree(error: type[Exception]) -> None:
+    assert in_reference(f"{error.__module__}.{error.__qualname__}")
+    assert error.__doc__
+    assert re.search(rf"\b{error.__name__}\b", robocle.errors.__doc__ or "")
+
+
+@pytest.mark.parametrize(("page", "name"), ENTRIES)
+def test_every_part_is_in_the_api_reference(page: str, name: str) -> None:
+    assert in_reference(PAGES[page]._builtin[name].replace(":", "."))
 
 
 def test_links_between_documents_lead_somewhere() -> None:
-    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/*.md")]:
+    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", path.read_text("utf-8")):
             assert (path.parent / target).exists(), f"{path.name} links to {target}"
 

@@ -126,8 +126,8 @@ def check_dataset(spec: str, root: Path) -> None:
         AssertionError: The data set breaks a rule.
 
     Example:
-        >>> from robocle.evaluation.datasets.home import shipped_home
-        >>> check_dataset("home", shipped_home())
+        >>> from robocle.evaluation.datasets.home import Home
+        >>> check_dataset("home", Home.default_root)
     """
     for check in DATASET_CHECKS:
         check(spec, root)

@@ -57,6 +57,12 @@ def a_picture_has_the_same_map_alone_and_in_a_batch(spec: str) -> None:
     assert_allclose(alone, together, rtol=1e-3, atol=1e-3 * float(np.abs(together).max()))
 
 
+def no_picture_has_no_map(spec: str) -> None:
+    """An empty batch has an empty result."""
+    network = backbone(spec)
+    require(len(network.features(pictures(network, 0))) == 0, "no maps for an empty batch")
+
+
 def other_arrays_are_refused(spec: str) -> None:
     """Pixels of another shape or type raise FeatureError."""
     network = backbone(spec)
@@ -72,6 +78,7 @@ BACKBONE_CHECKS = (
     feature_maps_are_finite_float32,
     the_same_pixels_have_the_same_maps,
     a_picture_has_the_same_map_alone_and_in_a_batch,
+    no_picture_has_no_map,
     other_arrays_are_refused,
 )
 """The rules, each a function of a spec."""
