@@ -1,4 +1,4 @@
-"""Plots: what stands in the SVG text."""
+"""Plots: the text in their SVG."""
 
 import re
 from collections.abc import Iterator

@@ -29,7 +29,8 @@ def check(images: tuple[Path, ...], state: Path | None, out: Path | None, seed: 
 
     IMAGES are pictures or folders of pictures. The label of a picture is the name of its folder.
     Each picture is tested clean and under corruptions that simulate other conditions. Nothing is
-    stored. Test a state on pictures that it was not taught: on taught ones it is too good.
+    stored. Test a state on pictures that it was not taught: on taught pictures the result is too
+    good.
     """
     from robocle.evaluation.check.conditions import Conditions
     from robocle.evaluation.check.pictures import labelled_pictures

@@ -14,7 +14,7 @@ from robocle.errors import MissingExtraError
 def demo(out: Path) -> None:
     """Teach 5 pictures of each of 29 objects, then test them in other conditions.
 
-    The pictures are shipped. The accuracy of five methods is printed.
+    The pictures come with robocle. The accuracy of five methods is printed.
     """
     from robocle.demo.run import run_demo
     from robocle.reports.demo_page import write_report

@@ -1,6 +1,6 @@
-"""Results as versions before 0.2 wrote them: other names for some metrics.
+"""Results written before release 0.1.0: some metrics had other names.
 
-A results file may take days to compute, so it can be read by every later version.
+Results may take days to compute, so a file written then can still be read.
 """
 
 from typing import Any

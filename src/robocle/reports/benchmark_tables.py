@@ -68,7 +68,7 @@ def mean_cell(values: Sequence[float | None], paper: float | None = None) -> Cel
 def accuracy_tables(records: Sequence[Record]) -> Iterator[Table]:
     """Yield one table per study: methods down, backbones and test sets across.
 
-    The room-aware gain of a method stands below it.
+    The room-aware gain of a method is in the row below it.
     """
     for study, of_study in by_study(records).items():
         columns = [

@@ -18,7 +18,7 @@ NAME_PLACES: tuple[tuple[float, float, Literal["left", "center", "right"]], ...]
     *((5, 3, "left"), (-5, 3, "right"), (0, 8, "center"), (0, -8, "center")),
     *((5, -6, "left"), (-5, -6, "right"), (5, 10, "left"), (5, 3, "left")),
 )
-"""Where the name of a point may stand, in points from it; the last one if all are taken."""
+"""Offsets of a name from its point, in points (1/72 inch). If all are taken, the last is used."""
 WRITTEN_FROM = 4
 """A share below this many percent is drawn without its number: there is no room for it."""
 
