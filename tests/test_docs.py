@@ -18,6 +18,7 @@ from robocle.cli import main
 from robocle.errors import RobocleError, SpecError
 from robocle.evaluation.corruptions import CORRUPTIONS
 from robocle.evaluation.datasets import DATASETS
+from robocle.evaluation.metrics import METRICS
 from robocle.evaluation.scenarios import SCENARIOS
 from robocle.images.views import VIEWS
 from robocle.pooling import POOLINGS
@@ -117,6 +118,12 @@ def test_every_error_is_in_the_api_reference_and_in_the_tree(error: type[Excepti
 @pytest.mark.parametrize(("page", "name"), ENTRIES)
 def test_every_part_is_in_the_api_reference(page: str, name: str) -> None:
     assert in_reference(PAGES[page]._builtin[name].replace(":", "."))
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_every_metric_is_documented(name: str) -> None:
+    text = (ROOT / "docs/metrics.md").read_text("utf-8")
+    assert f"`{name}`" in text, f"docs/metrics.md does not name {name}"
 
 
 def test_links_between_documents_lead_somewhere() -> None:
