@@ -204,8 +204,8 @@ def embed(lite0: Backbone) -> Callable[[Pixels], Any]:
 def frame(pixels: Pixels, down: int, right: int, gain: float, seed: int) -> Pixels:
     """Another frame of an object that is held still: noise, a small shift, another exposure."""
     noise = np.random.default_rng(seed).normal(0, 2, (SIDE - 8, SIDE - 8, 3))
-    view = pixels[4 + down : SIDE - 4 + down, 4 + right : SIDE - 4 + right]
-    return levels(view * gain + noise)
+    region = pixels[4 + down : SIDE - 4 + down, 4 + right : SIDE - 4 + right]
+    return levels(region * gain + noise)
 
 
 @pytest.mark.parametrize(

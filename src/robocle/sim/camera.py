@@ -20,14 +20,14 @@ class Camera:
         elevation: Degrees above the horizontal.
         distance: From the camera to the target.
         target: The point at the centre of the picture.
-        view: The full angle of view in degrees.
+        angle_of_view: The full angle between the left and the right edge, in degrees.
     """
 
     azimuth: float
     elevation: float
     distance: float
     target: Triple = (0.0, 0.0, 0.3)
-    view: float = 32.0
+    angle_of_view: float = 32.0
 
     @property
     def eye(self) -> Floats:
@@ -45,11 +45,20 @@ class Camera:
 
 
 def project(camera: Camera, points: Floats, size: int) -> tuple[Floats, Floats, Floats]:
-    """Return the column and row (in pixels of a square picture) and the depth of each point."""
+    """Project points onto a square picture.
+
+    Args:
+        camera: The camera.
+        points: Positions in the scene, (n, 3).
+        size: Side of the picture in pixels.
+
+    Returns:
+        The column, the row and the depth of each point, each of shape (n,).
+    """
     right, up, ahead = camera.axes
     offset = points - camera.eye
     depth = dot(offset, ahead)
-    scale = size / 2 / np.tan(np.radians(camera.view / 2))
+    scale = size / 2 / np.tan(np.radians(camera.angle_of_view / 2))
     safe = np.maximum(depth, 1e-6)
     x = size / 2 + scale * dot(offset, right) / safe
     y = size / 2 - scale * dot(offset, up) / safe
@@ -59,7 +68,8 @@ def project(camera: Camera, points: Floats, size: int) -> tuple[Floats, Floats, 
 def rays(camera: Camera, size: int) -> Floats:
     """Return the viewing direction of each pixel centre, row by row; its depth component is 1."""
     right, up, ahead = camera.axes
-    tick = (np.arange(size) + 0.5 - size / 2) / (size / 2) * np.tan(np.radians(camera.view / 2))
+    edge = np.tan(np.radians(camera.angle_of_view / 2))
+    tick = (np.arange(size) + 0.5 - size / 2) / (size / 2) * edge
     x, y = np.meshgrid(tick, -tick)
     directions: Floats = x.reshape(-1, 1) * right + y.reshape(-1, 1) * up + ahead
     return directions

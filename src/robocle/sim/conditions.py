@@ -1,8 +1,8 @@
 """Conditions: the settings of a picture, such as viewpoint, light, occlusion, clutter and pose.
 
-`clean` is an ordinary view in soft light. Each factor changes one aspect of it, from level 1 (mild)
-to level 3 (severe). This module only draws numbers; `stage` builds the scene from them, so that a
-camera path or a fixed amount of occlusion can be passed to it as well.
+`clean` is the usual viewpoint in soft light. Each factor changes one aspect of it, from level 1
+(mild) to level 3 (severe). This module only draws numbers; `stage` builds the scene from them, so
+that a camera path or a fixed amount of occlusion can be passed to it as well.
 """
 
 from collections.abc import Callable
@@ -46,7 +46,7 @@ class Settings:
 
 
 def clean(rng: Rng, category: str) -> Settings:
-    """Draw the settings of an ordinary view in soft light."""
+    """Draw the settings of the usual viewpoint in soft light."""
     usual = CATEGORIES[category]
     warmth = float(rng.uniform(-0.05, 0.05))
     lighting = Lighting(
@@ -121,7 +121,7 @@ def clutter(settings: Settings, level: int, rng: Rng) -> Settings:
 
 
 def pose(settings: Settings, level: int, rng: Rng) -> Settings:
-    """View the object from the side or behind (1), from above or lying (2), or tumbled (3)."""
+    """Show the object from the side or behind (1), from above or lying (2), or tumbled (3)."""
     turned = replace(settings, azimuth=float(rng.choice([-1.0, 1.0])) * float(rng.uniform(70, 180)))
     if level == 1:
         return turned
@@ -134,6 +134,7 @@ def pose(settings: Settings, level: int, rng: Rng) -> Settings:
 
 
 Factor = Callable[[Settings, int, Rng], Settings]
+"""Changes the settings of a clean picture; the level is 1, 2 or 3."""
 FACTORS: dict[str, Factor] = {
     "illumination": illumination,
     "occlusion": occlusion,

@@ -34,7 +34,7 @@ def lattice_hash(x: Ints, y: Ints, z: Ints) -> Floats:
 
 
 def noise(place: Floats) -> Floats:
-    """Return smooth noise from 0 to 1, with features about one unit wide, at each place."""
+    """Return smooth noise from 0 to 1, with features about one unit wide, at each position."""
     cell = np.floor(place)
     t = place - cell
     t = t * t * (3 - 2 * t)
@@ -67,7 +67,15 @@ def bands(axis: int, edges: tuple[float, ...], base: Floats, band: Floats) -> Pa
 def stripes(
     count: float, base: Floats, stripe: Floats, along: int = 1, share: float = 0.5
 ) -> Pattern:
-    """`count` stripes along u (`along=0`) or v (`along=1`); `share` is their relative width."""
+    """Stripes over the surface.
+
+    Args:
+        count: Number of stripes.
+        base: Colour between the stripes.
+        stripe: Colour of the stripes.
+        along: 0 to repeat them along u, 1 to repeat them along v.
+        share: Width of a stripe relative to the distance between stripes.
+    """
     return lambda rest, uv: np.where((uv[:, along] * count % 1 < share)[:, None], stripe, base)
 
 

@@ -16,8 +16,9 @@ from robocle.sim.mesh import (
     turn,
     turn_object,
 )
+from robocle.sim.outlines import arc, curve
 from robocle.sim.patterns import PINE, cloth, plain, stripes
-from robocle.sim.shapes import arc, box, curve, cylinder, lathe, tube
+from robocle.sim.shapes import box, cylinder, lathe, tube
 
 
 def block(rng: Rng) -> SceneObject:

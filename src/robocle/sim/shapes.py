@@ -4,42 +4,27 @@ Every function returns a smooth `Mesh` in the units of its arguments. A hard edg
 two profiles, or of a surface and its end caps.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from robocle.sim.arrays import Floats, Ints, Vector, unit
 from robocle.sim.mesh import Mesh, grid, merge
-
-Points = Sequence[Sequence[float]] | Floats
-
-
-def curve(points: Points, count: int = 24) -> Floats:
-    """Return `count` points of a smooth (Catmull-Rom) curve through the given points."""
-    p = np.asarray(points, dtype=np.float64)
-    p = np.concatenate([[2 * p[0] - p[1]], p, [2 * p[-1] - p[-2]]])
-    place = np.linspace(0, len(p) - 3, count)
-    start = np.minimum(place.astype(int), len(p) - 4)
-    t = (place - start)[:, None]
-    a, b, c, d = (p[start + k] for k in range(4))
-    smooth: Floats = 0.5 * (
-        2 * b + (c - a) * t + (2 * a - 5 * b + 4 * c - d) * t**2 + (3 * b - a - 3 * c + d) * t**3
-    )
-    return smooth
-
-
-def arc(radius: float, start: float, end: float, count: int = 24) -> Floats:
-    """Return points (x, y) of a circle around the origin, between two angles in degrees.
-
-    >>> arc(2, 0, 90, count=2).round(6).tolist()
-    [[2.0, 0.0], [0.0, 2.0]]
-    """
-    angle = np.radians(np.linspace(start, end, count))
-    return radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+from robocle.sim.outlines import Points, arc, outward_normals, signed_area, triangulate
 
 
 def lathe(*profiles: Points, sides: int = 48) -> Mesh:
-    """Rotate profiles of (radius, height) about the z axis; edges between profiles are hard."""
+    """Build a body by rotating profiles about the z axis.
+
+    Args:
+        *profiles: Lines of points (radius, height). The edge between two profiles is hard.
+        sides: Number of vertices around the axis.
+
+    Returns:
+        The mesh.
+
+    Example:
+        >>> lathe([(1, 0), (1, 2)], sides=8).points.max(axis=0).round(6).tolist()
+        [1.0, 1.0, 2.0]
+    """
     angle = np.linspace(0, 2 * np.pi, sides, endpoint=False)
     meshes = []
     for profile in profiles:
@@ -94,6 +79,9 @@ def tube(
         sides: Number of vertices around the rod.
         flat: Height of the cross-section relative to its width.
         closed: Whether the path returns to its start.
+
+    Returns:
+        The mesh.
     """
     p = np.asarray(path, dtype=np.float64)
     r = np.broadcast_to(np.asarray(radius, dtype=np.float64), (len(p),))
@@ -120,7 +108,14 @@ def _round_ends(path: Floats, radius: Floats) -> tuple[Floats, Floats]:
 
 
 def loft(sections: Floats) -> Mesh:
-    """Build a body with flat ends from closed cross-sections (n, m, 3)."""
+    """Build a body with flat ends.
+
+    Args:
+        sections: Closed cross-sections along the body, (n, m, 3).
+
+    Returns:
+        The mesh.
+    """
     body = grid(sections, wrap=True)
     ends = []
     for ring in (sections[0], sections[-1]):
@@ -129,16 +124,20 @@ def loft(sections: Floats) -> Mesh:
     return merge([body, *ends])
 
 
-def oval(width: float, height: float, power: float = 2.0, count: int = 32) -> Floats:
-    """Return a closed outline (x, y): an ellipse for power 2, nearly a rectangle from 5 on."""
-    angle = np.linspace(0, 2 * np.pi, count, endpoint=False)
-    c, s = np.cos(angle), np.sin(angle)
-    bent = (np.abs(c) ** power + np.abs(s) ** power) ** (-1 / power)
-    return np.stack([c * bent * width / 2, s * bent * height / 2], axis=1)
-
-
 def box(size: Vector, radius: float = 0.02) -> Mesh:
-    """Build a box with rounded edges, centred on the origin."""
+    """Build a box, centred on the origin.
+
+    Args:
+        size: Extents along x, y and z.
+        radius: Of the rounded edges.
+
+    Returns:
+        The mesh.
+
+    Example:
+        >>> box((2, 4, 6)).points.max(axis=0).round(6).tolist()
+        [1.0, 2.0, 3.0]
+    """
     half = np.asarray(size, dtype=np.float64) / 2
     r = min(radius, float(half.min()) * 0.98)
     return merge([_box_side(half, r, axis, sign) for axis in range(3) for sign in (-1.0, 1.0)])
@@ -176,11 +175,20 @@ def ellipsoid(radii: Vector, sides: int = 32) -> Mesh:
 
 
 def extrude(outline: Points, thickness: float, bevel: float = 0.0) -> Mesh:
-    """Extrude an outline (x, y) from z = 0 to `thickness`, with bevelled edges."""
+    """Extrude an outline from z = 0 upwards.
+
+    Args:
+        outline: Closed outline of points (x, y), in either direction.
+        thickness: Height of the body.
+        bevel: Size of the bevelled edges.
+
+    Returns:
+        The mesh.
+    """
     p = np.asarray(outline, dtype=np.float64)
     if signed_area(p) < 0:
         p = p[::-1]
-    inset = p - bevel * _outward(p)
+    inset = p - bevel * outward_normals(p)
     levels = [(inset, 0.0), (p, bevel), (p, thickness - bevel), (inset, thickness)]
     rings = np.stack([np.column_stack([q, np.full(len(q), z)]) for q, z in levels])
     faces = triangulate(inset)
@@ -193,41 +201,3 @@ def _flat(outline: Floats, height: float, faces: Ints) -> Mesh:
     normals = np.broadcast_to((0.0, 0.0, 1.0), points.shape).copy()
     span = np.maximum(np.ptp(outline, axis=0), 1e-9)
     return Mesh(points, faces, normals, (outline - outline.min(axis=0)) / span, points)
-
-
-def signed_area(outline: Floats) -> float:
-    """Return the area inside an outline; it is positive if the outline runs anticlockwise."""
-    after = np.roll(outline, -1, axis=0)
-    return float((outline[:, 0] * after[:, 1] - after[:, 0] * outline[:, 1]).sum() / 2)
-
-
-def _outward(outline: Floats) -> Floats:
-    edge = np.roll(outline, -1, axis=0) - outline
-    normal = unit(np.column_stack([edge[:, 1], -edge[:, 0]]))
-    return unit(normal + np.roll(normal, 1, axis=0))
-
-
-def triangulate(outline: Floats) -> Ints:
-    """Split a simple anticlockwise outline into triangles by ear clipping."""
-    left = list(range(len(outline)))
-    faces: list[tuple[int, int, int]] = []
-    while len(left) > 3:
-        ear = next((k for k in range(len(left)) if _is_ear(outline, left, k)), 0)
-        faces.append((left[ear - 1], left[ear], left[(ear + 1) % len(left)]))
-        del left[ear]
-    return np.array([*faces, tuple(left)], dtype=np.int64)
-
-
-def _is_ear(outline: Floats, left: list[int], k: int) -> bool:
-    a, b, c = outline[left[k - 1]], outline[left[k]], outline[left[(k + 1) % len(left)]]
-    if _turn(a, b, c) <= 1e-12:
-        return False
-    skip = {left[k - 1], left[k], left[(k + 1) % len(left)]}
-    rest = outline[[i for i in left if i not in skip]]
-    inside = (_turn(a, b, rest) > 0) & (_turn(b, c, rest) > 0) & (_turn(c, a, rest) > 0)
-    return not bool(inside.any())
-
-
-def _turn(a: Floats, b: Floats, c: Floats) -> Floats:
-    cross: Floats = (b[0] - a[0]) * (c[..., 1] - a[1]) - (b[1] - a[1]) * (c[..., 0] - a[0])
-    return cross

@@ -120,7 +120,7 @@ def frame(obj: SceneObject, settings: Settings) -> Camera:
     for _ in range(6):
         x, y, _depth = project(camera, points, 1)
         across, up, _ahead = camera.axes
-        wide = 2 * camera.distance * np.tan(np.radians(camera.view / 2))
+        wide = 2 * camera.distance * np.tan(np.radians(camera.angle_of_view / 2))
         right = ((x.min() + x.max()) / 2 - 0.5 - settings.aim[0]) * wide
         down = ((y.min() + y.max()) / 2 - 0.5 - settings.aim[1]) * wide
         target = np.asarray(camera.target) + right * across - down * up
@@ -164,7 +164,7 @@ def _in_front(model: SceneObject, camera: Camera) -> SceneObject:
     """Transform an occluder from camera axes to the scene, 0.6 of the way to the target."""
     right, up, ahead = camera.axes
     depth = 0.6 * camera.distance
-    half_frame = depth * float(np.tan(np.radians(camera.view / 2)))
+    half_frame = depth * float(np.tan(np.radians(camera.angle_of_view / 2)))
     centre = camera.eye + depth * ahead
     axes = np.stack([right, up, -ahead])
     moved = []

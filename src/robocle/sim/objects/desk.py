@@ -7,8 +7,9 @@ from robocle.sim.arrays import Floats
 from robocle.sim.colours import other_paint, paint, rgb
 from robocle.sim.materials import Material, any_metal, glass, glossy, matt, satin
 from robocle.sim.mesh import Mesh, Piece, SceneObject, merge, shift, shift_object, turn, turn_object
+from robocle.sim.outlines import arc, curve, oval
 from robocle.sim.patterns import Pattern, cloth, plain
-from robocle.sim.shapes import arc, box, curve, cylinder, disc, extrude, lathe, loft, oval, tube
+from robocle.sim.shapes import box, cylinder, disc, extrude, lathe, loft, tube
 
 DARK = plain(rgb(0.13, 0.13, 0.15))
 

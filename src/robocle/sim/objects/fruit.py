@@ -7,8 +7,9 @@ from robocle.sim.arrays import Floats
 from robocle.sim.colours import rgb
 from robocle.sim.materials import Material, matt, satin
 from robocle.sim.mesh import Piece, SceneObject, shift, turn
+from robocle.sim.outlines import curve
 from robocle.sim.patterns import Pattern, mottled, plain, speckled
-from robocle.sim.shapes import curve, ellipsoid, lathe, tube
+from robocle.sim.shapes import ellipsoid, lathe, tube
 
 
 def apple(rng: Rng) -> SceneObject:

@@ -20,8 +20,9 @@ from robocle.sim.materials import (
     satin,
 )
 from robocle.sim.mesh import Mesh, Piece, SceneObject, grid, merge, shift, turn
+from robocle.sim.outlines import arc, curve
 from robocle.sim.patterns import BEECH, WALNUT, bands, plain
-from robocle.sim.shapes import arc, box, curve, cylinder, extrude, lathe, tube
+from robocle.sim.shapes import box, cylinder, extrude, lathe, tube
 
 
 def _cutlery_skin(rng: Rng) -> tuple[Material, Material]:

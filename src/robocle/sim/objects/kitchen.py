@@ -11,8 +11,9 @@ from robocle.sim.arrays import Floats
 from robocle.sim.colours import other_paint, paint, rgb
 from robocle.sim.materials import IRON, STEEL, Material, any_metal, glossy, matt, metal, satin
 from robocle.sim.mesh import Piece, SceneObject, shift, turn
+from robocle.sim.outlines import arc, curve
 from robocle.sim.patterns import Pattern, checks, dots, label, plain, speckled, stripes
-from robocle.sim.shapes import arc, curve, cylinder, disc, ellipsoid, lathe, tube
+from robocle.sim.shapes import cylinder, disc, ellipsoid, lathe, tube
 
 
 def print_on(rng: Rng, base: Floats) -> Pattern:

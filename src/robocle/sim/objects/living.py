@@ -8,8 +8,9 @@ from robocle.sim.colours import other_paint, paint, rgb
 from robocle.sim.materials import Material, any_metal, glossy, matt, satin
 from robocle.sim.mesh import Mesh, Piece, SceneObject, grid, merge, shift, turn, turn_object
 from robocle.sim.objects.kitchen import print_on
+from robocle.sim.outlines import arc, curve
 from robocle.sim.patterns import BEECH, WALNUT, bands, cloth, dots, mottled, plain, stripes
-from robocle.sim.shapes import arc, box, curve, cylinder, disc, ellipsoid, lathe, tube
+from robocle.sim.shapes import box, cylinder, disc, ellipsoid, lathe, tube
 
 
 def chair(rng: Rng) -> SceneObject:

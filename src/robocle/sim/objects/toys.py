@@ -7,8 +7,9 @@ from robocle.sim.arrays import Floats, unit
 from robocle.sim.colours import other_paint, paint, rgb
 from robocle.sim.materials import STEEL, Material, glossy, matt, satin
 from robocle.sim.mesh import Mesh, Piece, SceneObject, merge, shift, turn
+from robocle.sim.outlines import curve, oval
 from robocle.sim.patterns import Pattern, cloth, plain
-from robocle.sim.shapes import box, curve, cylinder, ellipsoid, loft, oval, tube
+from robocle.sim.shapes import box, cylinder, ellipsoid, loft, tube
 
 
 def _icosahedron() -> Floats:
