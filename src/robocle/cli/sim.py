@@ -18,7 +18,7 @@ Layout = Literal["home", "openloris"]
               help="Pictures, <condition>/<object>/<number>.jpg, or videos as in OpenLORIS, "
               "<split>/<factor>/segment<1..9>/<object>/<frame>.jpg.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True,
-              help="Which home to render. The same seed gives the same bytes.")  # fmt: skip
+              help="Which home to render. The same seed renders the same bytes.")  # fmt: skip
 @click.option("--instances", type=click.IntRange(1, 99), default=3, show_default=True,
               help="Number of different objects per category.")  # fmt: skip
 @click.option("--frames", type=click.IntRange(2, 999_999),

@@ -19,7 +19,7 @@ from robocle.sim.materials import (
     metal,
     satin,
 )
-from robocle.sim.mesh import Mesh, Piece, SceneObject, grid, merge, shift, turn
+from robocle.sim.mesh import Mesh, Piece, SceneObject, grid, merge, shift, turn, turn_object
 from robocle.sim.outlines import arc, curve
 from robocle.sim.patterns import BEECH, WALNUT, bands, plain
 from robocle.sim.shapes import box, cylinder, extrude, lathe, tube
@@ -166,7 +166,7 @@ def screwdriver(rng: Rng) -> SceneObject:
     tip = shift(turn(tip, (1, 0, 0), 90), (0, 0.008, length + shaft - 0.02))
     pieces = [Piece(grid(rings, wrap=True), skin), Piece(lathe([(0, 0), (radius[0], 0)]), skin),
              Piece(rod, STEEL), Piece(tip, STEEL)]  # fmt: skip
-    return [Piece(turn(part.mesh, (0, 1, 0), 90), part.material) for part in pieces]
+    return turn_object(pieces, (0, 1, 0), 90)
 
 
 def key(rng: Rng) -> SceneObject:
