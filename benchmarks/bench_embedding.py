@@ -32,6 +32,7 @@ def main() -> None:
     rounds = 5 if quick else 200
     network = backbone()
     learner = Learner(backbone=network)
+    embed = learner.embed_for_prediction
     frame = camera_frame()
     pixels = to_pixels(frame, network.input_size)[None]
     with tempfile.TemporaryDirectory() as folder:
@@ -40,14 +41,14 @@ def main() -> None:
         alone, from_jpeg, from_frame = alternating(
             [
                 lambda: network.features(pixels),
-                lambda: learner.embed(jpeg),
-                lambda: learner.embed(frame),
+                lambda: embed(jpeg),
+                lambda: embed(frame),
             ],
             rounds,
         )
-        agreement = _cosine(learner.embed(jpeg), learner.embed(frame))
+        agreement = _cosine(embed(jpeg).values, embed(frame).values)
     expected = pooling(learner.parts.pooling)(network.features(pixels))[0]
-    assert np.array_equal(learner.embed(frame), expected), "the embedding of the frame differs"
+    assert np.array_equal(embed(frame).values, expected), "the embedding of the frame differs"
     assert agreement > 0.99, f"the embeddings of JPEG and frame differ (cosine {agreement:.4f})"
     print(f"backbone alone {alone * 1e3:.2f} ms; JPEG and frame agree (cosine {agreement:.4f})")
     report("embedding a 640x480 JPEG", from_jpeg / alone, 1.4, at_least=False)

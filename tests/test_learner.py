@@ -62,7 +62,9 @@ def test_paths_pil_images_and_arrays_can_be_taught_and_asked(lite0: Backbone) ->
     learner.teach(frame, "noise")
     learner.teach(Image.fromarray(frame), "noise")
     assert learner.counts == {"noise": 2}
-    np.testing.assert_array_equal(learner.embed(frame), learner.embed(Image.fromarray(frame)))
+    np.testing.assert_array_equal(
+        learner.embed_for_prediction(frame), learner.embed_for_prediction(Image.fromarray(frame))
+    )
 
 
 def test_a_saved_learner_answers_and_learns_on_as_the_first(
@@ -141,9 +143,10 @@ def test_a_picture_is_taught_in_the_views_the_learner_was_made_with(
     plain = robocle.Learner(lite0, views="plain")
     centred = robocle.Learner(lite0, views="centre:share=0.5")
     path = pictures[0].path
-    assert np.allclose(plain.look(path).vector, plain.embed(path), rtol=1e-5, atol=1e-6)
-    assert not np.allclose(centred.look(path).vector, centred.embed(path), rtol=1e-2)
-    assert np.array_equal(plain.embed(path), centred.embed(path))
+    to_predict = plain.embed_for_prediction(path)
+    assert np.allclose(plain.embed_for_teaching(path), to_predict, rtol=1e-5, atol=1e-6)
+    assert not np.allclose(centred.embed_for_teaching(path), to_predict, rtol=1e-2)
+    assert np.array_equal(centred.embed_for_prediction(path), to_predict)
 
 
 def test_views_are_kept_in_the_state(lite0: Backbone, tmp_path: Path) -> None:
@@ -166,7 +169,7 @@ def test_a_poor_picture_is_named_refused_or_passed_over(
     assert [each.kind for each in learner.teach(night, "mug")] == ["dark", "duplicate"]
     assert learner.teach(night, "mug", gate="off") == ()
     with pytest.raises(SpecError, match="gate=maybe"):
-        learner.teach(night, "mug", gate="maybe")
+        learner.teach(night, "mug", gate="maybe")  # type: ignore[arg-type]
 
 
 def test_only_the_last_picture_of_the_same_label_that_still_stands_is_a_duplicate(

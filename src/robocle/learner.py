@@ -1,52 +1,47 @@
-"""The learner: pictures in, labels out. F(P(G(x))) and nothing more.
+"""The learner: pictures in, labels out.
 
-learner = robocle.Learner()
-learner.teach("mug1.jpg", "mug")
-learner.predict("other.jpg").label
+    learner = robocle.Learner()
+    learner.teach("mug1.jpg", "mug")
+    learner.predict("other.jpg").label
 
-A learner made with Learner() or Learner.load lives in memory; one opened with Learner.open lives
-in its file, and every change is on the disk when the call returns.
+A learner made with Learner() or Learner.load lives in memory. One opened with Learner.open lives in
+its file, and every change is on the disk when the call returns.
 """
 
-import copy
 import logging
-import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
-from robocle.backbones import Backbone, backbone
+from robocle.backbones import Backbone
 from robocle.classifiers import CLASSIFIERS, StreamingClassifier
-from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
+from robocle.classifiers.streaming import require_label
+from robocle.embedding import BATCH_SIZE, Embedder, Embedding, Purpose
+from robocle.embedding_learner import EmbeddingLearner, FilePath
 from robocle.errors import (
     BackboneError,
+    FeatureError,
     NothingTaughtError,
     SpecError,
     StateError,
 )
-from robocle.images import PREPROCESSING, Picture, read, to_pixels
-from robocle.images.quality import Complaint, complaints
-from robocle.images.views import VIEWS
-from robocle.lesson import GATES, Lesson
+from robocle.images import PREPROCESSING, Picture
+from robocle.images.boxes import Box
+from robocle.images.gate import Gate, QualityGate
+from robocle.images.quality import Complaint
+from robocle.images.views import VIEWS, Plain
+from robocle.pipeline import Pipeline
 from robocle.pooling import POOLINGS, Pooling
-from robocle.recognition.calibration import DEFAULT_UNKNOWN, Calibration, recognised
-from robocle.recognition.readiness import Readiness, readiness
-from robocle.spec import require_choice
+from robocle.recognition.levels import DEFAULT_UNKNOWN
 from robocle.store import (
-    Forget,
     History,
     LearnerState,
     Parts,
-    Rename,
     StateStore,
     StoredState,
-    Teach,
-    as_embedding,
     read_state,
 )
 from robocle.types import Prediction
+from robocle.wording import plural
 
 log = logging.getLogger("robocle")
 
@@ -56,11 +51,32 @@ DEFAULT_CLASSIFIER = "slda:scatter=exact,shrinkage=oas,covariance=blocks,score=c
 DEFAULT_VIEWS = "centre"
 
 
-class Learner:
+class Learner(EmbeddingLearner):
     """Learns objects from labelled pictures shown one at a time, and recognises them.
 
-    One thread at a time: a program with several keeps a lock of its own around a learner.
-    Each part is given by its spec; a backbone that is already loaded can be passed as it is.
+    Use a learner in one thread at a time: a program with several threads needs a lock around it.
+
+    Args:
+        backbone: The spec of a backbone, or a backbone that is already loaded.
+        pooling: The spec of a pooling.
+        classifier: The spec of a classifier.
+        views: The spec of the views in which a taught picture is embedded.
+
+    Raises:
+        SpecError: A spec names an unknown part or option.
+        BackboneError: The backbone cannot be loaded.
+
+    Example:
+        >>> from robocle.evaluation.datasets.home import shipped_home
+        >>> home = shipped_home() / "clean"
+        >>> learner = Learner()
+        >>> for label in ("mug", "clock"):
+        ...     for number in range(3):
+        ...         complaints = learner.teach(home / f"{label}_01" / f"{number}.jpg", label)
+        >>> learner.predict(home / "mug_01" / "5.jpg").label
+        'mug'
+        >>> learner.counts
+        {'mug': 3, 'clock': 3}
     """
 
     def __init__(
@@ -70,238 +86,282 @@ class Learner:
         classifier: str = DEFAULT_CLASSIFIER,
         views: str = DEFAULT_VIEWS,
     ) -> None:
-        self._backbone = _loaded(backbone)
-        self._pooling = POOLINGS.build(pooling)
-        self._views = VIEWS.build(views)
-        history = History(lambda: CLASSIFIERS.build(classifier, blocks=self._pooling.blocks))
-        self._state = LearnerState(self._parts(history.now), history)
-        self._read: tuple[LeaveOneOut, Calibration | None] | None = None
+        pipeline = Pipeline.build(backbone, pooling, views)
+        history = History(lambda: CLASSIFIERS.build(classifier, blocks=pipeline.pooling.blocks))
+        self._assemble(pipeline, LearnerState(_parts(pipeline, history.now), history))
+
+    def _assemble(self, pipeline: Pipeline, state: LearnerState) -> None:
+        super().__init__(state)
+        self._for_teaching = Embedder(pipeline, "teaching")
+        plain = Pipeline(pipeline.backbone, pipeline.pooling, Plain())
+        self._for_prediction = Embedder(plain, "prediction")
 
     @property
-    def _classifier(self) -> StreamingClassifier:
-        return self._state.classifier
+    def pipeline(self) -> Pipeline:
+        """Views, backbone and pooling, as they embed taught pictures."""
+        return self._for_teaching.pipeline
 
     @property
     def backbone(self) -> Backbone:
-        """The network that looks at the pictures."""
-        return self._backbone
+        """The network that computes feature maps."""
+        return self.pipeline.backbone
 
     @property
     def pooling(self) -> Pooling:
-        """What makes a vector of the network's feature maps."""
-        return self._pooling
+        """What turns feature maps into embeddings."""
+        return self.pipeline.pooling
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The labels taught so far, in the order of their first picture."""
-        return self._classifier.labels
+    # ---- teaching
 
-    @property
-    def counts(self) -> dict[str, int]:
-        """How many pictures each label was taught with."""
-        return self._classifier.counts
+    def teach(
+        self, picture: Picture, label: str, gate: Gate = "warn", *, box: Box | None = None
+    ) -> tuple[Complaint, ...]:
+        """Learn one labelled picture. The picture itself is not kept.
 
-    @property
-    def parts(self) -> Parts:
-        """What this learner is made of, every option written out."""
-        return self._state.parts
+        Args:
+            picture: A path, bytes, a file object, a PIL image, or an RGB array from a camera.
+            label: What the picture shows.
+            gate: What to do about a poor picture (dark, blurred, a near-duplicate of the last one):
+                `warn` in the log and learn it, `refuse` it, or `off` to skip the check.
+            box: (x, y, width, height) of the region to learn, in pixels of the upright picture.
 
-    def _parts(self, classifier: StreamingClassifier) -> Parts:
-        return Parts(
-            backbone=self._backbone.name,
-            fingerprint=self._backbone.fingerprint,
-            preprocessing=PREPROCESSING,
-            pooling=POOLINGS.describe(self._pooling),
-            classifier=CLASSIFIERS.describe(classifier),
-            views=VIEWS.describe(self._views),
-        )
+        Returns:
+            What is wrong with the picture; empty if it is good, or the gate is off.
 
-    def teach(self, picture: Picture, label: str, gate: str = "warn") -> tuple[Complaint, ...]:
-        """Learn one labelled picture, which is not kept; gives what is wrong with it.
-
-        The gate says what to do about a picture that is dark, blurred, the last one again...:
-        `warn` in the log and learn it, `refuse` it, or be `off`.
+        Raises:
+            ImageError: The picture cannot be used.
+            QualityError: The gate refuses the picture.
+            LabelError: The label cannot be used.
+            StateError: The change cannot be written to the learner's file.
         """
-        require_choice("gate", gate, GATES)  # before looking, which takes its time
-        lesson = self.look(picture)
-        found = lesson.pass_gate(gate, self.last_embedding(label))
-        self.teach_embedding(lesson.vector, label)
-        for complaint in found:
-            log.warning("%s: %s", label, complaint)
+        return self.teach_many([picture], [label], gate, boxes=[box])[0]
+
+    def teach_many(
+        self,
+        pictures: Iterable[Picture],
+        labels: Iterable[str],
+        gate: Gate = "warn",
+        *,
+        boxes: Iterable[Box | None] | None = None,
+        batch_size: int = BATCH_SIZE,
+        threads: int = 1,
+    ) -> list[tuple[Complaint, ...]]:
+        """Learn labelled pictures in their order.
+
+        All pictures are embedded before the first is learned. If one cannot be used, none is.
+
+        Args:
+            pictures: The pictures.
+            labels: One label per picture.
+            gate: What to do about poor pictures, as in `teach`.
+            boxes: One box, or None for the whole picture, per picture.
+            batch_size: How many pictures go through the backbone at once.
+            threads: How many batches are embedded at the same time.
+
+        Returns:
+            What is wrong with each picture.
+
+        Raises:
+            The same as `teach`.
+        """
+        checks = QualityGate(gate, self.last_embedding)  # before embedding, which takes its time
+        named = [require_label(label) for label in labels]
+        embeddings = list(
+            self.embed_many(
+                pictures, "teaching", boxes=boxes, batch_size=batch_size, threads=threads
+            )
+        )
+        if len(embeddings) != len(named):
+            raise FeatureError(
+                f"there are {plural(len(embeddings), 'picture')} and {plural(len(named), 'label')}:"
+                " give one label per picture"
+            )
+        lessons = list(zip(embeddings, named, strict=True))
+        found = [checks.check(each.complaints, each.values, label) for each, label in lessons]
+        for (embedding, label), complaints in zip(lessons, found, strict=True):
+            self.teach_embedding(embedding, label)
+            for complaint in complaints:
+                log.warning("%s: %s", label, complaint)
         return found
 
-    def predict(self, picture: Picture, unknown: float = DEFAULT_UNKNOWN) -> Prediction:
-        """Recognise one picture, or say that it is none of the things taught.
+    # ---- prediction
 
-        About the share `unknown` of the known things, met as they were taught, is called unknown
-        at most; with 0 none is.
+    def predict(
+        self, picture: Picture, unknown: float = DEFAULT_UNKNOWN, *, box: Box | None = None
+    ) -> Prediction:
+        """Recognise one picture, or say that it shows none of the taught objects.
+
+        Args:
+            picture: A path, bytes, a file object, a PIL image, or an RGB array from a camera.
+            unknown: The false-rejection rate: about which share of taught objects, seen under the
+                conditions in which they were taught, may be called unknown. 0 rejects nothing.
+            box: (x, y, width, height) of the region to recognise, in pixels of the upright picture.
+
+        Returns:
+            The prediction; its label is None for an unknown object.
+
+        Raises:
+            ImageError: The picture cannot be used.
+            NothingTaughtError: Nothing was taught yet.
+        """
+        return self.predict_many([picture], unknown, boxes=[box])[0]
+
+    def predict_many(
+        self,
+        pictures: Iterable[Picture],
+        unknown: float = DEFAULT_UNKNOWN,
+        *,
+        boxes: Iterable[Box | None] | None = None,
+        batch_size: int = BATCH_SIZE,
+        threads: int = 1,
+    ) -> list[Prediction]:
+        """Recognise pictures; the predictions are in the order of the pictures.
+
+        Args:
+            pictures: The pictures.
+            unknown: The false-rejection rate, as in `predict`.
+            boxes: One box, or None for the whole picture, per picture.
+            batch_size: How many pictures go through the backbone at once.
+            threads: How many batches are embedded at the same time.
+
+        Returns:
+            One prediction per picture.
+
+        Raises:
+            The same as `predict`.
         """
         if not self.labels:
             raise NothingTaughtError
-        return self.predict_embedding(self.embed(picture), unknown)
+        embeddings = self.embed_many(
+            pictures, "prediction", boxes=boxes, batch_size=batch_size, threads=threads
+        )
+        return [self.predict_embedding(embedding, unknown) for embedding in embeddings]
 
-    def embed(self, picture: Picture) -> NDArray[np.float32]:
-        """The vector that stands for a picture."""
-        pixels = to_pixels(picture, self._backbone.input_size)
-        vector: NDArray[np.float32] = self._pooling(self._backbone.features(pixels[None]))[0]
-        return vector
+    # ---- embedding
 
-    def look(self, picture: Picture) -> Lesson:
-        """Look at a picture to be taught, in all its views."""
-        shot = read(picture, self._backbone.input_size)
-        maps = self._backbone.features(self._views(shot.pixels))
-        return Lesson(self._pooling(maps).mean(axis=0), complaints(shot))
+    def embed_for_teaching(self, picture: Picture, box: Box | None = None) -> Embedding:
+        """Return the embedding that `teach_embedding` takes: the mean over the picture's views."""
+        return self._for_teaching.embed(picture, box)
 
-    def last_embedding(self, label: str) -> NDArray[Any] | None:
-        """The vector of a label that was taught last, if that can still be undone."""
-        for operation in reversed(self._state.operations):
-            match operation:
-                case Teach(taught, vector) if taught == label:
-                    return vector
-                case Forget(forgotten) if forgotten == label:
-                    return None
-                case Rename(before, now) if now == label:
-                    label = before
-        return None
+    def embed_for_prediction(self, picture: Picture, box: Box | None = None) -> Embedding:
+        """Return the embedding that `predict_embedding` takes."""
+        return self._for_prediction.embed(picture, box)
 
-    def teach_embedding(self, vector: NDArray[np.float32], label: str) -> None:
-        """Learn a picture that was embedded before."""
-        self._state.do(Teach(label, as_embedding(np.asarray(vector))))
+    def embed_many(
+        self,
+        pictures: Iterable[Picture],
+        purpose: Purpose,
+        *,
+        boxes: Iterable[Box | None] | None = None,
+        batch_size: int = BATCH_SIZE,
+        threads: int = 1,
+    ) -> Iterator[Embedding]:
+        """Yield the embeddings of pictures in their order, each as soon as it is ready.
 
-    def predict_embedding(
-        self, vector: NDArray[np.float32], unknown: float = DEFAULT_UNKNOWN
-    ) -> Prediction:
-        """Recognise a picture that was embedded before."""
-        scores = self._classifier.scores(vector[None])[0]
-        seen = recognised(scores, self._calibration(), unknown)
-        nearest = self.labels[seen.row]
-        named = dict(zip(self.labels, scores.tolist(), strict=True))
-        label = nearest if seen.is_known else None
-        return Prediction(label, seen.confidence, named, nearest, seen.known)
-
-    def linear(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """W and b with scores = W z + b for a vector z, where the classifier is linear."""
-        return self._classifier.linear()
-
-    @property
-    def forgets_exactly(self) -> bool:
-        """Whether a forgotten label leaves nothing, as if it had never been taught."""
-        return self._classifier.forgets_exactly
-
-    def forget(self, label: str) -> None:
-        """Forget a label. Until it is purged, this can be undone."""
-        self._state.do(Forget(label))
-
-    def rename(self, label: str, new: str) -> None:
-        """Give a label another name."""
-        self._state.do(Rename(label, new))
-
-    def undo(self) -> str:
-        """Take back the last teaching, forgetting or renaming; says which it was."""
-        return str(self._state.undo())
-
-    def purge(self) -> None:
-        """Let go of what undoing needs: what was forgotten or taken back is gone for good."""
-        self._state.start_anew(copy.deepcopy(self._classifier))
-
-    def merge(self, other: "Learner") -> None:
-        """Add what another learner of the same parts has learnt. This cannot be undone."""
-        if not isinstance(other, Learner):
-            raise StateError(f"only a learner can be merged, not {other!r}: load it first")
-        other.parts.require_same("the other learner", self.parts)
-        if other.parts.pooling != self.parts.pooling:
-            raise StateError(
-                f"cannot merge what was learned with pooling {other.parts.pooling} into "
-                f"{self.parts.pooling}: only equal parts add up"
-            )
-        merged = copy.deepcopy(self._classifier)
-        merged.merge(other._classifier)
-        self._state.start_anew(merged)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all that was learnt to a file, whole or not at all.
-
-        Another file than the learner's own is written without what can be undone.
+        Args:
+            pictures: The pictures; they are read when they are needed.
+            purpose: "teaching" or "prediction".
+            boxes: One box, or None for the whole picture, per picture.
+            batch_size: How many pictures go through the backbone at once.
+            threads: How many batches are worked on at the same time.
         """
-        self._state.write(Path(path))
+        embedder = self._for_teaching if purpose == "teaching" else self._for_prediction
+        return embedder.embed_many(pictures, boxes, batch_size=batch_size, threads=threads)
+
+    # ---- files
 
     @classmethod
-    def load(
-        cls, path: str | os.PathLike[str], backbone: str | Backbone | None = None
-    ) -> "Learner":
-        """The learner in a file. A backbone that is already loaded can be passed."""
+    def load(cls, path: FilePath, backbone: str | Backbone | None = None) -> "Learner":
+        """Return the learner in a file, as a copy in memory.
+
+        Args:
+            path: The state file.
+            backbone: A loaded backbone, or a spec, to use instead of loading the recorded one.
+
+        Raises:
+            StateError: The file is missing, damaged, or needs parts that are not here.
+        """
         return cls._restored(str(path), read_state(Path(path)), backbone)
 
     @classmethod
     def open(
         cls,
-        path: str | os.PathLike[str],
+        path: FilePath,
         backbone: str | Backbone | None = None,
-        **parts: str,
+        *,
+        pooling: str = DEFAULT_POOLING,
+        classifier: str = DEFAULT_CLASSIFIER,
+        views: str = DEFAULT_VIEWS,
     ) -> "Learner":
-        """The learner in a file, open for teaching; a new one of these parts if there is none."""
-        new = None if os.path.exists(path) else cls(backbone or DEFAULT_BACKBONE, **parts)
-        store = StateStore.open(Path(path), new._state.stored() if new else None)
+        """Open the learner in a file for teaching; every change is on the disk when it returns.
+
+        Args:
+            path: The state file. It is created if it does not exist.
+            backbone: A loaded backbone, or a spec.
+            pooling: The pooling of a new state; an existing one keeps its own.
+            classifier: The classifier of a new state.
+            views: The views of a new state.
+
+        Raises:
+            StateLockedError: Another program has opened the file for teaching.
+            StateError: The file is damaged, or needs parts that are not here.
+        """
+        created: list[Learner] = []
+
+        def create() -> StoredState:
+            created.append(cls(backbone or DEFAULT_BACKBONE, pooling, classifier, views))
+            return created[0]._state.stored()
+
+        store, stored = StateStore.open(Path(path), create)
         try:
-            learner = new or cls._restored(str(path), store.read(), backbone)
+            learner = created[0] if stored is None else cls._restored(str(path), stored, backbone)
         except BaseException:
             store.close()
             raise
         learner._state.live_in(store)
         return learner
 
-    def close(self) -> None:
-        """Put all in one file and let others write it. A learner in memory has nothing to close."""
-        self._state.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def unknown_below(self, unknown: float = DEFAULT_UNKNOWN) -> float | None:
-        """The best score under which a thing is called unknown; None if nothing is."""
-        calibration = self._calibration()
-        return calibration.threshold(unknown) if calibration else None
-
-    def readiness(self) -> Readiness | None:
-        """Whether each label was shown enough; None if the classifier cannot say."""
-        leave_one_out = self._classifier.leave_one_out()
-        return readiness(self.counts, leave_one_out) if leave_one_out else None
-
-    def _calibration(self) -> Calibration | None:
-        """How scores are to be read; worked out once after each change."""
-        leave_one_out = self._classifier.leave_one_out()
-        if leave_one_out is None:
-            return None
-        if self._read is None or self._read[0] is not leave_one_out:
-            self._read = leave_one_out, Calibration.of(leave_one_out)
-        return self._read[1]
-
     @classmethod
     def _restored(
         cls, name: str, stored: StoredState, backbone: str | Backbone | None
     ) -> "Learner":
-        parts = stored.parts
+        pipeline = recorded_pipeline(name, stored.parts, backbone)
         try:
-            network = backbone or parts.backbone
-            learner = cls(network, parts.pooling, parts.classifier, parts.views)
-        except (SpecError, BackboneError) as error:
+            state = LearnerState.restore(name, stored)
+        except SpecError as error:
             raise StateError(f"{name} needs a part that is not here: {error}") from error
-        parts.require_same(name, learner.parts)
-        state = LearnerState.of(name, stored)
-        state.parts = learner.parts  # as this version writes them out
-        learner._state = state
+        state.parts = _parts(pipeline, state.classifier)  # as this version writes them
+        learner = cls.__new__(cls)
+        learner._assemble(pipeline, state)
         return learner
 
 
-def stored_readiness(name: str, stored: StoredState) -> Readiness | None:
-    """The readiness of a stored state's labels, without its backbone."""
-    classifier = LearnerState.of(name, stored).classifier
-    leave_one_out = classifier.leave_one_out()
-    return readiness(classifier.counts, leave_one_out) if leave_one_out else None
+def recorded_pipeline(name: str, parts: Parts, backbone: str | Backbone | None = None) -> Pipeline:
+    """Return the pipeline that a state was learned with.
+
+    Args:
+        name: The state, for messages.
+        parts: Its parts.
+        backbone: A backbone to use instead of loading the recorded one.
+
+    Raises:
+        StateError: A part is not here, or the backbone or the preprocessing is another one.
+    """
+    try:
+        pipeline = Pipeline.build(backbone or parts.backbone, parts.pooling, parts.views)
+    except (SpecError, BackboneError) as error:
+        raise StateError(f"{name} needs a part that is not here: {error}") from error
+    network = pipeline.backbone
+    parts.require_same(name, network.name, network.fingerprint, PREPROCESSING)
+    return pipeline
 
 
-def _loaded(given: str | Backbone) -> Backbone:
-    return backbone(given) if isinstance(given, str) else given
+def _parts(pipeline: Pipeline, classifier: StreamingClassifier) -> Parts:
+    return Parts(
+        backbone=pipeline.backbone.name,
+        fingerprint=pipeline.backbone.fingerprint,
+        preprocessing=PREPROCESSING,
+        pooling=POOLINGS.describe(pipeline.pooling),
+        classifier=CLASSIFIERS.describe(classifier),
+        views=VIEWS.describe(pipeline.views),
+    )

@@ -1,8 +1,8 @@
 """The pipeline: square pixels to embeddings, through views, backbone and pooling.
 
-The learner, the evaluation, the robustness check, the demo and the int8 comparison all come through
-here, so a picture gets the same embedding everywhere. Teaching and prediction differ in their views
-alone: a taught picture may be embedded as the mean over several, see `robocle.images.views`.
+The learner, the evaluation, the robustness check, the demo and the int8 comparison all use it, so a
+picture gets the same embedding everywhere. Teaching and prediction differ only in their views: a
+taught picture may be embedded as the mean over several, see `robocle.images.views`.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The values that travel between the parts: examples, feature maps and predictions."""
+"""The values that travel between the parts: pixels, feature maps, embeddings and predictions."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Pixels = NDArray[np.uint8]
-"""Pictures ready for a backbone: (n, side, side, 3), RGB."""
+"""RGB pixels of one square picture (side, side, 3), or of several (n, side, side, 3)."""
 
 Embeddings = NDArray[np.float32]
 """Embeddings of pictures, one per row: (n, width)."""
@@ -18,28 +18,28 @@ Scores = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A labelled picture of a data set, and what is known of how it was taken."""
+    """A labelled picture of a data set, and how it was taken as far as the data set says."""
 
     path: Path
     label: str
     split: str = ""
-    """"train" or "test" where the data set says so."""
+    """"train" or "test", if the data set has a split."""
     instance: str = ""
-    """Which thing of its kind, such as "mug_01"."""
+    """Which object of its class, such as "mug_01"."""
     domain: str = ""
     """Where or how it was taken: a place, a source, a condition."""
     video: str = ""
-    """Which recording it is a frame of; frames of one video stand in order."""
+    """The recording that it is a frame of; the frames of a video are listed in order."""
 
 
 @dataclass(frozen=True)
 class FeatureMaps:
-    """What a backbone sees in n pictures: a vector a position, and a class token if it has one."""
+    """The output of a backbone for n pictures."""
 
     grid: NDArray[np.float32]
     """(n, positions, channels)"""
     token: NDArray[np.float32] | None = None
-    """(n, channels)"""
+    """The class token, (n, channels), if the backbone has one."""
 
     def __len__(self) -> int:
         return len(self.grid)
@@ -47,15 +47,15 @@ class FeatureMaps:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a learner says of one picture."""
+    """What a learner predicts for one picture."""
 
     label: str | None
-    """The recognised label, or None for unknown."""
+    """The recognised label, or None if the object is unknown."""
     confidence: float
-    """From 0 to 1: how likely the nearest label is right, most things that are met being known."""
+    """The probability, from 0 to 1, that `nearest` is right, if 98 % of all objects are known."""
     scores: dict[str, float]
-    """The classifier's score of every taught label, in the order they were taught."""
+    """The classifier's score of every label, in the order they were taught."""
     nearest: str
-    """The label with the best score: the recognised one, or what an unknown thing is most like."""
+    """The label with the best score, even if the object is unknown."""
     known: float
-    """From 0 to 1: how likely it is one of the taught things, if it could as well be any other."""
+    """The posterior probability, from 0 to 1, of a taught object at even prior odds."""

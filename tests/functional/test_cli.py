@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnxruntime
@@ -18,7 +19,8 @@ from PIL import Image
 from safetensors.numpy import save
 
 from robocle.cli import main
-from robocle.store import METADATA_KEY, read_state
+from robocle.store import StoredState, read_state
+from robocle.store.snapshot import checksums, sealed
 
 
 def run(*arguments: str | Path) -> Result:
@@ -237,23 +239,23 @@ def test_inspecting_shows_labels_counts_and_parts(state: Path) -> None:
     assert (result.exit_code, result.stderr) == (0, "")
     lines = result.stdout.splitlines()
     assert lines[0].startswith(f"{state}: 2 labels, 4 pictures, ")
-    assert [line.split() for line in lines[1:4]] == [
-        ["pictures", "recognised", "when", "left", "out"],
-        ["2", "2", "of", "2", "ball"],
-        ["2", "2", "of", "2", "box"],
+    assert [line.split() for line in lines[2:5]] == [
+        ["label", "pictures", "recognised", "when", "left", "out"],
+        ["ball", "2", "2", "of", "2"],
+        ["box", "2", "2", "of", "2"],
     ]
-    shown = {line.split()[0]: line.split()[1] for line in lines[4:]}
+    shown = {line.split()[0]: line.split()[1] for line in lines[6:]}
     assert shown["backbone"] == "efficientnet_lite0"
     assert shown["pooling"] == read_state(state).parts.pooling
 
 
-def test_inspecting_a_state_that_cannot_rehearse_shows_the_counts(
+def test_inspecting_a_state_without_leave_one_out_scores_shows_the_counts(
     things: Path, tmp_path: Path
 ) -> None:
     state = tmp_path / "ncm.robocle"
     run("teach", state, "ball", things / "ball" / "0.jpg", "--classifier", "ncm")
     lines = run("inspect", state).stdout.splitlines()
-    assert lines[1].split() == ["1", "ball"]
+    assert lines[3].split() == ["ball", "1"]
 
 
 def test_inspecting_as_json_gives_one_object(state: Path) -> None:
@@ -546,9 +548,21 @@ def test_predicting_with_a_state_that_forgot_everything_is_refused(
 def rewrite(path: Path, **changes: object) -> bytes:
     """Change the description in a state file."""
     stored = read_state(path)
-    description = {"format": 1, **vars(stored.parts), "labels": list(stored.labels), **changes}
-    path.write_bytes(save(dict(stored.arrays), {METADATA_KEY: json.dumps(description)}))
+    path.write_bytes(described(stored, dict(stored.arrays), **changes))
     return path.read_bytes()
+
+
+def described(stored: StoredState, arrays: dict[str, Any], **changes: object) -> bytes:
+    """The bytes of a state with these arrays, checksums and all, and changes in its description."""
+    head = {
+        "format": 2,
+        **vars(stored.parts),
+        "labels": list(stored.labels),
+        "history": [],
+        "crc32": {name: checksums(array) for name, array in arrays.items()},
+        **changes,
+    }
+    return save(arrays, sealed(head))
 
 
 WRONG_STATES: dict[str, tuple[Callable[[Path], object], str]] = {
@@ -606,9 +620,7 @@ COUNTS = {
 @pytest.mark.parametrize("name", COUNTS)
 def test_inspecting_a_state_with_wrong_counts_is_refused(name: str, state: Path) -> None:
     stored = read_state(state)
-    description = {"format": 1, **vars(stored.parts), "labels": list(stored.labels)}
-    arrays = {**stored.arrays, "counts": COUNTS[name]}
-    state.write_bytes(save(arrays, {METADATA_KEY: json.dumps(description)}))
+    state.write_bytes(described(stored, {**stored.arrays, "counts": COUNTS[name]}))
     assert_refused(run("inspect", state), str(state), "is damaged")
 
 
@@ -686,7 +698,7 @@ def test_a_bug_shows_its_traceback(
     def bug(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("robocle.learner.to_pixels", bug)
+    monkeypatch.setattr("robocle.embedding.read", bug)
     result = run("predict", state, things / "ball" / "0.jpg")
     assert isinstance(result.exception, ZeroDivisionError)
 

@@ -198,7 +198,7 @@ def test_a_good_picture_is_not_refused() -> None:
 @pytest.fixture(scope="module")
 def embed(lite0: Backbone) -> Callable[[Pixels], Any]:
     learner = robocle.Learner(lite0)
-    return lambda pixels: learner.look(pixels).vector
+    return lambda pixels: learner.embed_for_teaching(pixels).values
 
 
 def frame(pixels: Pixels, down: int, right: int, gain: float, seed: int) -> Pixels:

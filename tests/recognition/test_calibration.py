@@ -12,7 +12,7 @@ from robocle.classifiers import classifier
 from robocle.classifiers.streaming import StreamingClassifier
 from robocle.errors import SpecError
 from robocle.evaluation.metrics import area_under_curve, calibration_error
-from robocle.recognition.calibration import Calibration, recognised
+from robocle.recognition.calibration import Calibration, recognise
 
 Array = NDArray[np.float64]
 WIDTH = 60
@@ -84,7 +84,7 @@ def test_confidence_is_how_often_the_label_is_right(apart: float) -> None:
     sure, right = [], []
     for thing in range(10):
         for scores in clf.scores(world.seen(thing, 100)):
-            seen = recognised(scores, calibration, 0.05)
+            seen = recognise(scores, calibration, 0.05)
             sure.append(seen.confidence)
             right.append(clf.labels[seen.row] == str(thing))
     assert 0.3 < np.mean(right) <= 1
@@ -108,7 +108,7 @@ def test_a_lower_level_calls_fewer_things_unknown_and_none_at_zero() -> None:
 @pytest.mark.parametrize("level", [-0.1, 0.6, math.nan, "x", None])
 def test_a_level_out_of_range_is_refused(level: Any) -> None:
     with pytest.raises(SpecError, match="unknown="):
-        recognised(np.zeros(2), None, level)
+        recognise(np.zeros(2), None, level)
     with pytest.raises(SpecError, match="unknown="):
         reading_of(World(3, apart=1.0).taught(3, 2)).threshold(level)
 
@@ -118,7 +118,7 @@ def test_a_single_label_may_be_that_or_anything() -> None:
     leave_one_out = clf.leave_one_out()
     assert leave_one_out is not None
     assert Calibration.of(leave_one_out) is None
-    seen = recognised(np.zeros(1), None, 0.05)
+    seen = recognise(np.zeros(1), None, 0.05)
     assert (seen.is_known, seen.known, seen.confidence) == (True, 0.5, 0.5)
 
 
@@ -143,7 +143,7 @@ def test_the_same_picture_of_a_thing_shown_again_and_again_stays_known(
             clf.learn(vector, label)
     calibration = reading_of(clf)
     for label, scores in zip("abc", clf.scores(pictures), strict=False):
-        seen = recognised(scores, calibration, 0.05)
+        seen = recognise(scores, calibration, 0.05)
         assert seen.is_known
         assert clf.labels[seen.row] == label
         assert 0.5 < seen.confidence <= 1
@@ -164,7 +164,7 @@ def test_what_is_called_unknown_is_mostly_not_likely_known() -> None:
     world = World(20, apart=1.0)
     clf = world.taught(10, 5)
     calibration = reading_of(clf)
-    seen = [recognised(scores, calibration, 0.05) for scores in clf.scores(world.seen(15, 100))]
+    seen = [recognise(scores, calibration, 0.05) for scores in clf.scores(world.seen(15, 100))]
     called = [each.known for each in seen if not each.is_known]
     assert np.mean(called) < 0.5
 
@@ -177,6 +177,6 @@ def test_one_poor_picture_does_not_lower_the_threshold_for_all() -> None:
 
 
 def test_without_a_reading_the_confidence_is_the_plain_share() -> None:
-    seen = recognised(np.log([1.0, 3.0]), None, 0.05)
+    seen = recognise(np.log([1.0, 3.0]), None, 0.05)
     assert (seen.row, seen.known, seen.is_known) == (1, 1.0, True)
     assert seen.confidence == pytest.approx(0.75)

@@ -16,7 +16,6 @@ from robocle.classifiers import CLASSIFIERS
 from robocle.errors import NothingToUndoError, StateError
 from robocle.store import read_state
 from robocle.store.history import UNDOABLE
-from robocle.store.snapshot import METADATA_KEY
 
 
 class StubBackbone:
@@ -190,22 +189,3 @@ def test_a_merge_with_other_parts_is_refused_and_changes_nothing(tmp_path: Path)
     with pytest.raises(StateError, match="only equal parts add up"):
         learner.merge(Learner(STUB, "max", "ncm"))
     assert learner.undo() == "teaching 'mug'"
-
-
-def test_a_state_of_format_1_is_opened_and_goes_on_as_format_2(tmp_path: Path) -> None:
-    import json
-
-    from safetensors.numpy import save
-
-    first = Learner(STUB, "avg", "slda")
-    for number in range(6):
-        first.teach_embedding(vector(number, 24), "ab"[number % 2])
-    state = first._classifier.state()
-    arrays = {name: array for name, array in state.arrays.items() if ".part_" not in name}
-    head = {"format": 1, **vars(first.parts), "labels": list(state.labels)}
-    (tmp_path / "old").write_bytes(save(arrays, {METADATA_KEY: json.dumps(head)}))
-    with Learner.open(tmp_path / "old", STUB) as learner:
-        assert not learner.forgets_exactly  # format 1 did not tell labels apart
-        assert learner.predict_embedding(vector(9, 24)) == first.predict_embedding(vector(9, 24))
-        learner.teach_embedding(vector(7, 24), "a")
-    assert read_state(tmp_path / "old").counts == {"a": 4, "b": 3}

@@ -281,7 +281,9 @@ def test_another_format_version_is_refused(
 ) -> None:
     rewrite(state, lambda found: found | {"format": version})
     message = refusal(StateError, lambda: Learner.load(state, lite0))
-    assert message.startswith(f"{state} has state format {version}, and this robocle reads up to 2")
+    assert message.startswith(
+        f"{state} has state format {version}, and this robocle reads format 2"
+    )
 
 
 def test_a_state_of_another_backbone_is_refused_with_both_names(

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from robocle.cli.app import StatePath, complain, main, plural, progress
-from robocle.cli.predict import unknown_option
+from robocle.cli.options import unknown_option
 
 
 @main.command()

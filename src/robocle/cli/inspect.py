@@ -1,4 +1,4 @@
-"""The command that looks into a state: what it knows, and whether that is enough."""
+"""The command that shows what a state knows."""
 
 import json
 from dataclasses import asdict
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 @click.argument("state", type=StatePath)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with array shapes.")
 def inspect(state: Path, as_json: bool) -> None:
-    """Show what STATE knows: labels, whether each was shown enough, which are easily confused.
+    """Show what STATE knows: its labels, which of them need more pictures, which are confused.
 
-    A picture is left out when the state is asked what it would say of it, had it not been taught.
+    For each label, some of its pictures are left out one at a time. The table shows how many of
+    them are recognised by what remains.
     """
-    from robocle.learner import stored_readiness
     from robocle.store import read_state
 
     stored = read_state(state)
@@ -31,11 +31,7 @@ def inspect(state: Path, as_json: bool) -> None:
         counts = stored.counts
     except StateError as error:
         raise StateError(f"{state} is damaged: {error}") from error
-    try:
-        readiness = stored_readiness(str(state), stored)
-    except SpecError as error:
-        complain(f"cannot say whether labels were shown enough: {error}")
-        readiness = None
+    readiness = _readiness(state, stored)
     summary = {
         "labels": counts,
         "readiness": asdict(readiness) if readiness else None,
@@ -47,34 +43,54 @@ def inspect(state: Path, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(summary, ensure_ascii=False))
     else:
-        click.echo("\n".join(_lines(state, stored, summary, readiness)))
+        click.echo("\n".join(_lines(state, summary, readiness)))
 
 
-def _lines(
-    state: Path, stored: "StoredState", summary: dict[str, Any], readiness: "Readiness | None"
-) -> list[str]:
+def _readiness(state: Path, stored: "StoredState") -> "Readiness | None":
+    """Return the readiness of the labels; the backbone is not needed for it."""
+    from robocle.embedding_learner import EmbeddingLearner
+    from robocle.store import LearnerState
+
+    try:
+        return EmbeddingLearner(LearnerState.restore(str(state), stored)).readiness()
+    except SpecError as error:
+        complain(f"cannot tell whether labels were shown often enough: {error}")
+        return None
+
+
+def _lines(state: Path, summary: dict[str, Any], readiness: "Readiness | None") -> list[str]:
+    from robocle.reports.text_table import text_table
+
     labels = summary["labels"]
     pictures = plural(sum(labels.values()), "picture")
-    lines = [
-        f"{state}: {plural(len(labels), 'label')}, {pictures}, {summary['bytes'] / 1e6:.2f} MB"
-    ]
-    lines += _readiness_lines(readiness) if readiness else _count_lines(labels)
-    lines += [f"{'can be undone':<14} {plural(summary['undoable'], 'operation')}"]
-    return lines + [f"{name:<14} {value}" for name, value in vars(stored.parts).items()]
+    head = f"{state}: {plural(len(labels), 'label')}, {pictures}, {summary['bytes'] / 1e6:.2f} MB"
+    rows = {"can be undone": plural(summary["undoable"], "operation"), **summary["parts"]}
+    about = text_table(list(rows.items()), align="ll")
+    known = _readiness_lines(readiness) if readiness else _count_lines(labels)
+    return [head, "", *known, "", about]
 
 
 def _count_lines(labels: dict[str, int]) -> list[str]:
-    return [f"  {count:>8}  {label}" for label, count in labels.items()]
+    from robocle.reports.text_table import text_table
+
+    return [text_table(list(labels.items()), ["label", "pictures"], indent=2)]
 
 
 def _readiness_lines(readiness: "Readiness") -> list[str]:
-    widest = max((len(each.label) for each in readiness.labels), default=0)
-    lines = ["  pictures  recognised when left out"] if readiness.labels else []
-    for each in readiness.labels:
-        told = f"{each.recognised} of {each.left_out}" if each.left_out else "-"
-        line = f"  {each.pictures:>8}  {told:<10}  {each.label:<{widest}}  {each.advice}"
-        lines.append(line.rstrip())
+    from robocle.reports.text_table import text_table
+
+    rows = [
+        [
+            each.label,
+            each.pictures,
+            f"{each.recognised} of {each.left_out}" if each.left_out else "-",
+            each.advice,
+        ]
+        for each in readiness.labels
+    ]
+    heads = ["label", "pictures", "recognised when left out", ""]
+    lines = [text_table(rows, heads, align="lrrl", indent=2)]
     if readiness.confusable:
-        lines.append("easily confused")
+        lines += ["", "easily confused"]
     lines += [f"  {pair.advice} ({pair.likelihood:.0%})" for pair in readiness.confusable]
     return lines

@@ -8,51 +8,58 @@ from typing import TYPE_CHECKING
 import click
 
 from robocle.cli.app import StatePath, complain, main, picture_files, progress
+from robocle.cli.options import BoxOption, box_option, threads_option, unknown_option
 from robocle.errors import ImageError
-from robocle.recognition.calibration import DEFAULT_UNKNOWN, LARGEST_UNKNOWN
 
 if TYPE_CHECKING:
+    from robocle.embedding import Embedding
     from robocle.types import Prediction
-
-unknown_option = click.option(
-    "--unknown", type=click.FloatRange(0, LARGEST_UNKNOWN), default=DEFAULT_UNKNOWN,
-    show_default=True, help="About which share of the known things, met as they were taught, may "
-    "be called unknown. 0: nothing is called unknown.",
-)  # fmt: skip
 
 
 @main.command()
 @click.argument("state", type=StatePath)
 @click.argument("images", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line, with all scores.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line, with all scores.")
+@box_option
+@threads_option
 @unknown_option
-def predict(state: Path, images: tuple[Path, ...], as_json: bool, unknown: float) -> None:
+def predict(state: Path, images: tuple[Path, ...], as_json: bool, box: BoxOption, threads: int,
+            unknown: float) -> None:  # fmt: skip
     """Recognise the pictures IMAGES (files or folders) with what STATE was taught.
 
-    Prints the picture, the label or "unknown", and how likely the label is right, from 0 to 1. For
-    an unknown thing that is how likely it is known after all, and what it is most like follows.
+    Prints the picture, the label, and the probability from 0 to 1 that the label is right. For an
+    unknown object it prints "unknown", the probability that it is a taught one after all, and the
+    nearest label.
     """
+    from robocle.embedding import in_order
     from robocle.learner import Learner
 
     learner = Learner.load(state)
     failed = False
-    for path in progress(picture_files(images), "looking"):
+
+    def embedded(path: Path) -> "Embedding | ImageError":
         try:
-            prediction = learner.predict(path, unknown)
+            return learner.embed_for_prediction(path, box)
         except ImageError as error:
-            complain(error)
+            return error
+
+    files = picture_files(images)
+    embeddings = progress(in_order(embedded, files, threads), "recognising", len(files))
+    for path, embedding in zip(files, embeddings, strict=True):
+        if isinstance(embedding, ImageError):
+            complain(embedding)
             failed = True
             continue
+        found = learner.predict_embedding(embedding, unknown)
         if as_json:
-            record = {"image": str(path), **vars(prediction)}
-            click.echo(json.dumps(record, ensure_ascii=False))
+            click.echo(json.dumps({"image": str(path), **vars(found)}, ensure_ascii=False))
         else:
-            click.echo(_as_line(path, prediction))
+            click.echo(_as_line(path, found))
     if failed:
         sys.exit(1)
 
 
-def _as_line(path: Path, seen: "Prediction") -> str:
-    if seen.label is None:
-        return f"{path}\tunknown\t{seen.known:.2f}\tmost like {seen.nearest}"
-    return f"{path}\t{seen.label}\t{seen.confidence:.2f}"
+def _as_line(path: Path, found: "Prediction") -> str:
+    if found.label is None:
+        return f"{path}\tunknown\t{found.known:.2f}\tmost like {found.nearest}"
+    return f"{path}\t{found.label}\t{found.confidence:.2f}"

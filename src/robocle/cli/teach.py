@@ -1,19 +1,24 @@
 """The command that teaches pictures."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from robocle.cli.app import StatePath, complain, main, picture_files, plural, progress
+from robocle.cli.options import BoxOption, box_option, threads_option
 from robocle.errors import ImageError, LabelError, QualityError, StateError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from robocle.learner import Learner
+    from robocle.embedding import Embedder, Embedding
+    from robocle.images.gate import Gate
+
+Lesson = tuple[Path, str]
+"""A picture and its label."""
 
 
 @main.command()
@@ -22,88 +27,115 @@ if TYPE_CHECKING:
 @click.option("--backbone", help="The backbone of a new state.")
 @click.option("--pooling", help="The pooling of a new state.")
 @click.option("--classifier", help="The classifier of a new state.")
-@click.option("--views", help="How a new state looks at what it is taught: plain, or centre.")
+@click.option("--views", help="The views in which a new state embeds taught pictures.")
 @click.option("--gate", type=click.Choice(["warn", "refuse", "off"]), default="warn",
               show_default=True, help="What to do about pictures that are dark, blurred, small, or "
-              "the last one again.")  # fmt: skip
-def teach(state: Path, what: tuple[str, ...], gate: str, **parts: str | None) -> None:
-    """Teach the pictures IMAGES (files or folders) of one object LABEL to STATE.
+              "almost the same as the one before.")  # fmt: skip
+@box_option
+@threads_option
+def teach(state: Path, what: tuple[str, ...], gate: "Gate", box: BoxOption, threads: int,
+          **parts: str | None) -> None:  # fmt: skip
+    """Teach STATE the pictures IMAGES (files or folders) of one object, called LABEL.
 
-    With a single FOLDER, each of its subfolders is a label with its pictures. STATE is made if it
-    is not there. All pictures are taught, or, if one cannot be read, none.
+    With a single FOLDER, each of its subfolders is a label with its pictures. STATE is created if
+    it does not exist. If a picture cannot be read, none is taught.
     """
     from robocle.learner import Learner
 
     lessons = _lessons(what)
     given = {name: spec for name, spec in parts.items() if spec}
-    looking = _opened(state, given)  # not locked: looking takes its time
-    vectors = list(_looked_at(looking, lessons, gate))
+    # The state is not locked while the pictures are embedded, which takes most of the time.
+    embedder, last_embedding = _embedder(state, given)
+    embeddings = list(
+        progress(
+            embedder.embed_many(
+                [path for path, _ in lessons], [box] * len(lessons), threads=threads
+            ),
+            "embedding",
+            len(lessons),
+        )
+    )
+    _check(lessons, embeddings, gate, last_embedding)
     given.pop("backbone", None)
-    with Learner.open(state, looking.backbone, **given) as learner:
-        for vector, label in vectors:
-            learner.teach_embedding(vector, label)
+    with Learner.open(state, embedder.pipeline.backbone, **given) as learner:
+        for embedding, (_, label) in zip(embeddings, lessons, strict=True):
+            learner.teach_embedding(embedding, label)
     taught = list(dict.fromkeys(label for _, label in lessons))
     click.echo(f"taught {plural(len(lessons), 'picture')} of {', '.join(taught)}; {state} knows "
                f"{plural(len(learner.labels), 'label')}")  # fmt: skip
 
 
-def _looked_at(
-    learner: "Learner", lessons: Iterable[tuple[Path, str]], gate: str
-) -> Iterator[tuple["NDArray[Any]", str]]:
-    """The vector and label of each lesson; a poor picture is complained of, or refused."""
-    last: dict[str, NDArray[Any] | None] = {}
-    for path, label in progress(lessons, "looking"):
-        lesson = learner.look(path)
-        before = last.get(label, learner.last_embedding(label))
-        try:
-            found = lesson.pass_gate(gate, before)
-        except QualityError as error:
-            raise QualityError(f"{path}: {error}", error.complaints) from error
-        for complaint in found:
-            complain(f"{path}: {complaint}")
-        last[label] = lesson.vector
-        yield lesson.vector, label
-
-
-def _lessons(what: tuple[str, ...]) -> list[tuple[Path, str]]:
-    """What to teach: (picture, label), in order."""
-    from robocle.classifiers.streaming import require_label
-    from robocle.images import SUFFIXES, pictures_in
-
-    if len(what) == 1:
-        folder = Path(what[0])
-        if not folder.is_dir():
-            raise ImageError(f"give pictures of {what[0]!r} to teach, or a folder of label folders")
-        labels = sorted(path for path in folder.glob("[!.]*") if path.is_dir())
-        lessons = {label.name: pictures_in(label) for label in labels}
-        if not lessons:
-            raise ImageError(f"{folder} has no label folders with pictures: <label>/<picture>.jpg")
-        for name, pictures in lessons.items():
-            if not pictures:
-                raise ImageError(f"there is no picture of {name!r} in {folder / name}")
-        return [(path, name) for name, pictures in lessons.items() for path in pictures]
-    label, *images = what
-    require_label(label)
-    if label == "unknown":
-        raise LabelError(
-            "'unknown' is what predict says of things it does not know: choose another"
-        )
-    if Path(label).suffix.lower() in {*SUFFIXES, ".robocle"}:
-        raise LabelError(
-            f"{label!r} is a file, not a label: give STATE LABEL IMAGES, in this order"
-        )
-    return [(path, label) for path in picture_files([Path(image) for image in images])]
-
-
-def _opened(state: Path, parts: dict[str, str]) -> "Learner":
-    """The learner in a file, or a new one."""
-    from robocle.learner import Learner
+def _embedder(
+    state: Path, parts: dict[str, str]
+) -> "tuple[Embedder, Callable[[str], NDArray[Any] | None]]":
+    """Return what embeds pictures for a state, and what a label was last taught there."""
+    from robocle.embedding import Embedder
+    from robocle.learner import Learner, recorded_pipeline
+    from robocle.store import last_taught, read_state
 
     if not os.path.exists(state):  # unlike state.exists(), no error for a name that is too long
-        return Learner(**parts)
+        return Embedder(Learner(**parts).pipeline, "teaching"), lambda label: None
     if parts:
         raise StateError(
             f"{state} exists and keeps its parts: leave out --{next(iter(parts))}, "
             "or teach a new state"
         )
-    return Learner.load(state)
+    stored = read_state(state)
+    pipeline = recorded_pipeline(str(state), stored.parts)
+    return Embedder(pipeline, "teaching"), lambda label: last_taught(stored.history, label)
+
+
+def _check(
+    lessons: list[Lesson],
+    embeddings: "list[Embedding]",
+    gate: "Gate",
+    last_embedding: "Callable[[str], NDArray[Any] | None]",
+) -> None:
+    """Print what is wrong with pictures; a gate that refuses raises for the first poor one."""
+    from robocle.images.gate import QualityGate
+
+    checks = QualityGate(gate, last_embedding)
+    for (path, label), embedding in zip(lessons, embeddings, strict=True):
+        try:
+            found = checks.check(embedding.complaints, embedding.values, label)
+        except QualityError as error:
+            raise QualityError(f"{path}: {error}", error.complaints) from error
+        for complaint in found:
+            complain(f"{path}: {complaint}")
+
+
+def _lessons(what: tuple[str, ...]) -> list[Lesson]:
+    """Return the pictures to teach with their labels, in order."""
+    from robocle.classifiers.streaming import require_label
+    from robocle.images import SUFFIXES
+
+    if len(what) == 1:
+        return _lessons_of_folder(Path(what[0]))
+    label, *images = what
+    require_label(label)
+    if label == "unknown":
+        raise LabelError(
+            "'unknown' is what predict prints for objects that were not taught: choose another "
+            "label",
+            label,
+        )
+    if Path(label).suffix.lower() in {*SUFFIXES, ".robocle"}:
+        raise LabelError(
+            f"{label!r} is a file, not a label: give STATE LABEL IMAGES, in this order", label
+        )
+    return [(path, label) for path in picture_files([Path(image) for image in images])]
+
+
+def _lessons_of_folder(folder: Path) -> list[Lesson]:
+    from robocle.images import pictures_in
+
+    if not folder.is_dir():
+        raise ImageError(f"give pictures of {str(folder)!r} to teach, or a folder of label folders")
+    labels = sorted(path for path in folder.glob("[!.]*") if path.is_dir())
+    lessons = {label.name: pictures_in(label) for label in labels}
+    if not lessons:
+        raise ImageError(f"{folder} has no label folders with pictures: <label>/<picture>.jpg")
+    for name, pictures in lessons.items():
+        if not pictures:
+            raise ImageError(f"there is no picture of {name!r} in {folder / name}")
+    return [(path, name) for name, pictures in lessons.items() for path in pictures]

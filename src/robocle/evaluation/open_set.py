@@ -12,7 +12,8 @@ from robocle.classifiers import StreamingClassifier
 from robocle.evaluation.evaluation_set import EvaluationSet
 from robocle.evaluation.loop import evaluate
 from robocle.evaluation.metrics import OpenSetPredictions
-from robocle.recognition.calibration import DEFAULT_UNKNOWN, Calibration, recognised
+from robocle.recognition.calibration import Calibration, recognise
+from robocle.recognition.levels import DEFAULT_UNKNOWN
 from robocle.types import Embeddings
 
 
@@ -31,7 +32,7 @@ def evaluate_open_set(classifier: StreamingClassifier, test: EvaluationSet) -> O
 
     def predict(embeddings: Embeddings) -> list[_Prediction]:
         rows = classifier.scores(embeddings)
-        found = [recognised(scores, calibration, DEFAULT_UNKNOWN) for scores in rows]
+        found = [recognise(scores, calibration, DEFAULT_UNKNOWN) for scores in rows]
         return [
             _Prediction(labels[r.row], float(scores[r.row]), r.confidence, not r.is_known)
             for scores, r in zip(rows, found, strict=True)

@@ -1,17 +1,18 @@
-"""Recognition: what scores mean: how likely a label is right, and whether a thing is known at all.
+"""Calibration: from scores to probabilities, and to known or unknown.
 
-The best score of a picture tells known from unknown things: it is how far the picture lies in the
-direction of a class, in units of the spread within classes. What known and unknown things score is
-read off the leave-one-out scores, so nothing but the classifier's own statistics is needed. Where
-they say too little (one picture a label, two labels), shares of the class means' own distance are
-assumed.
+The best score of a picture separates taught objects from unknown ones. It says how far the picture
+lies in the direction of a class, in units of the spread within classes. The distributions of this
+score come from the classifier's own leave-one-out scores, so no other data is needed:
 
-    known       normal about the mean of the samples left out, and at least so wide that unknown
-                things begin two deviations below: things are met in other conditions than taught
-    unknown     normal about the mean of the samples whose class was left out
-    confidence  = P(known) * softmax(scores / temperature), most things that are met being known;
-                the temperature is fitted to the samples left out, near a share of the class means'
-                distance where they do not tell
+    known       normal, around the mean best score of samples left out. It is at least so wide that
+                the mean of unknown objects lies two standard deviations below, because objects are
+                later seen under other conditions than those in which they were taught.
+    unknown     normal, around the mean best score of samples whose whole class was left out.
+    confidence  P(known) * softmax(scores / temperature), with a high prior for known objects. The
+                temperature is fitted to the samples left out.
+
+Few samples say too little: one picture per label cannot be left out, and with two labels no class
+can be. Then fixed shares of the distance between the class means are assumed.
 """
 
 import math
@@ -24,75 +25,77 @@ from numpy.typing import NDArray
 
 from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
 from robocle.classifiers.softmax import softmax
-from robocle.errors import SpecError
-from robocle.spec import require_between
+from robocle.recognition.levels import require_level
+from robocle.types import Scores
 
-Scores = NDArray[np.float64]
-
-DEFAULT_UNKNOWN = 0.05
-"""How many of the known things may be called unknown."""
-LARGEST_UNKNOWN = 0.5
-# How many of the things that are met are known, as far as confidence goes.
+# The prior probability that an object is known, for the confidence.
 KNOWN_PRIOR = 0.98
-# A threshold is no higher than this share of unknown things needs it.
+# The threshold is at most the score that catches this share of unknown objects.
 CAUGHT = 0.7
-# (mean, deviation) of scores as shares of the class means' distance, where nothing else is known.
+# Mean and standard deviation of scores, relative to the distance of the class means, where
+# leave-one-out scores are missing.
 ASSUMED_KNOWN = (0.4, 0.15)
 ASSUMED_UNKNOWN = (0.2, 0.15)
 ASSUMED_TEMPERATURE, TEMPERATURE_SPREAD = 0.04, 0.5
-# What is met later is less like the lessons than these, looked at in several views, are alike.
+# Pictures seen later resemble the taught ones less than these resemble each other.
 LATER = 1.1
 TEMPERATURE_STEPS = np.exp(np.linspace(-2, 2, 41))
-# Fewer samples than this do not show their own lowest twentieth: one poor picture would be it.
+# With fewer samples, a single poor picture would be the lowest 5 %.
 ENOUGH = 100
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """How the scores of one classifier are to be read."""
+    """The distributions of one classifier's best scores, for known and for unknown objects."""
 
-    known: Scores
-    """The best scores of samples left out, in order; empty if none could be."""
-    unknown: Scores
-    """The best scores of samples whose class was left out, in order; empty with two labels."""
+    known: NDArray[np.float64]
+    """The best scores of samples left out, ascending; empty if no sample could be."""
+    unknown: NDArray[np.float64]
+    """The best scores of samples whose class was left out, ascending; empty with two labels."""
     distance: float
     """The mean distance of the class means from their centre."""
     temperature: float
 
     @classmethod
-    def of(cls, leave_one_out: LeaveOneOut) -> "Calibration | None":
-        """The calibration of a classifier that rehearsed; None if it knows a single thing."""
-        distance = float(leave_one_out.lengths.mean())
-        if len(leave_one_out.lengths) < 2 or distance == 0:
+    def of(cls, found: LeaveOneOut) -> "Calibration | None":
+        """Return the calibration from leave-one-out scores; None for a single label."""
+        classes = len(found.lengths)
+        distance = float(found.lengths.mean())
+        if classes < 2 or distance == 0:
             return None
-        # With a class fewer there was a direction fewer to lie in.
-        classes = len(leave_one_out.lengths)
+        # With one class fewer there was one direction fewer to lie in.
         widened = math.sqrt((classes - 1) / (classes - 2)) if classes > 2 else 1.0
-        told = ~leave_one_out.singleton
-        scores, rows = leave_one_out.scores[told], leave_one_out.rows[told]
+        usable = ~found.singleton
+        scores, rows = found.scores[usable], found.rows[usable]
         return cls(
             np.sort(scores.max(axis=1, initial=-np.inf)),
-            np.sort(widened * leave_one_out.class_left_out),
+            np.sort(widened * found.class_left_out),
             distance,
             LATER * _temperature(scores, rows, ASSUMED_TEMPERATURE * distance),
         )
 
     def probability_known(self, best: float, prior: float = 0.5) -> float:
-        """How likely a thing with this best score is one of those taught.
+        """Return the posterior probability that an object with this best score is a taught one.
 
-        The prior is how likely it is so before one looks.
+        Args:
+            best: The best score of the picture.
+            prior: The probability before the picture is seen.
         """
         known, unknown = self._known_scores, self._unknown_scores
-        # Better than known things are on average is no less known, and worse than unknown no more.
-        for_it = _log_density(known, min(best, known.mean))
-        against = _log_density(unknown, max(best, unknown.mean))
-        odds = for_it - against + math.log(prior / (1 - prior))
-        return 1 / (1 + math.exp(min(-odds, 700.0)))
+        # A score above the mean of known objects is no evidence against them, and vice versa.
+        for_known = _log_density(known, min(best, known.mean))
+        for_unknown = _log_density(unknown, max(best, unknown.mean))
+        log_odds = for_known - for_unknown + math.log(prior / (1 - prior))
+        return 1 / (1 + math.exp(min(-log_odds, 700.0)))
 
     def threshold(self, level: float) -> float:
-        """The best score under which a thing is called unknown.
+        """Return the best score below which an object is called unknown.
 
-        About the share `level` of known things are at most, met as they were taught.
+        Args:
+            level: The false-rejection rate for objects seen as they were taught.
+
+        Raises:
+            SpecError: The level is not from 0 to one half.
         """
         require_level(level)
         if level == 0:
@@ -101,7 +104,7 @@ class Calibration:
 
     @cached_property
     def _known_scores(self) -> NormalDist:
-        mean, deviation = (part * self.distance for part in ASSUMED_KNOWN)
+        mean, deviation = (share * self.distance for share in ASSUMED_KNOWN)
         if len(self.known):
             mean, deviation = float(self.known.mean()), float(self.known.std())
         gap = (mean - self._unknown_scores.mean) / 2
@@ -109,7 +112,7 @@ class Calibration:
 
     @cached_property
     def _unknown_scores(self) -> NormalDist:
-        mean, deviation = (part * self.distance for part in ASSUMED_UNKNOWN)
+        mean, deviation = (share * self.distance for share in ASSUMED_UNKNOWN)
         if len(self.unknown):
             mean, deviation = float(self.unknown.mean()), float(self.unknown.std())
         return NormalDist(mean, max(deviation, 1e-9 * self.distance))
@@ -119,18 +122,18 @@ class Calibration:
         if count >= max(ENOUGH, 1 / level):
             return float(self.known[int(level * (count + 1)) - 1])
         if count < 2:
-            mean, deviation = (part * self.distance for part in ASSUMED_KNOWN)
+            mean, deviation = (share * self.distance for share in ASSUMED_KNOWN)
             return NormalDist(mean, deviation).inv_cdf(level)
-        from scipy.special import stdtrit  # here, for it takes as long to import as all of robocle
+        from scipy.special import stdtrit  # imported late: it takes as long as the rest of robocle
 
         median, spread = self._lower_half
         return median + float(stdtrit(count - 1, level)) * spread
 
     @cached_property
     def _lower_half(self) -> tuple[float, float]:
-        """The median of known scores, and how far a new one may lie below.
+        """Return the median of known scores, and the deviation of a new score below it.
 
-        Things that score very well say nothing of those that score badly: the lower half alone.
+        Very good scores say nothing about how low the poor ones are, so only the lower half counts.
         """
         count = len(self.known)
         median = float(np.median(self.known))
@@ -146,23 +149,29 @@ class Calibration:
 
 @dataclass(frozen=True)
 class Recognition:
-    """What the scores of one picture say."""
+    """What the scores of one picture mean."""
 
     row: int
     """The label with the best score."""
     confidence: float
-    """How likely that label is right, most things that are met being known."""
+    """The probability that this label is right, with the prior KNOWN_PRIOR for known objects."""
     known: float
-    """How likely it is one of the taught things, at even odds."""
+    """The posterior probability of a known object at even prior odds."""
     is_known: bool
-    """Whether it is called known at the level that was asked for."""
+    """Whether the best score reaches the threshold."""
 
 
-def recognised(scores: Scores, calibration: Calibration | None, unknown: float) -> Recognition:
-    """Read the scores of one picture.
+def recognise(scores: Scores, calibration: Calibration | None, unknown: float) -> Recognition:
+    """Interpret the scores of one picture.
 
-    Without a calibration every thing is known, and the confidence is the label's plain share; with
-    a single label there is nothing to compare with, and it may be that or anything.
+    Args:
+        scores: One score per label.
+        calibration: The calibration of the classifier. Without one, every object is known and the
+            confidence is the softmax of the scores; with a single label it is one half.
+        unknown: The false-rejection rate.
+
+    Raises:
+        SpecError: The rate is not from 0 to one half.
     """
     require_level(unknown)
     row = int(scores.argmax())
@@ -176,26 +185,18 @@ def recognised(scores: Scores, calibration: Calibration | None, unknown: float) 
     return Recognition(row, confidence, known, best >= calibration.threshold(unknown))
 
 
-def require_level(unknown: float) -> None:
-    """Refuse a level that is no share up to a half."""
-    if not isinstance(unknown, int | float):
-        raise SpecError(f"unknown={unknown!r} is no number: give 0 to {LARGEST_UNKNOWN}")
-    require_between("unknown", unknown, 0, LARGEST_UNKNOWN)
-
-
 def _log_density(distribution: NormalDist, value: float) -> float:
     return -(distribution.zscore(value) ** 2) / 2 - math.log(distribution.stdev)
 
 
 def _temperature(scores: Scores, rows: NDArray[np.int64], assumed: float) -> float:
-    """The most likely temperature: log-normal about the assumed one before the samples speak."""
+    """Return the most likely temperature, with a log-normal prior around the assumed one."""
     tried = assumed * TEMPERATURE_STEPS
-    losses = [_surprise(scores / temperature, rows) for temperature in tried]
+    losses = [_negative_log_likelihood(scores / temperature, rows) for temperature in tried]
     prior = (np.log(TEMPERATURE_STEPS) / TEMPERATURE_SPREAD) ** 2 / 2
     return float(tried[np.argmin(losses + prior)])
 
 
-def _surprise(logits: Scores, rows: NDArray[np.int64]) -> float:
-    """The negative log-likelihood of the samples' own labels."""
+def _negative_log_likelihood(logits: Scores, rows: NDArray[np.int64]) -> float:
     own = softmax(logits)[np.arange(len(rows)), rows]
     return -float(np.log(np.maximum(own, 1e-300)).sum())

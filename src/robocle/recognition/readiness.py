@@ -1,7 +1,7 @@
-"""Readiness: whether each label was shown enough, and which are taken for one another.
+"""Readiness: whether each label was shown often enough, and which labels are confused.
 
-Both come from leave-one-out scores: the classifier's answers to its own samples. That is
-honest about the conditions in which things were shown, and knows nothing of others.
+Both come from leave-one-out scores: how the classifier scores its own samples without having
+learned them. They describe the conditions in which objects were taught, and no others.
 """
 
 from collections.abc import Sequence
@@ -13,89 +13,97 @@ from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
 from robocle.classifiers.softmax import softmax
 from robocle.recognition.calibration import Calibration
 
-# A label is ready when this share of its pictures is recognised without having been taught.
+# A label is ready when this share of its pictures is recognised when left out.
 READY = 0.8
-# Labels are confusable when their pictures are taken for the other with this likelihood.
+# Two labels are confusable when a picture of one is mistaken for the other with this probability.
 CONFUSABLE = 0.1
 MOST_PAIRS = 10
 
 
 @dataclass(frozen=True)
 class LabelReadiness:
-    """How well one label's pictures are recognised when they are left out."""
+    """How well the pictures of one label are recognised when they are left out."""
 
     label: str
     pictures: int
     left_out: int
     """How many pictures were left out, one at a time."""
     recognised: int
-    """How many of those were recognised nevertheless."""
+    """How many of these were recognised."""
 
     @property
     def is_ready(self) -> bool:
-        """Whether it was shown enough, as far as can be said."""
+        """Whether the label was shown often enough, as far as can be told."""
         return self.left_out > 0 and self.recognised >= READY * self.left_out
 
     @property
     def advice(self) -> str:
-        """What to do next, or nothing."""
+        """What to do next; empty if nothing."""
         if self.is_ready:
             return ""
         if not self.left_out and self.pictures > 1:
-            return "shown often, but before pictures could be left out: nothing can be said"
+            return "its pictures cannot be left out: nothing can be said"
         if not self.left_out:
             return "show it once more: one picture does not tell how much it varies"
-        return "show two more, turned or moved"
+        return "show two more pictures, turned or moved"
 
 
 @dataclass(frozen=True)
 class ConfusablePair:
-    """Two labels that are taken for one another."""
+    """Two labels that are mistaken for one another."""
 
     label: str
     other: str
     likelihood: float
-    """How likely a picture of the one is taken for the other, the worse way round."""
+    """The probability of a mistake, in the worse of the two directions."""
 
     @property
     def advice(self) -> str:
         """What to do about it."""
-        return f"{self.label} <-> {self.other}: show two more of each, turned or moved"
+        return f"{self.label} <-> {self.other}: show two more pictures of each, turned or moved"
 
 
 @dataclass(frozen=True)
 class Readiness:
-    """What a learner can say about its own labels."""
+    """What a learner can tell about its own labels."""
 
     labels: tuple[LabelReadiness, ...]
     confusable: tuple[ConfusablePair, ...]
 
 
-def readiness(counts: dict[str, int], leave_one_out: LeaveOneOut) -> Readiness:
-    """The readiness of all labels, in the order they were taught; the worst pairs first."""
-    told = ~leave_one_out.singleton
-    rows, scores = leave_one_out.rows[told], leave_one_out.scores[told]
+def readiness(counts: dict[str, int], found: LeaveOneOut) -> Readiness:
+    """Return the readiness of all labels.
+
+    Args:
+        counts: How many pictures each label was taught.
+        found: The leave-one-out scores.
+
+    Returns:
+        The labels in the order they were taught, and confusable pairs, the worst first.
+    """
+    usable = ~found.singleton
+    rows, scores = found.rows[usable], found.scores[usable]
     right = scores.argmax(axis=1) == rows if len(rows) else np.zeros(0, bool)
     each = tuple(
         LabelReadiness(label, count, int((rows == row).sum()), int(right[rows == row].sum()))
         for row, (label, count) in enumerate(counts.items())
     )
-    calibration = Calibration.of(leave_one_out)
-    pairs = _confusable(tuple(counts), leave_one_out, calibration) if calibration else ()
+    calibration = Calibration.of(found)
+    pairs = _confusable(tuple(counts), found, calibration) if calibration else ()
     return Readiness(each, pairs)
 
 
 def _confusable(
-    labels: Sequence[str], leave_one_out: LeaveOneOut, calibration: Calibration
+    labels: Sequence[str], found: LeaveOneOut, calibration: Calibration
 ) -> tuple[ConfusablePair, ...]:
-    told = ~leave_one_out.singleton
-    taken = np.zeros((len(labels), len(labels)))
-    likely = softmax(leave_one_out.scores[told] / calibration.temperature)
-    np.add.at(taken, leave_one_out.rows[told], likely)
-    taken /= np.maximum(np.bincount(leave_one_out.rows[told], minlength=len(labels)), 1)[:, None]
-    worse = np.triu(np.maximum(taken, taken.T), 1)
-    found = [
+    usable = ~found.singleton
+    mistaken = np.zeros((len(labels), len(labels)))
+    probabilities = softmax(found.scores[usable] / calibration.temperature)
+    np.add.at(mistaken, found.rows[usable], probabilities)
+    mistaken /= np.maximum(np.bincount(found.rows[usable], minlength=len(labels)), 1)[:, None]
+    worse = np.triu(np.maximum(mistaken, mistaken.T), 1)
+    pairs = [
         ConfusablePair(labels[one], labels[other], float(worse[one, other]))
         for one, other in np.argwhere(worse >= CONFUSABLE)
     ]
-    return tuple(sorted(found, key=lambda pair: -pair.likelihood)[:MOST_PAIRS])
+    return tuple(sorted(pairs, key=lambda pair: -pair.likelihood)[:MOST_PAIRS])

@@ -1,15 +1,24 @@
-"""State that lasts: all a learner has learnt, on disk, through power cuts and full disks.
+"""The store: everything a learner has learned, on disk, safe from power cuts and full disks.
 
 A state at rest is one file, a snapshot. While it is open for teaching, a journal beside it holds
-every operation since: an operation is on the disk before its call returns. `docs/state-file.md`
-is the specification.
+every operation since; an operation is on the disk before its call returns. `docs/state-file.md` is
+the specification.
 """
 
 from robocle.store.history import History
 from robocle.store.learner_state import LearnerState
-from robocle.store.operations import Forget, Operation, Rename, Teach, Undo, as_embedding
+from robocle.store.operations import (
+    Forget,
+    Operation,
+    Rename,
+    Teach,
+    Undo,
+    last_taught,
+    stored_embedding,
+)
+from robocle.store.parts import Parts
 from robocle.store.recovery import recovered
-from robocle.store.snapshot import METADATA_KEY, Parts, StoredState, write_state
+from robocle.store.snapshot import METADATA_KEY, StoredState, write_state
 from robocle.store.state_store import StateStore, read_state
 
 __all__ = [
@@ -24,8 +33,9 @@ __all__ = [
     "StoredState",
     "Teach",
     "Undo",
-    "as_embedding",
+    "last_taught",
     "read_state",
     "recovered",
+    "stored_embedding",
     "write_state",
 ]

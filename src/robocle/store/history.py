@@ -1,8 +1,7 @@
 """Undo for every classifier: the state some operations ago, and the operations since.
 
-Taking an operation back is doing the others again, so the result is what it would have been
-without it, whatever the classifier. The base follows in strides: it is at least UNDOABLE
-operations behind, and at most twice as many.
+Undoing an operation means applying all others again, so the result is exact for every classifier.
+The base follows in strides: it is between UNDOABLE and 2 * UNDOABLE operations behind.
 """
 
 import copy
@@ -13,16 +12,22 @@ from robocle.errors import NothingToUndoError
 from robocle.store.operations import Operation
 
 UNDOABLE = 50
+"""How many operations can be undone at least."""
 
 
 class History:
-    """A classifier with the operations that can be taken back."""
+    """A classifier together with the operations that can be undone."""
 
     def __init__(
         self, make: Callable[[], StreamingClassifier], operations: tuple[Operation, ...] = ()
     ) -> None:
-        """`make` gives the classifier before the operations, a new one at each call."""
-        # The base is not made before it has to move: to open a state is to make one classifier.
+        """Create a history.
+
+        Args:
+            make: Returns a new classifier as it was before the operations.
+            operations: What was done since, oldest first.
+        """
+        # The base is made only when it is needed: opening a state builds one classifier, not two.
         self._make = make
         self._base: StreamingClassifier | None = None
         self._operations = list(operations)
@@ -33,34 +38,41 @@ class History:
         """The classifier before the operations."""
         if self._base is None:
             self._base = self._make()
-            self._make = _spent
+            self._make = _already_made
         return self._base
 
     @property
     def operations(self) -> tuple[Operation, ...]:
-        """What can be taken back, the oldest first."""
+        """The operations that can be undone, oldest first."""
         return tuple(self._operations)
 
     def do(self, operation: Operation) -> None:
-        """Apply an operation; one that is refused changes nothing."""
+        """Apply an operation. If it raises, nothing has changed."""
         operation.apply(self.now)
         self._operations.append(operation)
 
-    def settle(self) -> None:
-        """Let the base follow, once the last operation is safe."""
-        self._fold()
-
     def undo(self) -> Operation:
-        """Take back the last operation."""
+        """Undo the last operation and return it.
+
+        Raises:
+            NothingToUndoError: No operation can be undone.
+        """
         if not self._operations:
             raise NothingToUndoError
         last = self._operations.pop()
         self.now = self._replayed()
         return last
 
-    def start_anew(self, classifier: StreamingClassifier) -> None:
-        """Go on from a classifier; nothing before can be taken back."""
-        self.now, self._base, self._make = classifier, copy.deepcopy(classifier), _spent
+    def advance_base(self) -> None:
+        """Apply the oldest operations to the base once there are twice as many as needed."""
+        if len(self._operations) > 2 * UNDOABLE:
+            for operation in self._operations[:-UNDOABLE]:
+                operation.apply(self.base)
+            del self._operations[:-UNDOABLE]
+
+    def restart(self, classifier: StreamingClassifier) -> None:
+        """Continue from a classifier; nothing before can be undone."""
+        self.now, self._base, self._make = classifier, copy.deepcopy(classifier), _already_made
         self._operations.clear()
 
     def _replayed(self) -> StreamingClassifier:
@@ -69,12 +81,6 @@ class History:
             operation.apply(classifier)
         return classifier
 
-    def _fold(self) -> None:
-        if len(self._operations) > 2 * UNDOABLE:
-            for operation in self._operations[:-UNDOABLE]:
-                operation.apply(self.base)
-            del self._operations[:-UNDOABLE]
 
-
-def _spent() -> StreamingClassifier:
+def _already_made() -> StreamingClassifier:
     raise AssertionError("the base has been made")

@@ -1,32 +1,31 @@
 """The journal: an append-only log of the operations since a snapshot.
 
-A header names the snapshot that it continues; each record has a length and a checksum. A record
-that was cut off at the end was never acknowledged and is left out. A damaged record in the middle
-is found and skipped: every record starts with the same four bytes.
+A header names the snapshot that the journal continues. Each record has a length and a checksum. A
+record that is cut off at the end was never acknowledged and is ignored. A damaged record in the
+middle is found and skipped, because every record starts with the same four bytes.
 
-A plain log rather than a database: one write and one flush an operation, the least that can be
-durable, and a page of specification.
+It is a plain log rather than a database: one write and one flush per operation is the least that
+can be durable, and the format takes one page to specify.
 """
 
 import json
 import os
 import struct
-import tempfile
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from robocle.errors import StateError
-from robocle.store.operations import Operation, Teach, Undo, described, from_words
-from robocle.store.snapshot import flush_folder
+from robocle.errors import StateAccessError, StateError
+from robocle.files import replace_file
+from robocle.store.operations import Operation, Teach, Undo, from_words, to_words
 
 HEADER = struct.Struct("<16s32sI")  # magic, identity of the snapshot, CRC-32 of both
 MAGIC = b"robocle journal1"
 RECORD = struct.Struct("<4sII")  # mark, length of the content, its CRC-32
 MARK = b"\xabRB\n"
-WORDS = struct.Struct("<I")  # length of the JSON words; a vector follows them
+WORDS = struct.Struct("<I")  # length of the JSON words; an embedding follows them
 MAX_LENGTH = 1 << 26
 
 
@@ -35,23 +34,31 @@ class JournalContent:
     """What a journal holds."""
 
     identity: bytes
+    """The snapshot that it continues."""
     operations: list[Operation | Undo] = field(default_factory=list)
     lost: list[int] = field(default_factory=list)
-    """Where in the order of operations a damaged one was, plural from 1."""
+    """The positions of damaged operations in the order of all, counted from 1."""
     end: int = 0
-    """Where the next record goes."""
+    """The offset of the next record."""
 
 
 def read_journal(path: Path) -> JournalContent | None:
-    """The content of a journal, or None if there is none."""
+    """Read a journal.
+
+    Returns:
+        Its content; None if there is no journal, or only a part of its header.
+
+    Raises:
+        StateError: Its header is damaged, or it cannot be read.
+    """
     try:
         content = path.read_bytes()
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise StateError(f"cannot read {path}: {error.strerror or error}") from error
+        raise StateAccessError.of("read", path, error) from error
     if len(content) < HEADER.size:
-        return None  # cut off while it was made: no operation was acknowledged in it
+        return None  # cut off while it was created: no operation in it was acknowledged
     magic, identity, checksum = HEADER.unpack_from(content)
     if magic != MAGIC or checksum != zlib.crc32(content[: HEADER.size - 4]):
         raise StateError(
@@ -63,25 +70,25 @@ def read_journal(path: Path) -> JournalContent | None:
 
 def _records(content: bytes, identity: bytes) -> JournalContent:
     found = JournalContent(identity, end=HEADER.size)
-    at, lost = HEADER.size, 0
+    at, damaged = HEADER.size, False
     while at < len(content):
         operation, after = _record(content, at)
         if operation is None:
-            lost += 1
+            damaged = True
             at = content.find(MARK, at + 1)
             if at < 0:
                 break
             continue
-        # A damaged stretch is one lost operation, or more: a mark inside a vector is no record.
-        if lost:
+        # A damaged stretch counts as one lost operation: a mark in an embedding is not a record.
+        if damaged:
             found.lost.append(len(found.operations) + len(found.lost) + 1)
         found.operations.append(operation)
-        at, lost, found.end = after, 0, after
+        at, damaged, found.end = after, False, after
     return found
 
 
 def _record(content: bytes, at: int) -> tuple[Operation | Undo | None, int]:
-    """The operation at an offset and the offset after it; None if there is no sound one."""
+    """Return the operation at an offset and the offset after it; None if there is no sound one."""
     if at + RECORD.size > len(content):
         return None, at
     mark, length, checksum = RECORD.unpack_from(content, at)
@@ -98,11 +105,11 @@ def _record(content: bytes, at: int) -> tuple[Operation | Undo | None, int]:
 
 
 def encoded(operation: Operation | Undo) -> bytes:
-    """The bytes of a record."""
-    words = json.dumps(described(operation), ensure_ascii=False).encode()
+    """Return the bytes of a record."""
+    words = json.dumps(to_words(operation), ensure_ascii=False).encode()
     inside = WORDS.pack(len(words)) + words
     if isinstance(operation, Teach):
-        inside += operation.vector.dtype.str.encode() + operation.vector.tobytes()
+        inside += operation.embedding.dtype.str.encode() + operation.embedding.tobytes()
     return RECORD.pack(MARK, len(inside), zlib.crc32(inside)) + inside
 
 
@@ -110,17 +117,17 @@ def _decoded(inside: bytes) -> Operation | Undo:
     (length,) = WORDS.unpack_from(inside)
     rest = inside[WORDS.size + length :]
     words = json.loads(inside[WORDS.size : WORDS.size + length])
-    vector = None
+    embedding = None
     if rest:
         kind = rest[:3].decode("ascii")
         if kind not in ("<f4", "<f8"):
-            raise ValueError("a vector of an unknown kind")
-        vector = np.frombuffer(rest[3:], kind)
-    return from_words(words, vector)
+            raise ValueError("an embedding of an unknown type")
+        embedding = np.frombuffer(rest[3:], kind)
+    return from_words(words, embedding)
 
 
 class Journal:
-    """A journal open for writing."""
+    """A journal that is open for writing."""
 
     def __init__(self, path: Path, handle: int, end: int, records: int) -> None:
         self._path = path
@@ -130,46 +137,48 @@ class Journal:
         self._broken = False
 
     @classmethod
-    def created(cls, path: Path, identity: bytes) -> "Journal":
-        """A new journal that continues a snapshot; it takes the place of an old one."""
+    def create(cls, path: Path, identity: bytes) -> "Journal":
+        """Create an empty journal that continues a snapshot; it replaces an old one.
+
+        Raises:
+            OSError: It cannot be written.
+        """
         head = MAGIC + identity
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-        try:
-            _write(handle, head + struct.pack("<I", zlib.crc32(head)), 0)
-            os.fsync(handle)
-            os.replace(temporary, path)
-            flush_folder(path.parent)
-        except BaseException:
-            os.close(handle)
-            Path(temporary).unlink(missing_ok=True)
-            raise
-        return cls(path, handle, HEADER.size, 0)
+        replace_file(path, head + struct.pack("<I", zlib.crc32(head)))
+        return cls(path, os.open(path, os.O_RDWR), HEADER.size, 0)
 
     @classmethod
-    def continued(cls, path: Path, content: JournalContent) -> "Journal":
-        """An existing journal; what is after its last sound record is cut off."""
+    def reopen(cls, path: Path, end: int, records: int) -> "Journal":
+        """Continue an existing journal; what follows its last sound record is cut off.
+
+        Raises:
+            OSError: It cannot be written.
+        """
         handle = os.open(path, os.O_RDWR)
         try:
-            os.ftruncate(handle, content.end)
+            os.ftruncate(handle, end)
             os.fsync(handle)
         except BaseException:
             os.close(handle)
             raise
-        return cls(path, handle, content.end, len(content.operations))
+        return cls(path, handle, end, records)
 
     def append(self, operation: Operation | Undo) -> None:
-        """Write an operation down; it is on the disk when this returns."""
+        """Write an operation; it is on the disk when this returns.
+
+        Raises:
+            StateAccessError: It cannot be written. The journal is as it was before.
+        """
         if self._broken:
-            raise StateError(f"cannot write {self._path}: an earlier write failed; open it again")
+            raise StateAccessError("write", self._path, "an earlier write failed; open it again")
         record = encoded(operation)
         try:
             _write(self._handle, record, self._end)
             self._flush()
         except BaseException as error:
-            self._cut()
+            self._cut_off()
             if isinstance(error, OSError):
-                reason = error.strerror or error
-                raise StateError(f"cannot write {self._path}: {reason}") from error
+                raise StateAccessError.of("write", self._path, error) from error
             raise
         self._end += len(record)
         self.records += 1
@@ -181,11 +190,11 @@ class Journal:
         try:
             _sync(self._handle)
         except OSError:
-            # The kernel may have dropped what it could not write: nothing after is certain.
+            # The kernel may have dropped what it could not write: nothing after this is certain.
             self._broken = True
             raise
 
-    def _cut(self) -> None:
+    def _cut_off(self) -> None:
         try:
             os.ftruncate(self._handle, self._end)
             _sync(self._handle)
@@ -194,7 +203,7 @@ class Journal:
 
 
 def _sync(handle: int) -> None:
-    """Flush a file; what the system notes about it beside its length can wait where it may."""
+    """Flush a file's content and length; other metadata can wait where the system allows it."""
     (os.fdatasync if hasattr(os, "fdatasync") else os.fsync)(handle)
 
 

@@ -1,28 +1,31 @@
-"""LearnerState: a classifier, what can be taken back, and the file it lives in, if it has one.
+"""The state of a learner: a classifier, its undo history, and the file it lives in, if any.
 
-Every change is first done, then written down; what cannot be written down is taken back, so memory
-and file never differ.
+Every change is applied first and written to the file second. If the write fails the change is
+undone, so memory and file never differ.
 """
 
 import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robocle.classifiers import CLASSIFIERS, ClassifierState, StreamingClassifier
 from robocle.errors import FeatureError, LabelError, StateError
 from robocle.store.history import History
-from robocle.store.operations import Operation, Undo
-from robocle.store.snapshot import Parts, StoredState
+from robocle.store.operations import Operation, Undo, last_taught
+from robocle.store.parts import Parts
+from robocle.store.snapshot import StoredState
 from robocle.store.state_store import StateStore
 
 log = logging.getLogger("robocle")
 
 
 class LearnerState:
-    """What a learner has learnt, and everything that can be done to it."""
+    """What a learner has learned, and everything that changes it."""
 
     def __init__(self, parts: Parts, history: History) -> None:
         self.parts = parts
@@ -30,8 +33,12 @@ class LearnerState:
         self._store: StateStore | None = None
 
     @classmethod
-    def of(cls, name: str, stored: StoredState) -> "LearnerState":
-        """The memory in a stored state."""
+    def restore(cls, name: str, stored: StoredState) -> "LearnerState":
+        """Return the state of a learner from what was stored.
+
+        Raises:
+            StateError: What was stored does not fit together.
+        """
         try:
             history = History(lambda: _restored(stored), stored.history)
         except (StateError, LabelError, FeatureError, np.linalg.LinAlgError) as error:
@@ -45,60 +52,63 @@ class LearnerState:
 
     @property
     def operations(self) -> tuple[Operation, ...]:
-        """What can be taken back, the oldest first."""
+        """The operations that can be undone, oldest first."""
         return self._history.operations
 
+    def last_embedding(self, label: str) -> NDArray[Any] | None:
+        """Return the embedding that a label was last taught, if that can still be undone."""
+        return last_taught(self._history.operations, label)
+
     def do(self, operation: Operation) -> None:
-        """Do an operation; if it is refused or cannot be written down, nothing has changed."""
+        """Apply an operation. If it raises, or cannot be written, nothing has changed."""
         self._history.do(operation)
-        self._keep(operation, self._history.undo)
-        self._history.settle()
+        self._write(operation, otherwise=self._history.undo)
+        self._history.advance_base()
 
     def undo(self) -> Operation:
-        """Take back the last operation."""
+        """Undo the last operation and return it."""
         last = self._history.undo()
-        self._keep(Undo(), lambda: self._history.do(last))
+        self._write(Undo(), otherwise=lambda: self._history.do(last))
         return last
 
-    def start_anew(self, classifier: StreamingClassifier) -> None:
-        """Go on from a classifier; nothing before can be taken back."""
+    def restart(self, classifier: StreamingClassifier) -> None:
+        """Continue from a classifier; nothing before can be undone."""
         if self._store is not None:
-            self._store.compact(self._bare(classifier))
-        self._history.start_anew(classifier)
+            self._store.compact(self._without_history(classifier))
+        self._history.restart(classifier)
 
     def stored(self) -> StoredState:
-        """All of it, to be written."""
+        """Return everything that has to be stored."""
         base = self._history.base.state()
         return StoredState(self.parts, base.labels, base.arrays, self._history.operations)
 
     def live_in(self, store: StateStore) -> None:
-        """Keep every change in a file from now on."""
+        """Write every change to a file from now on."""
         self._store = store
 
     def write(self, path: Path) -> None:
-        """Write it to a file; to another than its own without what can be taken back."""
+        """Write everything to a file; to another file than its own, without the undo history."""
         if self._store is not None and os.path.abspath(path) == os.path.abspath(self._store.path):
             self._store.compact(self.stored())
             return
-        with StateStore.locked(path) as store:
-            store.compact(self._bare(self.classifier))
+        StateStore.replace(path, self._without_history(self.classifier))
 
     def close(self) -> None:
-        """Put all in one file and let others write it."""
+        """Compact the journal and release the lock."""
         if self._store is None:
             return
         try:
-            if not self._store.at_rest:
+            if not self._store.is_compact:
                 self._compact(self._store)
         finally:
             self._store.close()
 
-    def _bare(self, classifier: StreamingClassifier) -> StoredState:
+    def _without_history(self, classifier: StreamingClassifier) -> StoredState:
         state = classifier.state()
         return StoredState(self.parts, state.labels, state.arrays)
 
-    def _keep(self, operation: Operation | Undo, otherwise: Callable[[], object]) -> None:
-        """Write an operation down, or take it back."""
+    def _write(self, operation: Operation | Undo, otherwise: Callable[[], object]) -> None:
+        """Write an operation to the journal; if that fails, call `otherwise` to revert it."""
         if self._store is None:
             return
         try:
@@ -106,11 +116,11 @@ class LearnerState:
         except BaseException:
             otherwise()
             raise
-        if self._store.full:
+        if self._store.is_full:
             self._compact(self._store)
 
     def _compact(self, store: StateStore) -> None:
-        """Put all in the snapshot; if that fails, all is in the journal still."""
+        """Compact the journal; if that fails, everything is still in the journal."""
         try:
             store.compact(self.stored())
         except StateError as error:

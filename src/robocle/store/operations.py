@@ -1,23 +1,24 @@
-"""What can be done to a state, as values: to be applied, written down and read again."""
+"""Operations: what can be done to a state, as values to apply, to write down and to read back."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from robocle.classifiers import StreamingClassifier
 
 
 @dataclass(frozen=True, eq=False)
 class Teach:
-    """Teach a vector."""
+    """Teach an embedding under a label."""
 
     label: str
-    vector: NDArray[Any]
+    embedding: NDArray[Any]
 
     def apply(self, classifier: StreamingClassifier) -> None:
-        classifier.learn(self.vector, self.label)
+        classifier.learn(self.embedding, self.label)
 
     def __str__(self) -> str:
         return f"teaching {self.label!r}"
@@ -52,14 +53,18 @@ class Rename:
 
 @dataclass(frozen=True)
 class Undo:
-    """Take back the last operation that still stands."""
+    """Undo the last operation that has not been undone."""
 
 
 Operation = Teach | Forget | Rename
 
 
-def described(operation: Operation | Undo) -> list[str]:
-    """The operation as words, without a vector."""
+def to_words(operation: Operation | Undo) -> list[str]:
+    """Return the operation as words; the embedding of a Teach is stored separately.
+
+    >>> to_words(Rename("mug", "cup"))
+    ['rename', 'mug', 'cup']
+    """
     match operation:
         case Teach(label):
             return ["teach", label]
@@ -71,27 +76,68 @@ def described(operation: Operation | Undo) -> list[str]:
             return ["undo"]
 
 
-def from_words(words: object, vector: NDArray[Any] | None) -> Operation | Undo:
-    """The operation that the words describe; ValueError if they describe none."""
+def from_words(words: object, embedding: NDArray[Any] | None) -> Operation | Undo:
+    """Return the operation that the words describe.
+
+    Raises:
+        ValueError: They describe no operation.
+    """
     match words:
-        case ["teach", str(label)] if vector is not None:
-            return Teach(_plain(label), vector)
+        case ["teach", str(label)] if embedding is not None:
+            return Teach(_printable(label), embedding)
         case ["forget", str(label)]:
-            return Forget(_plain(label))
+            return Forget(_printable(label))
         case ["rename", str(label), str(new)]:
-            return Rename(_plain(label), _plain(new))
+            return Rename(_printable(label), _printable(new))
         case ["undo"]:
             return Undo()
     raise ValueError("an operation that robocle does not know")
 
 
-def as_embedding(vector: NDArray[Any]) -> NDArray[Any]:
-    """A copy to be kept: float32 as it came from a backbone, float64 otherwise."""
-    return np.array(vector, np.float32 if vector.dtype == np.float32 else np.float64)
+def stored_embedding(embedding: ArrayLike) -> NDArray[Any]:
+    """Return a copy to keep: float32 as it came from a backbone, float64 otherwise."""
+    array = np.asarray(embedding)
+    return np.array(array, np.float32 if array.dtype == np.float32 else np.float64)
+
+
+def last_taught(operations: Iterable[Operation], label: str) -> NDArray[Any] | None:
+    """Return the embedding that a label was last taught by the operations, if any.
+
+    >>> last_taught([Teach("mug", np.ones(2)), Rename("mug", "cup")], "cup").tolist()
+    [1.0, 1.0]
+    """
+    for operation in reversed(list(operations)):
+        match operation:
+            case Teach(taught, embedding) if taught == label:
+                return embedding
+            case Forget(forgotten) if forgotten == label:
+                return None
+            case Rename(before, now) if now == label:
+                label = before
+    return None
+
+
+def applied(operations: list[Operation], changes: list[Operation | Undo]) -> list[Operation]:
+    """Return the operations after further ones, of which each Undo removes the last before it.
+
+    Raises:
+        IndexError: There is nothing left to undo.
+    """
+    standing = list(operations)
+    for change in changes:
+        if isinstance(change, Undo):
+            standing.pop()
+        else:
+            standing.append(change)
+    return standing
 
 
 def counts_after(counts: dict[str, int], operations: tuple[Operation, ...]) -> dict[str, int]:
-    """How often each label was taught after the operations."""
+    """Return how many pictures each label was taught after the operations.
+
+    >>> counts_after({"mug": 2}, (Rename("mug", "cup"), Teach("cup", np.zeros(3))))
+    {'cup': 3}
+    """
     counts = dict(counts)
     for operation in operations:
         match operation:
@@ -104,8 +150,8 @@ def counts_after(counts: dict[str, int], operations: tuple[Operation, ...]) -> d
     return counts
 
 
-def _plain(label: str) -> str:
-    # What is printable cannot play tricks on a terminal when it is shown.
+def _printable(label: str) -> str:
+    # A printable label cannot send control sequences to a terminal when it is shown.
     if not label.isprintable():
-        raise ValueError("a label that is not plain text")
+        raise ValueError("a label with control characters")
     return label

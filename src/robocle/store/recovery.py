@@ -16,7 +16,7 @@ from robocle.classifiers import CLASSIFIERS, ClassifierState, StreamingClassifie
 from robocle.errors import RobocleError, StateError
 from robocle.store.journal import read_journal
 from robocle.store.operations import Operation, Teach, Undo
-from robocle.store.snapshot import VECTORS, Snapshot, StoredState, read_snapshot
+from robocle.store.snapshot import HISTORY, Snapshot, StoredState, read_snapshot
 from robocle.store.state_store import journal_path
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -42,7 +42,7 @@ def recovered(path: Path) -> tuple[StoredState, list[str]]:
 def _recovered_base(snapshot: Snapshot, lost: list[str]) -> StreamingClassifier:
     state = snapshot.state
     classifier = CLASSIFIERS.build(state.parts.classifier)
-    damage = {name: rows for name, rows in snapshot.damage.items() if name != VECTORS}
+    damage = {name: rows for name, rows in snapshot.damage.items() if name != HISTORY}
     try:
         arrays = {name: _blanked(array, damage.get(name, [])) for name, array in
                   state.arrays.items()}  # fmt: skip
@@ -98,7 +98,7 @@ def _blanked(array: NDArray[Any], rows: list[int]) -> NDArray[Any]:
 
 
 def _recover_history(snapshot: Snapshot, classifier: StreamingClassifier, lost: list[str]) -> None:
-    damaged = set(snapshot.damage.get(VECTORS, []))
+    damaged = set(snapshot.damage.get(HISTORY, []))
     taught = 0
     for operation in snapshot.state.history:
         if isinstance(operation, Teach):

@@ -19,7 +19,7 @@ from robocle.evaluation.check.result import CheckedPrediction, CheckResult
 from robocle.evaluation.embedding import content_hash
 from robocle.evaluation.loop import evaluate, teach
 from robocle.learner import Learner
-from robocle.recognition.calibration import DEFAULT_UNKNOWN
+from robocle.recognition.levels import DEFAULT_UNKNOWN
 from robocle.types import Example
 
 MAX_FOLDS = 5
@@ -185,7 +185,7 @@ def _embedded(
             if content in first_with:
                 copies.append(f"{picture.path} is a copy of {first_with[content].path}: left out")
                 continue
-            embeddings[picture] = learner.look(picture.path).vector
+            embeddings[picture] = learner.embed_for_teaching(picture.path).values
             first_with[content] = picture
         except ImageError as error:
             unreadable.append(str(error))

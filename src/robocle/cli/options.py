@@ -1,0 +1,34 @@
+"""Options that several commands share."""
+
+import click
+
+from robocle.recognition.levels import DEFAULT_UNKNOWN, LARGEST_UNKNOWN
+
+BoxOption = tuple[float, float, float, float] | None
+
+unknown_option = click.option(
+    "--unknown", type=click.FloatRange(0, LARGEST_UNKNOWN), default=DEFAULT_UNKNOWN,
+    show_default=True, help="The false-rejection rate: about which share of taught objects, seen "
+    "as they were taught, may be called unknown. 0: nothing is called unknown.",
+)  # fmt: skip
+
+threads_option = click.option(
+    "--threads", type=click.IntRange(1, 256), default=1, show_default=True,
+    help="How many batches of pictures are embedded at the same time.",
+)  # fmt: skip
+
+
+def _box(context: click.Context, option: click.Parameter, text: str | None) -> BoxOption:
+    if text is None:
+        return None
+    try:
+        x, y, width, height = (float(number) for number in text.split(","))
+    except ValueError as error:
+        raise click.BadParameter(f"{text!r} is not X,Y,WIDTH,HEIGHT in pixels") from error
+    return x, y, width, height
+
+
+box_option = click.option(
+    "--box", callback=_box, metavar="X,Y,WIDTH,HEIGHT",
+    help="Use only this region of each picture, in pixels from its top left corner.",
+)  # fmt: skip

@@ -1,0 +1,145 @@
+"""Embeddings of pictures of any kind, one at a time or many in batches.
+
+An embedding is made either for teaching or for prediction. The two differ where a taught picture is
+embedded as the mean over several views, so an `Embedding` knows its purpose.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice, repeat, zip_longest
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robocle.errors import FeatureError
+from robocle.images import Picture, read
+from robocle.images.boxes import Box
+from robocle.images.quality import Complaint, complaints
+from robocle.pipeline import Pipeline
+from robocle.spec import require_between
+
+Purpose = Literal["teaching", "prediction"]
+Item = TypeVar("Item")
+Outcome = TypeVar("Outcome")
+_MISSING = object()
+
+BATCH_SIZE = 8
+"""Pictures per run of the backbone: larger batches gain nothing on a CPU."""
+
+
+@dataclass(frozen=True, eq=False)
+class Embedding:
+    """The embedding of one picture."""
+
+    values: NDArray[np.float32]
+    """(width,)"""
+    purpose: Purpose
+    complaints: tuple[Complaint, ...] = ()
+    """What is wrong with the picture, if it was embedded for teaching."""
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.values, dtype) if copy else np.asarray(self.values, dtype)
+
+
+def values_for(purpose: Purpose, embedding: Embedding | ArrayLike) -> NDArray[Any]:
+    """Return the numbers of an embedding.
+
+    Args:
+        purpose: What they will be used for.
+        embedding: An embedding, or an array that the caller vouches for.
+
+    Raises:
+        FeatureError: The embedding was made for another purpose.
+    """
+    if isinstance(embedding, Embedding) and embedding.purpose != purpose:
+        raise FeatureError(
+            f"this embedding was made for {embedding.purpose}, not for {purpose}: "
+            f"use embed_for_{purpose}"
+        )
+    return np.asarray(embedding)
+
+
+class Embedder:
+    """Embeds pictures for one purpose."""
+
+    def __init__(self, pipeline: Pipeline, purpose: Purpose) -> None:
+        self.pipeline = pipeline
+        self.purpose = purpose
+
+    def embed(self, picture: Picture, box: Box | None = None) -> Embedding:
+        """Return the embedding of a picture, or of the region that a box covers."""
+        return self._batch([(picture, box)])[0]
+
+    def embed_many(
+        self,
+        pictures: Iterable[Picture],
+        boxes: Iterable[Box | None] | None = None,
+        *,
+        batch_size: int = BATCH_SIZE,
+        threads: int = 1,
+    ) -> Iterator[Embedding]:
+        """Yield the embeddings of pictures, in their order.
+
+        Args:
+            pictures: The pictures; they are read when they are needed.
+            boxes: One box, or None for the whole picture, per picture.
+            batch_size: How many pictures go through the backbone at once.
+            threads: How many batches are worked on at the same time.
+        """
+        require_between("batch_size", batch_size, 1, 4096)
+        require_between("threads", threads, 1, 256)
+        pairs = zip(pictures, repeat(None)) if boxes is None else _paired(pictures, boxes)
+        for batch in in_order(self._batch, _batches(pairs, batch_size), threads):
+            yield from batch
+
+    def _batch(self, pairs: list[tuple[Picture, Box | None]]) -> list[Embedding]:
+        side = self.pipeline.backbone.input_size
+        images = [read(picture, side, box) for picture, box in pairs]
+        rows = self.pipeline.embed([image.pixels for image in images])
+        checks = self.purpose == "teaching"
+        return [
+            Embedding(row, self.purpose, complaints(image) if checks else ())
+            for row, image in zip(rows, images, strict=True)
+        ]
+
+
+def in_order(
+    work: Callable[[Item], Outcome], items: Iterable[Item], threads: int
+) -> Iterator[Outcome]:
+    """Yield work(item) for each item in order; at most two items per thread are in flight.
+
+    >>> list(in_order(abs, [3, -1, -2], threads=2))
+    [3, 1, 2]
+    """
+    if threads == 1:
+        yield from map(work, items)
+        return
+    pool = ThreadPoolExecutor(threads)
+    waiting: deque[Future[Outcome]] = deque()
+    try:
+        for item in items:
+            waiting.append(pool.submit(work, item))
+            if len(waiting) == 2 * threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _paired(
+    pictures: Iterable[Picture], boxes: Iterable[Box | None]
+) -> Iterator[tuple[Picture, Box | None]]:
+    for picture, box in zip_longest(pictures, boxes, fillvalue=_MISSING):
+        if picture is _MISSING or box is _MISSING:
+            raise FeatureError("there must be one box per picture: give None for no box")
+        yield picture, box  # type: ignore[misc]
+
+
+def _batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    rest = iter(items)
+    while batch := list(islice(rest, size)):
+        yield batch

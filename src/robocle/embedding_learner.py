@@ -1,0 +1,211 @@
+"""A learner of embeddings: everything that a learner does apart from looking at pictures.
+
+`robocle.Learner` adds a pipeline that embeds pictures.
+"""
+
+import copy
+import os
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robocle.classifiers import StreamingClassifier
+from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
+from robocle.embedding import Embedding, values_for
+from robocle.errors import StateError
+from robocle.recognition.calibration import Calibration, recognise
+from robocle.recognition.levels import DEFAULT_UNKNOWN
+from robocle.recognition.readiness import Readiness, readiness
+from robocle.store import Forget, LearnerState, Parts, Rename, Teach, stored_embedding
+from robocle.types import Prediction
+from robocle.wording import plural
+
+FilePath = str | os.PathLike[str]
+
+
+class EmbeddingLearner:
+    """Learns labelled embeddings one at a time, and recognises others.
+
+    Use a learner in one thread at a time: a program with several threads needs a lock around it.
+
+    Args:
+        state: What was learned, and the file it lives in, if any.
+    """
+
+    def __init__(self, state: LearnerState) -> None:
+        self._state = state
+        self._calibrated: tuple[LeaveOneOut, Calibration | None] | None = None
+
+    def __repr__(self) -> str:
+        parts = self.parts
+        return (
+            f"<{type(self).__name__}: {plural(len(self.labels), 'label')}, "
+            f"{plural(sum(self.counts.values()), 'picture')}; "
+            f"{parts.backbone}, {parts.pooling}, {parts.classifier}, {parts.views}>"
+        )
+
+    @property
+    def _classifier(self) -> StreamingClassifier:
+        return self._state.classifier
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels taught so far, in the order of their first picture."""
+        return self._classifier.labels
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many pictures each label was taught."""
+        return self._classifier.counts
+
+    @property
+    def parts(self) -> Parts:
+        """The parts of this learner, every option written out."""
+        return self._state.parts
+
+    def teach_embedding(self, embedding: Embedding | ArrayLike, label: str) -> None:
+        """Learn a picture that was embedded before.
+
+        Args:
+            embedding: What `embed_for_teaching` returned, or an array of your own.
+            label: What the picture shows.
+
+        Raises:
+            FeatureError: The embedding was made for prediction, or has another width.
+            LabelError: The label cannot be used.
+            StateError: The change cannot be written to the learner's file.
+        """
+        self._state.do(Teach(label, stored_embedding(values_for("teaching", embedding))))
+
+    def predict_embedding(
+        self, embedding: Embedding | ArrayLike, unknown: float = DEFAULT_UNKNOWN
+    ) -> Prediction:
+        """Recognise a picture that was embedded before.
+
+        Args:
+            embedding: What `embed_for_prediction` returned, or an array of your own.
+            unknown: The false-rejection rate, as in `predict`.
+
+        Raises:
+            FeatureError: The embedding was made for teaching, or has another width.
+            NothingTaughtError: Nothing was taught yet.
+        """
+        values = values_for("prediction", embedding)
+        scores = self._classifier.scores(values[None])[0]
+        found = recognise(scores, self._calibration(), unknown)
+        nearest = self.labels[found.row]
+        named = dict(zip(self.labels, scores.tolist(), strict=True))
+        label = nearest if found.is_known else None
+        return Prediction(label, found.confidence, named, nearest, found.known)
+
+    def last_embedding(self, label: str) -> NDArray[Any] | None:
+        """Return the embedding that a label was last taught, if that can still be undone."""
+        return self._state.last_embedding(label)
+
+    def forget(self, label: str) -> None:
+        """Forget a label. Until `purge` this can be undone.
+
+        Raises:
+            UnknownLabelError: The label was never taught.
+        """
+        self._state.do(Forget(label))
+
+    @property
+    def forgets_exactly(self) -> bool:
+        """Whether forgetting a label leaves what it would be had it never been taught."""
+        return self._classifier.forgets_exactly
+
+    def rename(self, label: str, new: str) -> None:
+        """Give a label another name.
+
+        Raises:
+            UnknownLabelError: The label was never taught.
+            LabelError: The new name cannot be used, or is another label.
+        """
+        self._state.do(Rename(label, new))
+
+    def undo(self) -> str:
+        """Undo the last teaching, forgetting or renaming.
+
+        Returns:
+            What was undone, in words, such as "teaching 'mug'".
+
+        Raises:
+            NothingToUndoError: No operation can be undone.
+        """
+        return str(self._state.undo())
+
+    def purge(self) -> None:
+        """Drop the undo history: what was forgotten or undone is gone for good."""
+        self._state.restart(copy.deepcopy(self._classifier))
+
+    def merge(self, other: "EmbeddingLearner") -> None:
+        """Add what another learner of the same parts has learned. This cannot be undone.
+
+        Raises:
+            StateError: The other learner has other parts.
+            InexactError: Classifiers of this kind cannot be merged.
+        """
+        if not isinstance(other, EmbeddingLearner):
+            raise StateError(f"only a learner can be merged, not {other!r}: load it first")
+        mine, theirs = self.parts, other.parts
+        theirs.require_same(
+            "the other learner", mine.backbone, mine.fingerprint, mine.preprocessing
+        )
+        if theirs.pooling != mine.pooling:
+            raise StateError(
+                f"cannot merge what was learned with pooling {theirs.pooling} into "
+                f"{mine.pooling}: only equal parts add up"
+            )
+        merged = copy.deepcopy(self._classifier)
+        merged.merge(other._classifier)
+        self._state.restart(merged)
+
+    def readiness(self) -> Readiness | None:
+        """Return whether each label was shown often enough; None if the classifier cannot tell."""
+        found = self._classifier.leave_one_out()
+        return readiness(self.counts, found) if found else None
+
+    def unknown_below(self, unknown: float = DEFAULT_UNKNOWN) -> float | None:
+        """Return the best score below which an object is called unknown; None if none ever is."""
+        calibration = self._calibration()
+        return calibration.threshold(unknown) if calibration else None
+
+    def linear(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return W and b with scores = W z + b for an embedding z.
+
+        Raises:
+            InexactError: The classifier is not linear.
+        """
+        return self._classifier.linear()
+
+    def _calibration(self) -> Calibration | None:
+        """Return the calibration of the scores, computed once after each change."""
+        found = self._classifier.leave_one_out()
+        if found is None:
+            return None
+        if self._calibrated is None or self._calibrated[0] is not found:
+            self._calibrated = found, Calibration.of(found)
+        return self._calibrated[1]
+
+    def save(self, path: FilePath) -> None:
+        """Write everything that was learned to a file, completely or not at all.
+
+        A file other than the learner's own is written without the undo history.
+
+        Raises:
+            StateAccessError: The file cannot be written.
+        """
+        self._state.write(Path(path))
+
+    def close(self) -> None:
+        """Compact the journal and release the lock. A learner in memory has nothing to close."""
+        self._state.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,60 @@
+"""The quality gate: what happens to a poor picture that is about to be taught."""
+
+from collections.abc import Callable
+from typing import Any, Literal, get_args
+
+from numpy.typing import NDArray
+
+from robocle.images.quality import Complaint, near_duplicate, require_good
+from robocle.spec import require_choice
+
+Gate = Literal["warn", "refuse", "off"]
+"""`warn` of a poor picture and learn it, `refuse` it, or `off` to skip the check."""
+GATES: tuple[str, ...] = get_args(Gate)
+
+
+class QualityGate:
+    """Checks pictures in the order in which they are taught.
+
+    Args:
+        gate: What to do about a poor picture.
+        last_embedding: Returns the embedding that a label was last taught, or None.
+
+    Raises:
+        SpecError: There is no such gate.
+    """
+
+    def __init__(self, gate: Gate, last_embedding: Callable[[str], NDArray[Any] | None]) -> None:
+        require_choice("gate", gate, GATES)
+        self._gate = gate
+        self._last_embedding = last_embedding
+        self._checked: dict[str, NDArray[Any]] = {}
+
+    def check(
+        self, found: tuple[Complaint, ...], embedding: NDArray[Any], label: str
+    ) -> tuple[Complaint, ...]:
+        """Check one picture.
+
+        Args:
+            found: What is wrong with its pixels.
+            embedding: Its embedding, to compare with the label's previous one.
+            label: What it shows.
+
+        Returns:
+            What to warn of.
+
+        Raises:
+            QualityError: The gate refuses it.
+        """
+        previous = self._checked.get(label)
+        if previous is None:
+            previous = self._last_embedding(label)
+        self._checked[label] = embedding
+        if self._gate == "off":
+            return ()
+        if previous is not None and previous.shape == embedding.shape:
+            duplicate = near_duplicate(embedding, previous)
+            found = (*found, duplicate) if duplicate else found
+        if self._gate == "refuse":
+            require_good(found)
+        return found

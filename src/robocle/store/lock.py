@@ -1,0 +1,46 @@
+"""The writer's lock: one program at a time writes a state."""
+
+import fcntl
+import os
+from pathlib import Path
+
+from robocle.errors import StateAccessError, StateLockedError
+
+
+def lock_path(path: Path) -> Path:
+    """Return the file whose lock the writer of a state holds."""
+    return path.with_name(f"{path.name}-lock")
+
+
+def acquire(path: Path) -> int:
+    """Take the writer's lock of a state; the kernel releases it when the program ends.
+
+    Returns:
+        A handle for `release`.
+
+    Raises:
+        StateLockedError: Another program holds it.
+        StateAccessError: The lock file cannot be made.
+    """
+    name = lock_path(path)
+    try:
+        while True:
+            handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if os.path.exists(name) and os.path.samestat(os.fstat(handle), os.stat(name)):
+                    return handle
+            except BaseException:
+                os.close(handle)
+                raise
+            os.close(handle)  # its last owner removed it between our two steps
+    except BlockingIOError as error:
+        raise StateLockedError(path) from error
+    except OSError as error:
+        raise StateAccessError.of("write", path, error) from error
+
+
+def release(path: Path, handle: int) -> None:
+    """Release the writer's lock and remove its file."""
+    lock_path(path).unlink(missing_ok=True)
+    os.close(handle)
