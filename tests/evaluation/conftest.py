@@ -1,4 +1,4 @@
-"""A tiny data set of real pictures, and a vector cache of its own for each test."""
+"""A tiny data set of real pictures, and an embedding cache of its own for each test."""
 
 import shutil
 from pathlib import Path
@@ -12,7 +12,7 @@ CATEGORIES = ("mug", "clock", "banana")
 
 @pytest.fixture(scope="session")
 def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """<class>/<number>.jpg: nine pictures of three things, as the folder data set reads them."""
+    """<class>/<number>.jpg: nine pictures of each of three objects."""
     root = tmp_path_factory.mktemp("pictures")
     for category in CATEGORIES:
         (root / category).mkdir()

@@ -1,4 +1,4 @@
-"""Backbones that an experiment names: those on this machine are run, the others are said."""
+"""Backbones of an experiment: installed ones are used, others are skipped with a message."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -51,7 +51,7 @@ def tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "tokens"
 
 
-def test_what_is_here_is_run_and_the_rest_is_left_out_with_how_to_get_it(
+def test_installed_backbones_are_used_and_others_are_skipped_with_how_to_add_them(
     tokens: str, pictures: Path, tmp_path: Path, cache: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     named = ("efficientnet_lite0", "resnet50", "timm:resnet18", "resnet5O", tokens)

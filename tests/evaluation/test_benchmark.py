@@ -1,4 +1,4 @@
-"""Whole experiments on real pictures: right figures, nothing computed twice, nothing lost."""
+"""Whole experiments on real pictures: correct metrics, nothing computed twice, nothing lost."""
 
 import json
 import shutil
@@ -45,7 +45,7 @@ def benchmark(pictures: Path, results: Path, cache: Path, **options: Any) -> Ben
     return Benchmark(results, {"folder": str(pictures)}, cache=cache, **options)
 
 
-def test_a_trial_gives_what_a_learner_gives_by_hand(
+def test_the_accuracy_of_a_trial_is_that_of_a_learner_taught_by_hand(
     pictures: Path, tmp_path: Path, cache: Path, lite0: Backbone
 ) -> None:
     results = tmp_path / "results.jsonl"
@@ -59,14 +59,14 @@ def test_a_trial_gives_what_a_learner_gives_by_hand(
     for step in stream.steps:
         for example in step:
             learner.teach(example.path, example.label, gate="off")
-        asked = [e for e in stream.tests["test"] if e.label in learner.labels]
-        right = [learner.predict(example.path).label == example.label for example in asked]
+        tested = [e for e in stream.tests["test"] if e.label in learner.labels]
+        right = [learner.predict(example.path).label == example.label for example in tested]
         per_step.append(100 * np.mean(right))
     assert record["result"]["per_step"] == pytest.approx(per_step)
     assert record["result"]["accuracy"]["test/clean"] == pytest.approx(per_step[-1])
 
 
-def test_an_examination_says_what_a_learner_says_by_hand(
+def test_open_set_metrics_are_those_of_a_learner_taught_by_hand(
     pictures: Path, tmp_path: Path, cache: Path, lite0: Backbone
 ) -> None:
     results = tmp_path / "results.jsonl"
@@ -100,9 +100,7 @@ def test_an_examination_says_what_a_learner_says_by_hand(
     assert "AUROC" in page
 
 
-def test_a_run_that_is_done_computes_nothing_again(
-    pictures: Path, tmp_path: Path, cache: Path
-) -> None:
+def test_a_finished_run_computes_nothing_again(pictures: Path, tmp_path: Path, cache: Path) -> None:
     results = tmp_path / "results.jsonl"
     benchmark(pictures, results, cache).run(experiment(), quietly)
     before = results.read_bytes()
@@ -110,7 +108,7 @@ def test_a_run_that_is_done_computes_nothing_again(
     assert results.read_bytes() == before
 
 
-def test_a_run_goes_on_after_a_half_written_line(
+def test_a_run_continues_after_a_half_written_line(
     pictures: Path, tmp_path: Path, cache: Path
 ) -> None:
     results = tmp_path / "results.jsonl"
@@ -149,7 +147,7 @@ def test_corruptions_make_a_matrix_and_are_the_same_for_every_method(
         assert record["result"]["average_other_domain"] == accuracy[other]
 
 
-def test_an_unreadable_picture_stops_the_run_by_name_or_is_left_out_as_asked(
+def test_an_unreadable_picture_stops_the_run_with_its_name_or_is_skipped_on_request(
     pictures: Path, tmp_path: Path, cache: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     copy = tmp_path / "pictures"
@@ -165,9 +163,7 @@ def test_an_unreadable_picture_stops_the_run_by_name_or_is_left_out_as_asked(
     assert {r["result"]["pictures_taught"] + r["result"]["pictures_tested"] for r in trials} == {26}
 
 
-def test_other_pictures_are_not_taken_for_those_that_were_done(
-    pictures: Path, tmp_path: Path, cache: Path
-) -> None:
+def test_other_pictures_are_another_trial(pictures: Path, tmp_path: Path, cache: Path) -> None:
     results = tmp_path / "results.jsonl"
     benchmark(pictures, results, cache).run(experiment(), quietly)
     other = tmp_path / "other"
@@ -176,7 +172,7 @@ def test_other_pictures_are_not_taken_for_those_that_were_done(
     assert benchmark(other, results, cache).run(experiment(), quietly) == (4, 4)
 
 
-def test_a_misspelt_part_is_found_before_any_work(
+def test_a_misspelt_part_is_reported_before_any_work(
     pictures: Path, tmp_path: Path, cache: Path
 ) -> None:
     wrong = Experiment(
@@ -187,7 +183,7 @@ def test_a_misspelt_part_is_found_before_any_work(
     assert not cache.exists()
 
 
-def test_a_pooling_that_the_backbone_cannot_serve_is_left_out_by_name(
+def test_a_pooling_that_needs_a_class_token_is_skipped_for_other_backbones(
     pictures: Path, tmp_path: Path, cache: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     plan = Experiment("Tiny", experiment().studies, (*METHODS, Method("[CLS]", "cls", "ncm")))
@@ -195,13 +191,13 @@ def test_a_pooling_that_the_backbone_cannot_serve_is_left_out_by_name(
     assert "[CLS] with efficientnet_lite0 has no class token" in caplog.text
 
 
-def test_without_data_it_says_what_to_give(tmp_path: Path, cache: Path) -> None:
+def test_without_data_the_error_names_the_option_to_give(tmp_path: Path, cache: Path) -> None:
     with pytest.raises(DataError, match="--data DIR"):
         Benchmark(tmp_path / "r.jsonl", cache=cache).run(experiment(), quietly)
 
 
 @pytest.mark.slow
-def test_a_run_that_is_killed_goes_on_where_it_was(pictures: Path, tmp_path: Path) -> None:
+def test_a_killed_run_continues_where_it_stopped(pictures: Path, tmp_path: Path) -> None:
     results = tmp_path / "results" / "comparison.jsonl"
     command = [
         *(sys.executable, "-m", "robocle", "bench", "comparison", "--dataset", "folder"),
@@ -235,7 +231,7 @@ def worker_process(scheduler: str, folder: Path) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.slow
-def test_a_dask_worker_that_dies_costs_no_result(
+def test_no_result_is_lost_when_a_dask_worker_dies(
     pictures: Path, tmp_path: Path, cache: Path
 ) -> None:
     from distributed import LocalCluster
@@ -267,7 +263,7 @@ def test_a_dask_worker_that_dies_costs_no_result(
 
 
 @pytest.mark.slow
-def test_a_dask_address_where_nobody_answers_is_one_clear_line(
+def test_a_dask_address_without_a_scheduler_is_an_error_of_one_line(
     pictures: Path, tmp_path: Path, cache: Path
 ) -> None:
     plan = benchmark(
@@ -277,7 +273,7 @@ def test_a_dask_address_where_nobody_answers_is_one_clear_line(
         plan.run(experiment(), quietly)
 
 
-def test_every_result_says_where_it_comes_from(pictures: Path, tmp_path: Path, cache: Path) -> None:
+def test_every_result_names_its_origin(pictures: Path, tmp_path: Path, cache: Path) -> None:
     results = tmp_path / "results.jsonl"
     benchmark(pictures, results, cache).run(experiment(), quietly)
     for line in results.read_text("utf-8").splitlines():

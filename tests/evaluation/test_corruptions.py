@@ -1,4 +1,4 @@
-"""Corruptions draw what the paper draws, apply what they say, and depend on their key alone."""
+"""Corruptions use the paper's ranges, follow their formulas, and depend on their key alone."""
 
 import colorsys
 import math
@@ -63,7 +63,7 @@ def spec(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-# ---- what every corruption keeps
+# ---- what holds for every corruption
 
 
 @pytest.mark.parametrize("check", CORRUPTION_CHECKS, ids=lambda check: check.__name__)
@@ -97,12 +97,12 @@ def test_every_spec_is_described_by_one_that_builds_it_again(spec: str) -> None:
         np.zeros((32, 32, 3), np.float32),
     ],
 )
-def test_other_pixels_are_refused(spec: str, wrong: Pixels) -> None:
+def test_other_pixels_are_rejected(spec: str, wrong: Pixels) -> None:
     with pytest.raises(ImageError, match="one picture as square uint8 RGB pixels"):
         applied(spec, wrong)
 
 
-def test_names_other_than_the_picture_and_the_corruption_play_no_part_in_the_key() -> None:
+def test_the_key_is_the_picture_and_the_name_of_the_corruption_without_its_options() -> None:
     full = corruption_rng(0, "mug", "geom").random(4)
     assert np.array_equal(full, corruption_rng(0, "mug", "geom:strength=0.5").random(4))
     assert not np.array_equal(full, corruption_rng(0, "mug", "illum").random(4))
@@ -127,7 +127,7 @@ def test_names_other_than_the_picture_and_the_corruption_play_no_part_in_the_key
         ("blur:high=wide", "high=wide of blur must be float"),
     ],
 )
-def test_a_bad_spec_is_refused_with_advice(wrong: str, advice: str) -> None:
+def test_a_bad_spec_is_an_error_that_says_what_to_do(wrong: str, advice: str) -> None:
     with pytest.raises(SpecError) as refusal:
         corruption(wrong)
     assert advice in str(refusal.value)
@@ -136,7 +136,7 @@ def test_a_bad_spec_is_refused_with_advice(wrong: str, advice: str) -> None:
 # ---- clean and all
 
 
-def test_clean_gives_back_its_picture() -> None:
+def test_clean_returns_the_given_picture() -> None:
     pixels = texture()
     assert applied("clean", pixels) is pixels
 
@@ -148,7 +148,7 @@ def test_all_is_illumination_then_geometry_then_noise(seed: int) -> None:
     assert np.array_equal(applied("all", pixels, seed=seed, image="mug"), expected)
 
 
-def test_at_strength_0_all_does_no_more_than_flip() -> None:
+def test_at_strength_0_all_only_flips() -> None:
     pixels = photograph()
     flips = [pixels[::down, ::across] for down in (1, -1) for across in (1, -1)]
     for seed in range(8):
@@ -160,7 +160,7 @@ def test_at_strength_0_all_does_no_more_than_flip() -> None:
 
 
 def within(values: list[float], low: float, high: float) -> bool:
-    """All in the range, and spread over it evenly."""
+    """Whether all values are in the range and spread evenly over it."""
     spread = high - low
     inside = low <= min(values) and max(values) <= high
     full = min(values) < low + 0.02 * spread and max(values) > high - 0.02 * spread
@@ -214,7 +214,7 @@ def test_brightness_contrast_and_saturation_follow_their_formulas(factor: float)
 
 
 @pytest.mark.parametrize("share", [-0.2, -0.1, -0.03, 0.001, 0.05, 0.1, 0.2])
-def test_hue_turns_the_colour_circle(share: float) -> None:
+def test_hue_rotates_the_colour_circle(share: float) -> None:
     pixels = texture(24)
     expected = np.zeros(pixels.shape)
     for place in np.ndindex(24, 24):
@@ -223,12 +223,12 @@ def test_hue_turns_the_colour_circle(share: float) -> None:
     assert difference(lit(pixels, Light(hue=share)), expected).max() <= 0.51
 
 
-def test_hue_comes_back_after_a_full_turn() -> None:
+def test_a_full_rotation_of_the_hue_changes_nothing() -> None:
     assert np.array_equal(hue_turned(texture(), 1.0), texture())
     assert difference(hue_turned(hue_turned(texture(), 0.1), -0.1), texture()).max() <= 3
 
 
-def test_hue_turns_red_towards_yellow_or_magenta() -> None:
+def test_hue_rotates_red_towards_yellow_or_magenta() -> None:
     red = np.zeros((16, 16, 3), np.uint8)
     red[..., 0] = 255
     assert lit(red, Light(hue=0.1))[0, 0, 1] > 100
@@ -265,7 +265,7 @@ def test_motion_is_drawn_from_the_papers_ranges() -> None:
     assert np.mean([motion.upended for motion in motions]) == pytest.approx(0.3, abs=0.03)
 
 
-def test_the_draws_of_a_motion_do_not_follow_one_another() -> None:
+def test_the_draws_of_a_motion_are_uncorrelated() -> None:
     rng = np.random.default_rng(0)
     motions = [draw_motion(rng) for _ in range(4000)]
     drawn = [
@@ -301,11 +301,11 @@ def test_another_strength_moves_the_same_way_only_further() -> None:
         assert (full.mirrored, full.upended) == (half.mirrored, half.upended)
 
 
-def test_no_motion_leaves_every_pixel() -> None:
+def test_no_motion_changes_no_pixel() -> None:
     assert np.array_equal(moved(texture(), Motion()), texture())
 
 
-def test_flips_move_no_colour() -> None:
+def test_flips_keep_all_colours() -> None:
     pixels = texture()
     assert np.array_equal(moved(pixels, Motion(mirrored=True)), pixels[:, ::-1])
     assert np.array_equal(moved(pixels, Motion(upended=True)), pixels[::-1])
@@ -317,7 +317,7 @@ def test_a_quarter_turn_is_clockwise() -> None:
     assert difference(found, np.rot90(texture(), -1)).max() <= 1
 
 
-def test_a_shift_by_whole_pixels_moves_them_and_leaves_black() -> None:
+def test_a_shift_by_whole_pixels_moves_them_and_leaves_black_behind() -> None:
     pixels = texture()
     found = moved(pixels, Motion(right=56 / SIDE, down=-28 / SIDE))
     assert difference(found[:-28, 56:], pixels[28:, :-56]).max() <= 1
@@ -326,7 +326,7 @@ def test_a_shift_by_whole_pixels_moves_them_and_leaves_black() -> None:
 
 
 def marker(x: float, y: float) -> Pixels:
-    """A white dot at a place in shares of the side from the centre."""
+    """A white dot at a position given in fractions of the side from the centre."""
     rows, columns = np.mgrid[:SIDE, :SIDE] + 0.5
     away = np.hypot(columns - (x + 0.5) * SIDE, rows - (y + 0.5) * SIDE)
     return np.repeat(np.where(away < 6, 255, 0).astype(np.uint8)[..., None], 3, axis=2)
@@ -358,7 +358,7 @@ def turned(x: float, y: float, degrees: float) -> tuple[float, float]:
         (Motion(degrees=90, right=0.1, mirrored=True), lambda x, y: (y - 0.1, x)),
     ],
 )
-def test_a_marker_moves_where_the_motion_says(
+def test_a_marker_moves_to_where_the_motion_takes_it(
     motion: Motion, goes_to: Callable[[float, float], tuple[float, float]]
 ) -> None:
     for x, y in ((0.2, 0.1), (-0.1, 0.25), (0.0, -0.2)):
@@ -366,7 +366,7 @@ def test_a_marker_moves_where_the_motion_says(
         assert np.allclose(found, goes_to(x, y), atol=0.5 / SIDE)
 
 
-def test_perspective_takes_the_corners_to_their_distorted_places() -> None:
+def test_perspective_moves_the_corners_by_their_insets() -> None:
     insets = ((0.05, 0.1), (0.02, 0.0), (0.1, 0.03), (0.0, 0.07))
     matrix = homography(Motion(insets=insets))
     expected = [(-0.45, -0.4), (0.48, -0.5), (0.4, 0.47), (-0.5, 0.43)]
@@ -375,15 +375,15 @@ def test_perspective_takes_the_corners_to_their_distorted_places() -> None:
         assert (x / w, y / w) == pytest.approx(place)
 
 
-def test_one_homography_does_what_its_parts_do_one_after_another() -> None:
+def test_one_homography_equals_its_steps_one_after_another() -> None:
     insets = ((0.05, 0.1), (0.02, 0.0), (0.1, 0.03), (0.0, 0.07))
-    # A soft spot in the middle, of which no step cuts anything off.
+    # A soft spot in the middle: no step moves any of it out of the picture.
     rows, columns = np.mgrid[:SIDE, :SIDE] / SIDE - 0.5
     spot = np.clip(1.5 - 6 * np.hypot(rows, columns), 0, 1)[..., None]
     pixels = (blurred(photograph(), 3) * spot).astype(np.uint8)
     at_once = moved(pixels, Motion(0.9, 0.05, 20, 0.05, -0.1, insets, mirrored=True, upended=True))
     step_by_step = pixels
-    for part in (
+    for step in (
         Motion(scale=0.9),
         Motion(shear=0.05),
         Motion(degrees=20),
@@ -391,7 +391,7 @@ def test_one_homography_does_what_its_parts_do_one_after_another() -> None:
         Motion(insets=insets),
         Motion(mirrored=True, upended=True),
     ):
-        step_by_step = moved(step_by_step, part)
+        step_by_step = moved(step_by_step, step)
     assert at_once.max() > 100
     assert difference(at_once, step_by_step).max() <= 6
 
@@ -414,14 +414,14 @@ def test_resampling_is_bilinear_between_pixel_centres() -> None:
 
 
 @pytest.mark.parametrize("deviation", [0.05, 0.1, 0.2])
-def test_noise_on_mid_grey_has_the_deviation_asked_for(deviation: float) -> None:
+def test_noise_on_mid_grey_has_the_given_deviation(deviation: float) -> None:
     grey = np.full((SIDE, SIDE, 3), 127, np.uint8)
     found = applied(f"noise:low={deviation},high={deviation}", grey).astype(np.float64) - 127
     assert found.std() == pytest.approx(128 * deviation, rel=0.01)
     assert found.mean() == pytest.approx(0, abs=0.3)
 
 
-def test_noise_of_another_unit_is_that_much_weaker() -> None:
+def test_noise_scales_with_its_unit() -> None:
     grey = np.full((SIDE, SIDE, 3), 127, np.uint8)
     found = applied("noise:low=0.5,high=0.5,unit=58", grey)
     assert found.std() == pytest.approx(29, rel=0.01)
@@ -434,7 +434,7 @@ def test_noise_is_clipped_and_never_wraps_around() -> None:
         assert (found == level).mean() == pytest.approx(0.51, abs=0.02)
 
 
-def test_noise_differs_between_channels_and_places() -> None:
+def test_noise_differs_between_channels_and_positions() -> None:
     grey = np.full((SIDE, SIDE, 3), 127, np.uint8)
     found = noisy(grey, 20, np.random.default_rng(0)).astype(np.float64) - 127
     across = np.corrcoef(found.reshape(-1, 3).T)
@@ -443,12 +443,12 @@ def test_noise_differs_between_channels_and_places() -> None:
     assert abs(beside[0, 1]) < 0.02
 
 
-def test_no_noise_leaves_every_pixel() -> None:
+def test_no_noise_changes_no_pixel() -> None:
     assert np.array_equal(applied("noise:low=0,high=0", texture()), texture())
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.1, 0.5), (0.5, 3.0), (2.0, 2.0)])
-def test_deviations_are_drawn_evenly_between_low_and_high(low: float, high: float) -> None:
+def test_deviations_are_drawn_uniformly_from_low_to_high(low: float, high: float) -> None:
     rng = np.random.default_rng(0)
     drawn = [draw_deviation(rng, low, high) for _ in range(2000)]
     assert within(drawn, low, high) or set(drawn) == {low}
@@ -477,12 +477,12 @@ def test_the_kernel_sums_to_1_and_is_symmetric() -> None:
         assert np.array_equal(kernel, kernel[::-1])
 
 
-def test_blur_keeps_an_even_surface() -> None:
+def test_blur_does_not_change_a_uniform_picture() -> None:
     even = np.full((64, 64, 3), 200, np.uint8)
     assert np.array_equal(blurred(even, 3), even)
 
 
-def test_the_papers_range_of_blur_hardly_changes_a_picture_and_ours_does() -> None:
+def test_the_papers_range_of_blur_hardly_changes_a_picture_but_ours_does() -> None:
     pixels = photograph("ball_01")
     papers = [
         difference(applied("blur:low=0.1,high=0.5", pixels, seed=s), pixels).mean()

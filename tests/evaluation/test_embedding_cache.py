@@ -1,4 +1,4 @@
-"""The vector cache: right, bounded, and safe when several processes use it."""
+"""The embedding cache: correct, bounded, and safe when several processes use it."""
 
 import subprocess
 import sys
@@ -19,27 +19,27 @@ for start in range(0, 200, 10):
 """
 
 
-def test_vectors_come_back_in_the_order_they_are_asked_for(cache: Path) -> None:
+def test_embeddings_are_read_in_the_order_of_the_keys(cache: Path) -> None:
     store = EmbeddingCache(cache)
     keys = [embedding_key("a", str(number)) for number in range(1200)]
     store.write({key: np.full(7, number, np.float32) for number, key in enumerate(keys)})
-    asked = [keys[5], keys[1100], keys[5], keys[0]]
-    np.testing.assert_array_equal(store.read(asked)[:, 0], [5, 1100, 5, 0])
+    wanted = [keys[5], keys[1100], keys[5], keys[0]]
+    np.testing.assert_array_equal(store.read(wanted)[:, 0], [5, 1100, 5, 0])
     assert store.known([*keys, embedding_key("other")]) == set(keys)
 
 
-def test_a_key_tells_its_parts_apart() -> None:
+def test_a_key_depends_on_where_its_facts_begin() -> None:
     assert embedding_key("ab", "c") != embedding_key("a", "bc")
 
 
-def test_two_processes_write_the_same_vectors_at_once(cache: Path) -> None:
+def test_three_processes_write_the_same_embeddings_at_the_same_time(cache: Path) -> None:
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(cache)]) for _ in range(3)]
     assert [writer.wait() for writer in writers] == [0, 0, 0]
     found = EmbeddingCache(cache).read([embedding_key(f"{number}") for number in range(200)])
     np.testing.assert_array_equal(found, np.arange(200)[:, None].repeat(300, axis=1))
 
 
-def test_over_the_limit_the_oldest_vectors_go_first(cache: Path) -> None:
+def test_above_the_limit_the_oldest_embeddings_are_deleted_first(cache: Path) -> None:
     limit = 4_000_000
     store = EmbeddingCache(cache, limit)
     keys = [embedding_key(str(number)) for number in range(3000)]

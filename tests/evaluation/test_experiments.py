@@ -1,4 +1,4 @@
-"""The experiments that come with robocle, and what a broken one says."""
+"""The experiments that come with robocle, and the errors of broken ones."""
 
 from pathlib import Path
 
@@ -42,21 +42,23 @@ def test_every_part_an_experiment_names_can_be_built(experiment: Experiment) -> 
         VIEWS.build(method.views)
 
 
-def test_our_default_stands_beside_the_papers_methods(experiment: Experiment) -> None:
+def test_our_default_in_an_experiment_is_the_default_of_the_learner(experiment: Experiment) -> None:
     ours = [method for method in experiment.methods if method.name == "robocle default"]
     for method in ours:
         assert (method.pooling, method.classifier) == (DEFAULT_POOLING, DEFAULT_CLASSIFIER)
         assert method.views == DEFAULT_VIEWS
 
 
-def test_a_gain_is_over_a_method_that_comes_before(experiment: Experiment) -> None:
+def test_a_gain_is_over_a_method_listed_before(experiment: Experiment) -> None:
     seen: set[str] = set()
     for method in experiment.methods:
         assert not method.over or method.over in seen
         seen.add(method.name)
 
 
-def test_every_place_in_the_paper_that_is_named_has_a_number(experiment: Experiment) -> None:
+def test_the_paper_has_a_number_for_every_place_named(
+    experiment: Experiment,
+) -> None:
     if not experiment.paper:
         return
     for study in experiment.studies:
@@ -72,12 +74,12 @@ def test_every_place_in_the_paper_that_is_named_has_a_number(experiment: Experim
                 assert any(place is not None for place in places), method.name
 
 
-def test_an_experiment_can_be_moved_to_other_data(experiment: Experiment) -> None:
+def test_an_experiment_can_be_run_on_other_data(experiment: Experiment) -> None:
     moved = experiment.changed(dataset="home", scenario="class_iid:shots=2", seeds=(7,))
     assert {study.dataset for study in moved.studies} == {"home"}
     assert {study.seeds for study in moved.studies} == {(7,)}
     assert {study.name for study in moved.studies} == {"home, class_iid:shots=2"}
-    assert not any(study.paper for study in moved.studies)  # it is not the paper's any more
+    assert not any(study.paper for study in moved.studies)  # it is no longer the paper's
     assert experiment.changed(dataset=None, seeds=()) == experiment
 
 
@@ -96,7 +98,7 @@ def test_an_experiment_can_be_moved_to_other_data(experiment: Experiment) -> Non
         ('title = "x"\nstudies = []\nshows = ["acuracy"]', "did you mean 'accuracy'"),
     ],
 )
-def test_a_broken_experiment_is_one_clear_line(tmp_path: Path, text: str, complaint: str) -> None:
+def test_a_broken_experiment_raises_in_one_line(tmp_path: Path, text: str, complaint: str) -> None:
     path = tmp_path / "broken.toml"
     path.write_text(text)
     with pytest.raises(SpecError, match=complaint) as caught:
@@ -104,7 +106,7 @@ def test_a_broken_experiment_is_one_clear_line(tmp_path: Path, text: str, compla
     assert "\n" not in str(caught.value)
 
 
-def test_an_unknown_experiment_suggests_the_nearest() -> None:
+def test_an_unknown_experiment_suggests_the_closest_name() -> None:
     with pytest.raises(SpecError, match="did you mean 'table1'"):
         load_experiment("tabel1")
     with pytest.raises(SpecError, match="cannot read"):

@@ -27,7 +27,7 @@ from robocle.evaluation.metrics import (
 
 NAN = float("nan")
 HISTORY_METRICS = [plasticity, backward_transfer, forgetting, paper_bwt, paper_forg]
-# Three classes, one a step.
+# Three classes, one per step.
 BY_HAND = [
     [90.0, NAN, NAN],
     [60.0, 80.0, NAN],
@@ -67,22 +67,22 @@ def test_micro_counts_pictures_and_macro_counts_classes() -> None:
     assert macro_accuracy(truth, predicted) == 50
 
 
-def test_an_answer_of_unknown_is_never_right() -> None:
+def test_a_prediction_of_unknown_is_never_right() -> None:
     assert accuracy(["mug", "mug"], [None, "mug"]) == 50
     assert macro_accuracy(["mug", "mug"], [None, "mug"]) == 50
 
 
-def test_a_label_that_is_only_ever_predicted_is_no_class() -> None:
+def test_a_label_that_is_predicted_but_never_true_is_no_class() -> None:
     assert macro_accuracy(["mug", "mug"], ["mug", "pen"]) == 50
 
 
-def test_no_pictures_have_no_accuracy() -> None:
+def test_accuracy_without_pictures_is_nan() -> None:
     assert math.isnan(accuracy([], []))
     assert math.isnan(macro_accuracy([], []))
     assert np.isnan(class_accuracies([], [], ["mug"])).all()
 
 
-def test_answers_must_be_as_many_as_pictures() -> None:
+def test_there_must_be_one_prediction_per_picture() -> None:
     with pytest.raises(ValueError, match="shorter"):
         accuracy(["mug", "mug"], ["mug"])
 
@@ -95,7 +95,7 @@ def test_labels_may_be_arrays() -> None:
 
 
 @given(st.lists(st.tuples(labels, st.none() | labels), min_size=1))
-def test_accuracies_are_those_of_a_plain_loop(pairs: list[tuple[str, str | None]]) -> None:
+def test_accuracies_equal_those_of_a_plain_loop(pairs: list[tuple[str, str | None]]) -> None:
     truth, predicted = [a for a, _ in pairs], [b for _, b in pairs]
     by_class = {
         name: mean([100.0 * (a == b) for a, b in pairs if a == name]) for name in ["pen", "mug"]
@@ -114,27 +114,27 @@ def test_accuracies_are_those_of_a_plain_loop(pairs: list[tuple[str, str | None]
     ("baseline", "achieved", "gain"),
     [(96, 98, 50), (50, 50, 0), (0, 100, 100), (50, 25, -50), (99, 98, -100)],
 )
-def test_the_gain_is_the_share_of_the_room_that_was_used(
+def test_the_room_aware_gain_is_the_percentage_of_errors_that_is_gone(
     baseline: float, achieved: float, gain: float
 ) -> None:
     assert room_aware_gain(baseline, achieved) == pytest.approx(gain)
 
 
 @pytest.mark.parametrize("achieved", [100, 90])
-def test_a_perfect_baseline_leaves_no_room(achieved: float) -> None:
+def test_the_gain_over_a_perfect_baseline_is_nan(achieved: float) -> None:
     assert math.isnan(room_aware_gain(100, achieved))
 
 
-def test_other_domains_leave_out_the_one_trained_on() -> None:
+def test_the_mean_over_other_domains_leaves_out_the_one_trained_on() -> None:
     assert avg_other_domain([90, 40, 60], trained_on=0) == 50
     assert avg_other_domain([90, 40, 60], trained_on=2) == 65
 
 
-def test_a_single_condition_has_no_other() -> None:
+def test_the_mean_over_other_domains_of_a_single_condition_is_nan() -> None:
     assert math.isnan(avg_other_domain([90], trained_on=0))
 
 
-def test_the_condition_trained_on_must_be_one_of_them() -> None:
+def test_the_condition_trained_on_must_exist() -> None:
     with pytest.raises(IndexError):
         avg_other_domain([90, 40], trained_on=2)
 
@@ -142,7 +142,7 @@ def test_the_condition_trained_on_must_be_one_of_them() -> None:
 # ---- histories
 
 
-def test_the_metrics_of_a_small_history_are_those_worked_out_by_hand() -> None:
+def test_the_metrics_of_a_small_history_are_those_computed_by_hand() -> None:
     assert plasticity(BY_HAND) == pytest.approx((90 + 80 + 100) / 3)
     assert backward_transfer(BY_HAND) == pytest.approx(((70 - 90) + (50 - 80)) / 2)
     assert forgetting(BY_HAND) == pytest.approx(((90 - 70) + (80 - 50)) / 2)
@@ -150,17 +150,17 @@ def test_the_metrics_of_a_small_history_are_those_worked_out_by_hand() -> None:
     assert paper_forg(BY_HAND) == pytest.approx((90 + 80 + 100) / 3 - (70 + 50 + 100) / 3)
 
 
-def test_forgetting_looks_at_the_best_step_and_transfer_at_the_first() -> None:
+def test_forgetting_compares_with_the_best_step_and_transfer_with_the_first() -> None:
     history = [[20.0, NAN, NAN], [90.0, 50.0, NAN], [60.0, 50.0, 10.0]]
     assert forgetting(history) == pytest.approx((30 + 0) / 2)
     assert backward_transfer(history) == pytest.approx((40 + 0) / 2)
 
 
-def test_a_class_that_ends_at_its_best_counts_against_forgetting() -> None:
+def test_a_class_that_ends_at_its_best_lowers_forgetting() -> None:
     assert forgetting([[20.0, NAN], [90.0, 50.0]]) == -70
 
 
-def test_one_step_says_nothing_of_earlier_classes() -> None:
+def test_after_one_step_metrics_of_earlier_classes_are_nan() -> None:
     assert plasticity([[40.0]]) == 40
     assert math.isnan(backward_transfer([[40.0]]))
     assert math.isnan(forgetting([[40.0]]))
@@ -175,13 +175,13 @@ def test_a_class_without_test_pictures_does_not_count() -> None:
 
 
 @pytest.mark.parametrize("metric", HISTORY_METRICS)
-def test_a_history_of_nothing_has_no_metrics(metric: Callable[[object], float]) -> None:
+def test_metrics_of_a_history_without_values_are_nan(metric: Callable[[object], float]) -> None:
     assert math.isnan(metric([[NAN, NAN], [NAN, NAN]]))
     assert math.isnan(metric(np.empty((3, 0))))
 
 
 @pytest.mark.parametrize("metric", HISTORY_METRICS)
-def test_a_history_must_be_whole(metric: Callable[[object], float]) -> None:
+def test_a_history_with_gaps_or_of_another_shape_raises(metric: Callable[[object], float]) -> None:
     with pytest.raises(ValueError, match="after every later step"):
         metric([[90.0, NAN], [NAN, 80.0]])
     with pytest.raises(ValueError, match="one row per step"):
@@ -191,7 +191,7 @@ def test_a_history_must_be_whole(metric: Callable[[object], float]) -> None:
 
 
 @given(histories())
-def test_history_metrics_are_those_of_plain_loops(history: NDArray[np.float64]) -> None:
+def test_history_metrics_equal_those_of_plain_loops(history: NDArray[np.float64]) -> None:
     steps, classes = history.shape
     last = steps - 1
     taught = [
@@ -292,12 +292,12 @@ def test_the_printed_other_domain_means_of_table_3_follow_from_its_rows(trained_
 def test_the_printed_transfer_of_table_6_cannot_be_the_standard_one(
     final: float, bwt: float, forg: float, pla: float
 ) -> None:
-    # With one class a step the standard one is bound to the plasticity and the final accuracy
-    # (above), here of 40 classes with about as many test pictures each.
+    # With one class per step, the standard one follows from the plasticity and the final accuracy
+    # (see above), here of 40 classes with about the same number of test pictures.
     standard = 40 / 39 * (final - pla)
     assert standard < 0 < bwt
-    # As we read them: BwT lies between the end and the right-after-teaching, the best class of a
-    # step is nearly always right.
+    # The printed numbers fit our reading: BwT lies between the final accuracy and the plasticity,
+    # and the best class of a step is nearly always right.
     assert final < bwt < pla
     assert 94 < forg + final < 97
 
@@ -305,7 +305,7 @@ def test_the_printed_transfer_of_table_6_cannot_be_the_standard_one(
 # ---- known or unknown
 
 
-def test_the_area_under_the_curve_is_scikit_learns() -> None:
+def test_the_area_under_the_curve_equals_that_of_scikit_learn() -> None:
     rng = np.random.default_rng(0)
     known, unknown = rng.normal(1, 1, 50).round(1), rng.normal(0, 1, 70).round(1)
     truth = [1] * 50 + [0] * 70
@@ -313,7 +313,7 @@ def test_the_area_under_the_curve_is_scikit_learns() -> None:
     assert area_under_curve(known, unknown) == pytest.approx(expected)
 
 
-def test_a_confidence_that_is_always_right_has_no_calibration_error() -> None:
+def test_a_calibrated_confidence_has_no_calibration_error() -> None:
     rng = np.random.default_rng(0)
     sure = rng.random(200_000)
     right = rng.random(200_000) < sure

@@ -1,4 +1,4 @@
-"""The paper's numbers: read once more from its LaTeX, and weighed against each other."""
+"""The paper's numbers: compared with its LaTeX source, and with each other."""
 
 import re
 import tomllib
@@ -18,7 +18,7 @@ NUMBERS = paper_numbers()
 
 needs_the_paper = pytest.mark.skipif(not PAPER.exists(), reason="the paper is not at hand")
 
-# ---- a reader of the paper's tables of its own
+# ---- an independent reader of the paper's tables
 
 Place = dict[str, str]
 CORRUPTIONS = ("clean", "illum", "geom", "noise", "all")
@@ -80,7 +80,7 @@ NUMBER = r"\(?([+-]?\d+\.\d*)%?\)?"
 
 
 def read_table(table: str) -> dict[PaperNumber, float]:
-    """The numbers of a table by their places: PaperNumbers whose own value is 0."""
+    """Return the numbers of a table by their coordinates: PaperNumbers whose own value is 0."""
     label, common = LABELS_AND_COMMON[table]
     columns: defaultdict[int, Place] = defaultdict(dict)
     row: Place = {}
@@ -102,7 +102,7 @@ def read_table(table: str) -> dict[PaperNumber, float]:
 
 
 def rows_of(label: str) -> Iterator[list[str]]:
-    """A table's rows as plain cells; what spans rows or columns is repeated."""
+    """Yield the rows of a table as plain cells; a cell that spans rows or columns is repeated."""
     before, _ = PAPER.read_text("utf-8").split(f"\\label{{{label}}}")
     body = before.split("\\begin{tabular}")[-1].split("\\end{tabular}")[0].partition("}")[2]
     body = re.sub(r"(?<!\\)%.*", "", body)
@@ -120,7 +120,7 @@ def rows_of(label: str) -> Iterator[list[str]]:
 
 
 def plain(source: str) -> str:
-    """A cell's text without its looks."""
+    """Return the text of a cell without its formatting."""
     source = re.sub(r"\\multicolumn\{\d+\}\{[^}]*\}|\\multirow\{\d+\}\[\d\]\{\*\}", "", source)
     source = re.sub(r"\\(cite|cellcolor|color)(\[rgb\])?\{[^}]*\}|\\(begin|end)\{\w+\}", "", source)
     source = re.sub(r"\\(textbf|texttt|mathrm|scriptsize|(up|down|right)arrow)\b", "", source)
@@ -132,7 +132,7 @@ def printed(cell: str) -> bool:
 
 
 def places_above(cells: list[str]) -> Iterator[Place]:
-    """What a row of headings says of each column; nothing said is what was said on the left."""
+    """Yield the coordinates of each column in a row of headings; an empty cell repeats its left."""
     place: Place = {}
     for cell in cells:
         place = COLUMN_HEADINGS[cell] if cell else place
@@ -151,13 +151,13 @@ def numbers_in(cell: str, place: Place) -> Iterator[tuple[Place, float]]:
 
 @needs_the_paper
 @pytest.mark.parametrize("table", LABELS_AND_COMMON)
-def test_a_table_holds_what_the_paper_prints_and_nothing_else(table: str) -> None:
+def test_a_table_has_exactly_the_numbers_that_the_paper_prints(table: str) -> None:
     ours = {replace(number, value=0): number.value for number in NUMBERS if number.table == table}
     assert ours == read_table(table)
 
 
 @needs_the_paper
-def test_the_numbers_of_the_text_stand_in_the_words_quoted() -> None:
+def test_the_numbers_of_the_text_are_in_the_quoted_words() -> None:
     paper = " ".join(PAPER.read_text("utf-8").split())
     data = files("robocle.evaluation").joinpath("paper_numbers.toml").read_text("utf-8")
     for claim in tomllib.loads(data)["text"]:
@@ -165,16 +165,16 @@ def test_the_numbers_of_the_text_stand_in_the_words_quoted() -> None:
         assert str(claim["value"]) in claim["quote"]
 
 
-def test_no_place_holds_two_numbers() -> None:
+def test_no_coordinates_have_two_numbers() -> None:
     assert max(Counter(replace(number, value=0) for number in NUMBERS).values()) == 1
 
 
-def test_the_tables_hold_as_many_numbers_as_are_printed() -> None:
+def test_the_tables_have_as_many_numbers_as_are_printed() -> None:
     printed_once = Counter(each.table for each in NUMBERS if each.method != "cbcl")
     assert printed_once == PRINTED | {"text": 7}
 
 
-# ---- whether the paper agrees with itself, as far as its rounding can tell
+# ---- whether the paper is consistent, within its rounding
 
 Range = tuple[float, float]
 LAST_DIGIT = {"rarg": 0.1, "fps": 0.1}
@@ -190,7 +190,7 @@ def rounds_into(number: PaperNumber, low: float, high: float) -> bool:
 
 
 def alike(number: PaperNumber, **changes: str) -> list[PaperNumber]:
-    """The numbers at a number's place with some coordinates changed; "any" leaves one open."""
+    """Return the numbers at a number's coordinates with some changed; "any" matches all."""
     place = {name: getattr(number, name) for name in COORDINATES} | changes
     fixed = [(name, wanted) for name, wanted in place.items() if wanted != "any"]
     return [
@@ -198,13 +198,13 @@ def alike(number: PaperNumber, **changes: str) -> list[PaperNumber]:
     ]
 
 
-def mean_of(parts: list[PaperNumber]) -> Range:
-    mean, error = fmean(part.value for part in parts), half_a_digit(parts[0])
+def mean_of(numbers: list[PaperNumber]) -> Range:
+    mean, error = fmean(each.value for each in numbers), half_a_digit(numbers[0])
     return mean - error, mean + error
 
 
 def before_and_after(number: PaperNumber, metric: str) -> tuple[PaperNumber, PaperNumber]:
-    """What a gain is the gain of: the plain method's number and robocle's."""
+    """Return the two numbers that a gain compares: the plain method's and robocle's."""
     (after,) = alike(number, metric=metric)
     (before,) = alike(after, method=after.method.removeprefix("robocle_"), pooling="avg")
     return before, after
@@ -282,21 +282,21 @@ DISAGREEMENTS: dict[Check, dict[PaperNumber, str]] = {
 
 
 @pytest.mark.parametrize("check", DISAGREEMENTS)
-def test_the_paper_agrees_with_itself_except_where_listed(check: Check) -> None:
+def test_the_paper_is_consistent_except_where_listed(check: Check) -> None:
     ranges = {number: found for number in NUMBERS if (found := check(number))}
     assert ranges
     wrong = {number for number, found in ranges.items() if not rounds_into(number, *found)}
     assert wrong == set(DISAGREEMENTS[check])
 
 
-def test_the_text_bounds_the_loss_of_speed_rightly() -> None:
+def test_the_loss_of_speed_is_below_the_bound_in_the_text() -> None:
     bound = paper_number("text", metric="fps_drop_below")
     changes = [each.value for each in NUMBERS if each.metric == "fps_change"]
     assert bound is not None
     assert all(-bound < change < 0 for change in changes)
 
 
-# ---- looking up
+# ---- lookup
 
 
 def test_a_number_printed_for_two_methods_is_found_under_both() -> None:
@@ -310,11 +310,11 @@ def test_a_cell_the_paper_leaves_empty_has_no_number() -> None:
     assert paper_number("table6", method="cbcl") is None
 
 
-def test_too_few_coordinates_are_refused_with_those_that_are_missing() -> None:
+def test_too_few_coordinates_are_an_error_that_names_the_missing_ones() -> None:
     with pytest.raises(LookupError, match=r"3 numbers have .*: also give dataset"):
         paper_number("table2", method="slda", backbone="resnet50")
 
 
-def test_an_unknown_coordinate_is_refused() -> None:
+def test_an_unknown_coordinate_is_rejected() -> None:
     with pytest.raises(TypeError, match="'methd' is not one of table, metric, method, "):
         paper_number("table2", methd="slda")

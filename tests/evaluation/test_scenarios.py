@@ -1,4 +1,4 @@
-"""Streams: what is taught and what tests it never meet, and a seed decides everything."""
+"""Streams: taught and test pictures are disjoint, and the seed decides everything."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from robocle.errors import DataError, RobocleError, SpecError
-from robocle.evaluation.scenarios import SCENARIOS, Stream, scenario
+from robocle.evaluation.scenarios import SCENARIOS, scenario
 from robocle.types import Example
 
 Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
@@ -18,7 +18,7 @@ ROOT = Path("data")
 
 
 def pictures(label: str, count: int, **known: str) -> list[Example]:
-    """Pictures of a class, two a thing."""
+    """Return pictures of a class, two per instance."""
     return [
         Example(
             ROOT.joinpath(*known.values(), label, f"{number}.jpg"),
@@ -30,7 +30,7 @@ def pictures(label: str, count: int, **known: str) -> list[Example]:
 
 
 def video(split: str, name: str, frames: int) -> list[Example]:
-    """Frames of a video named factor/segment/instance."""
+    """Return the frames of a video named factor/segment/instance."""
     factor, _, instance = name.split("/")
     label = instance.rpartition("_")[0]
     return [
@@ -54,20 +54,12 @@ DOMAINS = [
 ]
 VIDEOS = [
     e
-    for thing in ("bowl_01", "bowl_02", "hat_01", "mug_01")
+    for instance in ("bowl_01", "bowl_02", "hat_01", "mug_01")
     for factor in ("clutter", "pixel")
     for segment in ("segment1", "segment7")
     for split, count in (("train", 6), ("test", 2), ("validation", 2))
-    for e in video(split, f"{factor}/{segment}/{thing}", count)
+    for e in video(split, f"{factor}/{segment}/{instance}", count)
 ]
-
-
-def taught(stream: Stream) -> list[Example]:
-    return [example for step in stream.steps for example in step]
-
-
-def asked(stream: Stream) -> list[Example]:
-    return [example for test in stream.tests.values() for example in test]
 
 
 # ---- what holds for every scenario
@@ -91,12 +83,12 @@ SPECS = [
 ]
 
 
-def test_the_table_is_tested_here_in_full() -> None:
+def test_every_entry_of_the_table_is_tested_here() -> None:
     assert sorted(DATA) == sorted(SCENARIOS.names())
 
 
 @pytest.mark.parametrize("name", SCENARIOS.names())
-def test_every_scenario_has_defaults_that_serve(name: str) -> None:
+def test_every_scenario_works_with_its_defaults(name: str) -> None:
     stream = scenario(name).stream(DATA[name], seed=0)
     assert stream.steps
     assert all(stream.steps)
@@ -105,17 +97,17 @@ def test_every_scenario_has_defaults_that_serve(name: str) -> None:
 
 
 @pytest.mark.parametrize(("spec", "examples"), SPECS)
-def test_no_picture_is_both_taught_and_asked(spec: str, examples: list[Example]) -> None:
+def test_no_picture_is_both_taught_and_tested(spec: str, examples: list[Example]) -> None:
     for seed in range(5):
         stream = scenario(spec).stream(examples, seed)
-        paths = Counter(e.path for e in [*taught(stream), *asked(stream)])
+        paths = Counter(e.path for e in [*stream.taught, *stream.tested])
         assert max(paths.values()) == 1
 
 
 @pytest.mark.parametrize(("spec", "examples"), SPECS)
-def test_only_taught_labels_are_asked_and_all_of_them(spec: str, examples: list[Example]) -> None:
+def test_exactly_the_taught_labels_are_tested(spec: str, examples: list[Example]) -> None:
     stream = scenario(spec).stream(examples, seed=1)
-    assert {e.label for e in asked(stream)} == {e.label for e in taught(stream)}
+    assert {e.label for e in stream.tested} == {e.label for e in stream.taught}
 
 
 @pytest.mark.parametrize(("spec", "examples"), SPECS)
@@ -126,14 +118,14 @@ def test_the_order_of_the_listing_does_not_matter(spec: str, examples: list[Exam
 
 
 @pytest.mark.parametrize(("spec", "examples"), SPECS)
-def test_where_the_data_lie_does_not_matter(spec: str, examples: list[Example]) -> None:
+def test_the_location_of_the_data_does_not_matter(spec: str, examples: list[Example]) -> None:
     def moved(example: Example) -> Example:
         return replace(example, path=Path("/mnt/a b") / example.path)
 
     here = scenario(spec).stream(examples, seed=2)
     there = scenario(spec).stream([moved(e) for e in examples], seed=2)
-    assert taught(there) == [moved(e) for e in taught(here)]
-    assert asked(there) == [moved(e) for e in asked(here)]
+    assert there.taught == [moved(e) for e in here.taught]
+    assert there.tested == [moved(e) for e in here.tested]
 
 
 @pytest.mark.parametrize(("spec", "examples"), SPECS)
@@ -143,11 +135,11 @@ def test_another_seed_gives_another_stream(spec: str, examples: list[Example]) -
 
 
 @pytest.mark.parametrize("name", SCENARIOS.names())
-def test_no_pictures_are_refused(name: str, refusal: Refusal) -> None:
+def test_no_pictures_are_rejected(name: str, refusal: Refusal) -> None:
     refusal(DataError, lambda: scenario(name).stream([], seed=0))
 
 
-def test_a_seed_means_the_same_stream_for_good() -> None:
+def test_the_stream_of_a_seed_never_changes() -> None:
     steps = scenario("class_iid:shots=3").stream(PLAIN, seed=7).steps
     assert [(step[0].label, [int(e.path.stem) for e in step]) for step in steps] == [
         ("hat", [1, 7, 6]),
@@ -157,14 +149,14 @@ def test_a_seed_means_the_same_stream_for_good() -> None:
     ]
 
 
-# ---- the same on whatever pictures hypothesis thinks of
+# ---- the same for any pictures
 
 letters = st.sampled_from("abc")
 
 
 @st.composite
 def collections(draw: st.DrawFn) -> list[Example]:
-    """Pictures of a few classes, things and domains; with a split, or with none."""
+    """Pictures of a few classes, instances and domains, with or without a split."""
     splits = draw(st.sampled_from([("",), ("train", "test", "validation")]))
     found = draw(
         st.lists(
@@ -176,10 +168,10 @@ def collections(draw: st.DrawFn) -> list[Example]:
     )
     return [
         Example(
-            Path(domain, split, label, thing, f"{number}.jpg"), label, split,
-            f"{label}_{thing}", domain, f"{domain}/{label}_{thing}",
+            Path(domain, split, label, instance, f"{number}.jpg"), label, split,
+            f"{label}_{instance}", domain, f"{domain}/{label}_{instance}",
         )
-        for label, thing, domain, split, number in found
+        for label, instance, domain, split, number in found
     ]  # fmt: skip
 
 
@@ -206,13 +198,13 @@ def test_any_stream_is_disjoint_and_the_same_for_any_order_of_the_listing(
         assume(False)
     shuffled = data.draw(st.permutations(examples))
     assert scenario(spec).stream(shuffled, seed) == stream
-    lessons, questions = taught(stream), asked(stream)
-    assert len({e.path for e in [*lessons, *questions]}) == len(lessons) + len(questions)
-    assert {e.label for e in questions} <= {e.label for e in lessons}
-    assert {e.split for e in lessons} <= {"", "train"}
-    assert {e.split for e in questions} <= {"", "test"}
+    taught, tested = stream.taught, stream.tested
+    assert len({e.path for e in [*taught, *tested]}) == len(taught) + len(tested)
+    assert {e.label for e in tested} <= {e.label for e in taught}
+    assert {e.split for e in taught} <= {"", "train"}
+    assert {e.split for e in tested} <= {"", "test"}
     if "disjoint=instances" in spec:
-        assert not {e.instance for e in lessons} & {e.instance for e in questions}
+        assert not {e.instance for e in taught} & {e.instance for e in tested}
     if not spec.startswith("instance"):
         assert [len({e.label for e in step}) for step in stream.steps] == [1] * len(stream.steps)
         assert len({step[0].label for step in stream.steps}) == len(stream.steps)
@@ -235,12 +227,12 @@ def test_fewer_shots_are_the_first_of_more(examples: list[Example], seed: int, f
 # ---- class_iid
 
 
-def test_each_class_is_one_step_of_its_shots_and_the_rest_tests() -> None:
+def test_each_class_is_one_step_and_its_other_pictures_are_tested() -> None:
     stream = scenario("class_iid:shots=5").stream(PLAIN, seed=0)
     assert sorted(step[0].label for step in stream.steps) == ["bowl", "hat", "mug", "toy"]
     assert [len(step) for step in stream.steps] == [5] * 4
     assert list(stream.tests) == ["test"]
-    assert {*taught(stream), *asked(stream)} == set(PLAIN)
+    assert {*stream.taught, *stream.tested} == set(PLAIN)
 
 
 def test_the_pictures_of_a_class_do_not_depend_on_the_other_classes() -> None:
@@ -248,28 +240,28 @@ def test_the_pictures_of_a_class_do_not_depend_on_the_other_classes() -> None:
     assert alone[0] in scenario("class_iid").stream(PLAIN, seed=3).steps
 
 
-def test_an_official_split_is_kept_to() -> None:
+def test_an_official_split_is_respected() -> None:
     stream = scenario("class_iid:shots=5").stream(SPLIT, seed=0)
-    assert {e.split for e in taught(stream)} == {"train"}
-    assert set(asked(stream)) == {e for e in SPLIT if e.split == "test"}
+    assert {e.split for e in stream.taught} == {"train"}
+    assert set(stream.tested) == {e for e in SPLIT if e.split == "test"}
 
 
-def test_all_shots_teach_the_whole_train_split_shuffled() -> None:
+def test_all_shots_are_the_whole_train_split_shuffled() -> None:
     stream = scenario("class_iid:shots=all").stream(SPLIT, seed=0)
-    assert set(taught(stream)) == {e for e in SPLIT if e.split == "train"}
+    assert set(stream.taught) == {e for e in SPLIT if e.split == "train"}
     assert any(list(step) != sorted(step, key=lambda e: e.path) for step in stream.steps)
 
 
-def test_things_kept_apart_are_taught_one_after_the_other() -> None:
+def test_disjoint_instances_are_taught_one_after_the_other() -> None:
     stream = scenario("class_iid:shots=5,disjoint=instances").stream(PLAIN, seed=0)
     for step in stream.steps:
-        things = [e.instance for e in step]
-        assert sorted(Counter(things).values()) == [1, 2, 2]
-        assert things == sorted(things, key=things.index)
-    assert len(asked(stream)) == 4 * 6
+        instances = [e.instance for e in step]
+        assert sorted(Counter(instances).values()) == [1, 2, 2]
+        assert instances == sorted(instances, key=instances.index)
+    assert len(stream.tested) == 4 * 6
 
 
-def test_things_that_are_not_known_cannot_be_kept_apart(refusal: Refusal) -> None:
+def test_disjoint_instances_need_known_instances(refusal: Refusal) -> None:
     unknown = [replace(example, instance="") for example in PLAIN]
     kept_apart = scenario("class_iid:disjoint=instances")
     message = refusal(DataError, lambda: kept_apart.stream(unknown, seed=0))
@@ -279,7 +271,7 @@ def test_things_that_are_not_known_cannot_be_kept_apart(refusal: Refusal) -> Non
 @pytest.mark.parametrize(
     ("count", "numbers"), [(4, "4 pictures to teach and 0"), (5, "5 pictures to teach and 0")]
 )
-def test_a_class_with_too_few_pictures_is_named_with_the_numbers(
+def test_a_class_with_too_few_pictures_is_named_with_its_numbers(
     count: int, numbers: str, refusal: Refusal
 ) -> None:
     few = [*PLAIN, *pictures("lid", count)]
@@ -290,14 +282,14 @@ def test_a_class_with_too_few_pictures_is_named_with_the_numbers(
     )
 
 
-def test_a_class_with_too_few_pictures_is_left_out_if_asked() -> None:
+def test_a_class_with_too_few_pictures_can_be_left_out() -> None:
     few = [*PLAIN, *pictures("lid", 5)]
     stream = scenario("class_iid:shots=5,few=skip").stream(few, seed=0)
-    assert "lid" not in {e.label for e in [*taught(stream), *asked(stream)]}
+    assert "lid" not in {e.label for e in [*stream.taught, *stream.tested]}
     assert len(stream.steps) == 4
 
 
-def test_leaving_out_every_class_is_refused(refusal: Refusal) -> None:
+def test_leaving_out_every_class_is_an_error(refusal: Refusal) -> None:
     skipping = scenario("class_iid:shots=50,few=skip")
     assert "no class" in refusal(DataError, lambda: skipping.stream(PLAIN, seed=0))
 
@@ -305,9 +297,9 @@ def test_leaving_out_every_class_is_refused(refusal: Refusal) -> None:
 # ---- cross_domain
 
 
-def test_one_domain_is_taught_and_each_is_tested_under_its_name() -> None:
+def test_one_domain_is_taught_and_each_domain_is_a_test_of_its_name() -> None:
     stream = scenario("cross_domain:shots=5,domain=cellar").stream(DOMAINS, seed=0)
-    assert {e.domain for e in taught(stream)} == {"cellar"}
+    assert {e.domain for e in stream.taught} == {"cellar"}
     assert [len(step) for step in stream.steps] == [5] * 3
     assert {name: len(test) for name, test in stream.tests.items()} == {
         "same": 12, "attic": 27, "clean": 27,
@@ -317,41 +309,41 @@ def test_one_domain_is_taught_and_each_is_tested_under_its_name() -> None:
         assert {e.domain for e in test} == {"cellar" if name == "same" else name}
 
 
-def test_a_class_that_is_not_taught_is_not_asked_in_other_domains() -> None:
+def test_a_class_that_is_not_taught_is_not_tested_in_other_domains() -> None:
     more = [*DOMAINS, *pictures("lid", 9, domain="attic")]
     stream = scenario("cross_domain:few=skip").stream(more, seed=0)
     assert "lid" not in {e.label for e in stream.tests["attic"]}
 
 
-def test_a_taught_thing_can_be_kept_out_of_all_domains() -> None:
+def test_a_taught_instance_can_be_kept_out_of_the_tests_of_all_domains() -> None:
     stream = scenario("cross_domain:shots=4,disjoint=instances").stream(DOMAINS, seed=0)
-    things = {e.instance for e in taught(stream)}
-    assert len(things) in range(3 * 2, 3 * 3 + 1)  # a class has four pairs and a single one
-    assert not things & {e.instance for e in asked(stream)}
+    instances = {e.instance for e in stream.taught}
+    assert len(instances) in range(3 * 2, 3 * 3 + 1)  # four pairs and a single picture per class
+    assert not instances & {e.instance for e in stream.tested}
 
 
 @pytest.mark.parametrize(
     ("domain", "words"),
     [("celar", "did you mean 'cellar'?"), ("zzz", "known: attic, cellar, clean")],
 )
-def test_an_unknown_domain_is_refused(domain: str, words: str, refusal: Refusal) -> None:
+def test_an_unknown_domain_is_rejected(domain: str, words: str, refusal: Refusal) -> None:
     spec = f"cross_domain:domain={domain}"
     message = refusal(DataError, lambda: scenario(spec).stream(DOMAINS, seed=0))
     assert message == f"no picture is of domain {domain!r}: {words}"
 
 
-def test_data_without_domains_are_refused(refusal: Refusal) -> None:
+def test_data_without_domains_are_rejected(refusal: Refusal) -> None:
     message = refusal(DataError, lambda: scenario("cross_domain").stream(PLAIN, seed=0))
     assert "the data have no domains" in message
 
 
-def test_too_few_pictures_in_the_domain_say_which(refusal: Refusal) -> None:
+def test_too_few_pictures_are_reported_with_the_domain(refusal: Refusal) -> None:
     spec = "cross_domain:shots=9,domain=attic"
     message = refusal(DataError, lambda: scenario(spec).stream(DOMAINS, seed=0))
     assert message.startswith("in domain attic, ")
 
 
-def test_a_domain_called_same_is_refused(refusal: Refusal) -> None:
+def test_a_domain_called_same_is_rejected(refusal: Refusal) -> None:
     same = [*DOMAINS, *pictures("mug", 9, domain="same")]
     refusal(DataError, lambda: scenario("cross_domain").stream(same, seed=0))
 
@@ -370,7 +362,7 @@ TRAIN = by_video(e for e in VIDEOS if e.split == "train")
 TEST = {e for e in VIDEOS if e.split == "test"}
 
 
-def test_low_shot_teaches_one_train_video_a_class_with_its_frames_in_order() -> None:
+def test_low_shot_teaches_one_train_video_per_class_with_its_frames_in_order() -> None:
     for seed in range(5):
         stream = scenario("low_shot_instance").stream(VIDEOS[::-1], seed)
         assert sorted(step[0].label for step in stream.steps) == ["bowl", "hat", "mug"]
@@ -379,7 +371,7 @@ def test_low_shot_teaches_one_train_video_a_class_with_its_frames_in_order() -> 
         assert set(stream.tests["test"]) == TEST
 
 
-def test_low_shot_draws_among_all_videos_of_a_class() -> None:
+def test_low_shot_draws_from_all_videos_of_a_class() -> None:
     drawn = {
         step[0].video
         for seed in range(60)
@@ -417,14 +409,14 @@ def test_instance_teaches_every_train_video_once_with_its_frames_in_order() -> N
 
 
 @pytest.mark.parametrize(("steps", "sizes"), [(2, [8, 8]), (3, [5, 5, 6]), (99, [1] * 16)])
-def test_instance_is_cut_between_videos(steps: int, sizes: list[int]) -> None:
+def test_instance_is_divided_between_videos(steps: int, sizes: list[int]) -> None:
     whole = scenario("instance").stream(VIDEOS, seed=0)
     stream = scenario(f"instance:steps={steps}").stream(VIDEOS, seed=0)
     assert [len(by_video(step)) for step in stream.steps] == sizes
-    assert taught(stream) == taught(whole)
+    assert stream.taught == whole.taught
 
 
-def test_labels_come_again_in_instance() -> None:
+def test_labels_occur_again_in_instance() -> None:
     labels = [step[0].label for step in scenario("instance:steps=16").stream(VIDEOS, 0).steps]
     assert Counter(labels) == {"bowl": 8, "hat": 4, "mug": 4}
 
@@ -437,10 +429,10 @@ def test_videos_and_a_split_are_needed(name: str, refusal: Refusal) -> None:
     assert message.startswith(f"{name} needs videos, and ")
 
 
-# ---- unknown things
+# ---- unknown objects
 
 
-def test_half_of_the_classes_are_taught_and_all_are_asked() -> None:
+def test_half_of_the_classes_are_taught_and_all_are_tested() -> None:
     whole = scenario("class_iid:shots=2").stream(PLAIN, seed=3)
     half = scenario("class_iid:shots=2,known=half").stream(PLAIN, seed=3)
     assert half.steps == whole.steps[: (len(whole.steps) + 1) // 2]
@@ -464,7 +456,7 @@ def test_half_of_the_classes_are_taught_and_all_are_asked() -> None:
         ("class_idd", "unknown scenario 'class_idd': did you mean 'class_iid'?"),
     ],
 )
-def test_a_wrong_spec_is_refused(spec: str, message: str, refusal: Refusal) -> None:
+def test_a_wrong_spec_is_rejected(spec: str, message: str, refusal: Refusal) -> None:
     assert refusal(SpecError, lambda: scenario(spec)) == message
 
 

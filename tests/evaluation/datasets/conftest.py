@@ -1,4 +1,4 @@
-"""Trees of empty files: a listing opens no picture, so they need not be any."""
+"""Trees of empty files, which suffice because a listing opens no picture."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -10,7 +10,7 @@ Plant = Callable[[Iterable[str]], Path]
 
 @pytest.fixture
 def plant(tmp_path: Path) -> Plant:
-    """Makes files; a name ending in a slash makes an empty folder."""
+    """Return a function that makes files; a name that ends in a slash makes an empty folder."""
 
     def made(names: Iterable[str]) -> Path:
         for name in names:

@@ -1,4 +1,4 @@
-"""What holds for every data set of the table."""
+"""The rules that every data set of the table keeps."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -22,30 +22,30 @@ TREES = {
 }
 
 
-def test_the_table_is_tested_here_in_full() -> None:
+def test_every_entry_of_the_table_is_tested_here() -> None:
     assert sorted(TREES) == sorted(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_root_that_is_not_there_is_refused(name: str, tmp_path: Path, refusal: Refusal) -> None:
+def test_a_missing_root_is_rejected(name: str, tmp_path: Path, refusal: Refusal) -> None:
     message = refusal(DataError, lambda: dataset(name).examples(tmp_path / "nowhere"))
     assert str(tmp_path / "nowhere") in message
     assert "<" in message, "the message shows the layout that was looked for"
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_root_that_is_a_file_is_refused(name: str, tmp_path: Path, refusal: Refusal) -> None:
+def test_a_root_that_is_a_file_is_rejected(name: str, tmp_path: Path, refusal: Refusal) -> None:
     (tmp_path / "file").touch()
     refusal(DataError, lambda: dataset(name).examples(tmp_path / "file"))
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_empty_root_is_refused(name: str, tmp_path: Path, refusal: Refusal) -> None:
+def test_an_empty_root_is_rejected(name: str, tmp_path: Path, refusal: Refusal) -> None:
     assert str(tmp_path) in refusal(DataError, lambda: dataset(name).examples(tmp_path))
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_tree_without_pictures_is_refused(
+def test_a_tree_without_pictures_is_rejected(
     name: str, plant: Callable[[list[str]], Path], refusal: Refusal
 ) -> None:
     root = plant([str(Path(path).parent) + "/" for path in TREES[name]])
@@ -55,12 +55,12 @@ def test_a_tree_without_pictures_is_refused(
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "home"])
-def test_without_a_root_the_layout_is_asked_for(name: str, refusal: Refusal) -> None:
+def test_without_a_root_the_error_shows_the_layout(name: str, refusal: Refusal) -> None:
     assert "give the folder" in refusal(DataError, lambda: dataset(name).examples())
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_listing_is_sorted_and_names_files_that_are_there(
+def test_the_listing_is_sorted_and_its_files_exist(
     name: str, plant: Callable[[list[str]], Path]
 ) -> None:
     root = plant(TREES[name][::-1])
@@ -70,7 +70,7 @@ def test_the_listing_is_sorted_and_names_files_that_are_there(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_hidden_files_and_files_that_are_no_pictures_do_not_count(
+def test_hidden_files_and_files_that_are_not_pictures_are_ignored(
     name: str, plant: Callable[[list[str]], Path]
 ) -> None:
     root = plant(TREES[name])
@@ -83,7 +83,7 @@ def test_hidden_files_and_files_that_are_no_pictures_do_not_count(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_folder_that_cannot_be_a_label_is_refused(
+def test_a_folder_that_cannot_be_a_label_is_rejected(
     name: str, plant: Callable[[list[str]], Path], refusal: Refusal
 ) -> None:
     odd = {"fsiol": "tea\ncup", "folder": "tea\ncup"}.get(name, "tea\ncup_01")
@@ -94,7 +94,7 @@ def test_a_folder_that_cannot_be_a_label_is_refused(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_names_that_are_not_unicode_are_refused_as_labels(
+def test_names_that_are_not_unicode_are_rejected_as_labels(
     name: str, plant: Callable[[list[str]], Path], refusal: Refusal
 ) -> None:
     root = plant(TREES[name])
@@ -105,16 +105,16 @@ def test_names_that_are_not_unicode_are_refused_as_labels(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_unknown_option_is_refused(name: str, refusal: Refusal) -> None:
+def test_an_unknown_option_is_rejected(name: str, refusal: Refusal) -> None:
     refusal(SpecError, lambda: dataset(f"{name}:colour=red"))
 
 
-def test_an_unknown_data_set_is_refused_with_the_nearest(refusal: Refusal) -> None:
+def test_an_unknown_data_set_suggests_the_closest_name(refusal: Refusal) -> None:
     message = refusal(SpecError, lambda: dataset("openlories"))
     assert message == "unknown dataset 'openlories': did you mean 'openloris'?"
 
 
-def test_a_folder_that_may_not_be_read_is_refused(tmp_path: Path, refusal: Refusal) -> None:
+def test_a_folder_that_cannot_be_read_is_rejected(tmp_path: Path, refusal: Refusal) -> None:
     message = refusal(DataError, lambda: listed(tmp_path / "gone"))
     assert message == f"cannot list {tmp_path / 'gone'}: No such file or directory"
 

@@ -1,4 +1,4 @@
-"""Folders of pictures: three layouts, told from the tree or by name."""
+"""Folders of pictures: three layouts, detected or given."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -18,7 +18,7 @@ DOMAINS = ["attic/mug/a.jpg", "attic/bowl/b.jpg", "cellar/mug/a.jpg"]
 SPLIT = ["train/mug/a.jpg", "train/bowl/b.jpg", "test/mug/c.jpg", "val/mug/d.jpg", "more/x/e.jpg"]
 
 
-def told(root: Path, spec: str = "folder") -> list[tuple[str, str, str, str]]:
+def listing(root: Path, spec: str = "folder") -> list[tuple[str, str, str, str]]:
     return [
         (e.path.relative_to(root).as_posix(), e.label, e.split, e.domain)
         for e in dataset(spec).examples(root)
@@ -26,8 +26,8 @@ def told(root: Path, spec: str = "folder") -> list[tuple[str, str, str, str]]:
 
 
 @pytest.mark.parametrize("spec", ["folder", "folder:layout=classes"])
-def test_a_folder_a_class(spec: str, plant: Plant) -> None:
-    assert told(plant(CLASSES), spec) == [
+def test_one_folder_per_class(spec: str, plant: Plant) -> None:
+    assert listing(plant(CLASSES), spec) == [
         ("bowl/c.jpeg", "bowl", "", ""),
         ("mug/a.jpg", "mug", "", ""),
         ("mug/b.PNG", "mug", "", ""),
@@ -35,8 +35,8 @@ def test_a_folder_a_class(spec: str, plant: Plant) -> None:
 
 
 @pytest.mark.parametrize("spec", ["folder", "folder:layout=domains"])
-def test_a_folder_a_domain(spec: str, plant: Plant) -> None:
-    assert told(plant(DOMAINS), spec) == [
+def test_one_folder_per_domain(spec: str, plant: Plant) -> None:
+    assert listing(plant(DOMAINS), spec) == [
         ("attic/bowl/b.jpg", "bowl", "", "attic"),
         ("attic/mug/a.jpg", "mug", "", "attic"),
         ("cellar/mug/a.jpg", "mug", "", "cellar"),
@@ -44,8 +44,8 @@ def test_a_folder_a_domain(spec: str, plant: Plant) -> None:
 
 
 @pytest.mark.parametrize("spec", ["folder", "folder:layout=split"])
-def test_a_train_and_a_test_folder_and_others_left_out(spec: str, plant: Plant) -> None:
-    assert told(plant(SPLIT), spec) == [
+def test_a_train_and_a_test_folder_are_read_and_others_ignored(spec: str, plant: Plant) -> None:
+    assert listing(plant(SPLIT), spec) == [
         ("test/mug/c.jpg", "mug", "test", ""),
         ("train/bowl/b.jpg", "bowl", "train", ""),
         ("train/mug/a.jpg", "mug", "train", ""),
@@ -54,31 +54,31 @@ def test_a_train_and_a_test_folder_and_others_left_out(spec: str, plant: Plant) 
 
 def test_classes_called_train_and_test_are_classes(plant: Plant) -> None:
     root = plant(["train/a.jpg", "test/b.jpg", "plane/c.jpg"])
-    assert {label for _, label, _, _ in told(root)} == {"train", "test", "plane"}
+    assert {label for _, label, _, _ in listing(root)} == {"train", "test", "plane"}
 
 
-def test_a_layout_that_is_said_is_not_guessed(plant: Plant) -> None:
-    assert {domain for *_, domain in told(plant(SPLIT), "folder:layout=domains")} == {
+def test_a_given_layout_is_not_detected(plant: Plant) -> None:
+    assert {domain for *_, domain in listing(plant(SPLIT), "folder:layout=domains")} == {
         "more", "test", "train", "val",
     }  # fmt: skip
 
 
-def test_empty_class_folders_do_not_disturb(plant: Plant) -> None:
-    assert len(told(plant([*DOMAINS, "attic/empty/", "empty/"]))) == 3
+def test_empty_class_folders_are_ignored(plant: Plant) -> None:
+    assert len(listing(plant([*DOMAINS, "attic/empty/", "empty/"]))) == 3
 
 
-def test_pictures_at_two_depths_cannot_be_told(plant: Plant, refusal: Refusal) -> None:
+def test_pictures_at_two_depths_have_no_detectable_layout(plant: Plant, refusal: Refusal) -> None:
     root = plant(["mug/a.jpg", "more/mug/b.jpg"])
     message = refusal(DataError, lambda: dataset("folder").examples(root))
     assert message == (
         f"cannot detect the layout of {root}: mug holds pictures, more holds folders of pictures; "
         "choose layout=classes, domains or split"
     )
-    assert len(told(root, "folder:layout=classes")) == 1
+    assert len(listing(root, "folder:layout=classes")) == 1
 
 
 @pytest.mark.parametrize(("kept", "missing"), [("train", "test"), ("test", "train")])
-def test_one_half_of_a_split_cannot_be_told(
+def test_one_half_of_a_split_is_no_detectable_layout(
     kept: str, missing: str, plant: Plant, refusal: Refusal
 ) -> None:
     root = plant([f"{kept}/mug/a.jpg", "val/mug/b.jpg"])
@@ -89,7 +89,7 @@ def test_one_half_of_a_split_cannot_be_told(
 
 
 @pytest.mark.parametrize("names", [["a.jpg", "b.jpg"], ["x/y/z/a.jpg"], ["mug/readme.txt"]])
-def test_pictures_nowhere_or_at_another_depth_are_not_found(
+def test_pictures_at_another_depth_are_not_found(
     names: list[str], plant: Plant, refusal: Refusal
 ) -> None:
     root = plant(names)
@@ -99,7 +99,7 @@ def test_pictures_nowhere_or_at_another_depth_are_not_found(
     )
 
 
-def test_an_unknown_layout_is_refused(refusal: Refusal) -> None:
+def test_an_unknown_layout_is_rejected(refusal: Refusal) -> None:
     message = refusal(SpecError, lambda: dataset("folder:layout=flat"))
     assert message == "layout=flat is not known: choose auto or classes or domains or split"
 

@@ -1,4 +1,4 @@
-"""F-SIOL-310's layout: numbers in order, two of them a thing."""
+"""The layout of F-SIOL-310: pictures in the order of their numbers, two per instance."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -32,19 +32,19 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def test_all_categories_are_read_as_they_are_spelt(root: Path) -> None:
+def test_all_categories_are_labels(root: Path) -> None:
     found = dataset("fsiol").examples(root)
     assert sorted({e.label for e in found}) == CATEGORIES
     assert len(found) == 22 * 28 + 1
     assert to_pixels(found[0].path, 32).shape == (32, 32, 3)
 
 
-def test_numbers_are_in_the_order_of_numbers(root: Path) -> None:
+def test_pictures_are_in_the_order_of_their_numbers(root: Path) -> None:
     found = [e.path.name for e in dataset("fsiol").examples(root) if e.label == "mug"]
     assert found == [f"{number}.jpg" for number in range(29)]
 
 
-def test_two_consecutive_numbers_are_one_thing(root: Path) -> None:
+def test_two_consecutive_numbers_are_one_instance(root: Path) -> None:
     found = {
         int(e.path.stem): e.instance for e in dataset("fsiol").examples(root) if e.label == "mug"
     }
@@ -59,7 +59,7 @@ def test_five_shots_leave_all_others_to_test(root: Path) -> None:
     assert len(stream.tests["test"]) == 22 * 23 + 1
 
 
-def test_things_can_be_kept_apart(root: Path) -> None:
+def test_instances_can_be_kept_apart(root: Path) -> None:
     kept_apart = scenario("class_iid:shots=5,disjoint=instances")
     stream = kept_apart.stream(dataset("fsiol").examples(root), seed=3)
     taught = {e.instance for step in stream.steps for e in step}
@@ -68,12 +68,12 @@ def test_things_can_be_kept_apart(root: Path) -> None:
 
 
 @pytest.mark.parametrize("way", ["object_images", ".."])
-def test_the_folder_above_or_below_is_refused(way: str, root: Path, refusal: Refusal) -> None:
+def test_the_folder_above_or_below_is_rejected(way: str, root: Path, refusal: Refusal) -> None:
     message = refusal(DataError, lambda: dataset("fsiol").examples(root / way))
     assert message.startswith(f"there is no object_images folder in {root / way}")
 
 
-def test_a_picture_without_a_number_is_refused(
+def test_a_picture_without_a_number_is_rejected(
     plant: Callable[[list[str]], Path], refusal: Refusal
 ) -> None:
     root = plant(["object_images/mug/0.jpg", "object_images/mug/red.jpg"])

@@ -24,12 +24,12 @@ def test_without_a_root_it_is_the_shipped_home() -> None:
         assert example.split == ("train" if taught else "test")
 
 
-def test_the_clean_pictures_of_one_instance_are_its_train_split_enough_to_draw_from() -> None:
+def test_the_train_split_has_eight_pictures_per_category_to_draw_from() -> None:
     taught = [example for example in dataset("home").examples() if example.split == "train"]
     assert Counter(example.label for example in taught) == dict.fromkeys(categories(), 8)
 
 
-def test_a_home_that_was_just_rendered_is_read(tmp_path: Path) -> None:
+def test_a_newly_rendered_home_can_be_read(tmp_path: Path) -> None:
     plan = [PlannedPicture(0, "toy_car", 1, number=10), PlannedPicture(0, "toy_car", 1, number=2)]
     render_home(tmp_path, plan, size=64)
     first, second = dataset("home").examples(tmp_path)
@@ -38,9 +38,7 @@ def test_a_home_that_was_just_rendered_is_read(tmp_path: Path) -> None:
     assert first.label == "toy_car"
 
 
-def test_another_kind_of_tree_is_refused(
-    plant: Callable[[list[str]], Path], refusal: Refusal
-) -> None:
+def test_another_layout_is_rejected(plant: Callable[[list[str]], Path], refusal: Refusal) -> None:
     root = plant(["amazon/back_pack/1.jpg"])
     message = refusal(DataError, lambda: dataset("home").examples(root))
     assert message.startswith(f"{root / 'amazon' / 'back_pack'} is not named <category>_<number>")

@@ -11,7 +11,7 @@ from robocle.evaluation.datasets import dataset
 from robocle.evaluation.scenarios import scenario
 
 FACTORS = ("clutter", "illumination", "occlusion", "pixel")
-THINGS, FRAMES = 14, 100  # with 2 splits, 4 factors and 9 segments: 100,800 frames
+INSTANCES, FRAMES = 14, 100  # with 2 splits, 4 factors and 9 segments: 100,800 frames
 
 
 @pytest.fixture(scope="module")
@@ -20,9 +20,13 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for split in ("train", "test"):
         for factor in FACTORS:
             for segment in range(1, 10):
-                for thing in range(THINGS):
+                for instance in range(INSTANCES):
                     folder = (
-                        root / split / factor / f"segment{segment}" / f"t{thing % 7}_{thing:02d}"
+                        root
+                        / split
+                        / factor
+                        / f"segment{segment}"
+                        / f"t{instance % 7}_{instance:02d}"
                     )
                     os.makedirs(folder)
                     for frame in range(FRAMES):

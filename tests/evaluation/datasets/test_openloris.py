@@ -1,4 +1,4 @@
-"""OpenLORIS-Object's layout: what is told of a frame, and what is not such a layout."""
+"""The layout of OpenLORIS-Object: what it says about a frame, and the errors of other layouts."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -14,16 +14,16 @@ Plant = Callable[[list[str]], Path]
 Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
 
 SMALL = [
-    f"{split}/{factor}/segment{segment}/{thing}/{number:06d}.jpg"
+    f"{split}/{factor}/segment{segment}/{instance}/{number:06d}.jpg"
     for split, numbers in (("train", (0, 1, 2)), ("test", (3,)), ("validation", (4,)))
     for factor in ("clutter", "illumination", "occlusion", "pixel")
     for segment in range(1, 10)
-    for thing in ("paper_cutter_01", "u_disk_02")
+    for instance in ("paper_cutter_01", "u_disk_02")
     for number in numbers
 ]
 
 
-def test_every_frame_is_told_apart(plant: Plant) -> None:
+def test_every_frame_has_its_split_factor_instance_and_video(plant: Plant) -> None:
     root = plant(SMALL)
     found = dataset("openloris").examples(root)
     assert [example.path.relative_to(root).as_posix() for example in found] == sorted(SMALL)
@@ -36,12 +36,12 @@ def test_every_frame_is_told_apart(plant: Plant) -> None:
     assert (frame.domain, frame.video) == ("clutter", "clutter/segment1/paper_cutter_01")
 
 
-def test_the_label_is_all_before_the_last_underscore(plant: Plant) -> None:
+def test_the_label_is_everything_before_the_last_underscore(plant: Plant) -> None:
     labels = {e.label for e in dataset("openloris").examples(plant(SMALL))}
     assert labels == {"paper_cutter", "u_disk"}
 
 
-def test_three_segments_are_a_level(plant: Plant) -> None:
+def test_three_segments_are_one_level(plant: Plant) -> None:
     levels = {
         e.video.split("/")[1]: level_of(e) for e in dataset("openloris").examples(plant(SMALL))
     }
@@ -58,12 +58,12 @@ def test_empty_instance_folders_are_skipped(plant: Plant) -> None:
     assert len(videos) == 71
 
 
-def test_a_copy_without_validation_and_with_few_segments_is_fine(plant: Plant) -> None:
+def test_a_copy_without_validation_and_with_few_segments_can_be_read(plant: Plant) -> None:
     kept = [name for name in SMALL if "segment5" in name and not name.startswith("val")]
     assert len(dataset("openloris").examples(plant(kept))) == len(kept)
 
 
-def test_other_folders_beside_the_splits_are_left_out(plant: Plant) -> None:
+def test_other_folders_beside_the_splits_are_ignored(plant: Plant) -> None:
     root = plant([*SMALL, "rgbd/clutter/segment1/mug_01/0.jpg"])
     assert len(dataset("openloris").examples(root)) == len(SMALL)
 
@@ -81,7 +81,7 @@ def test_other_folders_beside_the_splits_are_left_out(plant: Plant) -> None:
         (lambda name: name.replace("u_disk_02", "_02"), "<category>_<number>"),
     ],
 )
-def test_what_is_not_this_layout_is_refused(
+def test_another_layout_is_rejected(
     change: Callable[[str], str], words: str, plant: Plant, refusal: Refusal
 ) -> None:
     root = plant([change(name) for name in SMALL])
