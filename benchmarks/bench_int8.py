@@ -26,7 +26,7 @@ def main() -> None:
     quick = parser.parse_args().quick
     examples = dataset("home").examples()
     order = np.random.default_rng(0).permutation(len(examples))
-    calibrated = {examples[place].path for place in order[: 16 if quick else 100]}
+    calibrated = {examples[index].path for index in order[: 16 if quick else 100]}
     others = [example for example in examples if example.path not in calibrated]
     check = Check(tuple(others), "the rendered home")
     original = EfficientNetLite0()

@@ -47,7 +47,7 @@ def calibration_pictures(folder: Path) -> list[Path]:
         )
     wanted = min(MOST, max(FEWEST, len(found) // DIVISOR))
     order = keyed_rng(0, "calibration").permutation(len(found))[:wanted]
-    return [found[place] for place in sorted(order)]
+    return [found[index] for index in sorted(order)]
 
 
 def pixel_batches(pictures: Sequence[Path], side: int) -> Iterator[Pixels]:
@@ -102,8 +102,8 @@ def _some_of_each(examples: Sequence[Example]) -> tuple[Example, ...]:
     wanted = max(PER_LABEL, CHECKED // len({example.label for example in examples}))
     kept: Counter[tuple[str, str]] = Counter()
     chosen = []
-    for place in keyed_rng(0, "check").permutation(len(examples)):
-        example = examples[place]
+    for index in keyed_rng(0, "check").permutation(len(examples)):
+        example = examples[index]
         group = (example.label, example.split)
         kept[group] += 1
         if kept[group] <= wanted:
