@@ -107,7 +107,7 @@ def stacked_bars(
     shares: Mapping[str, Sequence[float]], bars: Sequence[str], colours: Sequence[str]
 ) -> str:
     """Return one horizontal bar per name in `bars`, made of the shares in percent of each name."""
-    figure, axes = new_axes(0.6 + 0.38 * len(bars), width=8)
+    figure, axes = new_axes(0.6 + 0.38 * len(bars), width=6.5)
     places = np.arange(len(bars))[::-1]
     starts = np.zeros(len(bars))
     for (name, percents), colour in zip(shares.items(), colours, strict=True):
