@@ -1,12 +1,12 @@
 """Every classifier against a plain PyTorch one: `python benchmarks/bench_classifiers.py`.
 
-The work is a robot's: learn a sample, then recognise a vector, and so on. No method may be slower
-than a plain implementation of itself in float64, the precision of ours; float32 is shown beside it
-(its inverses are too coarse to agree). Scores must agree, and predicted labels fully.
+Like a robot, each learns a sample, then predicts one, and so on. No classifier may be slower than
+its plain implementation in float64, which is our precision; float32 is shown for comparison (its
+inverses are too coarse to agree). Scores must agree, and all predicted labels must be equal.
 
-References that invert full matrices take seconds a step, and each step takes them the same: they
+References that invert full matrices take seconds per step, and each step takes the same time: they
 are timed over the last few samples of the stream, ours over the last hundred. icarl draws at
-random: it is compared on as many samples as leave nothing to chance. All run on one thread.
+random: it is compared on as many samples as it replays completely. All run on one thread.
 """
 
 import argparse
@@ -25,39 +25,41 @@ from robocle.classifiers import StreamingClassifier, classifier
 INVERTING = ("slda", "sqda", "fecam", "klda", "ridge")
 TOLERANCE = 1e-6  # of the largest score
 OUR_STEPS, PLAIN_STEPS = 100, 2
-# The samples up to which icarl replays all it has stored and throws nothing out.
+# The number of samples up to which icarl replays everything it has stored and discards nothing.
 CERTAIN = {"icarl:buffer=1000": 51, "icarl:per_class=2": 40}
 
 
-def part(samples: Stream, first: int, last: int) -> Stream:
-    vectors, rows, queries = samples
-    return vectors[first:last], rows[first:last], queries
+def chunk(samples: Stream, first: int, last: int) -> Stream:
+    embeddings, rows, queries = samples
+    return embeddings[first:last], rows[first:last], queries
 
 
-def learnt(spec: str, samples: Stream) -> StreamingClassifier:
+def learned(spec: str, samples: Stream) -> StreamingClassifier:
     ours = classifier(spec)
-    for vector, row in zip(*samples[:2], strict=True):
-        ours.learn(vector, str(row))
+    for embedding, row in zip(*samples[:2], strict=True):
+        ours.learn(embedding, str(row))
     return ours
 
 
-def plainly_learnt(spec: str, samples: Stream) -> PlainClassifier:
-    vectors, rows, queries = samples
-    plain = PLAIN[spec](vectors.shape[1], len(queries), torch.float64)
-    for vector, row in zip(torch.tensor(vectors, dtype=torch.float64), rows.tolist(), strict=True):
-        plain.learn(vector, row)
+def plain_learned(spec: str, samples: Stream) -> PlainClassifier:
+    embeddings, rows, queries = samples
+    plain = PLAIN[spec](embeddings.shape[1], len(queries), torch.float64)
+    for embedding, row in zip(
+        torch.tensor(embeddings, dtype=torch.float64), rows.tolist(), strict=True
+    ):
+        plain.learn(embedding, row)
     return plain
 
 
 def our_steps(samples: Stream, start: Callable[[], StreamingClassifier]) -> Callable[[], None]:
-    """Learn and recognise, sample by sample."""
-    vectors, rows, queries = samples
+    """Return a function that learns and predicts, sample by sample."""
+    embeddings, rows, queries = samples
     labels = [str(row) for row in rows]
 
     def steps() -> None:
         ours = start()
-        for vector, label in zip(vectors, labels, strict=True):
-            ours.learn(vector, label)
+        for embedding, label in zip(embeddings, labels, strict=True):
+            ours.learn(embedding, label)
             ours.scores(queries[:1])
 
     return steps
@@ -66,24 +68,24 @@ def our_steps(samples: Stream, start: Callable[[], StreamingClassifier]) -> Call
 def plain_steps(
     samples: Stream, start: Callable[[], PlainClassifier], dtype: torch.dtype
 ) -> Callable[[], None]:
-    vectors, query = (torch.tensor(array, dtype=dtype) for array in (samples[0], samples[2][:1]))
+    embeddings, query = (torch.tensor(array, dtype=dtype) for array in (samples[0], samples[2][:1]))
     rows = samples[1].tolist()
 
     def steps() -> None:
         plain = start()
-        for vector, row in zip(vectors, rows, strict=True):
-            plain.learn(vector, row)
+        for embedding, row in zip(embeddings, rows, strict=True):
+            plain.learn(embedding, row)
             plain.scores(query)
 
     return steps
 
 
 def agreed(spec: str, samples: Stream) -> tuple[PlainClassifier, float]:
-    """The float64 reference after the stream, and how far its scores are from ours."""
-    samples = part(samples, 0, CERTAIN.get(spec, len(samples[0])))
-    plain = plainly_learnt(spec, samples)
+    """Return the float64 reference after the stream, and the distance of its scores from ours."""
+    samples = chunk(samples, 0, CERTAIN.get(spec, len(samples[0])))
+    plain = plain_learned(spec, samples)
     expected = plain.scores(torch.tensor(samples[2], dtype=torch.float64)).numpy()
-    found = learnt(spec, samples).scores(samples[2])
+    found = learned(spec, samples).scores(samples[2])
     error = float(np.abs(found - expected).max() / np.abs(expected).max())
     assert error <= TOLERANCE, f"{spec}: scores differ by {error:.1e}, allowed {TOLERANCE:.0e}"
     assert (found.argmax(axis=1) == expected.argmax(axis=1)).all(), f"{spec}: labels differ"
@@ -91,29 +93,29 @@ def agreed(spec: str, samples: Stream) -> tuple[PlainClassifier, float]:
 
 
 def times_of_all_steps(spec: str, samples: Stream, rounds: int) -> list[float]:
-    """Seconds a step over the whole stream: ours, plain in float64 and in float32."""
-    vectors, _, queries = samples
+    """Return seconds per step over the whole stream: ours, plain in float64 and in float32."""
+    embeddings, _, queries = samples
     works: list[Callable[[], object]] = [our_steps(samples, partial(classifier, spec))]
     for dtype in (torch.float64, torch.float32):
-        start = partial(PLAIN[spec], vectors.shape[1], len(queries), dtype)
+        start = partial(PLAIN[spec], embeddings.shape[1], len(queries), dtype)
         works.append(plain_steps(samples, start, dtype))
-    return [best / len(vectors) for best in alternating(works, rounds)]
+    return [best / len(embeddings) for best in alternating(works, rounds)]
 
 
 def times_of_last_steps(spec: str, samples: Stream, plain: PlainClassifier) -> list[float]:
-    """Seconds a step at the end of the stream: ours, and the reference that has learnt it all."""
+    """Return seconds per step at the end of the stream: ours, and the reference's."""
     count = len(samples[0])
     steps = min(OUR_STEPS, count // 2)
-    ours = learnt(spec, part(samples, 0, count - steps))
-    mine = seconds(our_steps(part(samples, count - steps, count), lambda: ours)) / steps
-    last = part(samples, count - PLAIN_STEPS, count)
+    ours = learned(spec, chunk(samples, 0, count - steps))
+    mine = seconds(our_steps(chunk(samples, count - steps, count), lambda: ours)) / steps
+    last = chunk(samples, count - PLAIN_STEPS, count)
     theirs = seconds(plain_steps(last, lambda: plain, torch.float64)) / PLAIN_STEPS
     return [mine, theirs, 0]
 
 
-def learn_then_recognise(samples: Stream, rounds: int) -> None:
+def learn_then_predict(samples: Stream, rounds: int) -> None:
     count, width = samples[0].shape
-    workload(f"learn one, recognise one: width {width}, {len(samples[2])} classes, {count} samples")
+    workload(f"learn one, predict one: width {width}, {len(samples[2])} classes, {count} samples")
     for spec in PLAIN:
         plain, error = agreed(spec, samples)
         if spec in INVERTING:
@@ -128,14 +130,14 @@ def learn_then_recognise(samples: Stream, rounds: int) -> None:
 
 
 def first_prediction(samples: Stream) -> None:
-    """The first answer after a stream, against what a full inverse a class takes."""
+    """Time the first prediction after a stream, against one full inverse per class."""
     workload(f"first prediction after {len(samples[0])} samples, {len(samples[2])} inverses")
-    plain = plainly_learnt("sqda", samples)
+    plain = plain_learned("sqda", samples)
     query = samples[2][:1]
     tensor = torch.tensor(query, dtype=torch.float64)
     inverting = seconds(lambda: plain.scores(tensor))
     for spec in ("snb", "sqda"):
-        first = min(seconds(partial(learnt(spec, samples).scores, query)) for _ in range(3))
+        first = min(seconds(partial(learned(spec, samples).scores, query)) for _ in range(3))
         detail = f"{first * 1e3:,.2f} ms against {inverting * 1e3:,.0f} ms"
         report(spec, inverting / first, 50, at_least=True, detail=detail)
 
@@ -147,7 +149,7 @@ def main() -> None:
     samples = stream(96, 40, 200) if quick else stream(1280, 40, 1000)
     torch.set_num_threads(1)
     with threadpool_limits(1):
-        learn_then_recognise(samples, rounds=1 if quick else 8)
+        learn_then_predict(samples, rounds=1 if quick else 8)
         first_prediction(samples)
     finish(demanding=not quick)
 

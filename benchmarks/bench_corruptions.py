@@ -1,7 +1,7 @@
 """Corruptions against plain references: `python benchmarks/bench_corruptions.py`.
 
 A train x test matrix corrupts every picture under every condition, so each corruption must cost
-less than the backbone that looks at the picture afterwards. The references make the same draws.
+less than the backbone that runs on the picture afterwards. The references make the same draws.
 """
 
 import argparse
@@ -54,13 +54,13 @@ def illum(pixels: Pixels, rng: Rng) -> Pixels:
         else:
             hue, saturation, value = image.convert("HSV").split()
             shifted = np.asarray(hue) + np.array(int(light.hue * 255)).astype(np.uint8)
-            parts = (Image.fromarray(shifted), saturation, value)
-            image = Image.merge("HSV", parts).convert("RGB")
+            planes = (Image.fromarray(shifted), saturation, value)
+            image = Image.merge("HSV", planes).convert("RGB")
     return np.asarray(image)
 
 
 def geom(pixels: Pixels, rng: Rng) -> Pixels:
-    """Every pixel's source looked up in float64, channel by channel."""
+    """Look up the source of every pixel in float64, channel by channel."""
     rows, columns = (np.mgrid[:SIDE, :SIDE] + 0.5) / SIDE - 0.5
     places = np.stack([columns, rows, np.ones_like(rows)]).reshape(3, -1)
     x, y, w = np.linalg.inv(homography(draw_motion(rng))) @ places
@@ -133,7 +133,7 @@ def main() -> None:
         found, expected = ([work() for work in each] for each in works)
         require_equal(name, found, expected, levels)
         ours, plain = milliseconds(works, 1 if quick else 20)
-        report(f"{name}, a picture", ours, allowed, at_least=False, unit=" ms")
+        report(f"{name}, per picture", ours, allowed, at_least=False, unit=" ms")
         print(f"  {'the reference takes':<48} {plain / ours:>10,.2f}x")
     finish(demanding=not quick)
 

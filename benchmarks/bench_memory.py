@@ -1,8 +1,8 @@
-"""A trial over very many pictures must not hold them all: `python benchmarks/bench_memory.py`.
+"""The memory of a trial with very many pictures: `python benchmarks/bench_memory.py`.
 
-The pictures are one tiny JPEG with a different tail each, and their vectors are put into the cache
-beforehand, so that this measures the benchmark's own loop: listing, drawing, teaching, asking
-after each step. The memory is that of a fresh process, at its peak.
+All pictures are the same tiny JPEG with a different tail, and their embeddings are in the cache
+beforehand. So this measures the loop of the benchmark itself: listing, drawing, teaching, testing
+after each step. The figure is the peak memory of a new process.
 """
 
 import argparse
@@ -40,7 +40,7 @@ print(json.dumps({"megabytes": result["process_peak_megabytes"],
 
 
 def make_pictures(root: Path, cache: EmbeddingCache, count: int) -> None:
-    """Pictures by class, and a vector for each that tells its class."""
+    """Write pictures by class, and an embedding for each that lies near the centre of its class."""
     buffer = io.BytesIO()
     Image.new("RGB", (32, 32), "grey").save(buffer, "JPEG")
     rng = np.random.default_rng(0)
@@ -61,11 +61,11 @@ def make_pictures(root: Path, cache: EmbeddingCache, count: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a thousand pictures: that it works")
+    parser.add_argument("--quick", action="store_true", help="a thousand pictures: agreement only")
     quick = parser.parse_args().quick
     count = 1_000 if quick else 100_000
     with tempfile.TemporaryDirectory() as folder:
-        cache = Path(folder) / "vectors.sqlite"
+        cache = Path(folder) / "embeddings.sqlite"
         make_pictures(Path(folder) / "pictures", EmbeddingCache(cache), count)
         run = subprocess.run(
             [sys.executable, "-c", MEASURED, f"{folder}/pictures", str(cache), POOLING],
@@ -75,9 +75,9 @@ def main() -> None:
         )
     found = json.loads(run.stdout)
     assert found["tested"] == count - 5 * CLASSES
-    assert found["accuracy"] > 99, "the vectors tell their class, the answers do not"
+    assert found["accuracy"] > 99, "classes that lie far apart are not recognised"
     everything = count * WIDTH * 4 / 1e6
-    print(f"{count} pictures, {everything:,.0f} MB of vectors, {found['seconds']:.0f} s")
+    print(f"{count} pictures, {everything:,.0f} MB of embeddings, {found['seconds']:.0f} s")
     report("peak memory", found["megabytes"], 2000, at_least=False, unit=" MB")
     finish(demanding=not quick)
 

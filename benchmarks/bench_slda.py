@@ -2,8 +2,8 @@
 
 Three workloads: a few shots at the default learner's width (the compressed form), a stream across
 the switch between the forms, and a long stream (the dense form). The reference's time over a long
-stream is extrapolated from a part: each of its updates costs the same. Both sides run on one
-thread, as on a robot whose other cores are busy.
+stream is extrapolated from its first samples: each of its updates costs the same. Both sides run on
+one thread, as on a robot whose other cores are busy.
 """
 
 import argparse
@@ -33,133 +33,134 @@ Stream = tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.float32]]
 
 
 def stream(width: int, classes: int, samples: int, seed: int = 0) -> Stream:
-    """Embeddings like a network's (not negative, many zeros), rows in random order, queries."""
+    """Return embeddings like a network's (not negative, many zeros), their rows, and queries."""
     rng = np.random.default_rng(seed)
     rows = np.concatenate([np.arange(classes), rng.integers(0, classes, samples - classes)])
     centres = rng.normal(0, 1, (classes, width)).astype(np.float32)
     noise = rng.normal(0, 1, (samples, width)).astype(np.float32)
-    vectors = np.maximum(centres[rows] + noise, 0)
+    embeddings = np.maximum(centres[rows] + noise, 0)
     queries = np.maximum(centres + rng.normal(0, 1, (classes, width)).astype(np.float32), 0)
-    return vectors, rows, queries
+    return embeddings, rows, queries
 
 
-def learnt(vectors: NDArray[np.float32], rows: NDArray[np.int64]) -> StreamingClassifier:
+def learned(embeddings: NDArray[np.float32], rows: NDArray[np.int64]) -> StreamingClassifier:
     ours = classifier(PUBLISHED)
-    for vector, row in zip(vectors, rows, strict=True):
-        ours.learn(vector, str(row))
+    for embedding, row in zip(embeddings, rows, strict=True):
+        ours.learn(embedding, str(row))
     return ours
 
 
-def learning_times(vectors: NDArray[np.float32], rows: NDArray[np.int64]) -> tuple[float, float]:
-    """Seconds to learn all vectors: ours, and the reference's from a part of them."""
-    reference = TorchSLDA(vectors.shape[1], int(rows.max()) + 1)
-    part = min(TIMED_REFERENCE_UPDATES, len(vectors))
-    tensors = torch.from_numpy(vectors)
+def learning_times(embeddings: NDArray[np.float32], rows: NDArray[np.int64]) -> tuple[float, float]:
+    """Return the seconds to learn all embeddings: ours, and the reference's, extrapolated."""
+    reference = TorchSLDA(embeddings.shape[1], int(rows.max()) + 1)
+    timed = min(TIMED_REFERENCE_UPDATES, len(embeddings))
+    tensors = torch.from_numpy(embeddings)
 
-    def reference_part() -> None:
-        for index in range(part):
+    def reference_updates() -> None:
+        for index in range(timed):
             reference.learn(tensors[index], int(rows[index]))
 
-    mine, theirs = alternating([lambda: learnt(vectors, rows), reference_part], rounds=4)
-    return mine, theirs * len(vectors) / part
+    mine, theirs = alternating([lambda: learned(embeddings, rows), reference_updates], rounds=4)
+    return mine, theirs * len(embeddings) / timed
 
 
-def answering(vectors: NDArray[np.float32], query: NDArray[np.float32]) -> tuple[float, float]:
-    """Seconds of the reference's first answer after a sample, without and with learning it."""
-    reference = TorchSLDA(vectors.shape[1], 1)
-    deviations = torch.from_numpy(vectors[: 2 * vectors.shape[1]])
+def reference_times(
+    embeddings: NDArray[np.float32], query: NDArray[np.float32]
+) -> tuple[float, float]:
+    """Return the seconds of a prediction of the reference, without and with learning a sample."""
+    reference = TorchSLDA(embeddings.shape[1], 1)
+    deviations = torch.from_numpy(embeddings[: 2 * embeddings.shape[1]])
     reference.covariance = deviations.T @ deviations / len(deviations)
     tensor = torch.from_numpy(query[None])
 
-    def answer() -> None:
+    def predict() -> None:
         reference.weights = None
         reference.scores(tensor)
 
-    def teach_then_answer() -> None:
+    def learn_then_predict() -> None:
         reference.learn(deviations[0], 0)
         reference.scores(tensor)
 
-    first, both = alternating([answer, teach_then_answer], rounds=2)
+    first, both = alternating([predict, learn_then_predict], rounds=2)
     return first, both
 
 
 def first_prediction(
     ours: StreamingClassifier,
-    vectors: NDArray[np.float32],
+    embeddings: NDArray[np.float32],
     rows: NDArray[np.int64],
     query: NDArray[np.float32],
 ) -> float:
-    """Seconds of the first answer after a run of samples, when all must be solved anew."""
-    for vector, row in zip(vectors[:100], rows[:100], strict=True):
-        ours.learn(vector, str(row))
+    """Return the seconds of the first prediction after many samples, which solves from scratch."""
+    for embedding, row in zip(embeddings[:100], rows[:100], strict=True):
+        ours.learn(embedding, str(row))
     return seconds(lambda: ours.scores(query[None]))
 
 
 def teach_then_predict(
     ours: StreamingClassifier,
-    vectors: NDArray[np.float32],
+    embeddings: NDArray[np.float32],
     rows: NDArray[np.int64],
     query: NDArray[np.float32],
 ) -> float:
-    """Mean seconds of teaching one sample and asking once, over many samples in turn.
+    """Return the mean seconds of learning one sample and predicting once, over many samples.
 
-    The mean and not the minimum: it includes every refactorisation on the way.
+    The mean and not the minimum, so that every refactorisation is included.
     """
 
     def run() -> None:
-        for vector, row in zip(vectors, rows, strict=True):
-            ours.learn(vector, str(row))
+        for embedding, row in zip(embeddings, rows, strict=True):
+            ours.learn(embedding, str(row))
             ours.scores(query[None])
 
-    return seconds(run) / len(vectors)
+    return seconds(run) / len(embeddings)
 
 
 def few_shots(width: int, classes: int, shots: int) -> None:
     workload(f"few shots: width {width}, {classes} classes x {shots}")
-    vectors, rows, queries = stream(width, classes, classes * shots)
+    embeddings, rows, queries = stream(width, classes, classes * shots)
     require_agreement(
-        learnt(vectors, rows).scores(queries), float64_scores(vectors, rows, queries), 1e-5
+        learned(embeddings, rows).scores(queries), float64_scores(embeddings, rows, queries), 1e-5
     )
-    ours = learnt(vectors[:-5], rows[:-5])
+    ours = learned(embeddings[:-5], rows[:-5])
     ours.scores(queries)
-    mine = teach_then_predict(ours, vectors[-5:], rows[-5:], queries[0])
-    _, theirs = answering(vectors, queries[0])
+    mine = teach_then_predict(ours, embeddings[-5:], rows[-5:], queries[0])
+    _, theirs = reference_times(embeddings, queries[0])
     report("teach-then-predict", theirs / mine, 5000, at_least=True)
-    peak = peak_megabytes(lambda: learnt(vectors, rows).scores(queries))
+    peak = peak_megabytes(lambda: learned(embeddings, rows).scores(queries))
     report("extra memory", peak, 16, at_least=False, unit=" MB")
     print(f"  ours {mine * 1e3:.2f} ms, reference {theirs * 1e3:,.0f} ms")
 
 
 def across_the_switch(width: int, samples: int) -> None:
     workload(f"across the switch: width {width}, {samples} samples")
-    vectors, rows, queries = stream(width, 40, samples)
+    embeddings, rows, queries = stream(width, 40, samples)
     require_agreement(
-        learnt(vectors, rows).scores(queries), float64_scores(vectors, rows, queries), 1e-5
+        learned(embeddings, rows).scores(queries), float64_scores(embeddings, rows, queries), 1e-5
     )
-    mine, theirs = learning_times(vectors, rows)
+    mine, theirs = learning_times(embeddings, rows)
     report("learning", theirs / mine, 100, at_least=True)
-    print(
-        f"  ours {mine * 1e6 / samples:.0f} us a sample, reference {theirs / samples * 1e3:.1f} ms"
-    )
+    mine, theirs = mine / samples, theirs / samples
+    print(f"  ours {mine * 1e6:.0f} us per sample, reference {theirs * 1e3:.1f} ms")
 
 
 def long_stream(width: int, samples: int) -> None:
     workload(f"long stream: width {width}, {samples} samples, 40 classes")
-    vectors, rows, queries = stream(width, 40, samples)
-    mine, theirs = learning_times(vectors, rows)
+    embeddings, rows, queries = stream(width, 40, samples)
+    mine, theirs = learning_times(embeddings, rows)
     report("learning", theirs / mine, 150, at_least=True)
-    kept = len(vectors) - 200
-    ours = learnt(vectors[:kept], rows[:kept])
-    first = min(first_prediction(ours, vectors, rows, queries[0]) for _ in range(3))
-    their_first, their_both = answering(vectors, queries[0])
+    kept = len(embeddings) - 200
+    ours = learned(embeddings[:kept], rows[:kept])
+    first = min(first_prediction(ours, embeddings, rows, queries[0]) for _ in range(3))
+    their_first, their_both = reference_times(embeddings, queries[0])
     report("first prediction after a teach", their_first / first, 15, at_least=True)
-    both = teach_then_predict(ours, vectors[kept:], rows[kept:], queries[0])
+    both = teach_then_predict(ours, embeddings[kept:], rows[kept:], queries[0])
     report("teach-then-predict", their_both / both, 100, at_least=True)
-    print(f"  ours {mine * 1e6 / samples:.0f} us a sample, first {first * 1e3:.0f} ms, "
+    print(f"  ours {mine * 1e6 / samples:.0f} us per sample, first {first * 1e3:.0f} ms, "
           f"then {both * 1e3:.1f} ms; reference {theirs / samples * 1e3:.1f} ms, "
           f"{their_first * 1e3:.0f} ms, {their_both * 1e3:.0f} ms")  # fmt: skip
     require_agreement(
-        learnt(vectors, rows).scores(queries), float64_scores(vectors, rows, queries), 1e-5
+        learned(embeddings, rows).scores(queries), float64_scores(embeddings, rows, queries), 1e-5
     )
 
 

@@ -1,7 +1,8 @@
 """States on disk: `python benchmarks/bench_store.py`.
 
 Embeddings of the default learner's width are taught durably, one at a time; the reference is the
-disk's own flush of as many bytes, which nothing durable can beat. Then the state is opened.
+flush of as many bytes to the same disk, the least that a durable write takes. Then the state is
+opened.
 """
 
 import argparse
@@ -24,7 +25,7 @@ from robocle.learner import DEFAULT_CLASSIFIER, DEFAULT_POOLING
 
 
 class StubBackbone:
-    """A backbone that is never asked to look: its time is not measured here."""
+    """A backbone that is never run: only embeddings are taught here."""
 
     name = "stub"
     fingerprint = "0" * 64
@@ -34,18 +35,18 @@ class StubBackbone:
 STUB = cast(Backbone, StubBackbone())
 
 
-def vectors_of(width: int, count: int) -> NDArray[np.float32]:
+def embeddings_of(width: int, count: int) -> NDArray[np.float32]:
     rng = np.random.default_rng(0)
     return np.maximum(rng.normal(size=(count, width)), 0).astype(np.float32)
 
 
 def milliseconds(works: list[Callable[[], object]]) -> float:
-    """The median time of one."""
+    """Return the median time of one call."""
     return 1e3 * statistics.median(seconds(work) for work in works)
 
 
 def flush(path: Path, size: int) -> float:
-    """Milliseconds to append that many bytes and flush them."""
+    """Return the milliseconds it takes to append that many bytes and flush them."""
     handle = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
 
     def append() -> None:
@@ -60,16 +61,16 @@ def flush(path: Path, size: int) -> float:
 def measure(folder: Path, width: int, classes: int, shots: int) -> None:
     workload(f"width {width}, {classes} classes x {shots}")
     path = folder / "home.robocle"
-    vectors = vectors_of(width, classes * shots)
-    labels = [f"thing {number % classes}" for number in range(len(vectors))]
+    embeddings = embeddings_of(width, classes * shots)
+    labels = [f"object {number % classes}" for number in range(len(embeddings))]
     times = []
     learner = Learner.open(path, STUB, pooling=DEFAULT_POOLING, classifier=DEFAULT_CLASSIFIER)
-    for vector, label in zip(vectors, labels, strict=True):
+    for embedding, label in zip(embeddings, labels, strict=True):
         start = time.perf_counter()
-        learner.teach_embedding(vector, label)
+        learner.teach_embedding(embedding, label)
         times.append(1e3 * (time.perf_counter() - start))
     report("durable teach, median", statistics.median(times), 5, at_least=False, unit=" ms")
-    print(f"  of which the disk's flush {flush(folder / 'plain', vectors[0].nbytes):.2f} ms; "
+    print(f"  of which flushing {flush(folder / 'plain', embeddings[0].nbytes):.2f} ms; "
           f"slowest teach {max(times):.0f} ms")  # fmt: skip
     after_a_crash = 1e3 * seconds(lambda: Learner.load(path, STUB), repeats=5)
     closing = 1e3 * seconds(learner.close)
@@ -78,11 +79,13 @@ def measure(folder: Path, width: int, classes: int, shots: int) -> None:
     print(f"  opening after a crash {after_a_crash:.0f} ms, closing {closing:.0f} ms, "
           f"file {path.stat().st_size / 1e6:.1f} MB")  # fmt: skip
     reference = CLASSIFIERS.build(DEFAULT_CLASSIFIER, blocks=3)
-    for vector, label in zip(vectors, labels, strict=True):
-        reference.learn(vector, label)
+    for embedding, label in zip(embeddings, labels, strict=True):
+        reference.learn(embedding, label)
     loaded = Learner.load(path, STUB)
-    found = [list(loaded.predict_embedding(vector).scores.values()) for vector in vectors[:20]]
-    require_agreement(np.array(found), reference.scores(vectors[:20]), 1e-6)
+    found = [
+        list(loaded.predict_embedding(embedding).scores.values()) for embedding in embeddings[:20]
+    ]
+    require_agreement(np.array(found), reference.scores(embeddings[:20]), 1e-6)
 
 
 def main() -> None:

@@ -82,20 +82,24 @@ def changes(old: dict[Key, Record], new: dict[Key, Record]) -> Iterator[Change]:
             continue
         yield Change(
             " / ".join(key[:3]), before["value"], after["value"], after["unit"],
-            worse(before["value"], after["value"], after["at_least"]),
+            worse(before["value"], after["value"], after["limit"], after["at_least"]),
         )  # fmt: skip
 
 
-def worse(before: float, after: float, more_is_better: bool) -> float:
+def worse(before: float, after: float, limit: float, more_is_better: bool) -> float:
     """Return by which share a figure got worse.
 
-    >>> worse(100, 50, more_is_better=True)
+    A figure far below its upper limit is mostly noise: it is compared with a tenth of the limit.
+
+    >>> worse(100, 50, limit=10, more_is_better=True)
     1.0
-    >>> worse(10, 15, more_is_better=False)
+    >>> worse(10, 15, limit=20, more_is_better=False)
     0.5
+    >>> worse(0.01, 0.02, limit=10, more_is_better=False)
+    0.01
     """
-    reference, now = (after, before) if more_is_better else (before, after)
-    return (now - reference) / abs(reference) if reference else 0.0
+    reference, change = (after, before - after) if more_is_better else (before, after - before)
+    return change / max(abs(reference), abs(limit) / 10)
 
 
 if __name__ == "__main__":

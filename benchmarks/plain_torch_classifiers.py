@@ -1,7 +1,7 @@
-"""Every classifier as one would write it in PyTorch: what ours are measured against and agree with.
+"""A plain PyTorch implementation of every classifier: the references for speed and for results.
 
-Each has room for all classes from the start, keeps full width x width matrices, and inverts them at
-each prediction. Classes are met in the order 0, 1, 2...; those not met yet are left out by a slice.
+Each allocates all classes at the start, keeps full width x width matrices, and inverts them at each
+prediction. Classes appear in the order 0, 1, 2...; a slice leaves out those to come.
 """
 
 from collections.abc import Callable
@@ -17,39 +17,39 @@ REPLAYED = 50
 
 
 class PlainClassifier(Protocol):
-    """What a benchmark needs of a reference; rows are met in the order 0, 1, 2..."""
+    """The interface of a reference; rows appear in the order 0, 1, 2..."""
 
-    def learn(self, vector: Tensor, row: int) -> None: ...
-    def scores(self, vectors: Tensor) -> Tensor: ...
+    def learn(self, embedding: Tensor, row: int) -> None: ...
+    def scores(self, embeddings: Tensor) -> Tensor: ...
 
 
 class PlainMeans:
-    """Running class means; by themselves they are NCM."""
+    """Running class means. With nothing added, this is NCM."""
 
     def __init__(self, width: int, classes: int, dtype: torch.dtype) -> None:
         self.width = width
         self.dtype = dtype
         self.room = torch.zeros(classes, width, dtype=dtype)
         self.counts = torch.zeros(classes, dtype=dtype)
-        self.met = 0
+        self.seen = 0
 
     @property
     def means(self) -> Tensor:
-        return self.room[: self.met]
+        return self.room[: self.seen]
 
-    def learn(self, vector: Tensor, row: int) -> None:
-        self.room[row] += (vector - self.room[row]) / (self.counts[row] + 1)
+    def learn(self, embedding: Tensor, row: int) -> None:
+        self.room[row] += (embedding - self.room[row]) / (self.counts[row] + 1)
         self.counts[row] += 1
-        self.met = max(self.met, row + 1)
+        self.seen = max(self.seen, row + 1)
 
-    def scores(self, vectors: Tensor) -> Tensor:
-        return -((vectors[:, None] - self.means[None]) ** 2).sum(2)
+    def scores(self, embeddings: Tensor) -> Tensor:
+        return -((embeddings[:, None] - self.means[None]) ** 2).sum(2)
 
 
 class PlainSOvR(PlainMeans):
-    def scores(self, vectors: Tensor) -> Tensor:
-        counts = self.counts[: self.met]
-        own = vectors @ self.means.T
+    def scores(self, embeddings: Tensor) -> Tensor:
+        counts = self.counts[: self.seen]
+        own = embeddings @ self.means.T
         sums = own * counts
         rest = (sums.sum(1, keepdim=True) - sums) / (counts.sum() - counts)
         return own / (own + rest)
@@ -60,32 +60,32 @@ class PlainNaiveBayes(PlainMeans):
         super().__init__(width, classes, dtype)
         self.squares = torch.zeros(classes, width, dtype=dtype)
 
-    def learn(self, vector: Tensor, row: int) -> None:
-        deviation = vector - self.room[row]
-        super().learn(vector, row)
-        self.squares[row] += deviation * (vector - self.room[row])
+    def learn(self, embedding: Tensor, row: int) -> None:
+        deviation = embedding - self.room[row]
+        super().learn(embedding, row)
+        self.squares[row] += deviation * (embedding - self.room[row])
 
-    def scores(self, vectors: Tensor) -> Tensor:
-        counts = self.counts[: self.met, None]
-        variances = (1 - 1e-4) * self.squares[: self.met] / counts + 1e-4
-        squares = (vectors[:, None] - self.means[None]) ** 2
+    def scores(self, embeddings: Tensor) -> Tensor:
+        counts = self.counts[: self.seen, None]
+        variances = (1 - 1e-4) * self.squares[: self.seen] / counts + 1e-4
+        squares = (embeddings[:, None] - self.means[None]) ** 2
         return -0.5 * (squares / variances + variances.log()).sum(2)
 
 
 class PlainPerceptron(PlainMeans):
-    def learn(self, vector: Tensor, row: int) -> None:
-        self.met = max(self.met, row + 1)
+    def learn(self, embedding: Tensor, row: int) -> None:
+        self.seen = max(self.seen, row + 1)
         if self.counts[row] == 0:
-            self.room[row] = vector
+            self.room[row] = embedding
         else:
-            answer = int((self.means @ vector).argmax())
-            if answer != row:
-                self.room[row] += vector
-                self.room[answer] -= vector
+            predicted = int((self.means @ embedding).argmax())
+            if predicted != row:
+                self.room[row] += embedding
+                self.room[predicted] -= embedding
         self.counts[row] += 1
 
-    def scores(self, vectors: Tensor) -> Tensor:
-        return vectors @ self.means.T
+    def scores(self, embeddings: Tensor) -> Tensor:
+        return embeddings @ self.means.T
 
 
 class PlainCentroids:
@@ -96,19 +96,19 @@ class PlainCentroids:
         self.owners = torch.empty(0, dtype=torch.long)
         self.sizes = torch.empty(0, dtype=dtype)
         self.counts = torch.zeros(classes, dtype=dtype)
-        self.met = 0
+        self.seen = 0
 
-    def learn(self, vector: Tensor, row: int) -> None:
-        self.met = max(self.met, row + 1)
+    def learn(self, embedding: Tensor, row: int) -> None:
+        self.seen = max(self.seen, row + 1)
         self.counts[row] += 1
         own = torch.where(self.owners == row)[0]
-        distances = torch.linalg.norm(self.places[own] - vector, dim=1)
+        distances = torch.linalg.norm(self.places[own] - embedding, dim=1)
         if len(own) and distances.min() < 17:
             nearest = own[distances.argmin()]
             self.sizes[nearest] += 1
-            self.places[nearest] += (vector - self.places[nearest]) / self.sizes[nearest]
+            self.places[nearest] += (embedding - self.places[nearest]) / self.sizes[nearest]
             return
-        self.places = torch.cat([self.places, vector[None]])
+        self.places = torch.cat([self.places, embedding[None]])
         self.owners = torch.cat([self.owners, torch.tensor([row])])
         self.sizes = torch.cat([self.sizes, torch.ones(1, dtype=self.sizes.dtype)])
         if len(self.places) > 44:
@@ -130,11 +130,11 @@ class PlainCentroids:
         self.places, self.owners = self.places[rest], self.owners[rest]
         self.sizes = self.sizes[rest]
 
-    def scores(self, vectors: Tensor) -> Tensor:
-        distances, nearest = torch.cdist(vectors, self.places).min(dim=1)
-        scores = vectors.new_zeros(len(vectors), self.met)
+    def scores(self, embeddings: Tensor) -> Tensor:
+        distances, nearest = torch.cdist(embeddings, self.places).min(dim=1)
+        scores = embeddings.new_zeros(len(embeddings), self.seen)
         owners = self.owners[nearest]
-        scores[torch.arange(len(vectors)), owners] = 1 / distances / self.counts[owners]
+        scores[torch.arange(len(embeddings)), owners] = 1 / distances / self.counts[owners]
         return scores
 
 
@@ -142,15 +142,15 @@ class PlainFineTuning:
     """nn.Linear, cross-entropy and SGD; a new class is a new row, with no momentum."""
 
     def __init__(self, width: int, classes: int, dtype: torch.dtype) -> None:
-        self.met = 0
+        self.seen = 0
         self.layer = nn.Linear(width, 1, dtype=dtype)
         self.optimiser = torch.optim.SGD(self.layer.parameters())
         self.loss = nn.CrossEntropyLoss()
 
-    def learn(self, vector: Tensor, row: int) -> None:
-        if row == self.met:
+    def learn(self, embedding: Tensor, row: int) -> None:
+        if row == self.seen:
             self.grow()
-        self.step(vector[None], torch.tensor([row]))
+        self.step(embedding[None], torch.tensor([row]))
 
     def step(self, batch: Tensor, rows: Tensor) -> None:
         self.optimiser.zero_grad()
@@ -158,9 +158,9 @@ class PlainFineTuning:
         self.optimiser.step()
 
     def grow(self) -> None:
-        old, momenta, rows = self.layer, self.optimiser.state, self.met
-        self.met += 1
-        self.layer = nn.Linear(old.in_features, self.met, dtype=old.weight.dtype)
+        old, momenta, rows = self.layer, self.optimiser.state, self.seen
+        self.seen += 1
+        self.layer = nn.Linear(old.in_features, self.seen, dtype=old.weight.dtype)
         # The same first weights as ours.
         first = keyed_rng(0, "softmax row", rows).normal(0, 0.01, old.in_features)
         with torch.no_grad():
@@ -177,9 +177,9 @@ class PlainFineTuning:
                 buffer[:rows] = momenta[was]["momentum_buffer"]
             self.optimiser.state[now]["momentum_buffer"] = buffer
 
-    def scores(self, vectors: Tensor) -> Tensor:
+    def scores(self, embeddings: Tensor) -> Tensor:
         with torch.no_grad():
-            scores: Tensor = self.layer(vectors)
+            scores: Tensor = self.layer(embeddings)
         return scores
 
 
@@ -194,15 +194,15 @@ class PlainICaRL(PlainFineTuning):
         self.stored: list[Tensor] = []
         self.owners: list[int] = []
 
-    def learn(self, vector: Tensor, row: int) -> None:
-        if row == self.met:
+    def learn(self, embedding: Tensor, row: int) -> None:
+        if row == self.seen:
             self.grow()
         drawn = torch.randperm(len(self.stored))[:REPLAYED].tolist()
-        batch = torch.stack([vector] + [self.stored[place] for place in drawn])
+        batch = torch.stack([embedding] + [self.stored[place] for place in drawn])
         self.step(batch, torch.tensor([row] + [self.owners[place] for place in drawn]))
-        self.store(vector, row)
+        self.store(embedding, row)
 
-    def store(self, vector: Tensor, row: int) -> None:
+    def store(self, embedding: Tensor, row: int) -> None:
         if self.per_class:
             full, largest = self.owners.count(row) >= self.per_class, row
         else:
@@ -212,7 +212,7 @@ class PlainICaRL(PlainFineTuning):
             places = [place for place, owner in enumerate(self.owners) if owner == largest]
             leaving = places[int(torch.randint(len(places), ()))]
             del self.stored[leaving], self.owners[leaving]
-        self.stored.append(vector)
+        self.stored.append(embedding)
         self.owners.append(row)
 
 
@@ -223,20 +223,20 @@ class PlainLDA(PlainMeans):
         super().__init__(width, classes, dtype)
         self.scatter = torch.zeros(width, width, dtype=dtype)
 
-    def learn(self, vector: Tensor, row: int) -> None:
-        deviation = vector - self.room[row]
+    def learn(self, embedding: Tensor, row: int) -> None:
+        deviation = embedding - self.room[row]
         count = self.counts[row]
         self.scatter += count / (count + 1) * torch.outer(deviation, deviation)
-        super().learn(vector, row)
+        super().learn(embedding, row)
 
-    def scores(self, vectors: Tensor) -> Tensor:
+    def scores(self, embeddings: Tensor) -> Tensor:
         weights = torch.linalg.inv(self.shrunk()) @ self.means.T
-        return vectors @ weights - 0.5 * (self.means.T * weights).sum(0)
+        return embeddings @ weights - 0.5 * (self.means.T * weights).sum(0)
 
     def shrunk(self) -> Tensor:
         identity = torch.eye(self.width, dtype=self.dtype)
         covariance = self.scatter / self.counts.sum()
-        freedom, p = float(self.counts.sum()) - self.met, self.width
+        freedom, p = float(self.counts.sum()) - self.seen, self.width
         trace, square = covariance.trace(), (covariance**2).sum()
         if trace == 0:
             return identity
@@ -247,7 +247,7 @@ class PlainLDA(PlainMeans):
 
 
 class PlainKernelLDA:
-    """LDA on 2048 random Fourier features of the unit vectors, gamma = 1."""
+    """LDA on 2048 random Fourier features of the unit embeddings, gamma = 1."""
 
     def __init__(self, width: int, classes: int, dtype: torch.dtype, features: int = 2048) -> None:
         gaussian = keyed_rng(0, "random features", width, features).normal(size=(width, features))
@@ -256,16 +256,16 @@ class PlainKernelLDA:
         self.phases = torch.tensor(phases, dtype=dtype)
         self.inner = PlainLDA(features, classes, dtype)
 
-    def bent(self, vectors: Tensor) -> Tensor:
-        unit = nn.functional.normalize(vectors, dim=-1)
+    def bent(self, embeddings: Tensor) -> Tensor:
+        unit = nn.functional.normalize(embeddings, dim=-1)
         scale = (2 / len(self.phases)) ** 0.5
         return scale * torch.cos(unit @ self.frequencies + self.phases)
 
-    def learn(self, vector: Tensor, row: int) -> None:
-        self.inner.learn(self.bent(vector), row)
+    def learn(self, embedding: Tensor, row: int) -> None:
+        self.inner.learn(self.bent(embedding), row)
 
-    def scores(self, vectors: Tensor) -> Tensor:
-        return self.inner.scores(self.bent(vectors))
+    def scores(self, embeddings: Tensor) -> Tensor:
+        return self.inner.scores(self.bent(embeddings))
 
 
 class PlainRidge(PlainMeans):
@@ -275,15 +275,15 @@ class PlainRidge(PlainMeans):
         super().__init__(width, classes, dtype)
         self.gram = torch.zeros(width, width, dtype=dtype)
 
-    def learn(self, vector: Tensor, row: int) -> None:
-        self.gram += torch.outer(vector, vector)
-        self.room[row] += vector
-        self.met = max(self.met, row + 1)
+    def learn(self, embedding: Tensor, row: int) -> None:
+        self.gram += torch.outer(embedding, embedding)
+        self.room[row] += embedding
+        self.seen = max(self.seen, row + 1)
 
-    def scores(self, vectors: Tensor) -> Tensor:
+    def scores(self, embeddings: Tensor) -> Tensor:
         ridge = self.gram.trace() / self.width
         identity = torch.eye(self.width, dtype=self.dtype)
-        return vectors @ torch.linalg.solve(self.gram + ridge * identity, self.means.T)
+        return embeddings @ torch.linalg.solve(self.gram + ridge * identity, self.means.T)
 
 
 class PlainScatters(PlainMeans):
@@ -293,39 +293,39 @@ class PlainScatters(PlainMeans):
         super().__init__(width, classes, dtype)
         self.scatters = torch.zeros(classes, width, width, dtype=dtype)
 
-    def learn(self, vector: Tensor, row: int) -> None:
-        deviation = vector - self.room[row]
+    def learn(self, embedding: Tensor, row: int) -> None:
+        deviation = embedding - self.room[row]
         count = self.counts[row]
         self.scatters[row] += count / (count + 1) * torch.outer(deviation, deviation)
-        super().learn(vector, row)
+        super().learn(embedding, row)
 
 
 class PlainQDA(PlainScatters):
     """One covariance a class, half of it the shared one, and 1e-4 of the identity."""
 
-    def scores(self, vectors: Tensor) -> Tensor:
+    def scores(self, embeddings: Tensor) -> Tensor:
         shared = self.scatters.sum(0) / self.counts.sum()
         columns = []
-        for row in range(self.met):
+        for row in range(self.seen):
             own = self.scatters[row] / self.counts[row]
             covariance = (1 - 1e-4) * (0.5 * own + 0.5 * shared)
             covariance += 1e-4 * torch.eye(self.width, dtype=self.dtype)
-            deviations = vectors - self.room[row]
+            deviations = embeddings - self.room[row]
             squares = (deviations @ torch.linalg.inv(covariance) * deviations).sum(1)
             columns.append(-0.5 * (squares + torch.linalg.slogdet(covariance).logabsdet))
         return torch.stack(columns, dim=1)
 
 
 class PlainFeCAM(PlainScatters):
-    """Shrunk, normalised covariances on power-transformed vectors."""
+    """Shrunk, normalised covariances on power-transformed embeddings."""
 
-    def learn(self, vector: Tensor, row: int) -> None:
-        super().learn(vector.abs().sqrt() * vector.sign(), row)
+    def learn(self, embedding: Tensor, row: int) -> None:
+        super().learn(embedding.abs().sqrt() * embedding.sign(), row)
 
-    def scores(self, vectors: Tensor) -> Tensor:
-        transformed = vectors.abs().sqrt() * vectors.sign()
+    def scores(self, embeddings: Tensor) -> Tensor:
+        transformed = embeddings.abs().sqrt() * embeddings.sign()
         columns = []
-        for row in range(self.met):
+        for row in range(self.seen):
             covariance = self.shrunk(self.scatters[row] / self.counts[row])
             deviations = covariance.diagonal().sqrt()
             correlation = covariance / torch.outer(deviations, deviations)

@@ -1,8 +1,8 @@
-"""The published SLDA, plainly: what our forms are measured against and must agree with.
+"""A plain implementation of the published SLDA: the reference for speed and for results.
 
-`TorchSLDA` updates a full float32 covariance at each sample and takes its pseudo-inverse at the
-first prediction after it, as the paper's method does. `float64_scores` is the same mathematics in
-one batch, in float64, solved directly: the measure of agreement.
+`TorchSLDA` updates a full float32 covariance at each sample and computes its pseudo-inverse at the
+next prediction, as the paper's method does. `float64_scores` computes the same scores in one batch,
+in float64, by solving directly: our scores must agree with these.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 
 class TorchSLDA:
-    """Streaming LDA by a full covariance update a sample and a pseudo-inverse."""
+    """Streaming LDA with a full covariance update per sample and a pseudo-inverse."""
 
     def __init__(self, width: int, classes: int, shrinkage: float = 1e-4) -> None:
         self.shrinkage = shrinkage
@@ -23,8 +23,8 @@ class TorchSLDA:
         self.bias: torch.Tensor | None = None
 
     @torch.no_grad()  # type: ignore[untyped-decorator]
-    def learn(self, vector: torch.Tensor, row: int) -> None:
-        deviation = vector - self.means[row]
+    def learn(self, embedding: torch.Tensor, row: int) -> None:
+        deviation = embedding - self.means[row]
         delta = torch.outer(deviation, deviation) * self.samples / (self.samples + 1)
         self.covariance = (self.samples * self.covariance + delta) / (self.samples + 1)
         self.means[row] += deviation / (self.counts[row] + 1)
@@ -33,33 +33,33 @@ class TorchSLDA:
         self.weights = None
 
     @torch.no_grad()  # type: ignore[untyped-decorator]
-    def scores(self, vectors: torch.Tensor) -> torch.Tensor:
+    def scores(self, embeddings: torch.Tensor) -> torch.Tensor:
         if self.weights is None:
             identity = torch.eye(len(self.covariance))
             shrunk = (1 - self.shrinkage) * self.covariance + self.shrinkage * identity
             self.weights = torch.linalg.pinv(shrunk) @ self.means.T
             self.bias = -0.5 * (self.means.T * self.weights).sum(0)
-        return vectors @ self.weights + self.bias
+        return embeddings @ self.weights + self.bias
 
 
 def float64_scores(
-    vectors: NDArray[np.float32],
+    embeddings: NDArray[np.float32],
     rows: NDArray[np.int64],
     queries: NDArray[np.float32],
     shrinkage: float = 1e-4,
 ) -> NDArray[np.float64]:
-    """The published SLDA's scores, in float64 from the deviations of the whole stream."""
+    """Return the scores of the published SLDA, in float64, from the whole stream at once."""
     classes = int(rows.max()) + 1
-    width = vectors.shape[1]
+    width = embeddings.shape[1]
     means = np.zeros((classes, width))
     counts = np.zeros(classes)
-    weighted = np.empty((len(vectors), width))
-    for t, (vector, row) in enumerate(zip(vectors.astype(np.float64), rows, strict=True)):
-        deviation = vector - means[row]
+    weighted = np.empty((len(embeddings), width))
+    for t, (embedding, row) in enumerate(zip(embeddings.astype(np.float64), rows, strict=True)):
+        deviation = embedding - means[row]
         means[row] += deviation / (counts[row] + 1)
         counts[row] += 1
         weighted[t] = np.sqrt(t / (t + 1)) * deviation
-    covariance = weighted.T @ weighted / len(vectors)
+    covariance = weighted.T @ weighted / len(embeddings)
     shrunk = (1 - shrinkage) * covariance + shrinkage * np.eye(width)
     weights = np.linalg.solve(shrunk, means.T)
     scores: NDArray[np.float64] = queries @ weights - 0.5 * (means.T * weights).sum(0)
