@@ -1,1 +1,1 @@
-"""The benchmark: experiments over data sets, methods and orderings, and their reports."""
+"""Evaluation: data sets, scenarios, corruptions, metrics, benchmarks and the robustness check."""

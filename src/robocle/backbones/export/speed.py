@@ -12,6 +12,7 @@ from robocle.backbones import BACKBONES, Backbone, backbone
 from robocle.backbones.added import added_names
 from robocle.backbones.onnx_backbone import model_of
 from robocle.errors import BackboneError, RobocleError, SpecError
+from robocle.evaluation.loop import teach
 from robocle.images import to_pixels
 from robocle.images.views import Plain
 from robocle.learner import Learner
@@ -136,7 +137,7 @@ def _taught_learners(network: Backbone) -> dict[str, Learner]:
 def _taught(learner: Learner, width: int) -> Learner:
     """Teach random embeddings of 20 objects: their values do not affect the time."""
     rng = np.random.default_rng(0)
-    for number in range(OBJECTS * SHOTS):
-        embedding = rng.exponential(1.0, width).astype(np.float32)
-        learner.teach_embedding(embedding, f"object {number // SHOTS}")
+    embeddings = rng.exponential(1.0, (OBJECTS * SHOTS, width)).astype(np.float32)
+    labels = [f"object {number // SHOTS}" for number in range(len(embeddings))]
+    teach(learner.teach_embedding, zip(embeddings, labels, strict=True))
     return learner

@@ -1,6 +1,6 @@
 """F-SIOL-310: `<root>/object_images/<category>/<number>.jpg`.
 
-The data do not tell which pictures show the same instance. Numbers 2i and 2i + 1 appear to, so they
+The data do not say which pictures show the same instance. Numbers 2i and 2i + 1 appear to, so they
 are treated as one instance.
 """
 

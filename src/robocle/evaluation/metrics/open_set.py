@@ -1,4 +1,4 @@
-"""Open-set metrics: whether unknown objects are told from known ones, and calibration.
+"""Open-set metrics: how well unknown objects are separated from known ones, and calibration.
 
 An object is known if its label was taught.
 """
@@ -30,7 +30,7 @@ class OpenSetPredictions:
 
     @property
     def auroc(self) -> float:
-        """How well the best score tells known from unknown objects."""
+        """How well the best score separates known from unknown objects."""
         return area_under_curve(self.score[self.is_known], self.score[~self.is_known])
 
     @property

@@ -120,8 +120,9 @@ def mean(values: ArrayLike) -> float:
 def standard_deviation(values: ArrayLike) -> float:
     """Return the standard deviation of a sample (divided by n - 1); NaN for fewer than two values.
 
-    >>> standard_deviation([46, 47, 48])
-    1.0
+    Example:
+        >>> standard_deviation([46, 47, 48])
+        1.0
     """
     array = np.asarray(values, np.float64)
     return float(array.std(ddof=1)) if array.size > 1 else float("nan")
