@@ -70,7 +70,8 @@ class Workers:
             runner = joblib.Parallel(
                 n_jobs=-1 if self.dask else self.jobs, return_as="generator_unordered"
             )
-            yield from runner(joblib.delayed(_numbered)(work, *item) for item in left.items())
+            items = list(left.items())  # jobs leave the dictionary while others are handed out
+            yield from runner(joblib.delayed(_numbered)(work, *item) for item in items)
 
     def _backend(self) -> AbstractContextManager[Any]:
         import joblib
