@@ -1,5 +1,7 @@
 """The learner end to end, on the shipped pictures and the real backbone."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from robocle.errors import (
     LabelError,
     NothingTaughtError,
     QualityError,
+    RobocleError,
     SpecError,
     StateError,
 )
@@ -206,13 +209,29 @@ def test_readiness_speaks_of_every_label(learner: robocle.Learner) -> None:
 
 
 def test_the_public_names_are_these() -> None:
-    assert sorted(robocle.__all__) == [
+    errors = {
+        name
+        for name, value in vars(robocle.errors).items()
+        if isinstance(value, type) and issubclass(value, RobocleError)
+    }
+    assert set(robocle.__all__) - errors == {
+        "Complaint",
+        "Embedding",
         "FeatureMaps",
         "Learner",
         "Prediction",
-        "RobocleError",
         "backbone",
         "classifier",
         "pooling",
-    ]
+    }
+    assert errors < set(robocle.__all__)
+    assert set(robocle.__all__) <= set(dir(robocle))
     assert all(hasattr(robocle, name) for name in robocle.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'teach'"):
+        robocle.teach  # noqa: B018
+
+
+def test_importing_robocle_does_not_wait_for_numpy() -> None:
+    code = "import robocle, sys; print('numpy' in sys.modules); robocle.pooling('avg')"
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert printed.stdout.strip() == b"False"

@@ -1,26 +1,90 @@
 """robocle: a robot learns new objects from a few labelled pictures, one at a time, on a CPU.
 
-import robocle
+    import robocle
 
-learner = robocle.Learner()
-learner.teach("mug1.jpg", "mug")
-print(learner.predict("somewhere_else.jpg").label)
+    learner = robocle.Learner()
+    learner.teach("mug1.jpg", "mug")
+    print(learner.predict("somewhere_else.jpg").label)
+
+A public name is imported when it is first used, so that `robocle --help` need not wait for numpy.
 """
 
-from robocle.backbones import backbone
-from robocle.classifiers import classifier
-from robocle.errors import RobocleError
-from robocle.learner import Learner
-from robocle.pooling import pooling
-from robocle.types import FeatureMaps, Prediction
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from robocle.errors import (
+    BackboneError,
+    DataError,
+    FeatureError,
+    ImageError,
+    InexactError,
+    LabelError,
+    MissingExtraError,
+    NothingTaughtError,
+    NothingToUndoError,
+    QualityError,
+    RobocleError,
+    SpecError,
+    StateAccessError,
+    StateError,
+    StateLockedError,
+    UnknownLabelError,
+)
+from robocle.pooling import pooling  # now, for the package of that name must not take its place
+
+if TYPE_CHECKING:
+    from robocle.backbones import backbone
+    from robocle.classifiers import classifier
+    from robocle.embedding import Embedding
+    from robocle.images.quality import Complaint
+    from robocle.learner import Learner
+    from robocle.types import FeatureMaps, Prediction
 
 __version__ = "0.1.0"
 __all__ = [
+    "BackboneError",
+    "Complaint",
+    "DataError",
+    "Embedding",
+    "FeatureError",
     "FeatureMaps",
+    "ImageError",
+    "InexactError",
+    "LabelError",
     "Learner",
+    "MissingExtraError",
+    "NothingTaughtError",
+    "NothingToUndoError",
     "Prediction",
+    "QualityError",
     "RobocleError",
+    "SpecError",
+    "StateAccessError",
+    "StateError",
+    "StateLockedError",
+    "UnknownLabelError",
     "backbone",
     "classifier",
     "pooling",
 ]
+
+_HOMES = {
+    "Complaint": "robocle.images.quality",
+    "Embedding": "robocle.embedding",
+    "FeatureMaps": "robocle.types",
+    "Learner": "robocle.learner",
+    "Prediction": "robocle.types",
+    "backbone": "robocle.backbones",
+    "classifier": "robocle.classifiers",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'robocle' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -13,29 +13,27 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from robocle.backbones import Backbone
-from robocle.classifiers import CLASSIFIERS, StreamingClassifier
+from robocle.classifiers import CLASSIFIERS
 from robocle.classifiers.streaming import require_label
 from robocle.embedding import BATCH_SIZE, Embedder, Embedding, Purpose
 from robocle.embedding_learner import EmbeddingLearner, FilePath
 from robocle.errors import (
-    BackboneError,
     FeatureError,
     NothingTaughtError,
     SpecError,
     StateError,
 )
-from robocle.images import PREPROCESSING, Picture
+from robocle.images import Picture
 from robocle.images.boxes import Box
-from robocle.images.gate import Gate, QualityGate
-from robocle.images.quality import Complaint
-from robocle.images.views import VIEWS, Plain
+from robocle.images.gate import QualityGate
+from robocle.images.quality import Complaint, Gate
+from robocle.images.views import Plain
 from robocle.pipeline import Pipeline
-from robocle.pooling import POOLINGS, Pooling
+from robocle.pooling import Pooling
 from robocle.recognition.levels import DEFAULT_UNKNOWN
 from robocle.store import (
     History,
     LearnerState,
-    Parts,
     StateStore,
     StoredState,
     read_state,
@@ -88,7 +86,7 @@ class Learner(EmbeddingLearner):
     ) -> None:
         pipeline = Pipeline.build(backbone, pooling, views)
         history = History(lambda: CLASSIFIERS.build(classifier, blocks=pipeline.pooling.blocks))
-        self._assemble(pipeline, LearnerState(_parts(pipeline, history.now), history))
+        self._assemble(pipeline, LearnerState(pipeline.parts(history.now), history))
 
     def _assemble(self, pipeline: Pipeline, state: LearnerState) -> None:
         super().__init__(state)
@@ -110,8 +108,6 @@ class Learner(EmbeddingLearner):
     def pooling(self) -> Pooling:
         """What turns feature maps into embeddings."""
         return self.pipeline.pooling
-
-    # ---- teaching
 
     def teach(
         self, picture: Picture, label: str, gate: Gate = "warn", *, box: Box | None = None
@@ -162,7 +158,7 @@ class Learner(EmbeddingLearner):
             What is wrong with each picture.
 
         Raises:
-            The same as `teach`.
+            RobocleError: As in `teach`, or the numbers of pictures and labels differ.
         """
         checks = QualityGate(gate, self.last_embedding)  # before embedding, which takes its time
         named = [require_label(label) for label in labels]
@@ -183,8 +179,6 @@ class Learner(EmbeddingLearner):
             for complaint in complaints:
                 log.warning("%s: %s", label, complaint)
         return found
-
-    # ---- prediction
 
     def predict(
         self, picture: Picture, unknown: float = DEFAULT_UNKNOWN, *, box: Box | None = None
@@ -215,7 +209,7 @@ class Learner(EmbeddingLearner):
         batch_size: int = BATCH_SIZE,
         threads: int = 1,
     ) -> list[Prediction]:
-        """Recognise pictures; the predictions are in the order of the pictures.
+        """Recognise pictures in batches.
 
         Args:
             pictures: The pictures.
@@ -225,10 +219,11 @@ class Learner(EmbeddingLearner):
             threads: How many batches are embedded at the same time.
 
         Returns:
-            One prediction per picture.
+            One prediction per picture, in the order of the pictures.
 
         Raises:
-            The same as `predict`.
+            ImageError: A picture cannot be used.
+            NothingTaughtError: Nothing was taught yet.
         """
         if not self.labels:
             raise NothingTaughtError
@@ -236,8 +231,6 @@ class Learner(EmbeddingLearner):
             pictures, "prediction", boxes=boxes, batch_size=batch_size, threads=threads
         )
         return [self.predict_embedding(embedding, unknown) for embedding in embeddings]
-
-    # ---- embedding
 
     def embed_for_teaching(self, picture: Picture, box: Box | None = None) -> Embedding:
         """Return the embedding that `teach_embedding` takes: the mean over the picture's views."""
@@ -267,8 +260,6 @@ class Learner(EmbeddingLearner):
         """
         embedder = self._for_teaching if purpose == "teaching" else self._for_prediction
         return embedder.embed_many(pictures, boxes, batch_size=batch_size, threads=threads)
-
-    # ---- files
 
     @classmethod
     def load(cls, path: FilePath, backbone: str | Backbone | None = None) -> "Learner":
@@ -325,43 +316,12 @@ class Learner(EmbeddingLearner):
     def _restored(
         cls, name: str, stored: StoredState, backbone: str | Backbone | None
     ) -> "Learner":
-        pipeline = recorded_pipeline(name, stored.parts, backbone)
+        pipeline = Pipeline.of_state(name, stored.parts, backbone)
         try:
             state = LearnerState.restore(name, stored)
         except SpecError as error:
             raise StateError(f"{name} needs a part that is not here: {error}") from error
-        state.parts = _parts(pipeline, state.classifier)  # as this version writes them
+        state.parts = pipeline.parts(state.classifier)  # as this version writes them
         learner = cls.__new__(cls)
         learner._assemble(pipeline, state)
         return learner
-
-
-def recorded_pipeline(name: str, parts: Parts, backbone: str | Backbone | None = None) -> Pipeline:
-    """Return the pipeline that a state was learned with.
-
-    Args:
-        name: The state, for messages.
-        parts: Its parts.
-        backbone: A backbone to use instead of loading the recorded one.
-
-    Raises:
-        StateError: A part is not here, or the backbone or the preprocessing is another one.
-    """
-    try:
-        pipeline = Pipeline.build(backbone or parts.backbone, parts.pooling, parts.views)
-    except (SpecError, BackboneError) as error:
-        raise StateError(f"{name} needs a part that is not here: {error}") from error
-    network = pipeline.backbone
-    parts.require_same(name, network.name, network.fingerprint, PREPROCESSING)
-    return pipeline
-
-
-def _parts(pipeline: Pipeline, classifier: StreamingClassifier) -> Parts:
-    return Parts(
-        backbone=pipeline.backbone.name,
-        fingerprint=pipeline.backbone.fingerprint,
-        preprocessing=PREPROCESSING,
-        pooling=POOLINGS.describe(pipeline.pooling),
-        classifier=CLASSIFIERS.describe(classifier),
-        views=VIEWS.describe(pipeline.views),
-    )

@@ -12,8 +12,12 @@ from typing import Self
 import numpy as np
 
 from robocle.backbones import Backbone, backbone
+from robocle.classifiers import CLASSIFIERS, StreamingClassifier
+from robocle.errors import BackboneError, SpecError, StateError
+from robocle.images import PREPROCESSING
 from robocle.images.views import VIEWS, Views
 from robocle.pooling import POOLINGS, Pooling
+from robocle.store.parts import Parts
 from robocle.types import Embeddings, FeatureMaps, Pixels
 
 
@@ -36,6 +40,37 @@ class Pipeline:
         """
         loaded = backbone(network) if isinstance(network, str) else network
         return cls(loaded, POOLINGS.build(pooling), VIEWS.build(views))
+
+    @classmethod
+    def of_state(cls, name: str, parts: Parts, network: str | Backbone | None = None) -> Self:
+        """Return the pipeline that a state was learned with.
+
+        Args:
+            name: The state, for messages.
+            parts: Its parts.
+            network: A backbone to use instead of loading the recorded one.
+
+        Raises:
+            StateError: A part is not here, or the backbone or the preprocessing is another one.
+        """
+        try:
+            found = cls.build(network or parts.backbone, parts.pooling, parts.views)
+        except (SpecError, BackboneError) as error:
+            raise StateError(f"{name} needs a part that is not here: {error}") from error
+        here = found.backbone
+        parts.require_same(name, here.name, here.fingerprint, PREPROCESSING)
+        return found
+
+    def parts(self, classifier: StreamingClassifier) -> Parts:
+        """Return the parts of a learner with this pipeline, every option written out."""
+        return Parts(
+            backbone=self.backbone.name,
+            fingerprint=self.backbone.fingerprint,
+            preprocessing=PREPROCESSING,
+            pooling=POOLINGS.describe(self.pooling),
+            classifier=CLASSIFIERS.describe(classifier),
+            views=VIEWS.describe(self.views),
+        )
 
     def embed(self, pictures: Sequence[Pixels]) -> Embeddings:
         """Return one embedding per picture, (n, width), in one run of the backbone.

@@ -13,7 +13,6 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any, Generic, TypeVar
 
 from robocle.errors import SpecError
@@ -176,6 +175,8 @@ class Registry(Generic[Part]):
         return self._found() if self._is_found(name) else self._plugins()
 
     def _plugins(self) -> dict[str, str]:
+        from importlib.metadata import entry_points  # here, because it is slow to import
+
         return {point.name: point.value for point in entry_points(group=f"robocle.{self.kind}s")}
 
 

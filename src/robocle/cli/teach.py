@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from robocle.embedding import Embedder, Embedding
-    from robocle.images.gate import Gate
+    from robocle.images.quality import Gate
 
 Lesson = tuple[Path, str]
 """A picture and its label."""
@@ -70,7 +70,8 @@ def _embedder(
 ) -> "tuple[Embedder, Callable[[str], NDArray[Any] | None]]":
     """Return what embeds pictures for a state, and what a label was last taught there."""
     from robocle.embedding import Embedder
-    from robocle.learner import Learner, recorded_pipeline
+    from robocle.learner import Learner
+    from robocle.pipeline import Pipeline
     from robocle.store import last_taught, read_state
 
     if not os.path.exists(state):  # unlike state.exists(), no error for a name that is too long
@@ -81,7 +82,7 @@ def _embedder(
             "or teach a new state"
         )
     stored = read_state(state)
-    pipeline = recorded_pipeline(str(state), stored.parts)
+    pipeline = Pipeline.of_state(str(state), stored.parts)
     return Embedder(pipeline, "teaching"), lambda label: last_taught(stored.history, label)
 
 

@@ -1,15 +1,13 @@
 """The quality gate: what happens to a poor picture that is about to be taught."""
 
 from collections.abc import Callable
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from numpy.typing import NDArray
 
-from robocle.images.quality import Complaint, near_duplicate, require_good
+from robocle.images.quality import Complaint, Gate, near_duplicate, require_good
 from robocle.spec import require_choice
 
-Gate = Literal["warn", "refuse", "off"]
-"""`warn` of a poor picture and learn it, `refuse` it, or `off` to skip the check."""
 GATES: tuple[str, ...] = get_args(Gate)
 
 

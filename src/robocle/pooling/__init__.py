@@ -5,10 +5,12 @@ consists of `blocks` blocks of equal width, one per kind of statistic. Classifie
 block separately.
 """
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from robocle.registry import Registry
-from robocle.types import Embeddings, FeatureMaps
+
+if TYPE_CHECKING:  # `import robocle` imports this file, and need not wait for numpy
+    from robocle.types import Embeddings, FeatureMaps
 
 
 class Pooling(Protocol):
@@ -18,7 +20,7 @@ class Pooling(Protocol):
     def blocks(self) -> int:
         """The number of equally wide blocks in an embedding."""
 
-    def __call__(self, maps: FeatureMaps) -> Embeddings:
+    def __call__(self, maps: "FeatureMaps") -> "Embeddings":
         """Pool feature maps.
 
         Args:

@@ -7,7 +7,7 @@ The base follows in strides: it is between UNDOABLE and 2 * UNDOABLE operations 
 import copy
 from collections.abc import Callable
 
-from robocle.classifiers import StreamingClassifier
+from robocle.classifiers import ClassifierState, StreamingClassifier
 from robocle.errors import NothingToUndoError
 from robocle.store.operations import Operation
 
@@ -19,27 +19,31 @@ class History:
     """A classifier together with the operations that can be undone."""
 
     def __init__(
-        self, make: Callable[[], StreamingClassifier], operations: tuple[Operation, ...] = ()
+        self,
+        make: Callable[[], StreamingClassifier],
+        operations: tuple[Operation, ...] = (),
+        base_state: ClassifierState | None = None,
     ) -> None:
         """Create a history.
 
         Args:
             make: Returns a new classifier as it was before the operations.
             operations: What was done since, oldest first.
+            base_state: The state of that classifier, if it is known already.
         """
-        # The base is made only when it is needed: opening a state builds one classifier, not two.
+        # The base is made only when it has to change: opening a state builds one classifier.
         self._make = make
         self._base: StreamingClassifier | None = None
+        self._base_state = base_state
         self._operations = list(operations)
         self.now = self._replayed()
 
     @property
-    def base(self) -> StreamingClassifier:
-        """The classifier before the operations."""
-        if self._base is None:
-            self._base = self._make()
-            self._make = _already_made
-        return self._base
+    def base_state(self) -> ClassifierState:
+        """The state of the classifier before the operations."""
+        if self._base is None and self._base_state is not None:
+            return self._base_state
+        return self._made_base().state()
 
     @property
     def operations(self) -> tuple[Operation, ...]:
@@ -67,13 +71,19 @@ class History:
         """Apply the oldest operations to the base once there are twice as many as needed."""
         if len(self._operations) > 2 * UNDOABLE:
             for operation in self._operations[:-UNDOABLE]:
-                operation.apply(self.base)
+                operation.apply(self._made_base())
             del self._operations[:-UNDOABLE]
 
     def restart(self, classifier: StreamingClassifier) -> None:
         """Continue from a classifier; nothing before can be undone."""
         self.now, self._base, self._make = classifier, copy.deepcopy(classifier), _already_made
         self._operations.clear()
+
+    def _made_base(self) -> StreamingClassifier:
+        if self._base is None:
+            self._base = self._make()
+            self._make = _already_made
+        return self._base
 
     def _replayed(self) -> StreamingClassifier:
         classifier = copy.deepcopy(self._base) if self._base else self._make()

@@ -39,8 +39,9 @@ class LearnerState:
         Raises:
             StateError: What was stored does not fit together.
         """
+        state = ClassifierState(stored.labels, stored.arrays)
         try:
-            history = History(lambda: _restored(stored), stored.history)
+            history = History(lambda: _restored(stored.parts, state), stored.history, state)
         except (StateError, LabelError, FeatureError, np.linalg.LinAlgError) as error:
             raise StateError(f"{name} is damaged: {error}") from error
         return cls(stored.parts, history)
@@ -79,7 +80,7 @@ class LearnerState:
 
     def stored(self) -> StoredState:
         """Return everything that has to be stored."""
-        base = self._history.base.state()
+        base = self._history.base_state
         return StoredState(self.parts, base.labels, base.arrays, self._history.operations)
 
     def live_in(self, store: StateStore) -> None:
@@ -127,7 +128,7 @@ class LearnerState:
             log.warning("%s; what was taught is safe in the journal", error)
 
 
-def _restored(stored: StoredState) -> StreamingClassifier:
-    classifier = CLASSIFIERS.build(stored.parts.classifier)
-    classifier.restore(ClassifierState(stored.labels, stored.arrays))
+def _restored(parts: Parts, state: ClassifierState) -> StreamingClassifier:
+    classifier = CLASSIFIERS.build(parts.classifier)
+    classifier.restore(state)
     return classifier

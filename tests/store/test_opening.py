@@ -1,0 +1,86 @@
+"""Opening a state: created under the lock, read once, one classifier built."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from robocle import Learner
+from robocle.backbones import Backbone
+from robocle.classifiers import CLASSIFIERS
+from robocle.errors import StateLockedError
+from robocle.store import StateStore, StoredState, lock, snapshot, state_store
+
+
+@pytest.fixture
+def path(lite0: Backbone, tmp_path: Path) -> Path:
+    """A state with undo history and a journal, as a crash leaves it."""
+    path = tmp_path / "home.robocle"
+    learner = Learner.open(path, lite0)
+    for number in range(3):
+        learner.teach_embedding(np.full(6, number, np.float32), "mug")
+    learner.save(path)
+    learner.teach_embedding(np.ones(6, np.float32), "cup")
+    assert learner._state._store is not None
+    learner._state._store.close()
+    return path
+
+
+def test_opening_reads_each_file_once_and_builds_one_classifier(
+    path: Path, lite0: Backbone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+
+    def counted(target: Any, name: str) -> None:
+        real = getattr(target, name)
+
+        def call(*arguments: Any, **options: Any) -> Any:
+            calls.append(name)
+            return real(*arguments, **options)
+
+        monkeypatch.setattr(target, name, call)
+
+    counted(state_store, "read_snapshot")
+    counted(state_store, "read_journal")
+    counted(state_store, "read_identity")
+    counted(snapshot, "safe_open")
+    counted(CLASSIFIERS, "build")
+    with Learner.open(path, lite0) as learner:
+        learner.teach_embedding(np.ones(6, np.float32), "cup")
+        assert learner.counts == {"mug": 3, "cup": 2}
+    assert calls == ["read_snapshot", "safe_open", "read_journal", "build"]
+
+
+def test_a_state_is_created_under_the_lock(lite0: Backbone, tmp_path: Path) -> None:
+    path = tmp_path / "home.robocle"
+    refused = []
+
+    def create() -> StoredState:
+        with pytest.raises(StateLockedError) as caught:
+            Learner.open(path, lite0)
+        refused.append(caught.value)
+        return Learner(lite0)._state.stored()
+
+    store, found = StateStore.open(path, create)
+    store.close()
+    assert found is None
+    assert refused[0].path == path
+
+
+def test_what_another_program_has_created_meanwhile_is_not_overwritten(
+    lite0: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "home.robocle"
+    acquire = lock.acquire
+
+    def late(wanted: Path) -> int:
+        monkeypatch.undo()
+        with Learner.open(path, lite0) as other:
+            other.teach_embedding(np.ones(6, np.float32), "theirs")
+        return acquire(wanted)
+
+    monkeypatch.setattr(lock, "acquire", late)
+    with Learner.open(path, lite0) as learner:
+        learner.teach_embedding(np.zeros(6, np.float32), "ours")
+    assert Learner.load(path, lite0).labels == ("theirs", "ours")

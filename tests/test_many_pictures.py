@@ -1,0 +1,131 @@
+"""Many pictures at once give what they give one by one, in the same order."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from robocle import Learner
+from robocle.backbones import Backbone
+from robocle.demo.pictures import home_pictures
+from robocle.embedding import in_order
+from robocle.errors import (
+    FeatureError,
+    ImageError,
+    LabelError,
+    NothingTaughtError,
+    QualityError,
+    SpecError,
+)
+
+CATEGORIES = ("mug", "clock", "banana")
+LESSONS = [
+    (picture.path, picture.category)
+    for picture in home_pictures()
+    if picture.category in CATEGORIES and picture.is_taught
+]
+PATHS, LABELS = [path for path, _ in LESSONS], [label for _, label in LESSONS]
+TESTED = [p.path for p in home_pictures() if p.category in CATEGORIES and not p.is_taught][::9]
+
+
+@pytest.fixture(scope="module")
+def one_by_one(lite0: Backbone) -> Learner:
+    learner = Learner(lite0)
+    for path, label in LESSONS:
+        learner.teach(path, label)
+    return learner
+
+
+@pytest.mark.parametrize(("batch_size", "threads"), [(1, 1), (4, 1), (3, 2), (64, 3)])
+def test_pictures_taught_and_predicted_together_give_the_same_predictions(
+    batch_size: int, threads: int, lite0: Backbone, one_by_one: Learner
+) -> None:
+    learner = Learner(lite0)
+    complaints = learner.teach_many(PATHS, LABELS, batch_size=batch_size, threads=threads)
+    assert len(complaints) == len(PATHS)
+    assert learner.labels == one_by_one.labels
+    assert learner.counts == one_by_one.counts
+    found = learner.predict_many(TESTED, batch_size=batch_size, threads=threads)
+    expected = [one_by_one.predict(path) for path in TESTED]
+    assert [each.label for each in found] == [each.label for each in expected]
+    for one, other in zip(found, expected, strict=True):
+        assert one.scores == pytest.approx(other.scores, rel=1e-4)
+
+
+def test_one_unusable_picture_and_nothing_is_taught(lite0: Backbone, tmp_path: Path) -> None:
+    learner = Learner(lite0)
+    (tmp_path / "not.jpg").write_text("not a picture")
+    with pytest.raises(ImageError):
+        learner.teach_many([*PATHS, tmp_path / "not.jpg"], [*LABELS, "mug"], threads=2)
+    with pytest.raises(LabelError):
+        learner.teach_many(PATHS[:2], ["mug", ""])
+    with pytest.raises(FeatureError, match="15 pictures and 14 labels"):
+        learner.teach_many(PATHS, LABELS[:-1])
+    with pytest.raises(QualityError, match="almost the same picture"):
+        learner.teach_many([PATHS[0], PATHS[0]], ["mug", "mug"], gate="refuse")
+    assert learner.labels == ()
+
+
+def test_predicting_many_before_teaching_says_so(lite0: Backbone) -> None:
+    with pytest.raises(NothingTaughtError):
+        Learner(lite0).predict_many(TESTED)
+
+
+def test_boxes_go_with_their_pictures(lite0: Backbone, one_by_one: Learner) -> None:
+    box = (40, 40, 150, 150)
+    found = one_by_one.predict_many(TESTED[:2], boxes=[None, box])
+    assert found[0].scores == pytest.approx(one_by_one.predict(TESTED[0]).scores, rel=1e-4)
+    assert found[1].scores == pytest.approx(one_by_one.predict(TESTED[1], box=box).scores, rel=1e-4)
+    assert found[1].scores != pytest.approx(one_by_one.predict(TESTED[1]).scores, rel=1e-2)
+    with pytest.raises(FeatureError, match="one box per picture"):
+        one_by_one.predict_many(TESTED[:2], boxes=[box])
+
+
+@pytest.mark.parametrize("options", [{"batch_size": 0}, {"threads": 0}, {"threads": 1000}])
+def test_impossible_batches_and_threads_are_refused(
+    options: dict[str, int], one_by_one: Learner
+) -> None:
+    with pytest.raises(SpecError, match="out of range"):
+        one_by_one.predict_many(TESTED, **options)  # type: ignore[arg-type]
+
+
+def test_an_embedding_is_used_for_what_it_was_made_for(lite0: Backbone) -> None:
+    learner = Learner(lite0)
+    to_teach = learner.embed_for_teaching(PATHS[0])
+    to_predict = learner.embed_for_prediction(PATHS[0])
+    with pytest.raises(FeatureError, match="made for prediction, not for teaching"):
+        learner.teach_embedding(to_predict, "mug")
+    learner.teach_embedding(to_teach, "mug")
+    learner.teach_embedding(np.ones_like(to_teach), "ones")
+    with pytest.raises(FeatureError, match="made for teaching, not for prediction"):
+        learner.predict_embedding(to_teach)
+    assert learner.predict_embedding(to_predict).nearest == "mug"
+    assert learner.predict_embedding(to_predict.values).nearest == "mug"
+    kept = learner.last_embedding("mug")
+    assert kept is not None
+    assert np.array_equal(kept, to_teach)
+
+
+def test_work_on_threads_keeps_the_order_and_a_short_queue() -> None:
+    drawn: list[int] = []
+    done: list[int] = []
+
+    def numbers() -> Iterator[int]:
+        for number in range(40):
+            assert number - len(done) <= 2 * 3
+            drawn.append(number)
+            yield number
+
+    for outcome in in_order(lambda number: (number, threading.get_ident()), numbers(), threads=3):
+        done.append(outcome[0])
+    assert done == drawn == list(range(40))
+
+
+def test_an_error_on_a_thread_is_raised_in_its_turn() -> None:
+    outcomes = in_order(lambda number: 1 / (2 - number), range(9), threads=2)
+    assert next(outcomes) == 0.5
+    assert next(outcomes) == 1
+    with pytest.raises(ZeroDivisionError):
+        next(outcomes)
