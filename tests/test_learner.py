@@ -190,7 +190,7 @@ def test_only_the_last_picture_of_the_same_label_that_still_stands_is_a_duplicat
 def test_a_vector_of_another_width_is_refused_in_words(lite0: Backbone) -> None:
     learner = robocle.Learner(lite0, pooling="avg", classifier="ncm")
     learner.teach_embedding(np.ones(6, np.float32), "mug")
-    with pytest.raises(FeatureError, match="entries"):
+    with pytest.raises(FeatureError, match="width"):
         learner.teach(np.full((90, 90, 3), 99, np.uint8), "mug")
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from robocle.backbones import Backbone
 from robocle.classifiers import CLASSIFIERS
-from robocle.classifiers.streaming import require_label
+from robocle.classifiers.labels import require_label
 from robocle.embedding import BATCH_SIZE, Embedder, Embedding, Purpose
 from robocle.embedding_learner import EmbeddingLearner, FilePath
 from robocle.errors import (

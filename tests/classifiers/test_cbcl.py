@@ -1,4 +1,4 @@
-"""CBCL against its rules, written out in plain Python, and what its centroids keep."""
+"""CBCL against its rules, written out in plain Python, and invariants of its centroids."""
 
 import math
 from dataclasses import dataclass
@@ -16,7 +16,12 @@ OPTIONS = [
     {"threshold": 3.0, "centroids": 12, "k": 1, "variant": "correct"},
     {"threshold": 3.0, "centroids": 12, "k": 5, "variant": "published"},
     {"threshold": 0.0, "centroids": 9, "k": 3, "variant": "correct"},
-    {"threshold": 2.5, "centroids": 3, "k": 2, "variant": "published"},  # fewer than classes
+    {
+        "threshold": 2.5,
+        "centroids": 3,
+        "k": 2,
+        "variant": "published",
+    },  # fewer centroids than classes
     {"threshold": 0.0, "centroids": 1, "k": 100, "variant": "correct"},
 ]
 
@@ -27,7 +32,7 @@ class Centroid:
     owner: str
     size: int = 1
 
-    def take_in(self, place: Point, size: int) -> None:
+    def absorb(self, place: Point, size: int) -> None:
         total = self.size + size
         self.place = [
             (self.size * a + size * b) / total for a, b in zip(self.place, place, strict=True)
@@ -36,21 +41,21 @@ class Centroid:
 
 
 class Rules:
-    """The rules of the paper's notes, one at a time."""
+    """The rules of docs/paper-and-code.md, one at a time."""
 
     def __init__(self, threshold: float, centroids: int, k: int, variant: str) -> None:
         self.threshold, self.limit, self.k, self.variant = threshold, centroids, k, variant
         self.centroids: list[Centroid] = []
         self.counts: dict[str, int] = {}
 
-    def learn(self, vector: Point, label: str) -> None:
+    def learn(self, embedding: Point, label: str) -> None:
         self.counts[label] = self.counts.get(label, 0) + 1
         own = [centroid for centroid in self.centroids if centroid.owner == label]
-        nearest = min(own, key=lambda centroid: math.dist(centroid.place, vector), default=None)
-        if nearest is not None and math.dist(nearest.place, vector) < self.threshold:
-            nearest.take_in(vector, 1)
+        nearest = min(own, key=lambda centroid: math.dist(centroid.place, embedding), default=None)
+        if nearest is not None and math.dist(nearest.place, embedding) < self.threshold:
+            nearest.absorb(embedding, 1)
             return
-        self.centroids.append(Centroid(vector, label))
+        self.centroids.append(Centroid(embedding, label))
         if len(self.centroids) > self.limit:
             self.merge()
 
@@ -64,7 +69,7 @@ class Rules:
         if pairs:
             _, index, later = min(pairs)
             dropped = self.centroids.pop(later)
-            self.centroids[index].take_in(dropped.place, dropped.size)
+            self.centroids[index].absorb(dropped.place, dropped.size)
 
     def scores(self, query: Point) -> list[float]:
         ranked = sorted(self.centroids, key=lambda centroid: math.dist(centroid.place, query))
@@ -79,8 +84,8 @@ class Rules:
 def stream(samples: int, classes: int, width: int, seed: int) -> list[tuple[Point, str]]:
     rng = np.random.default_rng(seed)
     rows = rng.integers(0, classes, samples)
-    vectors = rng.normal(0, 2, (classes, width))[rows] + rng.normal(size=(samples, width))
-    return [(vector.tolist(), str(row)) for vector, row in zip(vectors, rows, strict=True)]
+    embeddings = rng.normal(0, 2, (classes, width))[rows] + rng.normal(size=(samples, width))
+    return [(embedding.tolist(), str(row)) for embedding, row in zip(embeddings, rows, strict=True)]
 
 
 def spec(options: dict[str, float | int | str]) -> str:
@@ -99,9 +104,9 @@ def test_every_step_follows_the_rules(options: dict[str, float | int | str], see
     clf = classifier(spec(options))
     rules = Rules(**options)  # type: ignore[arg-type]
     queries = np.random.default_rng(seed + 9).normal(0, 2, (4, 6))
-    for vector, label in stream(120, 6, 6, seed):
-        clf.learn(vector, label)
-        rules.learn(vector, label)
+    for embedding, label in stream(120, 6, 6, seed):
+        clf.learn(embedding, label)
+        rules.learn(embedding, label)
         places, owners, sizes = centroids(clf)
         assert owners == [centroid.owner for centroid in rules.centroids]
         assert sizes == [centroid.size for centroid in rules.centroids]
@@ -111,10 +116,10 @@ def test_every_step_follows_the_rules(options: dict[str, float | int | str], see
 
 
 @pytest.mark.parametrize(("classes", "limit"), [(3, 10), (10, 10), (25, 10), (4, 1)])
-def test_the_limit_is_kept_but_every_class_keeps_a_centroid(classes: int, limit: int) -> None:
+def test_the_limit_holds_but_every_class_keeps_a_centroid(classes: int, limit: int) -> None:
     clf = classifier(f"cbcl:threshold=0,centroids={limit}")
-    for vector, label in stream(200, classes, 5, seed=3):
-        clf.learn(vector, label)
+    for embedding, label in stream(200, classes, 5, seed=3):
+        clf.learn(embedding, label)
         _, owners, sizes = centroids(clf)
         assert len(owners) <= max(limit, len(clf.labels))
         assert set(owners) == set(clf.labels)
@@ -128,9 +133,9 @@ def test_merging_never_crosses_classes() -> None:
     clf = classifier("cbcl:threshold=0,centroids=7")
     rng = np.random.default_rng(0)
     for row in rng.integers(0, 4, 100):
-        vector = np.zeros(12)
-        vector[3 * row : 3 * row + 3] = rng.uniform(1, 2, 3)  # each class has axes of its own
-        clf.learn(vector, str(row))
+        embedding = np.zeros(12)
+        embedding[3 * row : 3 * row + 3] = rng.uniform(1, 2, 3)  # each class has axes of its own
+        clf.learn(embedding, str(row))
     places, owners, sizes = centroids(clf)
     assert max(sizes) > 1
     for place, owner in zip(places, owners, strict=True):

@@ -1,4 +1,4 @@
-"""Every classifier in the table keeps the contract."""
+"""Every registered classifier keeps the contract."""
 
 from collections.abc import Callable
 
@@ -8,9 +8,10 @@ import pytest
 from robocle.classifiers import CLASSIFIERS, classifier
 from robocle.contract import CLASSIFIER_CHECKS
 from robocle.contract.classifier_streams import WIDTH, stream, taught
-from robocle.errors import NothingTaughtError
+from robocle.errors import FeatureError, NothingTaughtError
 
-# Every entry by its default, and the options that change how an entry computes.
+BUILTIN = CLASSIFIERS.builtin()
+# Every classifier with its defaults, and the options that change how it computes.
 SPECS = [
     *CLASSIFIERS.names(),
     "slda:scatter=published,shrinkage=1e-4",
@@ -20,6 +21,8 @@ SPECS = [
     "slda:shrinkage=1",
     "slda:score=cosine",
     "slda:score=cosine,covariance=blocks,blocks=3",
+    "slda:keep=sums",
+    "slda:keep=sums,scatter=published,covariance=blocks,blocks=3",
     "snb:variant=published",
     "cbcl:variant=published,k=3,threshold=2,centroids=6",
     "sqda:shared=0",
@@ -52,3 +55,23 @@ def test_one_sample_per_label_ranks_like_the_nearest_mean(spec: str) -> None:
 def test_scores_before_teaching_say_what_to_do(spec: str) -> None:
     with pytest.raises(NothingTaughtError, match="teach at least one picture"):
         classifier(spec).scores(np.ones((1, WIDTH)))
+
+
+def test_a_sample_with_other_features_than_the_first_is_refused() -> None:
+    clf = classifier("ncm").learn_one({"red": 1.0, "round": 0.0}, "brick")
+    with pytest.raises(FeatureError, match="they differ in blue, round"):
+        clf.learn_one({"red": 1.0, "blue": 0.0}, "sky")
+    assert clf.labels == ("brick",)
+
+
+def test_repr_shows_the_options_and_what_was_learned() -> None:
+    clf = taught("snb:shrinkage=0.5", stream(30))
+    options = "variant='correct', shrinkage=0.5"
+    assert repr(clf) == f"<StreamingNaiveBayes({options}), 30 samples of 4 labels>"
+
+
+@pytest.mark.parametrize("spec", [spec for spec in SPECS if spec.split(":")[0] in BUILTIN])
+def test_the_owner_of_every_array_is_declared(spec: str) -> None:
+    for samples in (0, 1, 10, 2000):  # forms and class factors change with the number of samples
+        clf = taught(spec, stream(samples))
+        assert set(clf.state().arrays) <= set(clf.array_owners())

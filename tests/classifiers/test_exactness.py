@@ -11,7 +11,7 @@ from robocle.classifiers.slda import StreamingLDA
 from robocle.errors import FeatureError, InexactError
 
 Floats = NDArray[np.float64]
-Lesson = tuple[Floats, str]
+Sample = tuple[Floats, str]
 MERGING = [
     "ncm",
     "sovr",
@@ -30,22 +30,22 @@ MERGING = [
 NOT_MERGING = ["slda:scatter=published", "cbcl", "perceptron", "finetune", "icarl"]
 
 
-def lessons(count: int, width: int, labels: int, seed: int) -> list[Lesson]:
-    """Sparse positive vectors, as a network gives them; the second is the first again."""
+def samples_of(count: int, width: int, labels: int, seed: int) -> list[Sample]:
+    """Sparse positive embeddings, as from a network; the second repeats the first."""
     rng = np.random.default_rng(seed)
     centres = rng.normal(0, 1, (labels, width))
     rows = rng.integers(0, labels, count)
-    vectors = np.maximum(centres[rows] + 0.7 * rng.normal(size=(count, width)), 0)
+    embeddings = np.maximum(centres[rows] + 0.7 * rng.normal(size=(count, width)), 0)
     if count > 1:
-        vectors[1] = vectors[0]
-    vectors = vectors.astype(np.float32).astype(np.float64)
-    return [(vector, f"thing {row}") for vector, row in zip(vectors, rows, strict=True)]
+        embeddings[1] = embeddings[0]
+    embeddings = embeddings.astype(np.float32).astype(np.float64)
+    return [(embedding, f"object {row}") for embedding, row in zip(embeddings, rows, strict=True)]
 
 
-def taught(spec: str, given: list[Lesson]) -> StreamingClassifier:
+def taught(spec: str, given: list[Sample]) -> StreamingClassifier:
     clf = classifier(spec)
-    for vector, label in given:
-        clf.learn(vector, label)
+    for embedding, label in given:
+        clf.learn(embedding, label)
     return clf
 
 
@@ -60,15 +60,15 @@ def require_same(found: dict[str, Floats], expected: dict[str, Floats]) -> None:
         assert float(np.abs(found[label] - scores).max()) <= 1e-6 * largest
 
 
-def reference(given: list[Lesson], queries: Floats, clf: StreamingLDA) -> dict[str, Floats]:
+def reference(given: list[Sample], queries: Floats, clf: StreamingLDA) -> dict[str, Floats]:
     """The scores of slda's exact scatter from all samples at once, by full matrices."""
-    vectors = np.array([vector for vector, _ in given])
+    embeddings = np.array([embedding for embedding, _ in given])
     names = list(dict.fromkeys(label for _, label in given))
     own = [np.array([v for v, label in given if label == name]) for name in names]
     means = np.array([rows.mean(axis=0) for rows in own])
     total = np.zeros((len(queries), len(names)))
-    parts = clf.blocks if clf.covariance == "blocks" else 1
-    for columns in np.split(np.arange(vectors.shape[1]), parts):
+    blocks = clf.blocks if clf.covariance == "blocks" else 1
+    for columns in np.split(np.arange(embeddings.shape[1]), blocks):
         centred = np.vstack(
             [rows[:, columns] - mean[columns] for rows, mean in zip(own, means, strict=True)]
         )
@@ -94,13 +94,13 @@ def shrunk(covariance: Floats, shrinkage: float | str, freedom: int) -> Floats:
 
 @pytest.mark.parametrize("spec", MERGING)
 @pytest.mark.parametrize("counts", [(9, 7), (40, 3), (3, 40), (40, 40)])
-def test_two_that_merge_know_what_one_that_was_taught_all_knows(
+def test_two_merged_classifiers_equal_one_that_was_taught_everything(
     spec: str, counts: tuple[int, int]
 ) -> None:
-    everything = lessons(sum(counts), 24, 5, seed=1)
+    everything = samples_of(sum(counts), 24, 5, seed=1)
     first = taught(spec, everything[: counts[0]])
     second = taught(spec, everything[counts[0] :])
-    queries = np.array([vector for vector, _ in everything])
+    queries = np.array([embedding for embedding, _ in everything])
     before = by_label(second, queries)
     first.merge(second)
     together = taught(spec, everything)
@@ -112,21 +112,21 @@ def test_two_that_merge_know_what_one_that_was_taught_all_knows(
 
 @pytest.mark.parametrize("spec", MERGING)
 @pytest.mark.parametrize("count", [6, 16, 120])
-def test_a_forgotten_label_leaves_nothing(spec: str, count: int) -> None:
-    everything = lessons(count, 24, 4, seed=2)
+def test_a_forgotten_label_leaves_no_trace(spec: str, count: int) -> None:
+    everything = samples_of(count, 24, 4, seed=2)
     clf = taught(spec, everything)
     assert clf.forgets_exactly
     name = everything[-1][1]
     clf.forget(name)
-    rest = [lesson for lesson in everything if lesson[1] != name]
-    queries = np.array([vector for vector, _ in everything])
+    rest = [sample for sample in everything if sample[1] != name]
+    queries = np.array([embedding for embedding, _ in everything])
     require_same(by_label(clf, queries), by_label(taught(spec, rest), queries))
 
 
 @pytest.mark.parametrize("spec", MERGING)
 def test_merging_with_nothing_changes_nothing(spec: str) -> None:
-    everything = lessons(12, 24, 3, seed=3)
-    queries = np.array([vector for vector, _ in everything])
+    everything = samples_of(12, 24, 3, seed=3)
+    queries = np.array([embedding for embedding, _ in everything])
     full, empty = taught(spec, everything), classifier(spec)
     expected = by_label(full, queries)
     full.merge(classifier(spec))
@@ -135,45 +135,45 @@ def test_merging_with_nothing_changes_nothing(spec: str) -> None:
     require_same(by_label(empty, queries), expected)
 
 
-def test_a_classifier_merged_with_itself_was_taught_twice() -> None:
-    everything = lessons(12, 24, 3, seed=4)
-    queries = np.array([vector for vector, _ in everything])
+def test_a_classifier_merged_with_itself_equals_one_taught_twice() -> None:
+    everything = samples_of(12, 24, 3, seed=4)
+    queries = np.array([embedding for embedding, _ in everything])
     clf = taught("slda", everything)
     clf.merge(clf)
     require_same(by_label(clf, queries), by_label(taught("slda", everything * 2), queries))
 
 
 @pytest.mark.parametrize("spec", NOT_MERGING)
-def test_what_depends_on_the_order_of_samples_is_not_merged(spec: str) -> None:
-    clf = taught(spec, lessons(8, 24, 2, seed=5))
+def test_classifiers_that_depend_on_the_order_of_samples_do_not_merge(spec: str) -> None:
+    clf = taught(spec, samples_of(8, 24, 2, seed=5))
     counts = clf.counts
     with pytest.raises(InexactError, match="cannot be merged"):
-        clf.merge(taught(spec, lessons(8, 24, 4, seed=6)))
+        clf.merge(taught(spec, samples_of(8, 24, 4, seed=6)))
     assert clf.counts == counts
 
 
 def test_only_equal_classifiers_of_equal_width_merge() -> None:
-    clf = taught("slda", lessons(8, 24, 2, seed=5))
-    with pytest.raises(InexactError, match="only equal classifiers add up"):
-        clf.merge(taught("ncm", lessons(8, 24, 2, seed=5)))
-    with pytest.raises(InexactError, match="only equal classifiers add up"):
-        clf.merge(taught("slda:shrinkage=0.5", lessons(8, 24, 2, seed=5)))
-    with pytest.raises(FeatureError, match="48 entries"):
-        clf.merge(taught("slda", lessons(8, 48, 2, seed=5)))
+    clf = taught("slda", samples_of(8, 24, 2, seed=5))
+    with pytest.raises(InexactError, match="only equal classifiers can be merged"):
+        clf.merge(taught("ncm", samples_of(8, 24, 2, seed=5)))
+    with pytest.raises(InexactError, match="only equal classifiers can be merged"):
+        clf.merge(taught("slda:shrinkage=0.5", samples_of(8, 24, 2, seed=5)))
+    with pytest.raises(FeatureError, match="width 48"):
+        clf.merge(taught("slda", samples_of(8, 48, 2, seed=5)))
 
 
-def test_past_as_many_samples_as_are_told_apart_a_label_keeps_its_share_and_says_so() -> None:
-    clf = taught("slda", lessons(300, 24, 3, seed=7))
+def test_beyond_the_room_for_class_factors_forgetting_is_not_exact() -> None:
+    clf = taught("slda", samples_of(300, 24, 3, seed=7))
     assert not clf.forgets_exactly
-    clf.forget("thing 1")
+    clf.forget("object 1")
     assert len(clf.labels) == 2
 
 
 def test_the_basis_keeps_no_direction_of_a_forgotten_label() -> None:
-    everything = lessons(40, 300, 4, seed=8)
+    everything = samples_of(40, 300, 4, seed=8)
     clf = taught("slda", everything)
-    clf.forget("thing 2")
-    rest = [vector for vector, label in everything if label != "thing 2"]
+    clf.forget("object 2")
+    rest = [embedding for embedding, label in everything if label != "object 2"]
     basis = clf.state().arrays["0.basis"]
     assert len(basis) == np.linalg.matrix_rank(np.array(rest))
     assert np.abs(basis @ basis.T - np.eye(len(basis))).max() < 1e-10
@@ -191,7 +191,7 @@ def test_the_basis_keeps_no_direction_of_a_forgotten_label() -> None:
             st.tuples(st.just("teach"), st.integers(1, 20)),
             st.tuples(st.just("forget"), st.integers(0, 4)),
             st.tuples(st.just("merge"), st.integers(1, 30)),
-            st.tuples(st.just("ask"), st.just(1)),
+            st.tuples(st.just("predict"), st.just(1)),
             st.tuples(st.just("store"), st.just(1)),
         ),
         min_size=2,
@@ -210,25 +210,25 @@ def test_any_order_of_merging_and_forgetting_gives_the_scores_of_the_formulas(
     (3840, "slda:covariance=blocks,blocks=3"),
     (3840, "slda:shrinkage=1e-4"),
 ])  # fmt: skip
-def test_wide_vectors_merge_and_forget_exactly(width: int, spec: str) -> None:
+def test_wide_embeddings_merge_and_forget_exactly(width: int, spec: str) -> None:
     plan = [("teach", 30), ("merge", 25), ("forget", 1), ("store", 1), ("merge", 10), ("forget", 3)]
     follow(spec, width, plan, seed=9)
 
 
 def follow(spec: str, width: int, plan: list[tuple[str, int]], seed: int) -> None:
-    """Do what the plan says, and compare with the formulas on what is left of the samples."""
+    """Follow the plan, and compare with the formulas on the samples that are left."""
     clf = classifier(spec)
-    left: list[Lesson] = []
-    fresh = iter(lessons(30 * len(plan), width, 5, seed))
+    left: list[Sample] = []
+    fresh = iter(samples_of(30 * len(plan), width, 5, seed))
     for verb, number in plan:
         if verb in ("teach", "merge"):
             new = [next(fresh) for _ in range(number)]
             clf = follow_teaching(clf, spec, verb, new)
             left += new
-        elif verb == "forget" and f"thing {number}" in clf.labels and clf.forgets_exactly:
-            clf.forget(f"thing {number}")
-            left = [lesson for lesson in left if lesson[1] != f"thing {number}"]
-        elif verb == "ask" and left:
+        elif verb == "forget" and f"object {number}" in clf.labels and clf.forgets_exactly:
+            clf.forget(f"object {number}")
+            left = [sample for sample in left if sample[1] != f"object {number}"]
+        elif verb == "predict" and left:
             clf.scores(left[0][0][None])
         elif verb == "store":
             again = classifier(spec)
@@ -236,16 +236,16 @@ def follow(spec: str, width: int, plan: list[tuple[str, int]], seed: int) -> Non
             clf = again
     if left:
         assert isinstance(clf, StreamingLDA)
-        queries = np.array([vector for vector, _ in left[:10]])
+        queries = np.array([embedding for embedding, _ in left[:10]])
         require_same(by_label(clf, queries), reference(left, queries, clf))
 
 
 def follow_teaching(
-    clf: StreamingClassifier, spec: str, verb: str, new: list[Lesson]
+    clf: StreamingClassifier, spec: str, verb: str, new: list[Sample]
 ) -> StreamingClassifier:
     if verb == "merge":
         clf.merge(taught(spec, new))
         return clf
-    for vector, label in new:
-        clf.learn(vector, label)
+    for embedding, label in new:
+        clf.learn(embedding, label)
     return clf

@@ -12,15 +12,15 @@ Floats = NDArray[np.float64]
 def stream(counts: list[int], width: int, seed: int = 0) -> tuple[Floats, list[str]]:
     rng = np.random.default_rng(seed)
     rows = rng.permutation(np.repeat(np.arange(len(counts)), counts))
-    common = rng.normal(size=(len(rows), 1))  # makes the entries of a vector rise together
-    vectors = rng.normal(0, 2, (len(counts), width))[rows] + rng.normal(size=(len(rows), width))
-    return vectors + common, [str(row) for row in rows]
+    common = rng.normal(size=(len(rows), 1))  # makes the entries of an embedding rise together
+    embeddings = rng.normal(0, 2, (len(counts), width))[rows] + rng.normal(size=(len(rows), width))
+    return embeddings + common, [str(row) for row in rows]
 
 
-def taught(spec: str, vectors: Floats, labels: list[str]) -> StreamingClassifier:
+def taught(spec: str, embeddings: Floats, labels: list[str]) -> StreamingClassifier:
     clf = classifier(spec)
-    for vector, label in zip(vectors, labels, strict=True):
-        clf.learn(vector, label)
+    for embedding, label in zip(embeddings, labels, strict=True):
+        clf.learn(embedding, label)
     return clf
 
 
@@ -44,11 +44,11 @@ def shrunk_covariance(own: Floats, shrinkage: float) -> Floats:
 
 
 def distances(
-    vectors: Floats, labels: list[str], queries: Floats, power: float, shrinkage: float
+    embeddings: Floats, labels: list[str], queries: Floats, power: float, shrinkage: float
 ) -> Floats:
-    """The Mahalanobis distance by each class's correlation matrix, in the order first met."""
-    vectors, queries = tukey(vectors, power), tukey(queries, power)
-    own = {name: vectors[[label == name for label in labels]] for name in dict.fromkeys(labels)}
+    """The Mahalanobis distance by each class's correlation matrix, in the order first taught."""
+    embeddings, queries = tukey(embeddings, power), tukey(queries, power)
+    own = {name: embeddings[[label == name for label in labels]] for name in dict.fromkeys(labels)}
     columns = []
     for them in own.values():
         covariance = shrunk_covariance(them, shrinkage)
@@ -63,37 +63,39 @@ def distances(
     "counts",
     [
         [4, 2, 7],
-        [5, 1, 3],  # a class of one sample has no covariance of its own
+        [5, 1, 3],  # a class with one sample has no covariance of its own
         [60, 20, 45],  # more samples than twice the width: rows replaced by a triangular factor
     ],
 )
 def test_scores_equal_those_of_full_matrices(
     counts: list[int], power: float, shrinkage: float
 ) -> None:
-    vectors, labels = stream(counts, 20)
+    embeddings, labels = stream(counts, 20)
     queries = stream([6, 6], 20, seed=1)[0]
-    clf = taught(f"fecam:power={power},shrinkage={shrinkage}", vectors, labels)
-    expected = -distances(vectors, labels, queries, power, shrinkage)
+    clf = taught(f"fecam:power={power},shrinkage={shrinkage}", embeddings, labels)
+    expected = -distances(embeddings, labels, queries, power, shrinkage)
     found = clf.scores(queries)
     np.testing.assert_allclose(found, expected, rtol=1e-8)
     assert (found.argmax(axis=1) == expected.argmax(axis=1)).all()
 
 
-def test_a_negative_mean_covariance_counts_as_none() -> None:
+def test_a_negative_mean_covariance_counts_as_zero() -> None:
     rng = np.random.default_rng(2)
-    vectors = rng.normal(size=(8, 6))
-    vectors -= vectors.mean(axis=1, keepdims=True)  # one entry rises only as others fall
+    embeddings = rng.normal(size=(8, 6))
+    embeddings -= embeddings.mean(axis=1, keepdims=True)  # one entry rises only as others fall
     labels = ["a", "b"] * 4
-    clf = taught("fecam:power=1,shrinkage=2", vectors, labels)
-    found = clf.scores(vectors)
-    np.testing.assert_allclose(found, -distances(vectors, labels, vectors, 1.0, 2.0), rtol=1e-8)
+    clf = taught("fecam:power=1,shrinkage=2", embeddings, labels)
+    found = clf.scores(embeddings)
+    np.testing.assert_allclose(
+        found, -distances(embeddings, labels, embeddings, 1.0, 2.0), rtol=1e-8
+    )
 
 
-def test_one_sample_a_label_ranks_as_the_nearest_transformed_mean() -> None:
-    vectors, labels = stream([1, 1, 1, 1], 10)
+def test_one_sample_per_label_ranks_as_the_nearest_transformed_mean() -> None:
+    embeddings, labels = stream([1, 1, 1, 1], 10)
     queries = stream([40], 10, seed=3)[0]
-    clf = taught("fecam", vectors, labels)
-    away = np.linalg.norm(tukey(queries, 0.5)[:, None] - tukey(vectors, 0.5)[None], axis=2)
+    clf = taught("fecam", embeddings, labels)
+    away = np.linalg.norm(tukey(queries, 0.5)[:, None] - tukey(embeddings, 0.5)[None], axis=2)
     assert (clf.scores(queries).argmax(axis=1) == away.argmin(axis=1)).all()
 
 

@@ -12,7 +12,7 @@ WIDTH = 10
 
 
 class GrowingLayer:
-    """nn.Linear with SGD; a new class is a new row of both, with zero momentum."""
+    """nn.Linear with SGD; a new class adds a row to both, with zero momentum."""
 
     def __init__(self, rate: float) -> None:
         self.rate = rate
@@ -53,11 +53,11 @@ def test_every_step_is_pytorchs(rate: float, seed: int) -> None:
     layer = GrowingLayer(rate)
     rows = [0, 0, 1, 0, 1, 2, 2, *rng.integers(0, 3, 20), 3, *rng.integers(0, 4, 20)]
     for row in rows:
-        vector = rng.normal(row, 1, WIDTH)
+        embedding = rng.normal(row, 1, WIDTH)
         if str(row) not in clf.labels:
             layer.grow(keyed_rng(seed, "softmax row", int(row)).normal(0, 0.01, WIDTH).tolist())
-        clf.learn(vector, str(row))
-        layer.step([vector.tolist()], [clf.labels.index(str(row))])
+        clf.learn(embedding, str(row))
+        layer.step([embedding.tolist()], [clf.labels.index(str(row))])
         arrays = clf.state().arrays
         np.testing.assert_allclose(arrays["weights"][:, :-1], layer.weight, atol=1e-12)
         np.testing.assert_allclose(arrays["weights"][:, -1], layer.bias, atol=1e-12)
@@ -67,16 +67,16 @@ def test_every_step_is_pytorchs(rate: float, seed: int) -> None:
     np.testing.assert_allclose(clf.scores(queries), expected, atol=1e-11)
 
 
-def test_steps_go_on_after_a_class_is_forgotten_and_a_state_restored() -> None:
+def test_steps_continue_after_a_class_is_forgotten_and_a_state_restored() -> None:
     """Updates in place must reach the arrays that replaced the first ones."""
     rng = np.random.default_rng(0)
     clf = classifier("finetune:rate=0.1")
     layer = GrowingLayer(0.1)
     for row, label in enumerate("abc"):
-        vector = rng.normal(size=WIDTH)
+        embedding = rng.normal(size=WIDTH)
         layer.grow(keyed_rng(0, "softmax row", row).normal(0, 0.01, WIDTH).tolist())
-        clf.learn(vector, label)
-        layer.step([vector.tolist()], [row])
+        clf.learn(embedding, label)
+        layer.step([embedding.tolist()], [row])
     clf.forget("b")
     layer.weight, layer.bias = layer.weight[[0, 2]], layer.bias[[0, 2]]
     layer.momenta = [momentum[[0, 2]] for momentum in layer.momenta]
@@ -88,9 +88,9 @@ def test_steps_go_on_after_a_class_is_forgotten_and_a_state_restored() -> None:
     clf = classifier("finetune:rate=0.1")
     clf.restore(type(state)(state.labels, by_columns))
     for row in (0, 1, 1, 0):
-        vector = rng.normal(size=WIDTH)
-        clf.learn(vector, "ac"[row])
-        layer.step([vector.tolist()], [row])
+        embedding = rng.normal(size=WIDTH)
+        clf.learn(embedding, "ac"[row])
+        layer.step([embedding.tolist()], [row])
         found = clf.state().arrays["weights"]
         np.testing.assert_allclose(found[:, :-1], layer.weight, atol=1e-12)
 

@@ -1,4 +1,4 @@
-"""Online iCaRL: its steps against PyTorch, and what its buffer keeps."""
+"""Online iCaRL: its steps against PyTorch, and invariants of its buffer."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -18,20 +18,20 @@ WIDTH = 8
 
 @pytest.fixture
 def batches(monkeypatch: pytest.MonkeyPatch) -> list[Batch]:
-    """Every batch a layer learns from, as it is met."""
-    met: list[Batch] = []
+    """Every batch that a layer learns from, in order."""
+    recorded_batches: list[Batch] = []
     step = SoftmaxLayer.step
 
     def recorded(layer: SoftmaxLayer, batch: Floats, rows: NDArray[np.int64]) -> None:
-        met.append((batch[:, :-1].copy(), rows.tolist()))
+        recorded_batches.append((batch[:, :-1].copy(), rows.tolist()))
         step(layer, batch, rows)
 
     monkeypatch.setattr(SoftmaxLayer, "step", recorded)
-    return met
+    return recorded_batches
 
 
 def stream(samples: int, classes: int, seed: int = 0) -> list[tuple[Floats, str]]:
-    """Every vector is different, so a stored one can be told from all others."""
+    """Every embedding is different, so that a stored one can be identified."""
     rng = np.random.default_rng(seed)
     rows = rng.integers(0, classes, samples)
     return [(rng.normal(row, 1, WIDTH), str(row)) for row in rows]
@@ -58,17 +58,17 @@ def test_every_step_is_pytorchs_on_the_same_batch(spec: str, batches: list[Batch
     optimiser = torch.optim.SGD(
         layer.parameters(), lr=0.05 if "rate" in spec else 0.001, momentum=0.9, weight_decay=1e-5
     )
-    for row in range(5):  # all classes first: how a layer grows is fine-tuning's test
+    for row in range(5):  # all classes first: test_finetune.py tests how a layer grows
         clf.learn(np.full(WIDTH, row + 0.5), str(row))
     arrays = clf.state().arrays
     with torch.no_grad():
         layer.weight.copy_(torch.tensor(arrays["weights"][:, :-1]))
         layer.bias.copy_(torch.tensor(arrays["weights"][:, -1]))
-    for parameter, part in ((layer.weight, np.s_[:, :-1]), (layer.bias, np.s_[:, -1])):
-        momentum = torch.tensor(np.ascontiguousarray(arrays["momenta"][part]))
+    for parameter, columns in ((layer.weight, np.s_[:, :-1]), (layer.bias, np.s_[:, -1])):
+        momentum = torch.tensor(np.ascontiguousarray(arrays["momenta"][columns]))
         optimiser.state[parameter]["momentum_buffer"] = momentum
-    for vector, label in stream(70, 5):
-        clf.learn(vector, label)
+    for embedding, label in stream(70, 5):
+        clf.learn(embedding, label)
         samples, rows = batches[-1]
         optimiser.zero_grad()
         loss = torch.nn.CrossEntropyLoss()(layer(torch.tensor(samples)), torch.tensor(rows))
@@ -84,12 +84,12 @@ def test_a_batch_is_the_new_sample_and_up_to_fifty_stored_ones(
     spec: str, batches: list[Batch]
 ) -> None:
     clf = classifier(spec)
-    for vector, label in stream(200, 6):
+    for embedding, label in stream(200, 6):
         stored = buffer(clf) if clf.labels else {}
-        clf.learn(vector, label)
+        clf.learn(embedding, label)
         samples, rows = batches[-1]
         assert len(samples) == 1 + min(50, len(stored))
-        np.testing.assert_array_equal(samples[0], vector)
+        np.testing.assert_array_equal(samples[0], embedding)
         assert clf.labels[rows[0]] == label
         replayed = [tuple(sample.tolist()) for sample in samples[1:]]
         assert len(set(replayed)) == len(replayed)
@@ -98,15 +98,13 @@ def test_a_batch_is_the_new_sample_and_up_to_fifty_stored_ones(
 
 @pytest.mark.parametrize("size", [1, 7, 40])
 @pytest.mark.parametrize("order", [stream, class_by_class])
-def test_a_full_buffer_loses_one_of_the_largest_class_for_each_new_sample(
-    size: int, order: Order
-) -> None:
+def test_a_full_buffer_replaces_a_sample_of_the_largest_class(size: int, order: Order) -> None:
     clf = classifier(f"icarl:buffer={size}")
     stored: dict[tuple[float, ...], str] = {}
-    for vector, label in order(200, 5):
-        clf.learn(vector, label)
+    for embedding, label in order(200, 5):
+        clf.learn(embedding, label)
         after = buffer(clf)
-        assert after[tuple(vector.tolist())] == label
+        assert after[tuple(embedding.tolist())] == label
         gone = stored.keys() - after.keys()
         assert len(gone) == (len(stored) == size)
         for sample in gone:
@@ -119,32 +117,36 @@ def test_a_full_buffer_loses_one_of_the_largest_class_for_each_new_sample(
 @pytest.mark.parametrize("order", [stream, class_by_class])
 def test_a_full_buffer_is_balanced(order: Order) -> None:
     clf = classifier("icarl:buffer=42")
-    for vector, label in order(600, 5):
-        clf.learn(vector, label)
+    for embedding, label in order(600, 5):
+        clf.learn(embedding, label)
         sizes = Counter(buffer(clf).values())
         if min(clf.counts.values()) >= 42 // len(clf.labels) and sizes.total() == 42:
             assert max(sizes.values()) - min(sizes.values()) <= 1
     assert sorted(sizes.values()) == [8, 8, 8, 9, 9]
 
 
-def test_per_class_keeps_so_many_of_each() -> None:
+def test_per_class_stores_that_many_samples_of_each_class() -> None:
     clf = classifier("icarl:per_class=2")
-    for vector, label in stream(120, 6):
-        clf.learn(vector, label)
+    for embedding, label in stream(120, 6):
+        clf.learn(embedding, label)
         sizes = Counter(buffer(clf).values())
         assert sizes == {name: min(2, count) for name, count in clf.counts.items()}
 
 
-def test_every_stored_sample_may_leave() -> None:
-    """The buffer must not settle on the first or the last samples of a class."""
+def test_every_stored_sample_may_be_replaced() -> None:
+    """The buffer must not keep only the first or the last samples of a class."""
     places = np.concatenate(
         [
-            [index for index, (vector, _) in enumerate(pairs) if tuple(vector.tolist()) in kept]
+            [
+                index
+                for index, (embedding, _) in enumerate(pairs)
+                if tuple(embedding.tolist()) in kept
+            ]
             for pairs, kept in (kept_of_one_class(seed) for seed in range(20))
         ]
     )
     assert places.min() < 200
-    assert np.median(places) > 300  # the last samples have had the least time to be drawn
+    assert np.median(places) > 300  # the last samples had the fewest chances to be replaced
 
 
 def kept_of_one_class(
@@ -152,16 +154,16 @@ def kept_of_one_class(
 ) -> tuple[list[tuple[Floats, str]], dict[tuple[float, ...], str]]:
     clf = classifier(f"icarl:buffer=100,seed={seed}")
     pairs = stream(400, 1, seed)
-    for vector, label in pairs:
-        clf.learn(vector, label)
+    for embedding, label in pairs:
+        clf.learn(embedding, label)
     return pairs, buffer(clf)
 
 
-def test_a_seed_always_gives_the_same_and_another_seed_another() -> None:
+def test_equal_seeds_give_equal_results_and_different_seeds_different_ones() -> None:
     def after(seed: int) -> tuple[Floats, set[tuple[float, ...]]]:
         clf = classifier(f"icarl:buffer=20,seed={seed}")
-        for vector, label in stream(100, 4):
-            clf.learn(vector, label)
+        for embedding, label in stream(100, 4):
+            clf.learn(embedding, label)
         return clf.scores(np.eye(WIDTH)), set(buffer(clf))
 
     (first, kept), (again, kept_again), (other, kept_other) = after(1), after(1), after(2)
@@ -173,24 +175,24 @@ def test_a_seed_always_gives_the_same_and_another_seed_another() -> None:
 
 def test_a_forgotten_class_leaves_the_buffer() -> None:
     clf = classifier("icarl:buffer=30")
-    for vector, label in stream(100, 4):
-        clf.learn(vector, label)
+    for embedding, label in stream(100, 4):
+        clf.learn(embedding, label)
     before = buffer(clf)
     clf.forget("2")
     assert buffer(clf) == {sample: label for sample, label in before.items() if label != "2"}
-    for vector, label in stream(40, 4, seed=5):
-        clf.learn(vector, label)
+    for embedding, label in stream(40, 4, seed=5):
+        clf.learn(embedding, label)
     assert len(buffer(clf)) == 30
 
 
-def test_a_label_whose_samples_have_all_left_may_come_back() -> None:
+def test_a_label_without_stored_samples_can_be_taught_again() -> None:
     clf = classifier("icarl:buffer=2")
     for index, label in enumerate("abcdaacbd"):
         clf.learn(np.full(WIDTH, index), label)
         assert len(buffer(clf)) <= 2
 
 
-def test_a_used_classifier_takes_over_a_state_of_another_width() -> None:
+def test_a_taught_classifier_can_restore_a_state_of_another_width() -> None:
     wide, used = classifier("icarl:buffer=5"), classifier("icarl:buffer=5")
     rng = np.random.default_rng(0)
     for label in "abab":

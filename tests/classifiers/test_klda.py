@@ -10,10 +10,10 @@ from robocle.classifiers.random_features import fourier_features, rectified_feat
 Floats = NDArray[np.float64]
 
 
-def taught(spec: str, vectors: Floats, labels: list[str]) -> StreamingClassifier:
+def taught(spec: str, embeddings: Floats, labels: list[str]) -> StreamingClassifier:
     clf = classifier(spec)
-    for vector, label in zip(vectors, labels, strict=True):
-        clf.learn(vector, label)
+    for embedding, label in zip(embeddings, labels, strict=True):
+        clf.learn(embedding, label)
     return clf
 
 
@@ -21,32 +21,34 @@ def taught(spec: str, vectors: Floats, labels: list[str]) -> StreamingClassifier
 @pytest.mark.parametrize("seed", [0, 1])
 def test_products_of_fourier_features_approach_the_gaussian_kernel(gamma: float, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    vectors = rng.normal(size=(30, 12)) * rng.uniform(0.1, 100, (30, 1))
-    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    embeddings = rng.normal(size=(30, 12)) * rng.uniform(0.1, 100, (30, 1))
+    unit = embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True)
     kernel = np.exp(-gamma * ((unit[:, None] - unit[None]) ** 2).sum(axis=2))
     errors = []
     for features in (500, 32_000):
-        bent = fourier_features(vectors, features, gamma, seed)
-        errors.append(np.abs(bent @ bent.T - kernel).max())
+        mapped = fourier_features(embeddings, features, gamma, seed)
+        errors.append(np.abs(mapped @ mapped.T - kernel).max())
     assert errors[0] < 0.25
-    assert errors[1] < 0.03  # the error falls with the square root: 8 times here
+    assert errors[1] < 0.03  # the error falls with the square root: to an eighth here
 
 
 def test_features_depend_on_the_seed_and_the_direction_alone() -> None:
-    vectors = np.random.default_rng(0).normal(size=(5, 9))
-    first = fourier_features(vectors, 40, 1.0, seed=3)
-    np.testing.assert_array_equal(first, fourier_features(vectors, 40, 1.0, seed=3))
-    np.testing.assert_allclose(first, fourier_features(7 * vectors, 40, 1.0, seed=3), atol=1e-12)
-    np.testing.assert_allclose(first[2], fourier_features(vectors[2], 40, 1.0, seed=3), atol=1e-12)
-    assert (first != fourier_features(vectors, 40, 1.0, seed=4)).any()
+    embeddings = np.random.default_rng(0).normal(size=(5, 9))
+    first = fourier_features(embeddings, 40, 1.0, seed=3)
+    np.testing.assert_array_equal(first, fourier_features(embeddings, 40, 1.0, seed=3))
+    np.testing.assert_allclose(first, fourier_features(7 * embeddings, 40, 1.0, seed=3), atol=1e-12)
+    np.testing.assert_allclose(
+        first[2], fourier_features(embeddings[2], 40, 1.0, seed=3), atol=1e-12
+    )
+    assert (first != fourier_features(embeddings, 40, 1.0, seed=4)).any()
 
 
 def test_rectified_features_are_projections_without_their_negative_part() -> None:
-    vectors = np.random.default_rng(0).normal(size=(2000, 9))
-    spread = rectified_features(vectors, 50, seed=0)
-    both = spread - rectified_features(-vectors, 50, seed=0)  # max(p, 0) - max(-p, 0) = p
-    assert spread.min() == 0
-    weights, rest, *_ = np.linalg.lstsq(vectors, both, rcond=None)
+    embeddings = np.random.default_rng(0).normal(size=(2000, 9))
+    projected = rectified_features(embeddings, 50, seed=0)
+    both = projected - rectified_features(-embeddings, 50, seed=0)  # max(p, 0) - max(-p, 0) = p
+    assert projected.min() == 0
+    weights, rest, *_ = np.linalg.lstsq(embeddings, both, rcond=None)
     assert rest.max() < 1e-20
     assert weights.std() == pytest.approx(1 / 3, rel=0.1)  # N(0, 1) over the root of the width
 
@@ -55,24 +57,26 @@ def test_rectified_features_are_projections_without_their_negative_part() -> Non
 def test_scores_are_those_of_slda_on_the_features(samples: int, features: int) -> None:
     rng = np.random.default_rng(samples)
     rows = rng.integers(0, 4, samples)
-    vectors = np.abs(rng.normal(size=(4, 20))[rows] + rng.normal(size=(samples, 20)))
+    embeddings = np.abs(rng.normal(size=(4, 20))[rows] + rng.normal(size=(samples, 20)))
     labels = [str(row) for row in rows]
-    bent = fourier_features(vectors, features, 0.7, 5)
-    found = taught(f"klda:features={features},gamma=0.7,seed=5", vectors, labels).scores(vectors)
-    expected = taught("slda", bent, labels).scores(bent)
+    mapped = fourier_features(embeddings, features, 0.7, 5)
+    found = taught(f"klda:features={features},gamma=0.7,seed=5", embeddings, labels).scores(
+        embeddings
+    )
+    expected = taught("slda", mapped, labels).scores(mapped)
     assert np.abs(found - expected).max() <= 1e-9 * np.abs(expected).max()
 
 
-def test_it_bends_where_no_plane_divides() -> None:
+def test_it_separates_classes_that_no_plane_separates() -> None:
     """One class lies between the two halves of the other, along an arc."""
     rng = np.random.default_rng(1)
     angles = rng.uniform(-1.5, 1.5, 400)
-    vectors = np.column_stack([np.cos(angles), np.sin(angles)])
+    embeddings = np.column_stack([np.cos(angles), np.sin(angles)])
     labels = ["inner" if abs(angle) < 0.5 else "outer" for angle in angles]
     accuracies = {}
     for spec in ("slda", "klda:features=200,gamma=5"):
-        clf = taught(spec, vectors[:300], labels[:300])
-        answers = np.array(clf.labels)[clf.scores(vectors[300:]).argmax(axis=1)]
-        accuracies[spec[:4]] = (answers == labels[300:]).mean()
+        clf = taught(spec, embeddings[:300], labels[:300])
+        predicted = np.array(clf.labels)[clf.scores(embeddings[300:]).argmax(axis=1)]
+        accuracies[spec[:4]] = (predicted == labels[300:]).mean()
     assert accuracies["klda"] > 0.93
     assert accuracies["klda"] >= accuracies["slda"]

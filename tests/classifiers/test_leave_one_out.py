@@ -1,11 +1,11 @@
-"""LeaveOneOut against teaching again without the sample, written out plainly."""
+"""Leave-one-out scores against means and scatter computed again without the sample."""
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from robocle.classifiers import classifier
-from robocle.classifiers.scatter.class_factors import SAMPLED
+from robocle.classifiers.scatter.class_factors import SUBSAMPLE
 from robocle.classifiers.scatter.leave_one_out import MAX_SAMPLES, LeaveOneOut, chosen_samples
 from robocle.classifiers.slda import StreamingLDA
 
@@ -13,22 +13,24 @@ Array = NDArray[np.float64]
 WIDTH, CLASSES = 24, 4
 
 
-def lessons(samples: int, width: int = WIDTH, classes: int = CLASSES) -> tuple[Array, list[int]]:
+def labelled_samples(
+    samples: int, width: int = WIDTH, classes: int = CLASSES
+) -> tuple[Array, list[int]]:
     rng = np.random.default_rng(3)
     rows = [index % classes for index in range(samples)]
     centres = 3 * rng.normal(size=(classes, width))
     return centres[rows] + rng.normal(size=(samples, width)), rows
 
 
-def taught(spec: str, vectors: Array, rows: list[int]) -> StreamingLDA:
+def taught(spec: str, embeddings: Array, rows: list[int]) -> StreamingLDA:
     clf = classifier(spec)
-    for vector, row in zip(vectors, rows, strict=True):
-        clf.learn(vector, f"thing {row}")
+    for embedding, row in zip(embeddings, rows, strict=True):
+        clf.learn(embedding, f"object {row}")
     assert isinstance(clf, StreamingLDA)
     return clf
 
 
-def rehearsed(clf: StreamingLDA) -> LeaveOneOut:
+def leave_one_out(clf: StreamingLDA) -> LeaveOneOut:
     found = clf.leave_one_out()
     assert found is not None
     return found
@@ -42,83 +44,85 @@ def cosine_scores(z: Array, means: Array, inverse: Array) -> Array:
     return scores
 
 
-def without(vectors: Array, rows: list[int], out: int, share: float, ridge: Array) -> Array:
-    """The scores of a sample with means and scatter summed up anew from all others."""
+def without(embeddings: Array, rows: list[int], out: int, share: float, ridge: Array) -> Array:
+    """The scores of a sample with means and scatter computed from all other samples."""
     kept = [index for index in range(len(rows)) if index != out]
     labels = np.array(rows)
-    means = np.array([vectors[[i for i in kept if rows[i] == k]].mean(0) for k in range(CLASSES)])
-    deviations = vectors[kept] - means[labels[kept]]
+    means = np.array(
+        [embeddings[[i for i in kept if rows[i] == k]].mean(0) for k in range(CLASSES)]
+    )
+    deviations = embeddings[kept] - means[labels[kept]]
     covariance = share * deviations.T @ deviations + np.diag(ridge)
-    return cosine_scores(vectors[out], means, np.linalg.inv(covariance))
+    return cosine_scores(embeddings[out], means, np.linalg.inv(covariance))
 
 
 @pytest.mark.parametrize("samples", [20, 100], ids=["compressed", "dense"])
 def test_a_sample_left_out_scores_as_if_it_had_never_been_taught(samples: int) -> None:
-    vectors, rows = lessons(samples)
-    clf = taught("slda:shrinkage=0.1,score=cosine", vectors, rows)
-    found = rehearsed(clf)
+    embeddings, rows = labelled_samples(samples)
+    clf = taught("slda:shrinkage=0.1,score=cosine", embeddings, rows)
+    found = leave_one_out(clf)
     assert clf.form == ("dense" if samples == 100 else "compressed")
     order = [index for row in range(CLASSES) for index in range(row, samples, CLASSES)]
     assert len(found.rows) == samples
     for place, index in enumerate(order):
-        expected = without(vectors, rows, index, 0.9 / samples, np.full(WIDTH, 0.1))
+        expected = without(embeddings, rows, index, 0.9 / samples, np.full(WIDTH, 0.1))
         np.testing.assert_allclose(found.scores[place], expected, rtol=1e-6, atol=1e-8)
 
 
-def test_blocks_with_a_covariance_of_their_own_are_left_out_of_together() -> None:
-    vectors, rows = lessons(20)
+def test_with_one_covariance_per_block_the_sample_is_left_out_of_all() -> None:
+    embeddings, rows = labelled_samples(20)
     spec = "slda:shrinkage=0.1,score=cosine,covariance=blocks,blocks=3"
-    found = rehearsed(taught(spec, vectors, rows))
+    found = leave_one_out(taught(spec, embeddings, rows))
     labels = np.array(rows)
     kept = np.arange(1, 20)
-    means = np.array([vectors[kept][labels[kept] == k].mean(0) for k in range(CLASSES)])
-    deviations = vectors[kept] - means[labels[kept]]
+    means = np.array([embeddings[kept][labels[kept] == k].mean(0) for k in range(CLASSES)])
+    deviations = embeddings[kept] - means[labels[kept]]
     scatter = deviations.T @ deviations
     blocks = np.kron(np.eye(3), np.ones((WIDTH // 3, WIDTH // 3)))
     inverse = np.linalg.inv(0.9 / 20 * scatter * blocks + 0.1 * np.eye(WIDTH))
-    expected = cosine_scores(vectors[0], means, inverse)
+    expected = cosine_scores(embeddings[0], means, inverse)
     np.testing.assert_allclose(found.scores[0], expected, rtol=1e-6)
 
 
-def test_with_its_class_left_out_a_sample_is_scored_by_the_others_alone() -> None:
-    vectors, rows = lessons(20)
-    found = rehearsed(taught("slda:shrinkage=0.1,score=cosine", vectors, rows))
+def test_with_its_class_left_out_a_sample_is_scored_by_the_other_classes() -> None:
+    embeddings, rows = labelled_samples(20)
+    found = leave_one_out(taught("slda:shrinkage=0.1,score=cosine", embeddings, rows))
     labels = np.array(rows)
-    means = np.array([vectors[labels == k].mean(0) for k in range(CLASSES)])
-    deviations = vectors - means[labels]
+    means = np.array([embeddings[labels == k].mean(0) for k in range(CLASSES)])
+    deviations = embeddings - means[labels]
     left = deviations[0] * np.sqrt(5 / 4)
     covariance = 0.9 / 20 * (deviations.T @ deviations - np.outer(left, left)) + 0.1 * np.eye(WIDTH)
-    expected = cosine_scores(vectors[0], means[1:], np.linalg.inv(covariance)).max()
+    expected = cosine_scores(embeddings[0], means[1:], np.linalg.inv(covariance)).max()
     assert found.class_left_out[0] == pytest.approx(expected)
 
 
-def test_two_classes_leave_nothing_when_one_is_absent() -> None:
-    found = rehearsed(taught("slda:score=cosine", *lessons(10, classes=2)))
+def test_with_two_classes_none_can_be_left_out() -> None:
+    found = leave_one_out(taught("slda:score=cosine", *labelled_samples(10, classes=2)))
     assert len(found.class_left_out) == 0
     assert len(found.scores) == 10
 
 
-def test_a_sample_that_stands_alone_says_so() -> None:
-    vectors, rows = lessons(7)
-    found = rehearsed(taught("slda:score=cosine", vectors, rows))
+def test_the_only_sample_of_a_class_is_marked_as_a_singleton() -> None:
+    embeddings, rows = labelled_samples(7)
+    found = leave_one_out(taught("slda:score=cosine", embeddings, rows))
     assert found.singleton.tolist() == [False] * 6 + [True]
     assert np.isfinite(found.scores).all()
 
 
-def test_merged_classifiers_rehearse_as_many_samples_as_both_were_taught() -> None:
-    vectors, rows = lessons(24)
-    clf = taught("slda:score=cosine", vectors[:12], rows[:12])
-    clf.merge(taught("slda:score=cosine", vectors[12:], rows[12:]))
-    found = rehearsed(clf)
+def test_merged_classifiers_score_as_many_samples_as_both_were_taught() -> None:
+    embeddings, rows = labelled_samples(24)
+    clf = taught("slda:score=cosine", embeddings[:12], rows[:12])
+    clf.merge(taught("slda:score=cosine", embeddings[12:], rows[12:]))
+    found = leave_one_out(clf)
     assert len(found.rows) == 24
     assert np.isfinite(found.scores).all()
 
 
-def test_past_what_is_told_apart_a_sample_of_the_samples_is_rehearsed_and_kept() -> None:
-    vectors, rows = lessons(400)
-    clf = taught("slda:score=cosine", vectors, rows)
+def test_beyond_the_room_for_class_factors_a_subsample_is_scored_and_stored() -> None:
+    embeddings, rows = labelled_samples(400)
+    clf = taught("slda:score=cosine", embeddings, rows)
     assert not clf.forgets_exactly
-    found = rehearsed(clf)
+    found = leave_one_out(clf)
     assert 0 < len(found.rows) <= MAX_SAMPLES
     assert set(found.rows) == set(range(CLASSES))
     right = (found.scores.argmax(axis=1) == found.rows).mean()
@@ -126,21 +130,21 @@ def test_past_what_is_told_apart_a_sample_of_the_samples_is_rehearsed_and_kept()
     again = classifier("slda:score=cosine")
     again.restore(clf.state())
     assert isinstance(again, StreamingLDA)
-    np.testing.assert_allclose(rehearsed(again).scores, found.scores, rtol=1e-6)
+    np.testing.assert_allclose(leave_one_out(again).scores, found.scores, rtol=1e-6)
 
 
-def test_a_state_of_many_samples_keeps_few_rows() -> None:
-    state = taught("slda:score=cosine", *lessons(2000)).state()
-    assert len(state.arrays["0.sample_rows"]) <= SAMPLED
+def test_a_state_of_many_samples_holds_few_rows() -> None:
+    state = taught("slda:score=cosine", *labelled_samples(2000)).state()
+    assert len(state.arrays["0.sample_rows"]) <= SUBSAMPLE
 
 
-def test_what_is_learnt_later_is_in_the_rehearsal() -> None:
-    vectors, rows = lessons(20)
-    clf = taught("slda:score=cosine", vectors, rows)
-    before = rehearsed(clf)
-    assert rehearsed(clf) is before
-    clf.learn(vectors[0] + 1, "thing 0")
-    assert len(rehearsed(clf).rows) == 21
+def test_samples_learned_later_are_scored_too() -> None:
+    embeddings, rows = labelled_samples(20)
+    clf = taught("slda:score=cosine", embeddings, rows)
+    before = leave_one_out(clf)
+    assert leave_one_out(clf) is before
+    clf.learn(embeddings[0] + 1, "object 0")
+    assert len(leave_one_out(clf).rows) == 21
 
 
 @pytest.mark.parametrize(
@@ -152,14 +156,14 @@ def test_what_is_learnt_later_is_in_the_rehearsal() -> None:
         "slda:score=cosine,scale=blocks,blocks=3",
     ],
 )
-def test_other_classifiers_say_that_they_cannot_rehearse(spec: str) -> None:
+def test_other_classifiers_have_no_leave_one_out_scores(spec: str) -> None:
     clf = classifier(spec)
-    for vector, row in zip(*lessons(20), strict=True):
-        clf.learn(vector, str(row))
+    for embedding, row in zip(*labelled_samples(20), strict=True):
+        clf.learn(embedding, str(row))
     assert clf.leave_one_out() is None
 
 
-def test_picks_are_spread_over_the_classes_and_bounded() -> None:
+def test_chosen_samples_are_spread_over_the_classes_and_bounded() -> None:
     assert chosen_samples([2, 0, 1]) == [(0, 0), (0, 1), (2, 0)]
     chosen = chosen_samples([1000] * 10)
     assert len(chosen) <= MAX_SAMPLES

@@ -8,14 +8,14 @@ from robocle.classifiers import classifier
 
 def test_ncm_predicts_as_scikit_learns_nearest_centroid() -> None:
     rng = np.random.default_rng(0)
-    vectors = rng.normal(0, 1, (200, 32))
+    embeddings = rng.normal(0, 1, (200, 32))
     labels = [str(row) for row in rng.integers(0, 5, 200)]
     clf = classifier("ncm")
-    for vector, label in zip(vectors, labels, strict=True):
-        clf.learn(vector, label)
+    for embedding, label in zip(embeddings, labels, strict=True):
+        clf.learn(embedding, label)
     queries = rng.normal(0, 1, (300, 32))
     ours = np.array(clf.labels)[clf.scores(queries).argmax(axis=1)]
-    assert (ours == NearestCentroid().fit(vectors, labels).predict(queries)).all()
+    assert (ours == NearestCentroid().fit(embeddings, labels).predict(queries)).all()
 
 
 def test_the_score_is_minus_the_squared_distance_to_the_mean() -> None:
@@ -25,7 +25,7 @@ def test_the_score_is_minus_the_squared_distance_to_the_mean() -> None:
     np.testing.assert_allclose(clf.scores([[1.0, 3.0]]), [[-9.0]])
 
 
-def test_many_vectors_at_once_score_as_each_by_itself() -> None:
+def test_many_embeddings_at_once_score_as_each_by_itself() -> None:
     rng = np.random.default_rng(1)
     clf = classifier("ncm")
     for row in range(5):

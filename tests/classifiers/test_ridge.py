@@ -14,14 +14,14 @@ Floats = NDArray[np.float64]
 def stream(samples: int, width: int, classes: int, seed: int = 0) -> tuple[Floats, list[str]]:
     rng = np.random.default_rng(seed)
     rows = rng.integers(0, classes, samples)
-    vectors = rng.normal(size=(classes, width))[rows] + rng.normal(size=(samples, width))
-    return np.maximum(vectors, 0), [str(row) for row in rows]
+    embeddings = rng.normal(size=(classes, width))[rows] + rng.normal(size=(samples, width))
+    return np.maximum(embeddings, 0), [str(row) for row in rows]
 
 
-def taught(spec: str, vectors: Floats, labels: list[str]) -> StreamingClassifier:
+def taught(spec: str, embeddings: Floats, labels: list[str]) -> StreamingClassifier:
     clf = classifier(spec)
-    for vector, label in zip(vectors, labels, strict=True):
-        clf.learn(vector, label)
+    for embedding, label in zip(embeddings, labels, strict=True):
+        clf.learn(embedding, label)
     return clf
 
 
@@ -31,11 +31,11 @@ def targets(labels: list[str]) -> Floats:
 
 
 def normal_equations(
-    vectors: Floats, labels: list[str], queries: Floats, strength: float
+    embeddings: Floats, labels: list[str], queries: Floats, strength: float
 ) -> Floats:
-    ridge = strength * (vectors**2).sum() / vectors.shape[1]
-    gram = vectors.T @ vectors + ridge * np.eye(vectors.shape[1])
-    return np.asarray(queries @ np.linalg.inv(gram) @ vectors.T @ targets(labels))
+    ridge = strength * (embeddings**2).sum() / embeddings.shape[1]
+    gram = embeddings.T @ embeddings + ridge * np.eye(embeddings.shape[1])
+    return np.asarray(queries @ np.linalg.inv(gram) @ embeddings.T @ targets(labels))
 
 
 def form(clf: StreamingClassifier) -> str:
@@ -52,51 +52,55 @@ def assert_equal_scores(found: Floats, expected: Floats, tolerance: float) -> No
 def test_scores_equal_scikit_learns_ridge(
     samples: int, expected_form: str, strength: float
 ) -> None:
-    vectors, labels = stream(samples, 48, 5)
+    embeddings, labels = stream(samples, 48, 5)
     queries = stream(30, 48, 5, seed=1)[0]
-    clf = taught(f"ridge:strength={strength}", vectors, labels)
-    alpha = strength * (vectors**2).sum() / 48
-    reference = Ridge(alpha=alpha, fit_intercept=False).fit(vectors, targets(labels))
+    clf = taught(f"ridge:strength={strength}", embeddings, labels)
+    alpha = strength * (embeddings**2).sum() / 48
+    reference = Ridge(alpha=alpha, fit_intercept=False).fit(embeddings, targets(labels))
     assert_equal_scores(clf.scores(queries), reference.predict(queries), 1e-9)
     assert form(clf) == expected_form
 
 
 @pytest.mark.parametrize("strength", [0.01, 1.0])
-def test_teaching_and_asking_alternate_across_the_switch(strength: float) -> None:
-    vectors, labels = stream(160, 48, 5)
+def test_teaching_and_predicting_alternate_while_the_form_changes(strength: float) -> None:
+    embeddings, labels = stream(160, 48, 5)
     queries = stream(10, 48, 5, seed=1)[0]
     clf = classifier(f"ridge:strength={strength}")
     forms = []
-    for index, (vector, label) in enumerate(zip(vectors, labels, strict=True), start=1):
-        clf.learn(vector, label)
-        expected = normal_equations(vectors[:index], labels[:index], queries, strength)
+    for index, (embedding, label) in enumerate(zip(embeddings, labels, strict=True), start=1):
+        clf.learn(embedding, label)
+        expected = normal_equations(embeddings[:index], labels[:index], queries, strength)
         assert_equal_scores(clf.scores(queries), expected, 1e-5)
-        forms.append("dense" if hasattr(clf._form, "add_deviations") else "compressed")  # type: ignore[attr-defined]
+        forms.append(form(clf))
     assert forms[:20] == ["compressed"] * 20
     assert forms[-20:] == ["dense"] * 20
 
 
 @pytest.mark.parametrize("features", [30, 400])
 def test_with_features_it_is_ridge_on_the_rectified_projections(features: int) -> None:
-    vectors, labels = stream(120, 20, 4)
+    embeddings, labels = stream(120, 20, 4)
     queries = stream(30, 20, 4, seed=1)[0]
     clf = classifier(f"ridge:features={features},seed=3")
-    for index, (vector, label) in enumerate(zip(vectors, labels, strict=True)):
-        clf.learn(vector, label)
+    for index, (embedding, label) in enumerate(zip(embeddings, labels, strict=True)):
+        clf.learn(embedding, label)
         if index % 10 == 0:
             clf.scores(queries)
-    spread, asked = (rectified_features(rows, features, 3) for rows in (vectors, queries))
-    assert_equal_scores(clf.scores(queries), normal_equations(spread, labels, asked, 1.0), 1e-5)
+    projected, projected_queries = (
+        rectified_features(rows, features, 3) for rows in (embeddings, queries)
+    )
+    assert_equal_scores(
+        clf.scores(queries), normal_equations(projected, labels, projected_queries, 1.0), 1e-5
+    )
 
 
-def test_a_forgotten_class_leaves_as_if_it_had_never_been_taught() -> None:
-    vectors, labels = stream(60, 24, 4)
-    clf = taught("ridge", vectors, labels)
+def test_a_forgotten_class_leaves_no_trace() -> None:
+    embeddings, labels = stream(60, 24, 4)
+    clf = taught("ridge", embeddings, labels)
     gone = clf.labels[2]
     assert clf.forgets_exactly
     clf.forget(gone)
     kept = [place for place, label in enumerate(labels) if label != gone]
     left = [labels[place] for place in kept]
-    expected = normal_equations(vectors[kept], left, vectors, 1.0)
+    expected = normal_equations(embeddings[kept], left, embeddings, 1.0)
     order = [list(dict.fromkeys(left)).index(label) for label in clf.labels]
-    assert_equal_scores(clf.scores(vectors), expected[:, order], 1e-6)
+    assert_equal_scores(clf.scores(embeddings), expected[:, order], 1e-6)

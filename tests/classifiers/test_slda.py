@@ -1,4 +1,4 @@
-"""SLDA against its formulas in one batch, in both forms and across the switch between them."""
+"""SLDA against its formulas in one batch: in both forms, and while one changes to the other."""
 
 import numpy as np
 import pytest
@@ -15,40 +15,42 @@ from robocle.classifiers.slda import StreamingLDA
 Floats = NDArray[np.float64]
 
 
-def batch_scatter(vectors: Floats, labels: list[str], scatter: str) -> Floats:
-    """n * Sigma by the recursions of the paper's notes, written out one sample at a time."""
-    covariance = np.zeros((vectors.shape[1],) * 2)
+def batch_scatter(embeddings: Floats, labels: list[str], scatter: str) -> Floats:
+    """n * Sigma by the recursions of docs/paper-and-code.md, one sample at a time."""
+    covariance = np.zeros((embeddings.shape[1],) * 2)
     seen: dict[str, list[Floats]] = {}
-    for n, (vector, label) in enumerate(zip(vectors, labels, strict=True)):
+    for n, (embedding, label) in enumerate(zip(embeddings, labels, strict=True)):
         own = seen.setdefault(label, [])
-        mean = np.mean(own, axis=0) if own else np.zeros_like(vector)
+        mean = np.mean(own, axis=0) if own else np.zeros_like(embedding)
         before = n if scatter == "published" else len(own)
-        delta = before / (before + 1) * np.outer(vector - mean, vector - mean)
+        delta = before / (before + 1) * np.outer(embedding - mean, embedding - mean)
         covariance = (n * covariance + delta) / (n + 1)
-        own.append(vector)
-    return covariance * len(vectors)
+        own.append(embedding)
+    return covariance * len(embeddings)
 
 
 def expected_scores(
-    vectors: Floats, labels: list[str], queries: Floats, clf: StreamingLDA
+    embeddings: Floats, labels: list[str], queries: Floats, clf: StreamingLDA
 ) -> Floats:
     """The scores by full matrices, in float64."""
-    n, width = vectors.shape
+    n, width = embeddings.shape
     names = list(dict.fromkeys(labels))
-    means = np.array([vectors[[x == name for x in labels]].mean(axis=0) for name in names])
+    means = np.array([embeddings[[x == name for x in labels]].mean(axis=0) for name in names])
     gains = np.ones(width)
     if clf.scale == "blocks":
-        power = (vectors**2).reshape(n, clf.blocks, -1).mean(axis=(0, 2))
+        power = (embeddings**2).reshape(n, clf.blocks, -1).mean(axis=(0, 2))
         gains = np.repeat(1 / np.sqrt(power), width // clf.blocks)
-    covariance = batch_scatter(vectors, labels, clf.scatter) / n * np.outer(gains, gains)
+    covariance = batch_scatter(embeddings, labels, clf.scatter) / n * np.outer(gains, gains)
     freedom = n if clf.scatter == "published" else n - len(names)
-    parts = clf.blocks if clf.covariance == "blocks" else 1
+    blocks = clf.blocks if clf.covariance == "blocks" else 1
     scores = np.zeros((len(queries), len(names)))
-    for part in np.split(np.arange(width), parts):
-        shrunk = shrink(covariance[np.ix_(part, part)], clf.shrinkage, freedom)
-        scaled = means[:, part] * gains[part]
+    for block in np.split(np.arange(width), blocks):
+        shrunk = shrink(covariance[np.ix_(block, block)], clf.shrinkage, freedom)
+        scaled = means[:, block] * gains[block]
         weights = np.linalg.solve(shrunk, scaled.T)
-        scores += queries[:, part] * gains[part] @ weights - 0.5 * (scaled.T * weights).sum(axis=0)
+        scores += queries[:, block] * gains[block] @ weights - 0.5 * (scaled.T * weights).sum(
+            axis=0
+        )
     return scores
 
 
@@ -66,13 +68,13 @@ def shrink(covariance: Floats, shrinkage: float | str, freedom: int) -> Floats:
 
 
 def stream(samples: int, width: int, labels: int, seed: int) -> tuple[Floats, list[str]]:
-    """Sparse positive vectors, blocks of very different size, as moment pooling gives them."""
+    """Sparse positive embeddings, blocks of very different size, as from moment pooling."""
     rng = np.random.default_rng(seed)
     rows = rng.integers(0, labels, samples)
     centres = rng.normal(0, 1, (labels, width))
-    vectors = np.maximum(centres[rows] + 0.7 * rng.normal(size=(samples, width)), 0)
-    vectors *= np.repeat([1, 0.3, 5], width // 3)
-    return vectors.astype(np.float32).astype(np.float64), [str(row) for row in rows]
+    embeddings = np.maximum(centres[rows] + 0.7 * rng.normal(size=(samples, width)), 0)
+    embeddings *= np.repeat([1, 0.3, 5], width // 3)
+    return embeddings.astype(np.float32).astype(np.float64), [str(row) for row in rows]
 
 
 SPECS = [
@@ -86,38 +88,38 @@ SPECS = [
 
 @pytest.mark.parametrize("spec", SPECS)
 @pytest.mark.parametrize(("samples", "form"), [(12, "compressed"), (150, "dense")])
-def test_scores_equal_the_batch_formula_while_teaching_and_asking_alternate(
+def test_scores_equal_the_batch_formula_while_teaching_and_predicting_alternate(
     spec: str, samples: int, form: str
 ) -> None:
-    vectors, labels = stream(samples, 96, 5, seed=samples)
-    queries = np.abs(vectors[:9] + 0.2)
+    embeddings, labels = stream(samples, 96, 5, seed=samples)
+    queries = np.abs(embeddings[:9] + 0.2)
     clf = classifier(spec)
     assert isinstance(clf, StreamingLDA)
-    for index, (vector, label) in enumerate(zip(vectors, labels, strict=True), start=1):
-        clf.learn(vector, label)
+    for index, (embedding, label) in enumerate(zip(embeddings, labels, strict=True), start=1):
+        clf.learn(embedding, label)
         if index == samples or (index > samples - 30 and index % 3):
-            expected = expected_scores(vectors[:index], labels[:index], queries, clf)
+            expected = expected_scores(embeddings[:index], labels[:index], queries, clf)
             found = clf.scores(queries)
             assert np.abs(found - expected).max() <= 1e-5 * np.abs(expected).max()
             assert (found.argmax(axis=1) == expected.argmax(axis=1)).all()
     assert clf.form == form
 
 
-def test_learning_in_bulk_and_asking_each_time_agree_across_the_switch() -> None:
-    vectors, labels = stream(700, 300, 6, seed=2)
-    bulk, asked = (classifier("slda:shrinkage=1e-4") for _ in range(2))
+def test_learning_in_bulk_equals_predicting_after_each_sample() -> None:
+    embeddings, labels = stream(700, 300, 6, seed=2)
+    bulk, alternating = (classifier("slda:shrinkage=1e-4") for _ in range(2))
     assert isinstance(bulk, StreamingLDA)
-    assert isinstance(asked, StreamingLDA)
+    assert isinstance(alternating, StreamingLDA)
     forms = set()
-    for vector, label in zip(vectors, labels, strict=True):
-        bulk.learn(vector, label)
-        asked.learn(vector, label)
-        asked.scores(vector[None])
-        forms.add((bulk.form, asked.form))
-    # In bulk the dense form comes earlier: for a while one is dense and the other is not.
+    for embedding, label in zip(embeddings, labels, strict=True):
+        bulk.learn(embedding, label)
+        alternating.learn(embedding, label)
+        alternating.scores(embedding[None])
+        forms.add((bulk.form, alternating.form))
+    # In bulk the dense form is used earlier: for a while only one of the two is dense.
     assert {("compressed", "compressed"), ("dense", "compressed"), ("dense", "dense")} <= forms
-    expected = bulk.scores(vectors)
-    assert np.abs(asked.scores(vectors) - expected).max() <= 1e-5 * np.abs(expected).max()
+    expected = bulk.scores(embeddings)
+    assert np.abs(alternating.scores(embeddings) - expected).max() <= 1e-5 * np.abs(expected).max()
 
 
 @settings(deadline=None, max_examples=30)
@@ -128,29 +130,29 @@ def test_learning_in_bulk_and_asking_each_time_agree_across_the_switch() -> None
     shrinkage=st.sampled_from(["oas", "1e-4", "0.5"]),
     scatter=st.sampled_from(["exact", "published"]),
 )
-def test_any_order_of_teaching_and_asking_gives_the_batch_scores(
+def test_any_order_of_teaching_and_predicting_gives_the_batch_scores(
     seed: int, width: int, plan: list[tuple[int, bool]], shrinkage: str, scatter: str
 ) -> None:
     rng = np.random.default_rng(seed)
-    vectors = np.abs(rng.normal(size=(len(plan), width)))
-    vectors[len(plan) // 2] = vectors[0]  # a duplicate
+    embeddings = np.abs(rng.normal(size=(len(plan), width)))
+    embeddings[len(plan) // 2] = embeddings[0]  # a duplicate
     labels = [str(row) for row, _ in plan]
     clf = classifier(f"slda:scatter={scatter},shrinkage={shrinkage}")
     assert isinstance(clf, StreamingLDA)
-    for vector, (row, ask) in zip(vectors, plan, strict=True):
-        clf.learn(vector, str(row))
-        if ask:
-            clf.scores(vector[None])
-    expected = expected_scores(vectors, labels, vectors, clf)
-    assert np.abs(clf.scores(vectors) - expected).max() <= 1e-5 * np.abs(expected).max()
+    for embedding, (row, predict) in zip(embeddings, plan, strict=True):
+        clf.learn(embedding, str(row))
+        if predict:
+            clf.scores(embedding[None])
+    expected = expected_scores(embeddings, labels, embeddings, clf)
+    assert np.abs(clf.scores(embeddings) - expected).max() <= 1e-5 * np.abs(expected).max()
 
 
 def test_exact_scatter_predicts_as_scikit_learns_discriminant_analysis() -> None:
-    vectors, labels = stream(400, 30, 5, seed=4)
+    embeddings, labels = stream(400, 30, 5, seed=4)
     clf = classifier("slda:shrinkage=0.2")
-    for vector, label in zip(vectors, labels, strict=True):
-        clf.learn(vector, label)
-    within = batch_scatter(vectors, labels, "exact") / len(vectors)
+    for embedding, label in zip(embeddings, labels, strict=True):
+        clf.learn(embedding, label)
+    within = batch_scatter(embeddings, labels, "exact") / len(embeddings)
 
     class Fixed:
         """The estimator scikit-learn's LDA calls for the within-class covariance."""
@@ -160,17 +162,17 @@ def test_exact_scatter_predicts_as_scikit_learns_discriminant_analysis() -> None
 
     priors = np.full(5, 0.2)
     reference = LinearDiscriminantAnalysis("lsqr", covariance_estimator=Fixed(), priors=priors)
-    reference.fit(vectors, labels)
-    ours = np.array(clf.labels)[clf.scores(vectors).argmax(axis=1)]
-    assert (ours == reference.predict(vectors)).all()
+    reference.fit(embeddings, labels)
+    ours = np.array(clf.labels)[clf.scores(embeddings).argmax(axis=1)]
+    assert (ours == reference.predict(embeddings)).all()
 
 
-def test_the_oracle_approximating_share_is_scikit_learns_for_wide_vectors() -> None:
-    vectors = np.random.default_rng(0).normal(size=(50, 2000)) * np.linspace(0.5, 2, 2000)
-    reference = OAS(assume_centered=True).fit(vectors)
-    scatter = vectors.T @ vectors
+def test_the_oracle_approximating_share_is_scikit_learns_for_wide_embeddings() -> None:
+    embeddings = np.random.default_rng(0).normal(size=(50, 2000)) * np.linspace(0.5, 2, 2000)
+    reference = OAS(assume_centered=True).fit(embeddings)
+    scatter = embeddings.T @ embeddings
     found = oracle_approximating(50, 50, 2000, float(np.trace(scatter)), float((scatter**2).sum()))
-    # scikit-learn leaves out the terms in 2/p of the published formula.
+    # scikit-learn omits the terms in 2/p of the published formula.
     assert 1 - found.share * 50 == pytest.approx(reference.shrinkage_, rel=2e-3)
 
 
@@ -178,18 +180,18 @@ def test_the_oracle_approximating_share_is_scikit_learns_for_wide_vectors() -> N
 def test_the_cosine_score_is_the_cosine_between_whitened_deviations_from_the_centre(
     samples: int,
 ) -> None:
-    vectors, labels = stream(samples, 96, 5, seed=samples)
-    queries = np.abs(vectors[:9] + 0.2)
+    embeddings, labels = stream(samples, 96, 5, seed=samples)
+    queries = np.abs(embeddings[:9] + 0.2)
     clf = classifier("slda:score=cosine,shrinkage=0.1")
-    for vector, label in zip(vectors, labels, strict=True):
-        clf.learn(vector, label)
-    within = batch_scatter(vectors, labels, "exact") / samples
+    for embedding, label in zip(embeddings, labels, strict=True):
+        clf.learn(embedding, label)
+    within = batch_scatter(embeddings, labels, "exact") / samples
     whiten = np.linalg.cholesky(np.linalg.inv(0.9 * within + 0.1 * np.eye(96)))
-    means = np.array([vectors[[x == name for x in labels]].mean(axis=0) for name in clf.labels])
+    means = np.array([embeddings[[x == name for x in labels]].mean(axis=0) for name in clf.labels])
     centre = means.mean(axis=0)
     towards = (means - centre) @ whiten
-    seen = (queries - centre) @ whiten
-    cosines = seen @ towards.T / np.linalg.norm(towards, axis=1)
+    whitened = (queries - centre) @ whiten
+    cosines = whitened @ towards.T / np.linalg.norm(towards, axis=1)
     np.testing.assert_allclose(clf.scores(queries), cosines, rtol=1e-6, atol=1e-6)
 
 
@@ -200,17 +202,17 @@ def test_near_duplicate_frames_keep_the_compressed_basis_orthonormal() -> None:
     labels = ["a", "b"] * 20
     clf = classifier("slda:scatter=published,shrinkage=1e-4")
     assert isinstance(clf, StreamingLDA)
-    for vector, label in zip(frames, labels, strict=True):
-        clf.learn(vector, label)
-        clf.scores(vector[None])
+    for embedding, label in zip(frames, labels, strict=True):
+        clf.learn(embedding, label)
+        clf.scores(embedding[None])
     basis = clf.state().arrays["0.basis"]
     assert np.abs(basis @ basis.T - np.eye(len(basis))).max() < 1e-10
     expected = expected_scores(frames.astype(np.float64), labels, frames.astype(np.float64), clf)
     assert np.abs(clf.scores(frames) - expected).max() <= 1e-5 * np.abs(expected).max()
 
 
-def test_vectors_that_have_no_equal_blocks_are_refused() -> None:
+def test_embeddings_without_equal_blocks_are_refused() -> None:
     from robocle.errors import FeatureError
 
-    with pytest.raises(FeatureError, match="no 3 equal blocks"):
+    with pytest.raises(FeatureError, match="into 3 equal blocks"):
         classifier("slda:blocks=3").learn(np.ones(10), "a")

@@ -12,59 +12,63 @@ WIDTH = 12
 
 
 def stream(samples: int, labels: int, seed: int = 0) -> tuple[Floats, list[str]]:
-    """Classes that differ in their spread too; the first one met has one sample."""
+    """Classes that also differ in their variances; the first one has a single sample."""
     rng = np.random.default_rng(seed)
     rows = np.append(0, rng.integers(1, labels, samples - 1))
     centres = rng.normal(0, 1, (labels, WIDTH))
     spreads = rng.uniform(0.2, 2, (labels, WIDTH))
-    vectors = centres[rows] + spreads[rows] * rng.normal(size=(samples, WIDTH))
-    return vectors, [str(row) for row in rows]
+    embeddings = centres[rows] + spreads[rows] * rng.normal(size=(samples, WIDTH))
+    return embeddings, [str(row) for row in rows]
 
 
-def taught(spec: str, vectors: Floats, labels: list[str]) -> StreamingClassifier:
+def taught(spec: str, embeddings: Floats, labels: list[str]) -> StreamingClassifier:
     clf = classifier(spec)
-    for index, (vector, label) in enumerate(zip(vectors, labels, strict=True)):
-        clf.learn(vector, label)
-        if index % 7 == 0:  # asking in between must not change anything
-            clf.scores(vector[None])
+    for index, (embedding, label) in enumerate(zip(embeddings, labels, strict=True)):
+        clf.learn(embedding, label)
+        if index % 7 == 0:  # predictions in between must not change anything
+            clf.scores(embedding[None])
     return clf
 
 
-def log_joint(vectors: Floats, labels: list[str], queries: Floats, shrinkage: float) -> Floats:
+def log_joint(embeddings: Floats, labels: list[str], queries: Floats, shrinkage: float) -> Floats:
     """scikit-learn's log p(x, label) with uniform priors and our smoothing, in order of label."""
     count = len(set(labels))
-    reference = GaussianNB(priors=np.full(count, 1 / count), var_smoothing=0).fit(vectors, labels)
+    reference = GaussianNB(priors=np.full(count, 1 / count), var_smoothing=0).fit(
+        embeddings, labels
+    )
     reference.var_ = (1 - shrinkage) * reference.var_ + shrinkage
     return np.asarray(reference.predict_joint_log_proba(queries))
 
 
 @pytest.mark.parametrize("shrinkage", [1e-4, 0.01, 0.5, 1.0])
 def test_scores_differ_between_labels_as_scikit_learns_log_joint(shrinkage: float) -> None:
-    vectors, labels = stream(300, 5)
+    embeddings, labels = stream(300, 5)
     queries = stream(100, 5, seed=1)[0]
-    clf = taught(f"snb:shrinkage={shrinkage}", vectors, labels)
+    clf = taught(f"snb:shrinkage={shrinkage}", embeddings, labels)
     found = clf.scores(queries)[:, np.argsort(clf.labels)]
-    expected = log_joint(vectors, labels, queries, shrinkage)
+    expected = log_joint(embeddings, labels, queries, shrinkage)
     found, expected = found - found[:, :1], expected - expected[:, :1]
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
     assert (found.argmax(axis=1) == expected.argmax(axis=1)).all()
 
 
-def test_the_score_is_the_log_likelihood_but_for_a_constant() -> None:
-    vectors, labels = stream(50, 3)
-    clf = taught("snb", vectors, labels)
-    expected = log_joint(vectors, labels, vectors, 1e-4) + np.log(3) + WIDTH / 2 * np.log(2 * np.pi)
-    found = clf.scores(vectors)[:, np.argsort(clf.labels)]
+def test_the_score_is_the_log_likelihood_up_to_a_constant() -> None:
+    embeddings, labels = stream(50, 3)
+    clf = taught("snb", embeddings, labels)
+    expected = (
+        log_joint(embeddings, labels, embeddings, 1e-4) + np.log(3) + WIDTH / 2 * np.log(2 * np.pi)
+    )
+    found = clf.scores(embeddings)[:, np.argsort(clf.labels)]
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("shrinkage", [1e-4, 0.3])
-def test_the_published_variant_is_linear_in_the_vector(shrinkage: float) -> None:
-    vectors, labels = stream(120, 4)
+def test_the_published_variant_is_linear_in_the_embedding(shrinkage: float) -> None:
+    embeddings, labels = stream(120, 4)
     queries = stream(30, 4, seed=2)[0]
-    clf = taught(f"snb:variant=published,shrinkage={shrinkage}", vectors, labels)
+    clf = taught(f"snb:variant=published,shrinkage={shrinkage}", embeddings, labels)
     for column, label in enumerate(clf.labels):
-        own = vectors[[name == label for name in labels]]
+        own = embeddings[[name == label for name in labels]]
         mean = own.mean(axis=0)
         precision = 1 / ((1 - shrinkage) * own.var(axis=0) + shrinkage)
         weights, bias = precision * mean, -0.5 * mean @ (precision * mean)
@@ -73,8 +77,8 @@ def test_the_published_variant_is_linear_in_the_vector(shrinkage: float) -> None
 
 
 def test_a_forgotten_class_leaves_the_scores_of_the_others() -> None:
-    vectors, labels = stream(80, 4)
-    clf = taught("snb", vectors, labels)
-    expected = np.delete(clf.scores(vectors), 1, axis=1)
+    embeddings, labels = stream(80, 4)
+    clf = taught("snb", embeddings, labels)
+    expected = np.delete(clf.scores(embeddings), 1, axis=1)
     clf.forget(clf.labels[1])
-    np.testing.assert_array_equal(clf.scores(vectors), expected)
+    np.testing.assert_array_equal(clf.scores(embeddings), expected)

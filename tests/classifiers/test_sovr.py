@@ -24,20 +24,20 @@ def one_versus_rest(query: Floats, seen: dict[str, list[Floats]]) -> list[float]
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_every_answer_of_a_stream_follows_the_definition(seed: int) -> None:
+def test_every_score_of_a_stream_follows_the_definition(seed: int) -> None:
     rng = np.random.default_rng(seed)
     clf = classifier("sovr")
     seen: dict[str, list[Floats]] = {}
     queries = np.abs(rng.normal(size=(6, 10)))
     for row in rng.integers(0, 5, 60):
-        vector = np.abs(rng.normal(row, 1, 10))
-        clf.learn(vector, str(row))
-        seen.setdefault(str(row), []).append(vector)
+        embedding = np.abs(rng.normal(row, 1, 10))
+        clf.learn(embedding, str(row))
+        seen.setdefault(str(row), []).append(embedding)
         expected = [one_versus_rest(query, seen) for query in queries]
         np.testing.assert_allclose(clf.scores(queries), expected, rtol=1e-9)
 
 
-def test_a_vector_that_speaks_for_no_class_scores_one_half() -> None:
+def test_an_embedding_orthogonal_to_all_means_scores_one_half() -> None:
     clf = classifier("sovr")
     clf.learn([1.0, 0.0, 0.0], "a")
     clf.learn([0.0, 1.0, 0.0], "b")
@@ -45,9 +45,9 @@ def test_a_vector_that_speaks_for_no_class_scores_one_half() -> None:
     np.testing.assert_array_equal(clf.scores([[1.0, 0.0, 0.0]]), [[1.0, 0.0]])
 
 
-def test_a_class_counts_among_the_others_by_its_samples() -> None:
+def test_the_mean_of_the_other_classes_is_weighted_by_their_counts() -> None:
     clf = classifier("sovr")
-    for vector, label in (([4.0], "a"), ([1.0], "b"), ([1.0], "b"), ([1.0], "b"), ([5.0], "c")):
-        clf.learn(vector, label)
+    for embedding, label in (([4.0], "a"), ([1.0], "b"), ([1.0], "b"), ([1.0], "b"), ([5.0], "c")):
+        clf.learn(embedding, label)
     rest = (3 * 1 + 1 * 5) / 4
     assert clf.scores([[2.0]])[0, 0] == pytest.approx(4 / (4 + rest))

@@ -1,4 +1,4 @@
-"""SQDA against full matrices, against SLDA where they meet, and against scikit-learn's QDA."""
+"""SQDA against full matrices, against SLDA where they coincide, and against scikit-learn's QDA."""
 
 import numpy as np
 import pytest
@@ -12,36 +12,36 @@ OPTIONS = [(0.5, 1e-4), (0.5, 1e-6), (0.0, 1e-3), (1e-7, 1e-3), (0.2, 0.3), (1.0
 
 
 def stream(counts: list[int], width: int, seed: int = 0) -> tuple[Floats, list[str]]:
-    """So many samples of each class, in random order; classes differ in place, size and shape."""
+    """`counts` samples per class, in random order; classes differ in mean, size and shape."""
     rng = np.random.default_rng(seed)
     rows = rng.permutation(np.repeat(np.arange(len(counts)), counts))
     centres = rng.normal(0, 1, (len(counts), width))
     shapes = rng.normal(0, 1 / np.sqrt(width), (len(counts), width, width))
-    vectors = [centres[row] + shapes[row] @ rng.normal(0, 1 + row, width) for row in rows]
-    return np.array(vectors), [str(row) for row in rows]
+    embeddings = [centres[row] + shapes[row] @ rng.normal(0, 1 + row, width) for row in rows]
+    return np.array(embeddings), [str(row) for row in rows]
 
 
-def taught(spec: str, vectors: Floats, labels: list[str]) -> StreamingClassifier:
+def taught(spec: str, embeddings: Floats, labels: list[str]) -> StreamingClassifier:
     clf = classifier(spec)
-    for vector, label in zip(vectors, labels, strict=True):
-        clf.learn(vector, label)
+    for embedding, label in zip(embeddings, labels, strict=True):
+        clf.learn(embedding, label)
     return clf
 
 
 def gaussian_scores(
-    vectors: Floats, labels: list[str], queries: Floats, shared: float, shrinkage: float
+    embeddings: Floats, labels: list[str], queries: Floats, shared: float, shrinkage: float
 ) -> Floats:
-    """-1/2 (d^T C^-1 d + log det C) by full covariances; classes in the order first met."""
-    own = {name: vectors[[label == name for label in labels]] for name in dict.fromkeys(labels)}
+    """-1/2 (d^T C^-1 d + log det C) by full covariances; classes in the order first taught."""
+    own = {name: embeddings[[label == name for label in labels]] for name in dict.fromkeys(labels)}
     scatters = {
         name: (them - them.mean(axis=0)).T @ (them - them.mean(axis=0))
         for name, them in own.items()
     }
-    common = np.sum(list(scatters.values()), axis=0) / len(vectors)
+    common = np.sum(list(scatters.values()), axis=0) / len(embeddings)
     columns = []
     for name, them in own.items():
         mixed = (1 - shared) * scatters[name] / len(them) + shared * common
-        covariance = (1 - shrinkage) * mixed + shrinkage * np.eye(vectors.shape[1])
+        covariance = (1 - shrinkage) * mixed + shrinkage * np.eye(embeddings.shape[1])
         inverse = np.linalg.inv(covariance)
         away = queries - them.mean(axis=0)
         squares = np.array([d @ inverse @ d for d in away])
@@ -69,64 +69,64 @@ def assert_equal_scores(found: Floats, expected: Floats, tolerance: float = 1e-8
 def test_scores_equal_those_of_full_covariances(
     counts: list[int], shared: float, shrinkage: float
 ) -> None:
-    vectors, labels = stream(counts, 24)
+    embeddings, labels = stream(counts, 24)
     queries = stream([5, 5], 24, seed=1)[0]
-    clf = taught(f"sqda:shared={shared},shrinkage={shrinkage}", vectors, labels)
-    for asked in (queries, vectors):
-        expected = gaussian_scores(vectors, labels, asked, shared, shrinkage)
-        assert_equal_scores(clf.scores(asked), expected)
+    clf = taught(f"sqda:shared={shared},shrinkage={shrinkage}", embeddings, labels)
+    for rows in (queries, embeddings):
+        expected = gaussian_scores(embeddings, labels, rows, shared, shrinkage)
+        assert_equal_scores(clf.scores(rows), expected)
 
 
-def test_teaching_and_asking_may_alternate() -> None:
-    vectors, labels = stream([20, 30, 10], 16)
+def test_teaching_and_predicting_may_alternate() -> None:
+    embeddings, labels = stream([20, 30, 10], 16)
     clf = classifier("sqda")
-    for index, (vector, label) in enumerate(zip(vectors, labels, strict=True), start=1):
-        clf.learn(vector, label)
-        expected = gaussian_scores(vectors[:index], labels[:index], vectors, 0.5, 1e-4)
-        assert_equal_scores(clf.scores(vectors), expected)
+    for index, (embedding, label) in enumerate(zip(embeddings, labels, strict=True), start=1):
+        clf.learn(embedding, label)
+        expected = gaussian_scores(embeddings[:index], labels[:index], embeddings, 0.5, 1e-4)
+        assert_equal_scores(clf.scores(embeddings), expected)
 
 
 def test_a_forgotten_class_leaves_the_shared_covariance_too() -> None:
-    vectors, labels = stream([8, 12, 5], 16)
-    clf = taught("sqda", vectors, labels)
+    embeddings, labels = stream([8, 12, 5], 16)
+    clf = taught("sqda", embeddings, labels)
     clf.forget("1")
     rest = [index for index, label in enumerate(labels) if label != "1"]
-    again = taught("sqda", vectors[rest], [labels[index] for index in rest])
+    again = taught("sqda", embeddings[rest], [labels[index] for index in rest])
     assert clf.labels == again.labels
-    assert_equal_scores(clf.scores(vectors), again.scores(vectors))
+    assert_equal_scores(clf.scores(embeddings), again.scores(embeddings))
 
 
 @pytest.mark.parametrize("samples", [6, 60])
 @pytest.mark.parametrize("shrinkage", [1e-4, 0.1, 1.0])
-def test_fully_shared_it_tells_labels_apart_as_slda(samples: int, shrinkage: float) -> None:
-    vectors, labels = stream([samples] * 4, 24)
+def test_fully_shared_it_separates_labels_as_slda_does(samples: int, shrinkage: float) -> None:
+    embeddings, labels = stream([samples] * 4, 24)
     queries = stream([20], 24, seed=2)[0]
-    found = taught(f"sqda:shared=1,shrinkage={shrinkage}", vectors, labels).scores(queries)
-    linear = taught(f"slda:scatter=exact,shrinkage={shrinkage}", vectors, labels).scores(queries)
+    found = taught(f"sqda:shared=1,shrinkage={shrinkage}", embeddings, labels).scores(queries)
+    linear = taught(f"slda:scatter=exact,shrinkage={shrinkage}", embeddings, labels).scores(queries)
     found, linear = found - found[:, :1], linear - linear[:, :1]
     assert np.abs(found - linear).max() <= 1e-7 * np.abs(linear).max()
     assert (found.argmax(axis=1) == linear.argmax(axis=1)).all()
 
 
 @pytest.mark.parametrize("shrinkage", [1e-3, 0.2])
-def test_unshared_it_tells_labels_apart_as_scikit_learns_qda(shrinkage: float) -> None:
-    vectors, labels = stream([40, 25, 60, 30], 6)
+def test_unshared_it_separates_labels_as_scikit_learns_qda(shrinkage: float) -> None:
+    embeddings, labels = stream([40, 25, 60, 30], 6)
     queries = stream([50], 6, seed=3)[0]
-    reference = QuadraticDiscriminantAnalysis(priors=[0.25] * 4).fit(vectors, labels)
+    reference = QuadraticDiscriminantAnalysis(priors=[0.25] * 4).fit(embeddings, labels)
     # The variances along its axes, divided by n and shrunk as ours: some releases divide by n - 1.
     reference.scalings_ = [
-        (1 - shrinkage) * (vectors[[label == name for label in labels]] @ axes).var(axis=0)
+        (1 - shrinkage) * (embeddings[[label == name for label in labels]] @ axes).var(axis=0)
         + shrinkage
         for name, axes in zip(reference.classes_, reference.rotations_, strict=True)
     ]
-    clf = taught(f"sqda:shared=0,shrinkage={shrinkage}", vectors, labels)
+    clf = taught(f"sqda:shared=0,shrinkage={shrinkage}", embeddings, labels)
     found = clf.scores(queries)[:, np.argsort(clf.labels)]
     expected = reference.decision_function(queries)
     np.testing.assert_allclose(found - found[:, :1], expected - expected[:, :1], atol=1e-8)
 
 
 @pytest.mark.parametrize("shared", [0.0, 0.5])
-def test_samples_on_one_line_do_no_harm_at_any_scale(shared: float) -> None:
+def test_scores_stay_finite_for_samples_on_one_line_at_any_scale(shared: float) -> None:
     line = np.arange(1, 31)[:, None] * np.ones(8)
     for scale in (1e-20, 1.0, 1e8, 1e20):
         clf = taught(f"sqda:shared={shared},shrinkage=1e-9", scale * line, ["a", "b", "b"] * 10)

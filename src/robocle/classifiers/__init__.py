@@ -1,15 +1,18 @@
-"""Classifiers: vectors to labels, learnt one at a time.
+"""Classifiers: from embeddings to labels, learned one embedding at a time.
 
     clf = robocle.classifier("slda:scatter=exact")
     clf.learn(z, "mug")
     clf.scores(Z)        # (n, len(clf.labels)), higher is better
+    clf.predict(Z)       # the best label for each row
     clf.labels           # in the order they were first taught
 
-Every classifier is a StreamingClassifier: labels appear when they are taught, no sample is kept
-(unless its description says so), and nothing changes when the input is refused.
+Every classifier is a StreamingClassifier: labels appear when they are taught, memory does not grow
+with the number of samples, and input that is refused changes nothing. `docs/classifiers.md` says
+which of them keep something that taught embeddings can be rebuilt from.
 """
 
-from robocle.classifiers.streaming import ClassifierState, StreamingClassifier
+from robocle.classifiers.state import ClassifierState
+from robocle.classifiers.streaming import StreamingClassifier
 from robocle.registry import Registry
 from robocle.spec import Option
 
@@ -35,5 +38,19 @@ CLASSIFIERS: Registry[StreamingClassifier] = Registry(
 
 
 def classifier(spec: str, **context: Option) -> StreamingClassifier:
-    """The classifier a spec describes, such as "slda:scatter=exact,shrinkage=oas"."""
+    """Build the classifier that a spec describes.
+
+    Args:
+        spec: The name and options of the classifier, such as "slda:scatter=exact,shrinkage=oas".
+        context: Values for options that the classifier has and the spec does not set.
+
+    Returns:
+        A classifier that has learned nothing yet.
+
+    Raises:
+        SpecError: The name or an option is unknown, or an option has an impossible value.
+
+    >>> classifier("snb:shrinkage=0.01")
+    <StreamingNaiveBayes(variant='correct', shrinkage=0.01), 0 samples of 0 labels>
+    """
     return CLASSIFIERS.build(spec, **context)

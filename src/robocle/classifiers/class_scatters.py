@@ -1,20 +1,28 @@
-"""Classifiers that keep a mean and a scatter of each class.
+"""Classifiers that keep a mean and a scatter per class.
 
-A class of few samples has a scatter of low rank, so it is kept as rows R with scatter R^T R: one
-row a sample after the first, until they are twice as many as the width. Then R is replaced by its
-triangular factor, which has the same R^T R and as many rows as the width. Exact, and never larger
-than two full matrices.
+The scatter of a class with few samples has a low rank, so it is kept as rows R with scatter R^T R:
+one row per sample after the first, until there are twice as many as the width. Then R is replaced
+by its triangular factor, which has the same R^T R and as many rows as the width. This is exact and
+never takes more room than two full matrices.
 """
 
 import math
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Generic, TypeVar
 
 import numpy as np
 
 from robocle.classifiers.class_means import ClassMeanClassifier
-from robocle.classifiers.streaming import Arrays, ClassifierState, Matrix, Vector
-from robocle.errors import StateError
+from robocle.classifiers.state import (
+    Arrays,
+    ClassifierState,
+    Matrix,
+    Ownership,
+    RowsCountedBy,
+    Shared,
+    Vector,
+)
 
 Solution = TypeVar("Solution")
 
@@ -29,10 +37,10 @@ class ClassScatterClassifier(ClassMeanClassifier, Generic[Solution]):
 
     @abstractmethod
     def _solve(self) -> Solution:
-        """What scoring needs, worked out from means and scatters."""
+        """Compute what scoring needs from the means and scatters."""
 
     def _solution(self) -> Solution:
-        """The solution of all that has been learnt; worked out once after each change."""
+        """Return the solution; it is computed once after each change."""
         if self._solved is None:
             self._solved = self._solve()
         return self._solved
@@ -44,15 +52,15 @@ class ClassScatterClassifier(ClassMeanClassifier, Generic[Solution]):
     def _learn(self, sample: Vector, row: int) -> None:
         count = self._counts[row]
         if count:
-            share = math.sqrt(count / (count + 1))
-            self._deviations[row].append(share * (sample - self._means[row]))
+            weight = math.sqrt(count / (count + 1))
+            self._deviations[row].append(weight * (sample - self._means[row]))
         super()._learn(sample, row)
         self._solved = None
         if len(self._deviations[row]) >= 2 * len(sample):
             self._deviations[row] = list(self._factor(row))
 
     def _factor(self, row: int) -> Matrix:
-        """Rows R with R^T R the scatter of a class, at most as many as the width."""
+        """Return rows R with R^T R the scatter of a class, at most as many as the width."""
         rows = np.array(self._deviations[row]).reshape(-1, self.width or 0)
         if len(rows) <= rows.shape[1]:
             return rows
@@ -65,8 +73,8 @@ class ClassScatterClassifier(ClassMeanClassifier, Generic[Solution]):
             between = other._means[number] - self._means[row]
             self._deviations[row] = self._deviations[row] + other._deviations[number]
             if mine:
-                share = math.sqrt(mine * theirs / (mine + theirs))
-                self._deviations[row].append(share * between)
+                weight = math.sqrt(mine * theirs / (mine + theirs))
+                self._deviations[row].append(weight * between)
         super()._merge(other, rows)
         self._solved = None
 
@@ -84,11 +92,14 @@ class ClassScatterClassifier(ClassMeanClassifier, Generic[Solution]):
 
     def _restore(self, state: ClassifierState) -> int | None:
         width = super()._restore(state)
-        counts = state.take("deviation_counts", len(self._labels)).astype(np.int64)
-        rows = state.take("deviations", None, width or 0)
-        if (counts < 0).any() or counts.sum() != len(rows):
-            raise StateError("state does not say whose deviations it holds")
-        self._deviations = [list(part) for part in np.split(rows, np.cumsum(counts)[:-1])]
-        self._deviations = self._deviations[: len(self._labels)]
+        rows = state.split("deviations", "deviation_counts", width or 0)
+        self._deviations = [list(np.array(own, np.float64)) for own in rows]
         self._solved = None
         return width
+
+    def _array_owners(self) -> Mapping[str, Ownership]:
+        return {
+            **super()._array_owners(),
+            "deviations": RowsCountedBy("deviation_counts"),
+            "deviation_counts": Shared(),
+        }

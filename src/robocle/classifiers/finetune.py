@@ -1,21 +1,23 @@
-"""FT: fine-tuning of a linear softmax layer, one step a sample. It forgets; that is the point."""
+"""FT: fine-tuning of a linear softmax layer, the lower bound of the comparison: it forgets."""
+
+from collections.abc import Mapping
 
 import numpy as np
 
 from robocle.classifiers.softmax_layer import SoftmaxLayer
-from robocle.classifiers.streaming import (
-    Arrays,
-    ClassifierState,
-    Matrix,
-    StreamingClassifier,
-    Vector,
-)
+from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Ownership, Shared, Vector
+from robocle.classifiers.streaming import StreamingClassifier
 from robocle.spec import require_between
 from robocle.types import Scores
 
 
 class FineTuning(StreamingClassifier):
-    """A linear softmax layer, one SGD step a sample and nothing against forgetting."""
+    """A linear softmax layer, one SGD step per sample, with nothing to prevent forgetting.
+
+    Args:
+        rate: The learning rate.
+        seed: The seed of the initial weights.
+    """
 
     def __init__(self, rate: float = 0.001, seed: int = 0) -> None:
         super().__init__()
@@ -31,8 +33,8 @@ class FineTuning(StreamingClassifier):
     def _learn(self, sample: Vector, row: int) -> None:
         self._layer.step(np.append(sample, 1.0)[None], np.array([row]))
 
-    def _scores(self, vectors: Matrix) -> Scores:
-        return self._layer.logits(vectors)
+    def _scores(self, embeddings: Matrix) -> Scores:
+        return self._layer.logits(embeddings)
 
     def _forget(self, row: int) -> None:
         self._layer.remove_row(row)
@@ -43,3 +45,7 @@ class FineTuning(StreamingClassifier):
     def _restore(self, state: ClassifierState) -> int | None:
         self._layer = SoftmaxLayer(self.rate, self.seed)
         return self._layer.restore(state)
+
+    def _array_owners(self) -> Mapping[str, Ownership]:
+        # Every step changes the weights of all classes.
+        return dict.fromkeys(("weights", "momenta", "drawn"), Shared())

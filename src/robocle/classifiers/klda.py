@@ -1,27 +1,32 @@
-"""KLDA: linear discriminant analysis on random Fourier features, a Gaussian kernel's worth of bend.
+"""KLDA: linear discriminant analysis on random Fourier features, as if with a Gaussian kernel.
 
 Momeni, Mazumder & Liu, "Continual learning using a kernel-based method over foundation models"
-(2025). Embeddings are brought to length 1 first, so that one gamma fits all backbones.
+(2025). Embeddings are normalised to length 1 first, so that one gamma suits all backbones.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from robocle.classifiers.random_features import fourier_features
 from robocle.classifiers.slda import StreamingLDA
-from robocle.classifiers.streaming import (
-    Arrays,
-    ClassifierState,
-    Matrix,
-    StreamingClassifier,
-    Vector,
-)
+from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Ownership, Shared, Vector
+from robocle.classifiers.streaming import StreamingClassifier
 from robocle.errors import StateError
 from robocle.spec import require_between
 from robocle.types import Scores
 
 
 class KernelLDA(StreamingClassifier):
-    """Linear discriminant analysis on random Fourier features of the unit vectors."""
+    """Linear discriminant analysis on random Fourier features of the normalised embeddings.
+
+    Args:
+        features: How many random features are used.
+        gamma: The kernel is exp(-gamma |u - u'|^2) of normalised embeddings u.
+        seed: The seed of the random features.
+    """
 
     def __init__(self, features: int = 2048, gamma: float = 1.0, seed: int = 0) -> None:
         super().__init__()
@@ -33,29 +38,29 @@ class KernelLDA(StreamingClassifier):
         self.seed = seed
         self._inner = StreamingLDA()
 
-    def _bent(self, vectors: Matrix) -> Matrix:
-        return fourier_features(vectors, self.features, self.gamma, self.seed)
+    def _features_of(self, embeddings: Matrix) -> Matrix:
+        return fourier_features(embeddings, self.features, self.gamma, self.seed)
 
     def _add_row(self) -> None:
         """The inner classifier makes its own room."""
 
     def _learn(self, sample: Vector, row: int) -> None:
-        self._inner.learn(self._bent(sample), self._labels[row])
+        self._inner.learn(self._features_of(sample), self._labels[row])
 
-    def _scores(self, vectors: Matrix) -> Scores:
-        return self._inner.scores(self._bent(vectors))
+    def _scores(self, embeddings: Matrix) -> Scores:
+        return self._inner.scores(self._features_of(embeddings))
 
     def rename(self, label: str, new: str) -> None:
-        """Give a label another name that is not taken."""
+        """Give a label another name; see `StreamingClassifier.rename`."""
         super().rename(label, new)
         self._inner.rename(label, new)
 
     @property
     def forgets_exactly(self) -> bool:
-        """Whether a forgotten label takes its share of the covariance with it."""
+        """Whether a label that is forgotten takes its contribution to the covariance along."""
         return self._inner.forgets_exactly
 
-    def _why_no_merge(self) -> None:
+    def _merge_obstacle(self) -> None:
         return None
 
     def _merge(self, other: "KernelLDA", rows: list[int]) -> None:
@@ -74,7 +79,14 @@ class KernelLDA(StreamingClassifier):
         self._inner.restore(state)
         if self._inner.width not in (None, self.features):
             raise StateError(f"state has {self._inner.width} random features, not {self.features}")
-        width = int(state.take("input_width", 1)[0])
+        width = int(state.copied("input_width", 1)[0])
         if (width > 0) != bool(self._inner.width):
-            raise StateError("state does not say how wide its vectors are")
+            raise StateError("state does not tell how wide its embeddings are")
         return width or None
+
+    def _array_owners(self) -> Mapping[str, Ownership]:
+        return {**self._inner.array_owners(), "input_width": Shared()}
+
+    def rebuilt_array(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any] | None:
+        """Return a scatter as the sum of the class factors; None for other arrays."""
+        return self._inner.rebuilt_array(name, arrays)

@@ -1,36 +1,46 @@
-"""Ridge: recursive least squares to one-hot targets, on the vectors or on random features of them.
+"""Ridge: recursive least squares to one-hot targets, on embeddings or on random features of them.
 
-W = (sum f f^T + r I)^-1 sum f y^T, with r = strength * the mean energy of an entry. With
-`features` the vectors are first spread by a random rectified projection (McDonnell et al.,
-"RanPAC: Random projections and pre-trained models for continual learning", 2023, eq. 6-7); 0 uses
-them plainly.
+W = (sum f f^T + r I)^-1 sum f y^T, with r = strength * the mean energy of an entry. With `features`
+the embeddings first go through a random rectified projection (McDonnell et al., "RanPAC: Random
+projections and pre-trained models for continual learning", 2023, eq. 6-7); 0 uses them as they are.
 
-The sums are SLDA's, with deviations from zero instead of the class mean, so its two exact forms and
-their switch serve here as they are.
+The sums are those of SLDA with deviations from zero instead of the class mean, so its two exact
+forms are used here as well.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from robocle.blas import one_blas_thread
 from robocle.classifiers.random_features import rectified_features
 from robocle.classifiers.scatter.class_factors import ClassFactors
 from robocle.classifiers.scatter.compressed import CompressedScatter
-from robocle.classifiers.scatter.dense import DenseScatter
-from robocle.classifiers.scatter.forms import Form, fitting, merged
-from robocle.classifiers.streaming import (
-    Arrays,
-    ClassifierState,
-    Matrix,
-    StreamingClassifier,
-    Vector,
+from robocle.classifiers.scatter.forms import (
+    Form,
+    array_owners,
+    fitting,
+    merged,
+    rebuilt_scatter,
+    restored,
 )
+from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Ownership, Shared, Vector
+from robocle.classifiers.streaming import StreamingClassifier
 from robocle.errors import StateError
 from robocle.spec import require_between
 from robocle.types import Scores
 
 
 class RidgeRegression(StreamingClassifier):
-    """Least squares to one-hot targets with a ridge, on the vectors or on random features."""
+    """Least squares to one-hot targets with a ridge, on embeddings or on random features.
+
+    Args:
+        strength: The ridge, relative to the mean energy of an entry.
+        features: How many random features are used; 0 uses the embeddings themselves.
+        seed: The seed of the random features.
+    """
 
     def __init__(self, strength: float = 1.0, features: int = 0, seed: int = 0) -> None:
         super().__init__()
@@ -43,51 +53,50 @@ class RidgeRegression(StreamingClassifier):
         self._form: Form | None = None
         self._weights: Matrix | None = None
 
-    def _spread(self, vectors: Matrix) -> Matrix:
+    def _features_of(self, embeddings: Matrix) -> Matrix:
         if not self.features:
-            return vectors
-        return rectified_features(vectors, self.features, self.seed)
+            return embeddings
+        return rectified_features(embeddings, self.features, self.seed)
 
     def _add_row(self) -> None:
         if self._form is None:
-            parts = ClassFactors(sampled=0)
+            factors = ClassFactors(subsample=0)
             width = self.features or self.width or 0
-            self._form = CompressedScatter(width, 1, parts, centred=False)
+            self._form = CompressedScatter(width, 1, factors, centred=False)
         self._form.add_row()
 
     def _learn(self, sample: Vector, row: int) -> None:
         assert self._form is not None
-        self._form.add(self._spread(sample), row, weight=1.0, step=1.0)
+        self._form.add(self._features_of(sample), row, weight=1.0, step=1.0)
         self._form = fitting(self._form)
         self._weights = None
 
-    def _scores(self, vectors: Matrix) -> Scores:
+    def _scores(self, embeddings: Matrix) -> Scores:
         assert self._form is not None
         with one_blas_thread():
             if self._weights is None:
                 energy = float(self._form.traces().sum()) / self._form.width
                 ridge = self.strength * energy or 1.0
                 self._weights, _ = self._form.solve(1.0, np.array([ridge]))
-            scores: Scores = self._spread(vectors) @ self._weights.T
+            scores: Scores = self._features_of(embeddings) @ self._weights.T
         return scores
 
     @property
     def forgets_exactly(self) -> bool:
-        """Whether a forgotten label's samples leave the sums, too."""
+        """Whether the samples of a forgotten label are subtracted from the sums, too."""
         return self._form is None or self._form.separable
 
-    def _why_no_merge(self) -> None:
+    def _merge_obstacle(self) -> None:
         return None
 
     def _merge(self, other: "RidgeRegression", rows: list[int]) -> None:
         assert self._form is not None
         assert other._form is not None
-        still, whole = np.zeros(len(rows)), np.ones(len(rows))
-        self._form = merged(self._form, other._form, rows, still, whole)
+        weights, steps = np.zeros(len(rows)), np.ones(len(rows))
+        self._form = merged(self._form, other._form, rows, weights, steps)
         self._weights = None
 
     def _forget(self, row: int) -> None:
-        """The class's target goes, and its samples' products where they are known."""
         assert self._form is not None
         self._form.remove_row(row)
         self._weights = None
@@ -97,13 +106,22 @@ class RidgeRegression(StreamingClassifier):
         return form | {"input_width": np.array([self.width or 0], np.int64)}
 
     def _restore(self, state: ClassifierState) -> int | None:
-        width = int(state.take("input_width", 1)[0])
+        width = int(state.copied("input_width", 1)[0])
         self._weights = self._form = None
         if width <= 0:
             if state.labels:
-                raise StateError("state does not say how wide its vectors are")
+                raise StateError("state does not tell how wide its embeddings are")
             return None
-        kind = DenseScatter if "means" in state.arrays else CompressedScatter
-        parts = ClassFactors(sampled=0)
-        self._form = kind.restored(state, "", self.features or width, 1, parts, centred=False)
+        self._form = restored(state, 1, ClassFactors(subsample=0), centred=False)
+        if self._form.width != (self.features or width):
+            raise StateError(
+                f"state has features of width {self._form.width}, expected {self.features or width}"
+            )
         return width
+
+    def _array_owners(self) -> Mapping[str, Ownership]:
+        return {"input_width": Shared(), **array_owners()}
+
+    def rebuilt_array(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any] | None:
+        """Return the scatter as the sum of the class factors; None for other arrays."""
+        return rebuilt_scatter(name, arrays)

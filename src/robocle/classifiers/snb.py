@@ -1,29 +1,37 @@
-"""SNB: streaming Gaussian naive Bayes, a running variance an entry and class (Welford 1962).
+"""SNB: streaming Gaussian naive Bayes, one running variance per class and entry (Welford 1962).
 
-With the variance v = (1 - shrinkage) variance + shrinkage, the default score is the log-likelihood
-without priors: -1/2 sum((x - m)^2 / v + log v). `variant=published` is the public code's, which
-drops x^2 / v and log v though they differ between classes: the reason for the paper's accuracies
-near 0.
+With v = (1 - shrinkage) variance + shrinkage, the score is the log-likelihood without priors,
+-1/2 sum((x - m)^2 / v + log v). `variant=published` computes what the public code does: it drops
+x^2 / v and log v although they differ between classes. That explains the paper's accuracies near 0.
 """
+
+from typing import ClassVar
 
 import numpy as np
 
 from robocle.classifiers.class_means import ClassMeanClassifier
-from robocle.classifiers.streaming import Arrays, ClassifierState, Matrix, Vector, appended
-from robocle.spec import require_between, require_choice
+from robocle.classifiers.state import ClassifierState, Matrix, Vector
+from robocle.classifiers.variant import Variant, require_variant
+from robocle.spec import require_between
 from robocle.types import Scores
 
 
 class StreamingNaiveBayes(ClassMeanClassifier):
-    """Gaussian naive Bayes: one variance an entry and class."""
+    """Gaussian naive Bayes: one variance per class and entry of the embedding.
 
-    def __init__(self, variant: str = "correct", shrinkage: float = 1e-4) -> None:
+    Args:
+        variant: `correct`, or `published`: without the terms that the public code drops.
+        shrinkage: Share of the unit variance in each variance.
+    """
+
+    ROWS: ClassVar[tuple[str, ...]] = ("means", "squares")
+
+    def __init__(self, variant: Variant = "correct", shrinkage: float = 1e-4) -> None:
         super().__init__()
-        require_choice("variant", variant, ("correct", "published"))
+        require_variant(variant)
         require_between("shrinkage", shrinkage, 1e-12, 1)
         self.variant = variant
         self.shrinkage = shrinkage
-        self._squares: Matrix = np.empty((0, 0))
         self._precisions: Matrix = np.empty((0, 0))
         self._weights: Matrix = np.empty((0, 0))
         self._bias: Vector = np.empty(0)
@@ -31,27 +39,26 @@ class StreamingNaiveBayes(ClassMeanClassifier):
 
     def _add_row(self) -> None:
         super()._add_row()
-        self._squares = appended(self._squares, np.zeros(self.width or 0))
-        self._make_room()
+        self._reset_solution()
 
     def _learn(self, sample: Vector, row: int) -> None:
         deviation = sample - self._means[row]
         super()._learn(sample, row)
-        self._squares[row] += deviation * (sample - self._means[row])
+        self._rows["squares"][row] += deviation * (sample - self._means[row])
         self._unsolved.add(row)
 
-    def _scores(self, vectors: Matrix) -> Scores:
-        """-1/2 sum((x - m)^2 / v) as products with x^2 and x: no array of all pairs."""
+    def _scores(self, embeddings: Matrix) -> Scores:
+        """-1/2 sum((x - m)^2 / v) as products with x^2 and x, without an array of all pairs."""
         self._solve()
-        linear: Scores = vectors @ self._weights.T + self._bias
+        linear: Scores = embeddings @ self._weights.T + self._bias
         if self.variant == "published":
             return linear
-        return linear - 0.5 * (vectors**2 @ self._precisions.T)
+        return linear - 0.5 * (embeddings**2 @ self._precisions.T)
 
     def _solve(self) -> None:
-        """Bring the classes up to date that have learnt since the last question."""
+        """Update the classes that have learned since the last call."""
         for row in self._unsolved:
-            variance = (1 - self.shrinkage) * self._squares[row] / self._counts[row]
+            variance = (1 - self.shrinkage) * self._rows["squares"][row] / self._counts[row]
             variance += self.shrinkage
             self._precisions[row] = 1 / variance
             self._weights[row] = self._means[row] / variance
@@ -60,8 +67,8 @@ class StreamingNaiveBayes(ClassMeanClassifier):
                 self._bias[row] -= 0.5 * np.log(variance).sum()
         self._unsolved.clear()
 
-    def _make_room(self) -> None:
-        """Every class has a row and is yet to be solved."""
+    def _reset_solution(self) -> None:
+        """Make room for one row per class, none of them solved."""
         self._precisions = np.empty_like(self._means)
         self._weights = np.empty_like(self._means)
         self._bias = np.empty(len(self._means))
@@ -73,20 +80,15 @@ class StreamingNaiveBayes(ClassMeanClassifier):
         theirs = np.array(other._counts, float)
         weights = (mine * theirs / (mine + theirs))[:, None]
         between = other._means - self._means[rows]
-        self._squares[rows] += other._squares + weights * between**2
+        self._rows["squares"][rows] += other._rows["squares"] + weights * between**2
         super()._merge(other, rows)
-        self._make_room()
+        self._reset_solution()
 
     def _forget(self, row: int) -> None:
         super()._forget(row)
-        self._squares = np.delete(self._squares, row, axis=0)
-        self._make_room()
-
-    def _state(self) -> Arrays:
-        return super()._state() | {"squares": self._squares.copy()}
+        self._reset_solution()
 
     def _restore(self, state: ClassifierState) -> int | None:
         width = super()._restore(state)
-        self._squares = state.take("squares", *self._means.shape)
-        self._make_room()
+        self._reset_solution()
         return width

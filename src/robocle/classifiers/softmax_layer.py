@@ -1,7 +1,8 @@
-"""A linear softmax layer learnt by gradient steps, its rows growing with the labels.
+"""A linear softmax layer learned by gradient steps; it gains a row with each new label.
 
 SGD with momentum and weight decay as PyTorch defines it: g = gradient + decay w,
-u = momentum u + g, w = w - rate u. New rows are drawn by a key, so a stream always gives the same.
+u = momentum u + g, w = w - rate u. New rows are drawn from a keyed generator, so a stream always
+gives the same weights.
 """
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.linalg import blas
 
 from robocle.blas import one_blas_thread
 from robocle.classifiers.softmax import softmax
-from robocle.classifiers.streaming import Arrays, ClassifierState, Matrix, appended
+from robocle.classifiers.state import Arrays, ClassifierState, Matrix
 from robocle.randomness import keyed_rng
 
 MOMENTUM = 0.9
@@ -29,27 +30,32 @@ class SoftmaxLayer:
         self._momenta: Matrix = np.empty((0, 0))
 
     def add_row(self, width: int) -> None:
-        """A new class: small random weights, no bias, no momentum."""
+        """Add a class with small random weights, no bias and no momentum."""
         rng = keyed_rng(self._seed, "softmax row", self._drawn)
         weights = np.append(rng.normal(0, FIRST_DEVIATION, width), 0.0)
-        self._weights = appended(self._weights, weights)
-        self._momenta = appended(self._momenta, np.zeros(width + 1))
+        self._weights = np.vstack([self._weights.reshape(-1, width + 1), weights])
+        self._momenta = np.vstack([self._momenta.reshape(-1, width + 1), np.zeros(width + 1)])
         self._drawn += 1
 
     def remove_row(self, row: int) -> None:
-        """Drop a class."""
+        """Remove a class."""
         self._weights = np.delete(self._weights, row, axis=0)
         self._momenta = np.delete(self._momenta, row, axis=0)
 
     def step(self, batch: Matrix, rows: NDArray[np.int64]) -> None:
-        """One step down the mean cross-entropy of a batch of vectors with a 1 at their ends."""
+        """Take one step down the mean cross-entropy of a batch.
+
+        Args:
+            batch: Embeddings with a 1 appended, (n, width + 1).
+            rows: The class of each, (n,).
+        """
         with one_blas_thread():
             errors = softmax(batch @ self._weights.T) / len(rows)
             errors[np.arange(len(rows)), rows] -= 1 / len(rows)
             self._descend(batch, errors)
 
     def _descend(self, batch: Matrix, errors: Matrix) -> None:
-        """In place, by BLAS: to allocate an array of the weights' size takes longer than to add."""
+        """Update in place, by BLAS: allocating arrays of this size takes longer than adding."""
         weights, momenta = self._weights.ravel(), self._momenta.ravel()
         blas.dgemm(
             1.0, batch.T, errors.T, beta=MOMENTUM, c=self._momenta.T, trans_b=1, overwrite_c=1
@@ -57,13 +63,13 @@ class SoftmaxLayer:
         blas.daxpy(weights, momenta, a=DECAY)
         blas.daxpy(momenta, weights, a=-self._rate)
 
-    def logits(self, vectors: Matrix) -> Matrix:
-        """The scores of vectors."""
-        scores: Matrix = vectors @ self._weights[:, :-1].T + self._weights[:, -1]
+    def logits(self, embeddings: Matrix) -> Matrix:
+        """Return the scores of embeddings, (n, classes)."""
+        scores: Matrix = embeddings @ self._weights[:, :-1].T + self._weights[:, -1]
         return scores
 
     def state(self) -> Arrays:
-        """The arrays of this layer."""
+        """Return copies of the arrays of this layer."""
         return {
             "weights": self._weights.copy(),
             "momenta": self._momenta.copy(),
@@ -71,9 +77,9 @@ class SoftmaxLayer:
         }
 
     def restore(self, state: ClassifierState) -> int | None:
-        """Take over a layer's arrays; gives the width."""
-        # Row by row in memory, or the steps in place would go astray.
-        self._weights = np.ascontiguousarray(state.take("weights", len(state.labels), None))
-        self._momenta = np.ascontiguousarray(state.take("momenta", *self._weights.shape))
-        self._drawn = int(state.take("drawn", 1)[0])
+        """Replace the arrays by those of a state, and return the width."""
+        # The steps in place need rows that are contiguous in memory.
+        self._weights = np.ascontiguousarray(state.copied("weights", len(state.labels), None))
+        self._momenta = np.ascontiguousarray(state.copied("momenta", *self._weights.shape))
+        self._drawn = int(state.copied("drawn", 1)[0])
         return max(self._weights.shape[1] - 1, 0) or None

@@ -1,19 +1,22 @@
-"""The contract of every classifier: learn one vector at a time, score many.
+"""Streaming classifiers: learn one labelled embedding at a time, score many.
 
-This file checks the input and keeps the labels; a classifier adds its arithmetic. A row is a
-label's place in the order of teaching, and a classifier keeps its per-label numbers by row.
+The input is checked and the labels are kept here. `robocle.classifiers.contract` documents what a
+classifier implements.
 """
 
 import copy
 import inspect
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robocle.classifiers.contract import ClassifierContract
+from robocle.classifiers.labels import require_label
+from robocle.classifiers.one_by_one import OneByOne
+from robocle.classifiers.softmax import softmax
+from robocle.classifiers.state import ClassifierState, Matrix, Ownership, Shared, Vector
 from robocle.errors import (
     FeatureError,
     InexactError,
@@ -23,74 +26,23 @@ from robocle.errors import (
     StateError,
     UnknownLabelError,
 )
+from robocle.spec import Described
 from robocle.types import Scores
+from robocle.wording import plural
 
 if TYPE_CHECKING:
     from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
 
-MAX_LABEL_LENGTH = 200
-LARGEST = 1e140  # a number whose square and sums of it are numbers still
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
-Arrays = dict[str, NDArray[Any]]
 
+class StreamingClassifier(ClassifierContract, OneByOne, Described):
+    """Learns labelled embeddings one at a time; labels appear when they are taught.
 
-@dataclass(frozen=True)
-class ClassifierState:
-    """All a classifier has learnt, ready to be stored: its labels, and arrays by name."""
+    Subclasses implement the methods of `ClassifierContract`.
+    """
 
-    labels: tuple[str, ...]
-    arrays: Mapping[str, NDArray[Any]]
-
-    def take(self, name: str, *shape: int | None) -> Matrix:
-        """A copy of an array of finite numbers; None in the shape stands for any length."""
-        return np.array(self.look(name, *shape), np.float64)
-
-    def look(self, name: str, *shape: int | None) -> NDArray[Any]:
-        """The array itself, to be read only."""
-        array = self.arrays.get(name)
-        if array is None:
-            raise StateError(f"state lacks the array {name!r}")
-        fits = len(array.shape) == len(shape) and all(
-            wanted is None or found == wanted
-            for found, wanted in zip(array.shape, shape, strict=True)
-        )
-        if not fits:
-            raise StateError(f"state array {name!r} has shape {array.shape}, expected {shape}")
-        largest = array.max(initial=0) if array.dtype.kind in "fiu" else np.inf
-        if not (largest <= LARGEST and array.min(initial=0) >= -LARGEST):  # NaN is not, either
-            raise StateError(f"state array {name!r} holds values that are not finite numbers")
-        return array
-
-
-def appended(rows: Matrix, new: Vector) -> Matrix:
-    """The rows with a new one at the end; the first row gives the width."""
-    return np.vstack([rows, new]) if len(rows) else new[None].copy()
-
-
-def require_label(label: str) -> str:
-    """Refuse a label that cannot be shown on one line."""
-    if not isinstance(label, str):
-        raise LabelError(f"a label is text, not {type(label).__name__}")
-    if not label.strip():
-        raise LabelError("the label is empty: give the object a name")
-    if len(label) > MAX_LABEL_LENGTH:
-        raise LabelError(
-            f"the label {label[:20]!r}... has {len(label)} characters: "
-            f"use at most {MAX_LABEL_LENGTH}"
-        )
-    if not label.isprintable():
-        raise LabelError(f"the label {label!r} holds control characters: use plain text")
-    return label
-
-
-class StreamingClassifier(ABC):
-    """Learns labelled vectors one at a time; labels appear when they are taught."""
-
-    def __init__(self) -> None:
-        self._labels: list[str] = []
-        self._counts: list[int] = []
-        self.width: int | None = None
+    def __repr__(self) -> str:
+        taught = plural(sum(self._counts), "sample"), plural(len(self._labels), "label")
+        return f"<{super().__repr__()}, {taught[0]} of {taught[1]}>"
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -102,10 +54,26 @@ class StreamingClassifier(ABC):
         """How many samples each label was taught with."""
         return dict(zip(self._labels, self._counts, strict=True))
 
-    def learn(self, vector: ArrayLike, label: str) -> None:
-        """Learn one labelled vector."""
+    def learn(self, embedding: ArrayLike, label: str) -> None:
+        """Learn one labelled embedding. Input that is refused changes nothing.
+
+        Args:
+            embedding: The embedding (width,). The first one fixes the width.
+            label: Its label, known or new.
+
+        Raises:
+            LabelError: The label cannot be used.
+            FeatureError: The embedding has another width, or values that are not finite.
+
+        >>> import robocle
+        >>> clf = robocle.classifier("ncm")
+        >>> clf.learn([0.9, 0.1], "mug")
+        >>> clf.learn([0.2, 0.8], "pan")
+        >>> clf
+        <NearestClassMean(), 2 samples of 2 labels>
+        """
         require_label(label)
-        sample = self._checked(np.asarray(vector, np.float64), 1)
+        sample = self._checked(np.asarray(embedding, np.float64), 1)
         self.width = len(sample)
         if label not in self._labels:
             self._append(label)
@@ -113,43 +81,106 @@ class StreamingClassifier(ABC):
         self._learn(sample, row)
         self._counts[row] += 1
 
-    def scores(self, vectors: ArrayLike) -> Scores:
-        """How well each vector (n, width) fits each label: (n, labels), higher is better."""
+    def scores(self, embeddings: ArrayLike) -> Scores:
+        """Return how well each embedding fits each label.
+
+        Args:
+            embeddings: The embeddings (n, width).
+
+        Returns:
+            The scores (n, labels), in the order of `labels`. Higher is better.
+
+        Raises:
+            NothingTaughtError: Nothing has been taught yet.
+            FeatureError: The embeddings have another width, or values that are not finite.
+
+        >>> import robocle
+        >>> clf = robocle.classifier("ncm")
+        >>> clf.learn([0, 0], "mug")
+        >>> clf.learn([0, 3], "pan")
+        >>> clf.scores([[0, 1]]).tolist()
+        [[-1.0, -4.0]]
+        """
         if not self._labels:
             raise NothingTaughtError
-        return self._scores(self._checked(np.asarray(vectors, np.float64), 2))
+        return self._scores(self._checked(np.asarray(embeddings, np.float64), 2))
+
+    def predict(self, embeddings: ArrayLike) -> list[str]:
+        """Return the label with the best score for each embedding; see `scores`.
+
+        >>> import robocle
+        >>> clf = robocle.classifier("ncm")
+        >>> clf.learn([0, 0], "mug")
+        >>> clf.learn([0, 3], "pan")
+        >>> clf.predict([[0, 1], [0, 2]])
+        ['mug', 'pan']
+        """
+        return [self._labels[row] for row in self.scores(embeddings).argmax(axis=1)]
+
+    def predict_proba(self, embeddings: ArrayLike) -> NDArray[np.float64]:
+        """Return the softmax of the scores, (n, labels); see `scores`.
+
+        Where scores are log-likelihoods (`slda:score=linear`, `sqda`, `snb`) or logits (`finetune`,
+        `icarl`) these are the posterior probabilities of the labels at equal prior odds. Elsewhere
+        they rank the labels as the scores do, and are not calibrated. The confidence of a learner's
+        prediction is calibrated: see `robocle.recognition`.
+        """
+        return softmax(self.scores(embeddings))
 
     def linear(self) -> tuple[Matrix, Vector]:
-        """W and b with scores = W z + b, up to a term that all labels have in common."""
+        """Return W (labels, width) and b with scores = W z + b, up to a term common to all labels.
+
+        Raises:
+            InexactError: The classifier is not linear.
+            NothingTaughtError: Nothing has been taught yet.
+        """
         raise InexactError(f"{type(self).__name__} is not linear: only ncm and slda are")
 
     def leave_one_out(self) -> "LeaveOneOut | None":
-        """What it would have said of its own samples, had it not learnt them; None if it cannot."""
+        """Return the leave-one-out scores of the samples taught, or None if it has none."""
         return None
 
     def forget(self, label: str) -> None:
-        """Forget a label."""
+        """Forget a label; see `forgets_exactly`.
+
+        Raises:
+            UnknownLabelError: The label was never taught.
+        """
         row = self._row(label)
         self._forget(row)
         del self._labels[row], self._counts[row]
 
     def rename(self, label: str, new: str) -> None:
-        """Give a label another name that is not taken."""
+        """Give a label another name.
+
+        Raises:
+            UnknownLabelError: The label was never taught.
+            LabelError: The new name cannot be used, or is taken by another label.
+        """
         row = self._row(label)
         require_label(new)
         if new in self._labels:
-            raise LabelError(f"cannot rename {label!r} to {new!r}: that label is taught already")
+            raise LabelError(
+                f"cannot rename {label!r} to {new!r}: that label is taught already", new
+            )
         self._labels[row] = new
 
     @property
     def forgets_exactly(self) -> bool:
-        """Whether a forgotten label leaves nothing, as if it had never been taught."""
+        """Whether a label that is forgotten leaves no trace, as if it had never been taught."""
         return False
 
     def merge(self, other: "StreamingClassifier") -> None:
-        """Add what another classifier of the same spec has learnt, as if it was taught here.
+        """Add what another classifier has learned, as if its samples had been taught here.
 
-        Labels of the same name are one label. The other stays as it is.
+        Labels of the same name become one label. The other classifier does not change.
+
+        Args:
+            other: A classifier with the same options.
+
+        Raises:
+            InexactError: The classifiers differ, or classifiers of this kind cannot be merged.
+            FeatureError: The classifiers have learned embeddings of different widths.
         """
         self._require_mergeable(other)
         if not other._labels:
@@ -165,13 +196,20 @@ class StreamingClassifier(ABC):
             self._counts[row] += count
 
     def state(self) -> ClassifierState:
-        """All that was learnt."""
+        """Return everything that was learned."""
         counts = np.array(self._counts, np.int64)
         return ClassifierState(self.labels, {"counts": counts, **self._state()})
 
     def restore(self, state: ClassifierState) -> None:
-        """Take over what another classifier of the same spec has learnt."""
-        counts = state.take("counts", len(state.labels))
+        """Replace everything that was learned by a state.
+
+        Args:
+            state: The state of a classifier with the same options.
+
+        Raises:
+            StateError: The state is damaged or does not fit. Nothing has changed then.
+        """
+        counts = state.copied("counts", len(state.labels))
         if len(set(state.labels)) != len(state.labels) or (counts < 1).any():
             raise StateError("state has a label twice, or one without samples")
         before = self.__dict__.copy()
@@ -183,6 +221,17 @@ class StreamingClassifier(ABC):
             self.__dict__ = before
             raise
 
+    def array_owners(self) -> Mapping[str, Ownership]:
+        """Return who owns the rows of each array that a state may hold, by name.
+
+        When a state file is damaged, this decides which labels are lost.
+        """
+        return {"counts": Shared(), **self._array_owners()}
+
+    def rebuilt_array(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any] | None:
+        """Return an array computed from the other arrays of a state, or None if that cannot be."""
+        return None
+
     def _append(self, label: str) -> None:
         self._labels.append(label)
         self._counts.append(0)
@@ -193,62 +242,33 @@ class StreamingClassifier(ABC):
         if type(other) is not type(self) or mine != theirs:
             raise InexactError(
                 f"a {type(self).__name__} with {mine} cannot be merged with a "
-                f"{type(other).__name__} with {theirs}: only equal classifiers add up"
+                f"{type(other).__name__} with {theirs}: only equal classifiers can be merged"
             )
         if None not in (self.width, other.width) and self.width != other.width:
             raise FeatureError(
-                f"cannot merge vectors of {other.width} entries with vectors of {self.width}"
+                f"cannot merge embeddings of width {other.width} with embeddings of width "
+                f"{self.width}: use the same backbone and pooling"
             )
-        reason = self._why_no_merge()
-        if reason:
-            raise InexactError(f"{type(self).__name__} cannot be merged: {reason}")
+        obstacle = self._merge_obstacle()
+        if obstacle:
+            raise InexactError(f"{type(self).__name__} cannot be merged: {obstacle}")
 
     def _options(self) -> dict[str, object]:
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
-
-    def _why_no_merge(self) -> str | None:
-        """Why two classifiers of this kind do not add up, or None if they do."""
-        return "what it learns depends on the order of the samples; use ncm or slda:scatter=exact"
-
-    def _merge(self, other: Any, rows: list[int]) -> None:
-        """Add another's numbers; `rows` are its labels here, whose counts are those before."""
-        raise NotImplementedError
 
     def _row(self, label: str) -> int:
         if label not in self._labels:
             raise UnknownLabelError(f"{label!r} was never taught", label)
         return self._labels.index(label)
 
-    def _checked(self, vectors: NDArray[np.float64], axes: int) -> NDArray[np.float64]:
-        if vectors.ndim != axes or vectors.shape[-1] == 0:
-            wanted = "one vector" if axes == 1 else "vectors (n, width)"
-            raise FeatureError(f"expected {wanted}, not an array of shape {vectors.shape}")
-        if self.width is not None and vectors.shape[-1] != self.width:
-            raise FeatureError(f"a vector has {vectors.shape[-1]} entries, not {self.width}")
-        if not np.isfinite(vectors).all():
-            raise FeatureError("a vector holds NaN or infinite values: check where it comes from")
-        return vectors
-
-    @abstractmethod
-    def _add_row(self) -> None:
-        """Make room for a new label. The width is known."""
-
-    @abstractmethod
-    def _learn(self, sample: Vector, row: int) -> None:
-        """Learn a sample; `self._counts[row]` is still the count before it."""
-
-    @abstractmethod
-    def _scores(self, vectors: Matrix) -> Scores:
-        """Score checked vectors; at least one label was taught."""
-
-    @abstractmethod
-    def _forget(self, row: int) -> None:
-        """Remove a row. `self._labels` and `self._counts` still hold it."""
-
-    @abstractmethod
-    def _state(self) -> Arrays:
-        """The arrays besides the counts."""
-
-    @abstractmethod
-    def _restore(self, state: ClassifierState) -> int | None:
-        """Take over the arrays; labels and counts are set. Gives the width, None if none yet."""
+    def _checked(self, embeddings: Matrix, axes: int) -> Matrix:
+        if embeddings.ndim != axes or embeddings.shape[-1] == 0:
+            wanted = "an embedding (width,)" if axes == 1 else "embeddings (n, width)"
+            raise FeatureError(f"expected {wanted}, not an array of shape {embeddings.shape}")
+        if self.width is not None and embeddings.shape[-1] != self.width:
+            raise FeatureError(
+                f"an embedding has width {embeddings.shape[-1]}, but {self.width} was taught"
+            )
+        if not np.isfinite(embeddings).all():
+            raise FeatureError("an embedding holds NaN or infinity: check where it comes from")
+        return embeddings

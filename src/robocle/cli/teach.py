@@ -107,7 +107,7 @@ def _check(
 
 def _lessons(what: tuple[str, ...]) -> list[Lesson]:
     """Return the pictures to teach with their labels, in order."""
-    from robocle.classifiers.streaming import require_label
+    from robocle.classifiers.labels import require_label
     from robocle.images import SUFFIXES
 
     if len(what) == 1:

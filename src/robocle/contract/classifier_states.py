@@ -1,8 +1,10 @@
 """The rules for what a classifier stores and restores."""
 
+import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
-from robocle.classifiers import classifier
+from robocle.classifiers import ClassifierState, StreamingClassifier, classifier
+from robocle.classifiers.state import OneRowPerLabel, RowsCountedBy
 from robocle.contract.checking import require, require_raises
 from robocle.contract.classifier_streams import stream, taught
 from robocle.errors import StateError
@@ -64,11 +66,62 @@ def the_state_does_not_grow_with_the_samples(spec: str) -> None:
     require(few == many, f"a state of constant size, not {few} and then {many} bytes")
 
 
+def declared_owners_fit_their_arrays(spec: str) -> None:
+    """An array with one row per label has that many rows; counted rows add up to their counts."""
+    for samples in (1, 10, 300):
+        clf = taught(spec, stream(samples))
+        arrays, owners = clf.state().arrays, clf.array_owners()
+        for name in arrays.keys() & owners.keys():
+            match owners[name]:
+                case OneRowPerLabel():
+                    require(len(arrays[name]) == len(clf.labels), f"{name!r} has a row per label")
+                case RowsCountedBy(counts):
+                    added_up = len(arrays[name]) == arrays[counts].sum()
+                    require(added_up, f"{name!r} has as many rows as {counts!r} states")
+
+
+def a_damaged_label_can_be_forgotten(spec: str) -> None:
+    """Where forgetting is exact, it needs none of the rows that a label owns.
+
+    This is how a damaged state file is recovered: the damaged rows are zero, arrays that can be
+    computed from others are, and then the label is forgotten.
+    """
+    for samples in (10, 60):
+        clf = taught(spec, stream(samples))
+        if not clf.forgets_exactly:
+            continue
+        damaged = classifier(spec)
+        damaged.restore(_with_zeros_for(clf, row=1))
+        damaged.forget(clf.labels[1])
+        clf.forget(clf.labels[1])
+        queries = stream(20, seed=7)[0]
+        assert_allclose(damaged.scores(queries), clf.scores(queries), rtol=1e-6, atol=1e-6)
+
+
+def _with_zeros_for(clf: StreamingClassifier, row: int) -> ClassifierState:
+    """Return the state of a classifier with zeros in all rows that one label owns."""
+    state, owners = clf.state(), clf.array_owners()
+    arrays = dict(state.arrays)
+    others = np.arange(len(state.labels)) != row
+    for name, array in state.arrays.items():
+        match owners.get(name):
+            case OneRowPerLabel():
+                arrays[name] = array * others[:, None]
+            case RowsCountedBy(counts):
+                arrays[name] = array * np.repeat(others, state.arrays[counts])[:, None]
+    for name, array in arrays.items():
+        rebuilt = clf.rebuilt_array(name, arrays)
+        arrays[name] = array if rebuilt is None else rebuilt
+    return ClassifierState(state.labels, arrays)
+
+
 STATE_CHECKS = (
     a_restored_classifier_continues_like_the_original,
     an_untaught_classifier_can_be_stored,
     a_state_does_not_change_while_learning_continues,
     an_incomplete_state_is_refused_and_changes_nothing,
     the_state_does_not_grow_with_the_samples,
+    declared_owners_fit_their_arrays,
+    a_damaged_label_can_be_forgotten,
 )
 """The rules, each a function of a spec."""

@@ -140,6 +140,36 @@ def scores_before_teaching_are_refused(spec: str) -> None:
     require_raises(NothingTaughtError, "untaught scores", untaught.scores, np.ones((1, WIDTH)))
 
 
+def predictions_follow_the_scores(spec: str) -> None:
+    """`predict` returns the best label, `predict_proba` positive numbers that sum to 1."""
+    samples = stream(30)
+    clf = taught(spec, samples)
+    best = clf.scores(samples[0]).argmax(axis=1)
+    expected = [clf.labels[row] for row in best]
+    require(clf.predict(samples[0]) == expected, "predict returns the label with the best score")
+    probabilities = clf.predict_proba(samples[0])
+    require(bool((probabilities >= 0).all()), "probabilities are not negative")
+    assert_allclose(probabilities.sum(axis=1), 1)
+    assert_array_equal(probabilities[np.arange(len(best)), best], probabilities.max(axis=1))
+
+
+def one_by_one_equals_learn_and_predict(spec: str) -> None:
+    """`learn_one` and `predict_one` take dicts whose features are in any order."""
+    embeddings, labels = stream(30)
+    expected, clf = taught(spec, (embeddings, labels)), classifier(spec)
+    require(clf.predict_one(embeddings[0]) is None, "an untaught classifier predicts None")
+    for index, (embedding, label) in enumerate(zip(embeddings, labels, strict=True)):
+        features = list(enumerate(embedding.tolist()))
+        learned = clf.learn_one(dict(features[::-1] if index else features), label)
+        require(learned is clf, "learn_one returns the classifier")
+    assert_array_equal(clf.scores(embeddings), expected.scores(embeddings))
+    sample = dict(list(enumerate(embeddings[3].tolist()))[::-1])
+    require(clf.predict_one(sample) == clf.predict(embeddings[3:4])[0], "predict_one is predict")
+    found = clf.predict_proba_one(sample)
+    require(tuple(found) == clf.labels, f"one probability per label, not {list(found)}")
+    assert_array_equal(list(found.values()), expected.predict_proba(embeddings[3:4])[0])
+
+
 _BAD_EMBEDDINGS = (
     np.full(WIDTH, np.nan),
     np.full(WIDTH, np.inf),
@@ -163,6 +193,8 @@ CLASSIFIER_CHECKS = (
     a_renamed_label_keeps_its_scores,
     invalid_input_is_refused_and_changes_nothing,
     scores_before_teaching_are_refused,
+    predictions_follow_the_scores,
+    one_by_one_equals_learn_and_predict,
     *STATE_CHECKS,
 )
 """The rules, each a function of a spec."""

@@ -6,7 +6,7 @@ Each is a function of a spec and of a folder with at least one picture in the da
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from robocle.classifiers.streaming import require_label
+from robocle.classifiers.labels import require_label
 from robocle.contract.checking import require, require_raises
 from robocle.errors import DataError
 from robocle.evaluation.datasets import dataset

@@ -1,35 +1,36 @@
-"""What is sound in a damaged state, and what is lost.
+"""Recovers what is intact in a damaged state, and lists what is lost.
 
-A label's numbers are its own where classifiers are sums, so damage in them costs that label and no
-other: it is forgotten, as exactly as ever. Damage in what all labels share costs the snapshot, and
-the operations since are kept.
+The classifier declares who owns the rows of its arrays. Damage to rows that belong to one label
+costs that label and no other: it is forgotten exactly. Damage to an array that all labels share
+costs the snapshot, unless the array can be computed from the others. Operations since are kept.
 """
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from robocle.classifiers import CLASSIFIERS, ClassifierState, StreamingClassifier
+from robocle.classifiers.state import Shared, owners
 from robocle.errors import RobocleError, StateError
 from robocle.store.journal import read_journal
 from robocle.store.operations import Operation, Teach, Undo
 from robocle.store.snapshot import HISTORY, Snapshot, StoredState, read_snapshot
 from robocle.store.state_store import journal_path
 
-Arrays = Mapping[str, NDArray[Any]]
-# Rows of several labels, one label after the other, and where it stands how many are whose.
-ROW_COUNTS = {
-    "part_rows": "part_counts",
-    "sample_rows": "sample_counts",
-    "deviations": "deviation_counts",
-}
-
 
 def recovered(path: Path) -> tuple[StoredState, list[str]]:
-    """A sound state of what can be kept, and a line for each thing that is lost."""
+    """Recover a damaged state.
+
+    Args:
+        path: The state file. Its journal, if there is one, is read as well.
+
+    Returns:
+        A sound state of what could be kept, and one line for each loss.
+
+    Raises:
+        StateError: Nothing can be recovered from the file.
+    """
     snapshot = read_snapshot(path)
     lost: list[str] = []
     classifier = _recovered_base(snapshot, lost)
@@ -40,57 +41,48 @@ def recovered(path: Path) -> tuple[StoredState, list[str]]:
 
 
 def _recovered_base(snapshot: Snapshot, lost: list[str]) -> StreamingClassifier:
-    state = snapshot.state
-    classifier = CLASSIFIERS.build(state.parts.classifier)
-    damage = {name: rows for name, rows in snapshot.damage.items() if name != HISTORY}
+    """Return the classifier of the snapshot without the labels that are damaged."""
+    stored = snapshot.state
+    classifier = CLASSIFIERS.build(stored.parts.classifier)
     try:
-        arrays = {name: _blanked(array, damage.get(name, [])) for name, array in
-                  state.arrays.items()}  # fmt: skip
-        for name in [name for name in damage if _is_sum_of_parts(arrays, name)]:
-            arrays[name] = _sum_of_parts(arrays, name)
-            del damage[name]
-        harmed = sorted({label for name in damage for label in _owners(state, name, damage[name])})
-        classifier.restore(ClassifierState(state.labels, arrays))
-        if harmed and not classifier.forgets_exactly:
-            raise StateError("its labels cannot be told apart")
+        damaged = _restore_undamaged(snapshot, classifier)
     except (RobocleError, ValueError, LookupError, TypeError, ArithmeticError) as error:
-        # What says whose the numbers are may be damaged, too.
-        lost.append(f"all that {', '.join(state.labels)} were taught before the last "
-                    f"{len(state.history)} operations ({error})")  # fmt: skip
-        return CLASSIFIERS.build(state.parts.classifier)
-    for label in harmed:
+        # The arrays that tell whose rows are damaged may be damaged, too.
+        lost.append(
+            f"everything that {', '.join(stored.labels)} were taught before the last "
+            f"{len(stored.history)} operations ({error})"
+        )
+        return CLASSIFIERS.build(stored.parts.classifier)
+    for label in sorted(damaged):
         classifier.forget(label)
         lost.append(f"the label {label!r}")
     return classifier
 
 
-def _owners(state: StoredState, name: str, rows: list[int]) -> list[str]:
-    """The labels whose numbers these rows are."""
-    kind = name.rpartition(".")[2]
-    if kind in ("means", "mean_coordinates", "squares"):
-        return [state.labels[row] for row in rows]
-    counts = ROW_COUNTS.get(kind)
-    if counts is None:
-        raise StateError(f"{name} is damaged, and all labels share it")
-    sizes = state.arrays[name[: len(name) - len(kind)] + counts]
-    owners = np.repeat(np.arange(len(state.labels)), sizes)
-    return [state.labels[owners[row]] for row in rows]
+def _restore_undamaged(snapshot: Snapshot, classifier: StreamingClassifier) -> set[str]:
+    """Restore a classifier with zeros for damaged rows; return the labels that own them.
+
+    Raises:
+        StateError: The damage cannot be put down to single labels.
+    """
+    stored, declared = snapshot.state, classifier.array_owners()
+    damage = {name: rows for name, rows in snapshot.damage.items() if name != HISTORY}
+    arrays = {name: _zeroed(array, damage.get(name, [])) for name, array in stored.arrays.items()}
+    labels: set[str] = set()
+    for name, rows in damage.items():
+        rebuilt = classifier.rebuilt_array(name, arrays)
+        if rebuilt is not None:
+            arrays[name] = rebuilt
+        else:
+            state = ClassifierState(stored.labels, stored.arrays)
+            labels |= owners(state, name, rows, declared.get(name, Shared()))
+    classifier.restore(ClassifierState(stored.labels, arrays))
+    if labels and not classifier.forgets_exactly:
+        raise StateError("its labels cannot be separated")
+    return labels
 
 
-def _is_sum_of_parts(arrays: Arrays, name: str) -> bool:
-    prefix, _, kind = name.rpartition(".")
-    return kind in ("span_scatter", "scatter") and f"{prefix}.part_rows" in arrays
-
-
-def _sum_of_parts(arrays: Arrays, name: str) -> NDArray[Any]:
-    """A scatter from what each label gave to it."""
-    prefix, _, kind = name.rpartition(".")
-    rows = arrays[f"{prefix}.part_rows"]
-    whole: NDArray[Any] = rows.T @ rows
-    return whole if kind == "span_scatter" else whole[np.triu_indices(len(whole))]
-
-
-def _blanked(array: NDArray[Any], rows: list[int]) -> NDArray[Any]:
+def _zeroed(array: NDArray[Any], rows: list[int]) -> NDArray[Any]:
     if rows:
         array = array.copy()
         array[rows] = 0

@@ -1,1 +1,1 @@
-"""Scatter matrices: compressed or dense, what each class contributes, shrinkage, leave-one-out."""
+"""Scatter matrices: compressed and dense forms, class factors, shrinkage, leave-one-out scores."""

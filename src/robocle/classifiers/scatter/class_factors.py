@@ -1,11 +1,13 @@
-"""Each class's own part of a shared scatter, so that it can be taken out and added again.
+"""Class factors: what each class contributes to a shared scatter, so that it can be removed again.
 
-A part is kept as rows R, R^T R being what the class gave to the scatter: one row a sample after
-the first, and no more than the width (then R is replaced by its triangular factor, which has the
-same R^T R). Rows may be shorter than the width: the entries they lack are zero.
+The factor of a class is a few rows R with R^T R its contribution to the scatter: one row per sample
+after the first, and never more than the width (then R is replaced by its triangular factor, which
+has the same R^T R). A row may be shorter than the width: its missing entries are zero.
 
-When all rows together would need more room than the scatter itself, only a sample of them is kept:
-no class can be taken out any more, but the classifier can still rehearse.
+A class's rows and its mean determine its samples up to rounding: see docs/classifiers.md.
+
+When all rows together would need more room than the scatter itself, only a subsample of them is
+kept: no class can be removed exactly any more, but leave-one-out scores can still be computed.
 """
 
 import math
@@ -14,25 +16,28 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from robocle.classifiers.streaming import Arrays, ClassifierState, Matrix, Vector
-from robocle.errors import StateError
+from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Vector
 
-# Parts of a narrow scatter are kept at least up to this many rows: they cost nothing.
+# The factors of a narrow scatter are kept at least up to this many rows: they take little room.
 MIN_ROWS = 256
-# How many rows a sample has, and how many of each class at least.
-SAMPLED, SAMPLED_EACH = 256, 4
+# How many rows a subsample has, and how many per class at least.
+SUBSAMPLE, SUBSAMPLE_PER_CLASS = 256, 4
 
-
-Pick = tuple[int, int]
-"""A class, and which of its samples."""
+SampleIndex = tuple[int, int]
+"""A class, and the index of a sample within it."""
 
 
 class ClassFactors:
-    """The rows that each class gave to a scatter: all of them, or a sample."""
+    """The rows that each class contributes to a scatter: all of them, a subsample, or none.
 
-    def __init__(self, *, complete: bool = True, sampled: int = SAMPLED) -> None:
+    Args:
+        complete: Whether all rows are kept, as long as there is room for them.
+        subsample: How many rows are kept when there is no room for all.
+    """
+
+    def __init__(self, *, complete: bool = True, subsample: int = SUBSAMPLE) -> None:
         self.complete = complete
-        self._sampled = sampled
+        self._subsample = subsample
         self._rows: list[list[Vector]] = []
 
     def __len__(self) -> int:
@@ -43,135 +48,142 @@ class ClassFactors:
         self._rows.append([])
 
     def remove_class(self, number: int) -> None:
-        """Drop a class and its rows."""
+        """Remove a class and its rows."""
         del self._rows[number]
 
     def add(self, number: int, row: Vector) -> None:
-        """Add row^T row to a class's part; a sample that is full stays as it is."""
-        if self.complete or len(self._rows[number]) < self._sample_size():
+        """Add row^T row to the contribution of a class; a subsample that is full ignores it."""
+        if self.complete or len(self._rows[number]) < self._rows_per_class():
             self._rows[number].append(row.copy())
 
     def bound(self, width: int, rank: int | None = None) -> None:
-        """Keep no more rows than the scatter itself would take, or next to nothing.
+        """Keep at most as many rows as the scatter itself has, otherwise a subsample.
 
-        Rows of a small rank may be shortened first.
+        Args:
+            width: The width of the scatter.
+            rank: Its rank, if it is known to be lower: a class needs no more rows than this.
         """
         most = max(width, MIN_ROWS)
         if self.complete and len(self) > most and rank is not None:
-            self._shorten(rank)
+            self._triangularise(rank)
         if self.complete and len(self) > most:
-            self._thin()
+            self._draw_subsample()
 
     def rows(self, number: int, width: int) -> Matrix:
-        """The rows of a class, at full width."""
+        """Return the rows of a class, filled up with zeros to the width."""
         found = np.zeros((len(self._rows[number]), width))
         for index, row in enumerate(self._rows[number]):
             found[index, : len(row)] = row
         return found
 
     def all_rows(self, width: int) -> Matrix:
-        """The rows of all classes, in the order of the classes."""
+        """Return the rows of all classes, in the order of the classes."""
         each = [self.rows(number, width) for number in range(len(self._rows))]
         return np.vstack([*each, np.empty((0, width))])
 
     def residual_counts(self, counts: Sequence[int]) -> list[int]:
-        """How many residuals there are of each class, which was taught `counts` samples."""
+        """Return how many residuals there are of each class, which was taught `counts` samples."""
         kept = zip(self._rows, counts, strict=True)
         return [count if len(rows) == count - 1 else len(rows) for rows, count in kept]
 
-    def residuals(self, picked: Sequence[Pick], counts: Sequence[int], width: int) -> Matrix:
-        """Deviations from the class means that stand for the samples picked, a row each."""
-        found = np.zeros((len(picked), width))
-        for number in {number for number, _ in picked}:
-            at = [index for index, (of, _) in enumerate(picked) if of == number]
-            places = np.array([picked[index][1] for index in at])
-            found[at] = self._residuals(number, places, counts[number], width)
+    def residuals(
+        self, samples: Sequence[SampleIndex], counts: Sequence[int], width: int
+    ) -> Matrix:
+        """Return one row per sample: its deviation from its class mean.
+
+        Where a class has another number of rows than samples after the first, the rows stand for
+        the samples: they have the same second moments.
+
+        Args:
+            samples: Which samples.
+            counts: How many samples each class was taught with.
+            width: The width of the scatter.
+        """
+        found = np.zeros((len(samples), width))
+        for number in {number for number, _ in samples}:
+            places = [place for place, (owner, _) in enumerate(samples) if owner == number]
+            indices = np.array([samples[place][1] for place in places])
+            found[places] = self._residuals(number, indices, counts[number], width)
         return found
 
-    def _residuals(self, number: int, places: NDArray[np.int64], count: int, width: int) -> Matrix:
-        """One row a sample after the first is the samples turned by Helmert's matrix.
-
-        So turned back they are the samples' own deviations. Other rows are alike on average.
-        """
+    def _residuals(self, number: int, indices: NDArray[np.int64], count: int, width: int) -> Matrix:
+        """Rows of samples after the first are Helmert contrasts of the samples: invert these."""
         rows = self.rows(number, width)
         if len(rows) == count - 1:
-            return _helmert_back(places, count) @ rows
-        samples = len(rows) if self.complete else count - 1  # rows that were shortened hold more
-        return math.sqrt(samples / count) * rows[places]
+            return _inverse_helmert(indices, count) @ rows
+        samples = len(rows) if self.complete else count - 1  # triangular rows stand for more
+        return math.sqrt(samples / count) * rows[indices]
 
-    def turned(self, turn: Matrix) -> "ClassFactors":
-        """The same parts with every row r as r @ turn."""
-        turned = ClassFactors(complete=self.complete, sampled=self._sampled)
+    def transformed(self, matrix: Matrix) -> "ClassFactors":
+        """Return the same factors with every row r replaced by r @ matrix."""
+        result = ClassFactors(complete=self.complete, subsample=self._subsample)
         for number in range(len(self._rows)):
-            turned._rows.append(list(self.rows(number, len(turn)) @ turn))
-        return turned
+            result._rows.append(list(self.rows(number, len(matrix)) @ matrix))
+        return result
 
-    def take(self, other: "ClassFactors", numbers: list[int], between: Matrix) -> None:
-        """Add the parts of another; `numbers` are its classes here.
+    def merge(self, other: "ClassFactors", numbers: list[int], between: Matrix) -> None:
+        """Add the factors of another.
 
-        The rows `between`, one a class, are what the way between two means adds.
+        Args:
+            other: The factors to add.
+            numbers: Where its classes are here.
+            between: One row per class of the other: what the distance of the two means adds.
         """
         self.complete = self.complete and other.complete
-        for number, rows, way in zip(numbers, other._rows, between, strict=True):
-            ways = [way.copy()] if way.any() else []
-            self._rows[number] = self._rows[number] + rows + ways
+        for number, rows, row in zip(numbers, other._rows, between, strict=True):
+            added = [row.copy()] if row.any() else []
+            self._rows[number] = self._rows[number] + rows + added
         if not self.complete:
-            self._thin()
+            self._draw_subsample()
 
     def state(self, width: int) -> Arrays:
+        """Return the arrays; their names are those of state files, fixed since the first."""
         if not (self.complete or len(self)):
             return {}
         kind = "part" if self.complete else "sample"
         counts = np.array([len(rows) for rows in self._rows], np.int64)
         return {f"{kind}_rows": self.all_rows(width), f"{kind}_counts": counts}
 
-    def restore(self, state: ClassifierState, prefix: str, width: int) -> "ClassFactors":
-        """Take over the parts in a state, whole or a sample, if it keeps any."""
+    def restore(self, state: ClassifierState, width: int) -> None:
+        """Replace the rows by those in a state: all, a subsample, or none."""
         self._rows = [[] for _ in state.labels]
-        found = {name.removeprefix(prefix) for name in state.arrays}
-        self.complete = not found.isdisjoint({"part_rows", "part_counts"})
-        if self.complete:
-            self._take_rows(state, f"{prefix}part", width)
-        elif not found.isdisjoint({"sample_rows", "sample_counts"}):
-            self._take_rows(state, f"{prefix}sample", width)
-        return self
+        if not (self.complete or self._subsample):
+            return
+        self.complete = state.has("part_rows") or state.has("part_counts")
+        kind = "part" if self.complete else "sample"
+        if self.complete or state.has("sample_rows") or state.has("sample_counts"):
+            # The rows are never changed in place, so they need not be copied.
+            rows = state.split(f"{kind}_rows", f"{kind}_counts", width)
+            self._rows = [list(own) for own in rows]
 
-    def _take_rows(self, state: ClassifierState, name: str, width: int) -> None:
-        rows = state.look(f"{name}_rows", None, width)  # rows are never changed in place
-        counts = state.take(f"{name}_counts", len(state.labels)).astype(np.int64)
-        if (counts < 0).any() or counts.sum() != len(rows):
-            raise StateError("state does not say whose part of the scatter it holds")
-        ends = np.cumsum(counts).tolist()
-        for number, (count, end) in enumerate(zip(counts.tolist(), ends, strict=True)):
-            self._rows[number] = list(rows[end - count : end])
-
-    def _shorten(self, width: int) -> None:
-        """Bring every class down to at most `width` rows."""
+    def _triangularise(self, rank: int) -> None:
+        """Bring every class down to at most `rank` rows with the same R^T R."""
         for number, rows in enumerate(self._rows):
-            if len(rows) > width:
-                self._rows[number] = list(np.linalg.qr(self.rows(number, width), mode="r"))
+            if len(rows) > rank:
+                self._rows[number] = list(np.linalg.qr(self.rows(number, rank), mode="r"))
 
-    def _thin(self) -> None:
-        """Keep a sample: of each class alike, evenly spread."""
+    def _draw_subsample(self) -> None:
+        """Keep equally many rows of each class, evenly spaced."""
         self.complete = False
-        most = self._sample_size()
+        most = self._rows_per_class()
         for number, rows in enumerate(self._rows):
             kept = np.linspace(0, len(rows) - 1, min(len(rows), most)).astype(int)
             self._rows[number] = [rows[index] for index in kept]
 
-    def _sample_size(self) -> int:
-        """How many rows of one class a sample has."""
-        if not self._sampled:
+    def _rows_per_class(self) -> int:
+        """Return how many rows of one class a subsample has."""
+        if not self._subsample:
             return 0
-        return max(SAMPLED_EACH, self._sampled // len(self._rows))
+        return max(SUBSAMPLE_PER_CLASS, self._subsample // len(self._rows))
 
 
-def _helmert_back(places: NDArray[np.int64], count: int) -> Matrix:
-    """Some rows of Helmert's matrix transposed: from contrasts to the samples at these places.
+def _inverse_helmert(indices: NDArray[np.int64], count: int) -> Matrix:
+    """Return some rows of the transposed Helmert matrix: from contrasts to the chosen samples.
 
-    A contrast is a sample less the mean of those before it, times sqrt(c / (c + 1)).
+    The contrast of a sample is its deviation from the mean of the c samples before it, times
+    sqrt(c / (c + 1)).
     """
     before = np.arange(1, count, dtype=float)
-    later = np.where(before > places[:, None], -1 / np.sqrt(before * (before + 1)), 0.0)
-    own = before == places[:, None]
+    later = np.where(before > indices[:, None], -1 / np.sqrt(before * (before + 1)), 0.0)
+    own = before == indices[:, None]
     return np.where(own, np.sqrt(before / (before + 1)), later)

@@ -1,65 +1,66 @@
-"""Scatter and class means in the span of the samples met: exact and small while samples are few.
+"""Scatter and class means within the span of the samples: exact, and small while samples are few.
 
-An orthonormal basis Q (rank x width) grows by at most one direction a sample. All that is learnt
-lies in its span, so it is learnt in coordinates c = Q z, and the ridge solution is
+An orthonormal basis Q (rank x width) grows by at most one direction per sample. Everything learned
+lies in its span, so it is kept in coordinates c = Q z, and the ridge solution is
 
     W = M (s Q^T S_r Q + e I)^-1 = M_r (s S_r + e I)^-1 Q            (M = M_r Q)
 
-with no term of size 1/e to cancel. With a ridge of its own for each block of the vector,
-E = diag(e), the push-through identity gives the same at the same size:
+with no term of size 1/e to cancel. With one ridge per block of the embedding, E = diag(e), the
+push-through identity gives the same at the same size:
 
     W = M_r (s G S_r + I)^-1 Q E^-1        with G = Q E^-1 Q^T
 
 Everything is float64: near-duplicate frames break a float32 basis.
 
-Beside their sum, each class's own part of the scatter is kept as rows of coordinates while these
-are few: a class can be forgotten as if it had never been taught, and then the basis, too, shrinks
-to the span of what is left.
+When a class is removed exactly, the basis shrinks to the span of what is left.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg import blas, lapack
 
 from robocle.blas import one_blas_thread
-from robocle.classifiers.scatter.class_factors import ClassFactors, Pick
+from robocle.classifiers.scatter.block_grams import BlockGrams
+from robocle.classifiers.scatter.class_factors import ClassFactors, SampleIndex
 from robocle.classifiers.scatter.dense import DenseScatter
+from robocle.classifiers.scatter.form import ScatterForm
 from robocle.classifiers.scatter.leave_one_out import Products
-from robocle.classifiers.scatter.orthonormal import directions, span
-from robocle.classifiers.streaming import Arrays, ClassifierState, Matrix, Vector
-from robocle.errors import FeatureError
+from robocle.classifiers.scatter.orthonormal import directions, span, span_of_sums
+from robocle.classifiers.scatter.solving import (
+    cholesky,
+    solve_general,
+    solve_positive,
+    solve_triangular,
+)
+from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Vector
 
-# Samples are projected together, as matrix products, when this many wait.
+# So many samples wait until they are projected together, by matrix products.
 BATCH = 64
-# From which share of the width on the dense form is better: when samples are learnt in bulk, and
-# when each is followed by a question.
+# The rank, relative to the width, from which on the dense form is faster: when samples are learned
+# in bulk, and when a prediction follows each sample.
 DENSE_FROM_IN_BULK = 1 / 8
 DENSE_FROM = 1 / 2
 
 
-class CompressedScatter:
+class CompressedScatter(ScatterForm):
     """Within-class scatter and class means of few samples, in coordinates of their own span."""
 
     def __init__(
-        self, width: int, blocks: int, parts: ClassFactors, *, centred: bool = True
+        self, width: int, blocks: int, factors: ClassFactors, *, centred: bool = True
     ) -> None:
-        self.width = width
-        self.blocks = blocks
-        self._centred = centred
-        self._parts = parts
+        super().__init__(width, blocks, factors, centred=centred)
         self.rank = 0
         # The first `rank` directions are in use; the rest is room to grow.
         self._basis_room = np.empty((0, width))
         self._means_room = np.zeros((0, 0))
         self._scatter_room = np.zeros((0, 0))
-        self._grams = np.zeros((blocks, 0, 0))
+        self._grams = BlockGrams(blocks)
         self._pending: list[tuple[Vector, int, float, float]] = []
         self._in_bulk = False
 
     @property
     def crowded(self) -> bool:
-        """Whether the dense form would serve these samples better."""
+        """Whether the dense form would be faster."""
         limit = DENSE_FROM_IN_BULK if self._in_bulk else DENSE_FROM
         return self.rank > limit * self.width
 
@@ -75,131 +76,126 @@ class CompressedScatter:
     def _scatter(self) -> Matrix:
         return self._scatter_room[: self.rank, : self.rank]
 
-    def add_row(self) -> None:
-        """Make room for a new class; its mean starts at zero."""
-        empty = np.zeros(self._means_room.shape[1])
-        self._means_room = np.vstack([self._means_room, empty])
-        self._parts.add_class()
-
     @property
     def separable(self) -> bool:
-        """Whether each class's part of the scatter is known."""
         self._flush()
-        return self._parts.complete
+        return self._factors.complete
+
+    def add_row(self) -> None:
+        empty = np.zeros(self._means_room.shape[1])
+        self._means_room = np.vstack([self._means_room, empty])
+        self._factors.add_class()
 
     def remove_row(self, row: int) -> None:
-        """Drop a class: its mean, and its part of the scatter if that is known."""
         self._flush()
         self._means_room = np.delete(self._means_room, row, axis=0)
-        self._parts.remove_class(row)
-        if self._parts.complete:
-            self._tighten()
+        self._factors.remove_class(row)
+        if self._factors.complete:
+            # No direction that only the removed class had is kept, and the scatter is summed anew.
+            rows = np.vstack([self._means, self._factors.all_rows(self.rank)])
+            self._rotate(span(rows))
+            rows = self._factors.all_rows(self.rank)
+            self._scatter_room = rows.T @ rows
 
     def merge(
         self, other: "CompressedScatter", rows: list[int], weights: Vector, steps: Vector
     ) -> None:
-        """Add what another form has learnt; its classes are `rows` here.
-
-        With v the way from a mean here to the mean there, step * v is added to the mean and
-        weight * v v^T to the scatter.
-        """
+        """Add what another compressed form has learned; see `forms.merged`."""
         self._flush()
         other._flush()
         with one_blas_thread():
-            turn = self._coordinates(other._basis)
-            deviations = other._means @ turn
+            rotation = self._coordinates(other._basis)
+            deviations = other._means @ rotation
             if self._centred:
                 deviations -= self._means[rows]
             self._means[rows] += steps[:, None] * deviations
             deviations *= np.sqrt(weights)[:, None]
             scatter = self._scatter
-            scatter += turn.T @ other._scatter @ turn + deviations.T @ deviations
-        self._parts.take(other._parts.turned(turn), rows, deviations)
-        self._parts.bound(self.width, self.rank)
+            scatter += rotation.T @ other._scatter @ rotation + deviations.T @ deviations
+        self._factors.merge(other._factors.transformed(rotation), rows, deviations)
+        self._factors.bound(self.width, self.rank)
 
     def energies(self, counts: Vector, blocks: int) -> Vector:
-        """The sums of squares of all samples, for each block of the vector."""
         self._flush()
-        rows = np.vstack([np.sqrt(counts)[:, None] * self._means, self._parts.all_rows(self.rank)])
-        found: Vector = (
-            ((rows @ self._basis) ** 2).reshape(-1, blocks, self.width // blocks).sum(axis=(0, 2))
-        )
-        return found
+        scaled_means = np.sqrt(counts)[:, None] * self._means
+        rows = np.vstack([scaled_means, self._factors.all_rows(self.rank)]) @ self._basis
+        return np.asarray((rows**2).reshape(-1, blocks, self.width // blocks).sum(axis=(0, 2)))
 
     def add(self, sample: Vector, row: int, weight: float, step: float) -> None:
-        """Add weight * v v^T to the scatter and step * v to the mean, v = sample - mean.
-
-        Without centring v is the sample itself, and with steps of 1 the means are sums.
-        """
         self._pending.append((sample, row, weight, step))
         self._in_bulk = len(self._pending) == BATCH
         if self._in_bulk:
             self._flush()
 
     def traces(self) -> Vector:
-        """The trace of each diagonal block of the scatter."""
         self._flush()
         if self.blocks == 1:
             return np.array([np.trace(self._scatter)])
-        traces: Vector = np.einsum("ij,bji->b", self._scatter, self._block_grams())
+        traces: Vector = np.einsum("ij,bji->b", self._scatter, self._grams.of(self._basis))
         return traces
 
     def largest_square(self) -> float:
-        """The largest sum of squares of a class mean."""
         self._flush()
         return float((self._means**2).sum(axis=1).max(initial=0.0))
 
     def squares(self) -> Matrix:
-        """The squared Frobenius norm of each block of the scatter."""
         self._flush()
         if self.blocks == 1:
             return np.array([[np.vdot(self._scatter, self._scatter)]])
-        products = self._scatter @ self._block_grams()
+        products = self._scatter @ self._grams.of(self._basis)
         squares: Matrix = np.einsum("aij,bji->ab", products, products)
         return squares
 
     def solve(self, share: float, ridge: Vector) -> tuple[Matrix, Matrix]:
-        """Rows w = (share * S + diag(ridge))^-1 m for each class mean m, and all products m . w."""
         self._flush()
         if self.blocks == 1:
-            matrix = share * self._scatter
-            matrix[np.diag_indices(self.rank)] += ridge[0]
-            small = _solve_positive(matrix, self._means)
+            small = solve_positive(self._regularised(share, ridge), self._means)
             return small @ self._basis, self._means @ small.T
-        gram = np.tensordot(1 / ridge, self._block_grams(), 1)
+        gram = np.tensordot(1 / ridge, self._grams.of(self._basis), 1)
         matrix = share * gram @ self._scatter + np.eye(self.rank)
-        duals = _solve_general(matrix.T, self._means)
+        duals = solve_general(matrix.T, self._means)
         weights = duals @ self._basis / np.repeat(ridge, self.width // self.blocks)
         return weights, self._means @ gram @ duals.T
 
     def residual_counts(self, counts: Sequence[int]) -> list[int]:
-        """How many samples of each class can be rehearsed."""
         self._flush()
-        return self._parts.residual_counts(counts)
+        return super().residual_counts(counts)
 
     def products(
-        self, share: float, ridge: Vector, picked: Sequence[Pick], counts: Sequence[int]
+        self, share: float, ridge: Vector, samples: Sequence[SampleIndex], counts: Sequence[int]
     ) -> Products:
-        """What rehearsing the picked samples needs; for a form of one block."""
         self._flush()
-        matrix = share * self._scatter
-        matrix[np.diag_indices(self.rank)] += ridge[0]
-        residuals = self._parts.residuals(picked, counts, self.rank)
-        whitened = _whitened(matrix, np.vstack([self._means, residuals]))
+        residuals = self._factors.residuals(samples, counts, self.rank)
+        factor = cholesky(self._regularised(share, ridge))
+        # Products of rows L^-1 r are products of r under (L L^T)^-1.
+        whitened = solve_triangular(factor, np.vstack([self._means, residuals]))
         means, rows = np.split(whitened, [len(self._means)])
         return Products(share, means @ means.T, rows @ means.T, (rows**2).sum(axis=1))
 
     def to_dense(self) -> DenseScatter:
-        """The same scatter and means, written out in full width."""
+        """Return the same scatter and means in full width."""
         self._flush()
-        parts = self._parts.turned(self._basis)
-        means = self._means @ self._basis
-        dense = DenseScatter(self.width, means, self.blocks, parts, centred=self._centred)
+        factors = self._factors.transformed(self._basis)
+        dense = DenseScatter(self.width, self.blocks, factors, centred=self._centred)
         # S = R^T R with R = |S_r|^1/2 Q: half the work of the product Q^T S_r Q.
         with one_blas_thread():
             values, vectors = np.linalg.eigh(self._scatter)
-        dense.add_deviations(np.sqrt(np.maximum(values, 0))[:, None] * (vectors.T @ self._basis))
+        rows = np.sqrt(np.maximum(values, 0))[:, None] * (vectors.T @ self._basis)
+        dense.begin(self._means @ self._basis, rows)
         return dense
+
+    def discard_order(self) -> None:
+        """Replace the basis by one that depends on means and scatter alone.
+
+        The basis grows sample by sample. Kept as it is, it would tell the samples apart even
+        without class factors.
+        """
+        self._flush()
+        with one_blas_thread():
+            rows = span_of_sums(self._means, self._scatter)
+            scatter = rows @ self._scatter @ rows.T
+            self._rotate(rows)
+            self._scatter_room = scatter
 
     def state(self) -> Arrays:
         self._flush()
@@ -207,29 +203,23 @@ class CompressedScatter:
             "basis": self._basis.copy(),
             "mean_coordinates": self._means.copy(),
             "span_scatter": self._scatter.copy(),
-        } | self._parts.state(self.rank)
+        } | self._factors.state(self.rank)
 
-    @classmethod
-    def restored(
-        cls,
-        state: ClassifierState,
-        prefix: str,
-        width: int,
-        blocks: int,
-        parts: ClassFactors,
-        *,
-        centred: bool = True,
-    ) -> "CompressedScatter":
-        form = cls(width, blocks, parts, centred=centred)
-        form._basis_room = state.take(f"{prefix}basis", None, width)
-        form.rank = len(form._basis_room)
-        form._means_room = state.take(f"{prefix}mean_coordinates", len(state.labels), form.rank)
-        parts.restore(state, prefix, form.rank)
-        form._scatter_room = state.take(f"{prefix}span_scatter", form.rank, form.rank)
-        return form
+    def restore(self, state: ClassifierState) -> None:
+        self._basis_room = state.copied("basis", None, self.width)
+        self.rank = len(self._basis_room)
+        self._means_room = state.copied("mean_coordinates", len(state.labels), self.rank)
+        self._factors.restore(state, self.rank)
+        self._scatter_room = state.copied("span_scatter", self.rank, self.rank)
+
+    def _regularised(self, share: float, ridge: Vector) -> Matrix:
+        """Return share S + ridge I in coordinates, for a single block."""
+        matrix = share * self._scatter
+        matrix[np.diag_indices(self.rank)] += ridge[0]
+        return matrix
 
     def _flush(self) -> None:
-        """Bring the waiting samples into coordinates and learn them in order."""
+        """Project the pending samples and learn them in order."""
         if self._pending:
             with one_blas_thread():
                 self._learn_pending()
@@ -242,31 +232,31 @@ class CompressedScatter:
             means[row] += step * deviation
             coordinates[index] = np.sqrt(weight) * deviation
             if weight:
-                self._parts.add(row, coordinates[index])
+                self._factors.add(row, coordinates[index])
         scatter = self._scatter
         scatter += coordinates.T @ coordinates
         self._pending.clear()
-        self._parts.bound(self.width, self.rank)
+        self._factors.bound(self.width, self.rank)
 
-    def _tighten(self) -> None:
-        """Keep no direction that only a forgotten class had, and sum the scatter anew."""
-        means, parts = self._means, self._parts
-        rows = np.vstack([means, parts.all_rows(self.rank)])
-        turn = span(rows).T
-        basis = turn.T @ self._basis
-        self._parts = parts.turned(turn)
-        self._basis_room, self.rank = basis, len(basis)
-        self._means_room = means @ turn
-        rows = self._parts.all_rows(self.rank)
-        self._scatter_room = rows.T @ rows
-        self._grams = np.zeros((self.blocks, 0, 0))
+    def _rotate(self, rows: Matrix) -> None:
+        """Express means and factors in another basis; the scatter is left to the caller.
+
+        Args:
+            rows: The basis, as orthonormal rows in the coordinates of the present one.
+        """
+        rotation = rows.T
+        self._factors = self._factors.transformed(rotation)
+        self._means_room = self._means @ rotation
+        self._basis_room = rows @ self._basis
+        self.rank = len(rows)
+        self._grams = BlockGrams(self.blocks)
 
     def _coordinates(self, samples: Matrix) -> Matrix:
-        """The samples' coordinates; the basis grows by the directions it lacks."""
+        """Return the coordinates of samples; the basis grows by the directions it lacks."""
         basis = self._basis
         known = samples @ basis.T
         rest = samples - known @ basis
-        again = rest @ basis.T  # twice is enough (Kahan): the first pass left rounding
+        again = rest @ basis.T  # the first pass left rounding; twice is enough (Kahan)
         rest -= again @ basis
         fresh = directions(rest, np.linalg.norm(samples, axis=1), basis)
         self._extend(fresh)
@@ -287,44 +277,3 @@ class CompressedScatter:
         self._means_room[:, : self.rank] = means
         self._scatter_room = np.zeros((size, size))
         self._scatter_room[: self.rank, : self.rank] = scatter
-
-    def _block_grams(self) -> Matrix:
-        """Q_b Q_b^T for the columns of each block; only new directions are multiplied."""
-        known = self._grams.shape[1]
-        if known < self.rank:
-            parts = self._basis.reshape(self.rank, self.blocks, -1).transpose(1, 0, 2)
-            grams = np.empty((self.blocks, self.rank, self.rank))
-            grams[:, :known, :known] = self._grams
-            grams[:, known:] = parts[:, known:] @ parts.transpose(0, 2, 1)
-            grams[:, :known, known:] = grams[:, known:, :known].transpose(0, 2, 1)
-            self._grams = grams
-        return self._grams
-
-
-def _whitened(matrix: Matrix, rows: Matrix) -> Matrix:
-    """Rows L^-1 row with L L^T = matrix: their products are row A row with A = matrix^-1."""
-    if not matrix.size:
-        return rows
-    factor, failed = lapack.dpotrf(matrix, lower=1, overwrite_a=1)
-    return _solved(blas.dtrsm(1.0, factor, rows.T, lower=1), failed)
-
-
-def _solve_positive(matrix: Matrix, rows: Matrix) -> Matrix:
-    """Rows x with matrix x = row, for a symmetric positive definite matrix."""
-    if not matrix.size:
-        return rows
-    _, solution, failed = lapack.dposv(matrix, rows.T, lower=1, overwrite_a=1)
-    return _solved(solution, failed)
-
-
-def _solve_general(matrix: Matrix, rows: Matrix) -> Matrix:
-    if not matrix.size:
-        return rows
-    _, _, solution, failed = lapack.dgesv(matrix, rows.T)
-    return _solved(solution, failed)
-
-
-def _solved(solution: Matrix, failed: int) -> Matrix:
-    if failed:
-        raise FeatureError("the covariance cannot be solved: raise the classifier's shrinkage")
-    return solution.T

@@ -5,7 +5,7 @@ Everything is made of the inner products P_ij = m_i A m_j of the class means und
 
 import numpy as np
 
-from robocle.classifiers.streaming import Matrix, Vector
+from robocle.classifiers.state import Matrix, Vector
 
 ROUNDING = 1e-12  # relative to the largest squared length: a smaller one is rounding
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocle.classifiers.scatter.cosine import distances_from_centre, rooted
-from robocle.classifiers.streaming import Matrix, Vector
+from robocle.classifiers.state import Matrix, Vector
 
 # Samples that are scored: enough to estimate a false-rejection rate of 5 %, few enough to be scored
 # after every taught picture. With more labels than this, one sample per label is scored.

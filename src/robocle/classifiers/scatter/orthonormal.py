@@ -1,44 +1,67 @@
-"""Orthonormal rows: what new samples add to a basis, and the span of what is left of old ones."""
+"""Orthonormal rows: what new samples add to a basis, and the span of given rows."""
 
 import numpy as np
 from scipy.linalg import qr
 
-from robocle.classifiers.streaming import Matrix, Vector
+from robocle.classifiers.state import Matrix, Vector
 
-# A sample this close to the span (relative to its length) adds no direction: float32 features
-# are not known any better.
+# A sample this close to the span, relative to its length, adds no direction: float32 features are
+# not more precise.
 TOLERANCE = 1e-8
-# What is left of a sample outside the span, when shorter than this, is rounded enough to lean on
-# the basis once it is stretched to length 1: it is set upright a third time.
+# A residual shorter than this, relative to its sample, is imprecise once it is normalised: it is
+# made orthogonal to the basis a third time.
 SHORT = 1e-3
 
 
 def directions(rest: Matrix, lengths: Vector, basis: Matrix) -> Matrix:
-    """Orthonormal rows that span what `rest` adds to the basis beyond the tolerance.
+    """Return orthonormal rows that span what samples add to a basis.
 
-    `lengths` are those of the samples that `rest` was left over from.
+    Args:
+        rest: The samples minus their projections on the basis.
+        lengths: The lengths of the samples.
+        basis: Orthonormal rows.
     """
     relative = rest / np.where(lengths > 0, lengths, 1)[:, None]
     if len(rest) == 1:
         found = relative if np.linalg.norm(relative) > TOLERANCE else relative[:0]
     else:
-        # Pivoted, so that all after the first direction under the tolerance is under it too.
-        orthogonal, triangle, _ = qr(relative.T, mode="economic", pivoting=True, check_finite=False)
-        found = orthogonal.T[: int((np.abs(np.diag(triangle)) > TOLERANCE).sum())]
+        found = _leading_directions(relative)
     if len(found) and np.linalg.norm(relative, axis=1).min() < SHORT:
         found = found / np.linalg.norm(found, axis=1, keepdims=True)
         found = found - (found @ basis.T) @ basis
-    upright: Matrix = found / np.linalg.norm(found, axis=1, keepdims=True)
-    return upright
+    normalised: Matrix = found / np.linalg.norm(found, axis=1, keepdims=True)
+    return normalised
 
 
 def span(rows: Matrix) -> Matrix:
-    """Orthonormal rows that span the given ones, each known to the tolerance of its length."""
+    """Return orthonormal rows that span the given ones, each precise to the tolerance."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     longest = float(lengths.max(initial=0))
-    relative = rows / np.maximum(lengths, TOLERANCE * longest or 1)
     if not rows.size:
         return rows[:0]
+    return _leading_directions(rows / np.maximum(lengths, TOLERANCE * longest or 1))
+
+
+def span_of_sums(means: Matrix, scatter: Matrix) -> Matrix:
+    """Return orthonormal rows that span the means and the scatter, and depend on nothing else.
+
+    The eigenvectors of the scatter come first, by falling eigenvalue. They are followed by the
+    directions of the means outside their span.
+    """
+    values, vectors = np.linalg.eigh(scatter)
+    rounding = np.finfo(np.float64).eps * len(scatter) * values.max(initial=0.0)
+    found = np.ascontiguousarray(vectors[:, values > rounding][:, ::-1].T)
+    rest = means
+    for _ in range(2):
+        rest = rest - (rest @ found.T) @ found
+    if not rest.size:
+        return found
+    return np.vstack([found, directions(rest, np.linalg.norm(means, axis=1), found)])
+
+
+def _leading_directions(relative: Matrix) -> Matrix:
+    """Return orthonormal rows that span the given ones beyond the tolerance."""
+    # With pivoting, all directions after the first one below the tolerance are below it too.
     orthogonal, triangle, _ = qr(relative.T, mode="economic", pivoting=True, check_finite=False)
     found: Matrix = orthogonal.T[: int((np.abs(np.diag(triangle)) > TOLERANCE).sum())]
     return found

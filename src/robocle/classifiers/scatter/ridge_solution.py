@@ -1,48 +1,54 @@
-"""Following a ridge solution: new samples and a drifting ridge without factoring again.
+"""Follows a ridge solution: new samples and a drifting ridge without factoring again.
 
-Known: a factor of B = S + r I and, for the class means M, the columns
+Known are a factor of B = S + r I and, for the class means M, the columns
 
     F0 = B^-1 M,   F1 = B^-1 F0,   F2 = B^-1 F1.
 
 A sample adds a v v^T to S and moves one mean by a multiple of v. By Sherman and Morrison,
 B'^-1 = B^-1 - g u u^T with u = B^-1 v and g = a / (1 + a v.u), so each F changes by a sum of outer
-products of B^-1 v, B^-2 v, B^-3 v. A ridge r + d is a power series in d:
+products of B^-1 v, B^-2 v, B^-3 v. A ridge r + d gives a power series in d:
 
     (B + d I)^-1 M = F0 - d F1 + d^2 F2 - ...
 
-whose error, cut after three terms, is at most (d/r)^3 of the whole.
+Truncated after three terms, its relative error is at most (d/r)^3.
 """
 
 from collections.abc import Callable
 
 import numpy as np
 
-from robocle.classifiers.streaming import Matrix, Vector
+from robocle.classifiers.state import Matrix, Vector
 
 ORDER = 3
-MAX_DRIFT = 0.015  # of the ridge: the cut terms stay under 4e-6
+MAX_DRIFT = 0.015  # relative to the ridge: the truncation error stays below 4e-6
 MAX_HISTORY = 100
 
 
 class RidgeSolution:
-    """(S + ridge)^-1 M, kept up to date while samples are added and the ridge drifts."""
+    """(S + ridge)^-1 M, kept up to date while samples are added and the ridge drifts.
+
+    Args:
+        solve: Returns B^-1 of each row.
+        means: The class means M, as rows.
+        ridge: The ridge r: one number per block.
+    """
 
     def __init__(self, solve: Callable[[Matrix], Matrix], means: Matrix, ridge: Vector) -> None:
         self._solve = solve
         self._ridge = ridge
         self._means = means.copy()
-        self._powers = [solve(self._means)]  # the higher ones wait for the first change
+        self._powers = [solve(self._means)]  # the higher ones are computed at the first change
         self._history: list[tuple[Vector, float]] = []
 
     def reaches(self, ridge: Vector) -> bool:
-        """Whether the solution for this ridge is near enough to be followed."""
-        # The series is in one number: blocks with ridges of their own must not have drifted.
+        """Return whether the solution for this ridge is close enough to be followed."""
+        # The series is in one number: with one ridge per block, none may have drifted.
         allowed = MAX_DRIFT if len(ridge) == 1 else 0.0
         drift = float(np.abs(ridge / self._ridge - 1).max())
         return drift <= allowed and len(self._history) < MAX_HISTORY
 
     def weights(self, ridge: Vector) -> Matrix:
-        """The solution, a row for each class, for a ridge near the first."""
+        """Return the solution, one row per class, for a ridge near the first one."""
         drift = float(ridge[0] - self._ridge[0])
         if drift == 0:
             return self._powers[0]
@@ -50,13 +56,13 @@ class RidgeSolution:
         return sum((-drift) ** order * power for order, power in enumerate(self._powers))  # type: ignore[return-value]
 
     def applied(self, rows: Matrix, ridge: Vector) -> Matrix:
-        """(S + ridge)^-1 of any rows, for a ridge near the first: two terms of the series."""
+        """Return (S + ridge)^-1 of any rows for a ridge near the first: two terms of the series."""
         solved = self._apply(rows)
         drift = float(ridge[0] - self._ridge[0])
         return solved - drift * self._apply(solved) if drift else solved
 
     def follow(self, deviation: Vector, row: int, weight: float, step: float) -> None:
-        """Add weight * v v^T to S and step * v to a mean; the next row is a new class."""
+        """Add weight * v v^T to S and step * v to a class mean; the row after the last is new."""
         self._complete()
         if row == len(self._means):
             self._means = np.vstack([self._means, np.zeros_like(deviation)])
@@ -78,14 +84,14 @@ class RidgeSolution:
             self._powers.append(self._apply(self._powers[-1]))
 
     def _chain(self, deviation: Vector) -> list[Vector]:
-        """B^-1 v, B^-2 v, B^-3 v."""
+        """Return B^-1 v, B^-2 v, B^-3 v."""
         links = [self._apply(deviation[None])]
         while len(links) < ORDER:
             links.append(self._apply(links[-1]))
         return [link[0] for link in links]
 
     def _apply(self, rows: Matrix) -> Matrix:
-        """B^-1 of each row: the factor's solve, then every followed sample's correction."""
+        """Return B^-1 of each row: the factor's solution, corrected for every followed sample."""
         solved = self._solve(rows)
         if self._history:
             directions = np.array([direction for direction, _ in self._history])

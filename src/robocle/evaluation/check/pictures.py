@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from robocle.classifiers.streaming import require_label
+from robocle.classifiers.labels import require_label
 from robocle.errors import DataError, ImageError, LabelError
 from robocle.images import pictures_in
 from robocle.types import Example

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from robocle.classifiers.streaming import require_label
+from robocle.classifiers.labels import require_label
 from robocle.errors import DataError, LabelError
 from robocle.images import SUFFIXES
 from robocle.types import Example

@@ -1,0 +1,147 @@
+"""The scatter of an embedding that may be divided into blocks with a covariance of their own."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from robocle.classifiers.scatter.class_factors import ClassFactors, SampleIndex
+from robocle.classifiers.scatter.compressed import CompressedScatter
+from robocle.classifiers.scatter.dense import DenseScatter
+from robocle.classifiers.scatter.forms import Form, array_owners, fitting, merged, restored
+from robocle.classifiers.scatter.leave_one_out import Products
+from robocle.classifiers.scatter.shrinkage import regularised
+from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Ownership, Vector
+from robocle.errors import StateError
+
+Regulariser = tuple[float, Vector]
+"""The share of a scatter and the ridge of each of its blocks that make a shrunk covariance."""
+
+
+class BlockScatters:
+    """One scatter and the class means per block of the embedding.
+
+    Args:
+        count: How many blocks have a covariance of their own.
+        ridges: How many ridges each of these covariances has.
+        factors: Returns new class factors.
+    """
+
+    def __init__(self, count: int, ridges: int, factors: Callable[[], ClassFactors]) -> None:
+        self._count = count
+        self._ridges = ridges
+        self._new_factors = factors
+        self._forms: list[Form] = []
+
+    @property
+    def dense(self) -> bool:
+        """Whether a scatter is in the dense form."""
+        return any(isinstance(form, DenseScatter) for form in self._forms)
+
+    @property
+    def separable(self) -> bool:
+        """Whether the contribution of each class is known."""
+        return all(form.separable for form in self._forms)
+
+    def add_row(self, width: int) -> None:
+        """Make room for a new class of embeddings of this width."""
+        if not self._forms:
+            self._forms = [
+                CompressedScatter(width // self._count, self._ridges, self._new_factors())
+                for _ in range(self._count)
+            ]
+        for form in self._forms:
+            form.add_row()
+
+    def remove_row(self, row: int) -> None:
+        """Remove a class; see `ScatterForm.remove_row`."""
+        for form in self._forms:
+            form.remove_row(row)
+
+    def add(self, sample: Vector, row: int, weight: float, step: float) -> None:
+        """Add a sample; see `ScatterForm.add`."""
+        blocks = sample.reshape(len(self._forms), -1)
+        for number, form in enumerate(self._forms):
+            form.add(blocks[number], row, weight, step)
+            self._forms[number] = fitting(form)
+
+    def merge(
+        self, other: "BlockScatters", rows: list[int], weights: Vector, steps: Vector
+    ) -> None:
+        """Add what another has learned; see `forms.merged`."""
+        for number, (mine, added) in enumerate(zip(self._forms, other._forms, strict=True)):
+            self._forms[number] = merged(mine, added, rows, weights, steps)
+
+    def energies(self, counts: Vector, blocks: int) -> Vector:
+        """Return the sum of squares of all samples for each of `blocks` blocks."""
+        each = blocks // self._count
+        return np.concatenate([form.energies(counts, each) for form in self._forms])
+
+    def regularisers(
+        self, gains: Vector, shrinkage: float | str, samples: int, freedom: int
+    ) -> list[Regulariser]:
+        """Return the regulariser of each scatter; see `shrinkage.regularised`."""
+        pairs = zip(self._forms, np.split(gains, len(self._forms)), strict=True)
+        return [
+            regularised(form, own[: form.blocks] ** 2, shrinkage, samples, freedom)
+            for form, own in pairs
+        ]
+
+    def solve(self, regularisers: Sequence[Regulariser]) -> tuple[Matrix, Matrix]:
+        """Return rows w = C^-1 m per class mean m, and all products m . w."""
+        pairs = zip(self._forms, regularisers, strict=True)
+        solved = [form.solve(*regular) for form, regular in pairs]
+        weights = np.hstack([weights for weights, _ in solved])
+        return weights, np.sum([products for _, products in solved], axis=0)
+
+    def residual_counts(self, counts: Sequence[int]) -> list[int]:
+        """Return of how many samples of each class leave-one-out scores can be computed."""
+        each = [form.residual_counts(counts) for form in self._forms]
+        return [min(kept) for kept in zip(*each, strict=True)]
+
+    def products(
+        self,
+        regularisers: Sequence[Regulariser],
+        samples: Sequence[SampleIndex],
+        counts: Sequence[int],
+    ) -> list[Products]:
+        """Return the inner products that leave-one-out scores need, per block."""
+        pairs = zip(self._forms, regularisers, strict=True)
+        return [form.products(*regular, samples, counts) for form, regular in pairs]
+
+    def discard_order(self) -> None:
+        """Keep nothing but sums; see `CompressedScatter.discard_order`."""
+        for form in self._forms:
+            if isinstance(form, CompressedScatter):
+                form.discard_order()
+
+    def state(self) -> Arrays:
+        """Return copies of the arrays, their names beginning with the number of the block."""
+        return {
+            f"{number}.{name}": array
+            for number, form in enumerate(self._forms)
+            for name, array in form.state().items()
+        }
+
+    def restore(self, state: ClassifierState) -> int | None:
+        """Replace everything by a state; return the width, or None if nothing was ever taught.
+
+        Raises:
+            StateError: The state is damaged.
+        """
+        self._forms = []
+        if not any("." in name for name in state.arrays) and not state.labels:
+            return None
+        self._forms = [
+            restored(state.within(f"{number}."), self._ridges, self._new_factors())
+            for number in range(self._count)
+        ]
+        if len({form.width for form in self._forms}) != 1:
+            raise StateError("state has covariance blocks of different widths")
+        return self._forms[0].width * len(self._forms)
+
+    def array_owners(self) -> dict[str, Ownership]:
+        """Return who owns the rows of each array that a state may hold."""
+        owners: dict[str, Ownership] = {}
+        for number in range(self._count):
+            owners |= array_owners(f"{number}.")
+        return owners

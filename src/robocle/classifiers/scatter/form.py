@@ -1,0 +1,100 @@
+"""What both forms of a scatter do. `robocle.classifiers.scatter.forms` chooses between them."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from robocle.classifiers.scatter.class_factors import ClassFactors, SampleIndex
+from robocle.classifiers.scatter.leave_one_out import Products
+from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Vector
+
+
+class ScatterForm(ABC):
+    """The within-class scatter S and the class means of embeddings, or of one block of them.
+
+    Args:
+        width: The length of an embedding (or block).
+        blocks: How many blocks with a ridge of their own it is made of.
+        factors: Keeps what each class contributes to the scatter.
+        centred: Whether deviations are taken from the class mean. If not, they are the samples
+            themselves, and with steps of 1 the means are sums.
+    """
+
+    def __init__(
+        self, width: int, blocks: int, factors: ClassFactors, *, centred: bool = True
+    ) -> None:
+        self.width = width
+        self.blocks = blocks
+        self._factors = factors
+        self._centred = centred
+
+    @property
+    @abstractmethod
+    def separable(self) -> bool:
+        """Whether the contribution of each class to the scatter is known."""
+
+    @abstractmethod
+    def add_row(self) -> None:
+        """Make room for a new class; its mean starts at zero."""
+
+    @abstractmethod
+    def remove_row(self, row: int) -> None:
+        """Remove the mean of a class, and its contribution to the scatter if that is known."""
+
+    @abstractmethod
+    def add(self, sample: Vector, row: int, weight: float, step: float) -> None:
+        """Add weight * v v^T to the scatter and step * v to the mean, v = sample - mean."""
+
+    @abstractmethod
+    def traces(self) -> Vector:
+        """Return the trace of each diagonal block of the scatter."""
+
+    @abstractmethod
+    def squares(self) -> Matrix:
+        """Return the squared Frobenius norm of each block of the scatter."""
+
+    @abstractmethod
+    def largest_square(self) -> float:
+        """Return the largest squared length of a class mean."""
+
+    @abstractmethod
+    def energies(self, counts: Vector, blocks: int) -> Vector:
+        """Return the sum of squares of all samples for each block, from means and factors.
+
+        Args:
+            counts: How many samples each class was taught with.
+            blocks: How many blocks the embedding is divided into.
+        """
+
+    @abstractmethod
+    def solve(self, share: float, ridge: Vector) -> tuple[Matrix, Matrix]:
+        """Return rows w = (share S + diag(ridge))^-1 m per class mean m, and all products m . w.
+
+        Args:
+            share: The factor of the scatter.
+            ridge: One number per block.
+        """
+
+    def residual_counts(self, counts: Sequence[int]) -> list[int]:
+        """Return of how many samples of each class leave-one-out scores can be computed."""
+        return self._factors.residual_counts(counts)
+
+    @abstractmethod
+    def products(
+        self, share: float, ridge: Vector, samples: Sequence[SampleIndex], counts: Sequence[int]
+    ) -> Products:
+        """Return the inner products that leave-one-out scores need; only for a single block.
+
+        Args:
+            share: The factor of the scatter.
+            ridge: One number.
+            samples: Which samples are left out.
+            counts: How many samples each class was taught with.
+        """
+
+    @abstractmethod
+    def state(self) -> Arrays:
+        """Return copies of the arrays."""
+
+    @abstractmethod
+    def restore(self, state: ClassifierState) -> None:
+        """Replace everything by the arrays of a state."""

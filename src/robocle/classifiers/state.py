@@ -1,0 +1,142 @@
+"""The state of a classifier: its labels and its arrays, and who owns the rows of an array."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robocle.errors import StateError
+
+LARGEST = 1e140  # squares of such a number, and sums of many squares, are still finite
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class ClassifierState:
+    """Everything a classifier has learned, ready to be stored.
+
+    A state read from a file may hold anything, so arrays are taken out with their shape checked.
+
+    >>> state = ClassifierState(("mug",), {"counts": np.array([3])})
+    >>> state.copied("counts", 1)
+    array([3.])
+    >>> state.copied("means", 1, None)
+    Traceback (most recent call last):
+    robocle.errors.StateError: state lacks the array 'means'
+    """
+
+    labels: tuple[str, ...]
+    arrays: Mapping[str, NDArray[Any]]
+    """All arrays by name."""
+    prefix: str = ""
+    """What the names of the arrays in this view begin with, such as "0."."""
+
+    def within(self, prefix: str) -> "ClassifierState":
+        """Return a view of the arrays whose names begin with a prefix."""
+        return replace(self, prefix=self.prefix + prefix)
+
+    def has(self, name: str) -> bool:
+        """Return whether there is an array of this name."""
+        return self.prefix + name in self.arrays
+
+    def copied(self, name: str, *shape: int | None) -> Matrix:
+        """Return a float64 copy of an array; see `checked`."""
+        return np.array(self.checked(name, *shape), np.float64)
+
+    def checked(self, name: str, *shape: int | None) -> NDArray[Any]:
+        """Return an array as it is stored; it must not be changed.
+
+        Args:
+            name: The name of the array, without the prefix.
+            shape: The expected shape; None stands for any length.
+
+        Raises:
+            StateError: The array is missing, has another shape, or holds a value that is not a
+                finite number.
+        """
+        name = self.prefix + name
+        array = self.arrays.get(name)
+        if array is None:
+            raise StateError(f"state lacks the array {name!r}")
+        fits = len(array.shape) == len(shape) and all(
+            wanted is None or found == wanted
+            for found, wanted in zip(array.shape, shape, strict=True)
+        )
+        if not fits:
+            raise StateError(f"state array {name!r} has shape {array.shape}, expected {shape}")
+        largest = array.max(initial=0) if array.dtype.kind in "fiu" else np.inf
+        if not (largest <= LARGEST and array.min(initial=0) >= -LARGEST):  # False for NaN, too
+            raise StateError(f"state array {name!r} holds values that are not finite numbers")
+        return array
+
+    def split(self, name: str, counts: str, width: int) -> list[NDArray[Any]]:
+        """Return the rows of each label from an array that holds one label's after the other's.
+
+        Args:
+            name: The array of rows.
+            counts: The array with the number of rows per label.
+            width: The length of a row.
+
+        Raises:
+            StateError: An array is missing or damaged, or the counts do not add up.
+        """
+        rows = self.checked(name, None, width)
+        sizes = self.copied(counts, len(self.labels)).astype(np.int64)
+        if (sizes < 0).any() or sizes.sum() != len(rows):
+            raise StateError(f"state array {counts!r} does not match the rows of {name!r}")
+        ends = np.cumsum(sizes).tolist()
+        return [rows[end - size : end] for size, end in zip(sizes.tolist(), ends, strict=True)]
+
+
+@dataclass(frozen=True)
+class OneRowPerLabel:
+    """Row i of the array belongs to label i."""
+
+
+@dataclass(frozen=True)
+class RowsCountedBy:
+    """The array holds the rows of one label after the other's, as many as another array states."""
+
+    counts: str
+    """The name of the array with the number of rows per label."""
+
+
+@dataclass(frozen=True)
+class Shared:
+    """The array belongs to all labels together: damage to it cannot be put down to one label."""
+
+
+Ownership = OneRowPerLabel | RowsCountedBy | Shared
+"""Who owns the rows of an array. The rows of arrays with one axis are always shared."""
+
+
+def owners(
+    state: ClassifierState, name: str, rows: Iterable[int], ownership: Ownership
+) -> set[str]:
+    """Return the labels that own some rows of an array.
+
+    Args:
+        state: The state that holds the array.
+        name: The name of the array.
+        rows: The indices of the rows.
+        ownership: What the classifier declares for this array.
+
+    Raises:
+        StateError: The array is shared by all labels.
+
+    >>> state = ClassifierState(("mug", "cup"), {"sizes": np.array([1, 2])})
+    >>> sorted(owners(state, "rows", [1, 2], RowsCountedBy("sizes")))
+    ['cup']
+    """
+    match ownership:
+        case OneRowPerLabel():
+            return {state.labels[row] for row in rows}
+        case RowsCountedBy(counts):
+            labels = np.repeat(np.arange(len(state.labels)), state.arrays[counts])
+            return {state.labels[labels[row]] for row in rows}
+        case Shared():
+            raise StateError(f"{name} is damaged, and all labels share it")

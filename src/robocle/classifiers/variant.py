@@ -1,0 +1,13 @@
+"""Variants of a method whose public code differs from its mathematics."""
+
+from typing import Literal, get_args
+
+from robocle.spec import require_choice
+
+Variant = Literal["correct", "published"]
+"""`correct`: as the mathematics says. `published`: as the public code computes it."""
+
+
+def require_variant(variant: str) -> None:
+    """Raise SpecError if there is no such variant."""
+    require_choice("variant", variant, get_args(Variant))
