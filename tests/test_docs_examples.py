@@ -1,0 +1,90 @@
+"""The Python examples of the documents run, on pictures of the shipped home."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import pytest
+from PIL import Image
+
+import robocle
+from robocle.backbones import Backbone
+from robocle.export.onnx_model import write_onnx
+from robocle.images import to_pixels
+
+ROOT = Path(__file__).parents[1]
+HOME = ROOT / "src/robocle/demo/home"
+PICTURES = {
+    "mug.jpg": "clean/mug_01/0.jpg",
+    "mug1.jpg": "clean/mug_01/1.jpg",
+    "mug2.jpg": "clean/mug_01/2.jpg",
+    "mug3.jpg": "clean/mug_01/3.jpg",
+    "keys1.jpg": "clean/key_01/0.jpg",
+    "keys2.jpg": "clean/key_01/1.jpg",
+    "keys3.jpg": "clean/key_01/2.jpg",
+    "kitchen.jpg": "pose/mug_01/0.jpg",
+    "desk.jpg": "clutter/mug_01/0.jpg",
+}
+
+
+def blocks(page: Path) -> list[tuple[int, str]]:
+    """The Python blocks of a page, with the line at which each begins."""
+    text = page.read_text("utf-8")
+    return [
+        (text.count("\n", 0, found.start(1)), found.group(1))
+        for found in re.finditer(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    ]
+
+
+PAGES = [page for page in [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))] if blocks(page)]
+
+
+@pytest.fixture
+def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lite0: Backbone) -> dict[str, Any]:
+    """A folder with the files that the examples read, and the names they take for granted."""
+    monkeypatch.chdir(tmp_path)
+    for name, source in PICTURES.items():
+        shutil.copy(HOME / source, name)
+    learner = robocle.Learner(lite0)
+    learner.teach_many(
+        ["mug1.jpg", "mug3.jpg", "keys1.jpg", "keys3.jpg"], ["mug", "mug", "keys", "keys"]
+    )
+    learner.save("office-sent.robocle")
+    write_onnx(learner, Path("home.onnx"))
+    frame = np.asarray(Image.open("mug1.jpg"))
+    return {
+        "camera": SimpleNamespace(read=lambda: frame),
+        "frame": frame,
+        "learner": learner,
+        "onnxruntime": onnxruntime,
+        "pixels": to_pixels("mug1.jpg", lite0.input_size),
+        "robocle": robocle,
+    }
+
+
+@pytest.fixture
+def closed(names: dict[str, Any]) -> Iterator[None]:
+    yield
+    for each in names.values():
+        if isinstance(each, robocle.Learner):
+            each.close()
+
+
+@pytest.mark.usefixtures("closed")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_examples_of_a_page_run_one_after_the_other(page: Path, names: dict[str, Any]) -> None:
+    for line, source in blocks(page):
+        code = compile("\n" * line + source, str(page), "exec")
+        exec(code, names)
+
+
+def test_the_example_of_the_readme_recognises_the_mug(names: dict[str, Any]) -> None:
+    _, source = blocks(ROOT / "README.md")[0]
+    taught = source.partition("learner.rename")[0]
+    exec(taught, names)
+    assert names["prediction"].nearest == "mug"
