@@ -1,8 +1,7 @@
-"""What many tests share: the default backbone, and pictures made on the spot."""
+"""Fixtures that many tests share: the default backbone, and pictures drawn for the tests."""
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 import pytest
@@ -11,19 +10,14 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
 import robocle
+from refusal import Refusal
 from robocle.backbones import Backbone
 from robocle.errors import RobocleError
 
-# The same examples at every run; `pytest --hypothesis-profile=search` looks for new ones.
+# Each run tests the same examples; `pytest --hypothesis-profile=search` looks for new ones.
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.register_profile("search", deadline=None, max_examples=2000)
 settings.load_profile("repeatable")
-
-
-class Refusal(Protocol):
-    """Checks that a call is refused with an error of one line, and gives that line."""
-
-    def __call__(self, error: type[RobocleError], call: Callable[[], object]) -> str: ...
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +28,9 @@ def lite0() -> Backbone:
 
 @pytest.fixture(scope="session")
 def refusal() -> Refusal:
-    def line(error: type[RobocleError], call: Callable[[], object]) -> str:
+    """A function that returns the message of an error, which must be one line."""
+
+    def message_of(error: type[RobocleError], call: Callable[[], object]) -> str:
         with pytest.raises(error) as caught:
             call()
         message = str(caught.value)
@@ -42,12 +38,12 @@ def refusal() -> Refusal:
         assert message.splitlines() == [message]
         return message
 
-    return line
+    return message_of
 
 
 @pytest.fixture(scope="session")
 def photo() -> NDArray[np.uint8]:
-    """640x480 pixels with light, edges and texture, like a photograph's."""
+    """640x480 pixels with shading, edges and texture, like those of a photograph."""
     rng = np.random.default_rng(0)
     across, down = np.meshgrid(np.linspace(0, 1, 640), np.linspace(0, 1, 480))
     light = np.stack([200 * across, 160 * down, 120 * (1 - across)], axis=2) + 40
@@ -69,16 +65,16 @@ def photo_jpeg(photo: NDArray[np.uint8], tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.fixture(scope="session")
-def things(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder a label, four pictures each: red balls, and boxes with blue stripes."""
-    root = tmp_path_factory.mktemp("things")
+def objects(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One folder per label with four pictures each: red balls, and boxes with blue stripes."""
+    root = tmp_path_factory.mktemp("objects")
     rng = np.random.default_rng(1)
-    for label, draw_thing in (("ball", _draw_ball), ("box", _draw_box)):
+    for label, draw_object in (("ball", _draw_ball), ("box", _draw_box)):
         (root / label).mkdir()
         for number in range(4):
             background = rng.integers(90, 170, (12, 16, 3), np.uint8)
             image = Image.fromarray(background).resize((320, 240))
-            draw_thing(ImageDraw.Draw(image), *rng.integers(-40, 40, 2).tolist())
+            draw_object(ImageDraw.Draw(image), *rng.integers(-40, 40, 2).tolist())
             image.save(root / label / f"{number}.jpg")
     return root
 

@@ -63,8 +63,8 @@ def test_the_default_backbone_keeps_the_contract(check: Callable[[str], None]) -
 
 
 @pytest.mark.parametrize("check", DATASET_CHECKS, ids=lambda check: check.__name__)
-def test_a_folder_keeps_the_contract(things: Path, check: Callable[[str, Path], None]) -> None:
-    check("folder", things)
+def test_a_folder_keeps_the_contract(objects: Path, check: Callable[[str, Path], None]) -> None:
+    check("folder", objects)
 
 
 def test_a_classifier_that_scores_by_the_batch_is_found(install: Install) -> None:
@@ -139,7 +139,7 @@ def test_a_backbone_whose_fingerprint_changes_is_found(install: Install) -> None
         check_backbone("broken")
 
 
-def test_a_data_set_that_lists_a_picture_twice_is_found(install: Install, things: Path) -> None:
+def test_a_data_set_that_lists_a_picture_twice_is_found(install: Install, objects: Path) -> None:
     class Part(Folder):
         """Lists everything twice."""
 
@@ -148,7 +148,7 @@ def test_a_data_set_that_lists_a_picture_twice_is_found(install: Install, things
 
     install(DATASETS, Part)
     with pytest.raises(AssertionError, match="every picture once"):
-        check_dataset("broken", things)
+        check_dataset("broken", objects)
 
 
 def raising(error: Exception) -> Callable[[], object]:

@@ -12,14 +12,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import robocle
+from refusal import Refusal
 from robocle.backbones import BACKBONES
 from robocle.classifiers import CLASSIFIERS
-from robocle.errors import RobocleError, SpecError
+from robocle.errors import SpecError
 from robocle.pooling import POOLINGS
 from robocle.registry import Registry
 from robocle.spec import Spec, parse_spec, require_between, require_choice, suggestion
 
-Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
 TABLES: dict[str, Registry[Any]] = {"pooling": POOLINGS, "classifier": CLASSIFIERS}
 ENTRIES = [(kind, name) for kind, table in TABLES.items() for name in table.names()]
 

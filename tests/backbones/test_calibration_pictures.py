@@ -1,12 +1,12 @@
 """Which pictures calibrate an int8 backbone, and which ones test it."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
+from refusal import Refusal
 from robocle.backbones.export.calibration_pictures import (
     FEWEST,
     MOST,
@@ -14,9 +14,7 @@ from robocle.backbones.export.calibration_pictures import (
     check_pictures,
     pixel_batches,
 )
-from robocle.errors import DataError, RobocleError
-
-Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
+from robocle.errors import DataError
 
 
 def fill(folder: Path, count: int) -> Path:

@@ -9,13 +9,13 @@ import pytest
 from numpy.typing import NDArray
 
 import robocle
+from refusal import Refusal
 from robocle.backbones import BACKBONES, Backbone
 from robocle.backbones.efficientnet_lite import MANIFEST, checkpoint_path
 from robocle.backbones.torch_checkpoint import read_checkpoint
-from robocle.errors import FeatureError, RobocleError, SpecError
+from robocle.errors import FeatureError, SpecError
 from robocle.images import to_pixels
 
-Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
 OFFICE = Path(__file__).parents[2].parent / "shared" / "data" / "office_caltech10"
 
 

@@ -1,7 +1,6 @@
 """The int8 twin of a backbone is smaller, has its own fingerprint, and has similar features."""
 
 import logging
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,17 +9,17 @@ import pytest
 from numpy.typing import NDArray
 
 import robocle
+from refusal import Refusal
 from robocle import Learner
 from robocle.backbones.efficientnet_lite import MANIFEST, EfficientNetLite0
 from robocle.backbones.export.calibration_pictures import pixel_batches
 from robocle.backbones.export.int8 import FLOAT_CONVOLUTIONS, quantised
 from robocle.backbones.model_folder import Manifest
 from robocle.backbones.onnx_backbone import OnnxBackbone, model_of
-from robocle.errors import BackboneError, RobocleError, StateError
+from robocle.errors import BackboneError, StateError
 from robocle.evaluation.datasets import dataset
 from robocle.images import to_pixels
 
-Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
 Twin = tuple[Manifest, bytes]
 
 
@@ -85,10 +84,10 @@ def test_the_first_convolutions_stay_in_float_and_all_others_are_quantised(twin:
 
 
 def test_a_state_taught_with_the_original_cannot_be_loaded_with_the_twin(
-    int8: OnnxBackbone, things: Path, tmp_path: Path, refusal: Refusal
+    int8: OnnxBackbone, objects: Path, tmp_path: Path, refusal: Refusal
 ) -> None:
     learner = Learner()
-    learner.teach(things / "ball" / "0.jpg", "ball")
+    learner.teach(objects / "ball" / "0.jpg", "ball")
     learner.save(tmp_path / "home.robocle")
     message = refusal(StateError, lambda: Learner.load(tmp_path / "home.robocle", int8))
     assert "was learned on efficientnet_lite0 (sha" in message

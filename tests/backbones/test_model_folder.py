@@ -12,12 +12,11 @@ import pytest
 from numpy.typing import NDArray
 
 import robocle
+from refusal import Refusal
 from robocle.backbones import Backbone, efficientnet_lite
 from robocle.backbones.efficientnet_lite import MANIFEST, build_model, checkpoint_path
 from robocle.backbones.model_folder import CACHE_VARIABLE, cache_folder
-from robocle.errors import BackboneError, RobocleError
-
-Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
+from robocle.errors import BackboneError
 
 
 @pytest.fixture(scope="module")

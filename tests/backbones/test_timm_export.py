@@ -9,11 +9,10 @@ import pytest
 from numpy.typing import NDArray
 
 import robocle
+from refusal import Refusal
 from robocle.backbones import BACKBONES
 from robocle.backbones.export.adding import add_backbone
-from robocle.errors import BackboneError, RobocleError
-
-Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
+from robocle.errors import BackboneError
 
 # name: tokens before the positions, whether one is a class token, how the features are laid out
 NETWORKS = {

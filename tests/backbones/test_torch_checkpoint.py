@@ -11,12 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from refusal import Refusal
 from robocle.backbones.efficientnet_lite import checkpoint_path
 from robocle.backbones.torch_checkpoint import MAGIC, PROTOCOL, read_checkpoint
-from robocle.errors import BackboneError, RobocleError
-
-Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
-
+from robocle.errors import BackboneError
 
 # ---- against PyTorch
 

@@ -9,13 +9,13 @@ import pytest
 from numpy.typing import NDArray
 
 import robocle
+from refusal import Refusal
 from robocle.backbones import BACKBONES
 from robocle.backbones.added import added_folder
 from robocle.backbones.architectures import ARCHITECTURES
 from robocle.backbones.export.adding import add_backbone
-from robocle.errors import BackboneError, RobocleError
+from robocle.errors import BackboneError
 
-Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 import robocle
+from refusal import Refusal
 from robocle.backbones import BACKBONES
-from robocle.errors import BackboneError, RobocleError, SpecError, StateError
-
-Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
+from robocle.errors import BackboneError, SpecError, StateError
 
 # ---- small networks, built by hand
 

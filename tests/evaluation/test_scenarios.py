@@ -1,7 +1,7 @@
 """Streams: taught and test pictures are disjoint, and the seed decides everything."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,11 +9,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from robocle.errors import DataError, RobocleError, SpecError
+from refusal import Refusal
+from robocle.errors import DataError, SpecError
 from robocle.evaluation.scenarios import SCENARIOS, scenario
 from robocle.types import Example
 
-Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
 ROOT = Path("data")
 
 

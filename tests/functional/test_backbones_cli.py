@@ -182,29 +182,29 @@ def test_adding_an_existing_backbone_again_does_not_need_pytorch(
 
 
 def test_a_backbone_that_was_not_added_is_rejected_with_the_command_that_adds_it(
-    things: Path, tmp_path: Path
+    objects: Path, tmp_path: Path
 ) -> None:
-    line = error_of("teach", tmp_path / "s.robocle", things, "--backbone", "resnet50")
+    line = error_of("teach", tmp_path / "s.robocle", objects, "--backbone", "resnet50")
     assert line == "the backbone resnet50 is not installed: run robocle backbones add resnet50"
-    line = error_of("teach", tmp_path / "s.robocle", things, "--backbone", "resnet5")
+    line = error_of("teach", tmp_path / "s.robocle", objects, "--backbone", "resnet5")
     assert line.startswith("unknown backbone 'resnet5': did you mean 'resnet")
 
 
 def test_a_state_needs_the_backbone_it_was_taught_with(
-    network: Callable[[int], Path], things: Path, tmp_path: Path
+    network: Callable[[int], Path], objects: Path, tmp_path: Path
 ) -> None:
     state = tmp_path / "home.robocle"
     run("backbones", "add", f"onnx:{network(0)}", "--name", "mine")
-    taught = run("teach", state, things, "--backbone", "mine:threads=2")
+    taught = run("teach", state, objects, "--backbone", "mine:threads=2")
     assert taught.exit_code == 0, taught.output
-    assert run("predict", state, things / "ball").exit_code == 0
+    assert run("predict", state, objects / "ball").exit_code == 0
     assert json.loads(run("inspect", state, "--json").output)["parts"]["backbone"] == "mine"
     run("backbones", "remove", "mine")
-    assert "unknown backbone 'mine'" in error_of("predict", state, things / "ball")
+    assert "unknown backbone 'mine'" in error_of("predict", state, objects / "ball")
     run("backbones", "add", f"onnx:{network(1)}", "--name", "mine")
-    assert "load it with that backbone" in error_of("predict", state, things / "ball")
+    assert "load it with that backbone" in error_of("predict", state, objects / "ball")
     run("backbones", "add", f"onnx:{network(0)}", "--name", "mine", "--replace")
-    assert run("predict", state, things / "ball").exit_code == 0
+    assert run("predict", state, objects / "ball").exit_code == 0
 
 
 def flip_a_byte(path: Path) -> None:
@@ -238,18 +238,18 @@ DAMAGES: dict[str, Callable[[Path], Any]] = {
 
 @pytest.mark.parametrize("name", DAMAGES)
 def test_a_damaged_folder_is_rejected_and_adding_again_repairs_it(
-    name: str, network: Callable[[int], Path], things: Path, tmp_path: Path, cache: Path
+    name: str, network: Callable[[int], Path], objects: Path, tmp_path: Path, cache: Path
 ) -> None:
     state = tmp_path / "home.robocle"
     add = ("backbones", "add", f"onnx:{network(0)}", "--name", "mine")
     run(*add)
-    run("teach", state, things, "--backbone", "mine")
+    run("teach", state, objects, "--backbone", "mine")
     DAMAGES[name](cache / "backbones" / "added" / "mine")
-    line = error_of("predict", state, things / "ball")
+    line = error_of("predict", state, objects / "ball")
     assert "is damaged" in line
     assert "add it again" in line
     assert run(*add).output.startswith("added mine")
-    assert run("predict", state, things / "ball").exit_code == 0
+    assert run("predict", state, objects / "ball").exit_code == 0
 
 
 WITHOUT_PYTORCH = """if True:
@@ -263,7 +263,7 @@ WITHOUT_PYTORCH = """if True:
 
 @pytest.mark.slow
 def test_an_added_network_of_torchvision_teaches_and_predicts_without_pytorch(
-    things: Path, tmp_path: Path, cache: Path
+    objects: Path, tmp_path: Path, cache: Path
 ) -> None:
     torch = pytest.importorskip("torch")
     source = Path(__file__).parents[1] / "backbones" / "add_with_random_weights.py"
@@ -275,8 +275,8 @@ def test_an_added_network_of_torchvision_teaches_and_predicts_without_pytorch(
     assert added.stdout.startswith("added mobilenet_v3_small: 224x224 pixels to 49 positions")
     state = str(tmp_path / "home.robocle")
     for arguments in (
-        ["teach", state, str(things), "--backbone", "mobilenet_v3_small"],
-        ["predict", state, str(things / "ball"), str(things / "box")],
+        ["teach", state, str(objects), "--backbone", "mobilenet_v3_small"],
+        ["predict", state, str(objects / "ball"), str(objects / "box")],
         ["backbones"],
     ):
         done = subprocess.run(

@@ -54,11 +54,11 @@ def copied(pictures: Iterable[Path], folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def state(things: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def state(objects: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A state that knows a ball and a box by their first two pictures."""
     path = tmp_path_factory.mktemp("state") / "home.robocle"
     for label in ("ball", "box"):
-        pictures = [str(things / label / f"{number}.jpg") for number in (0, 1)]
+        pictures = [str(objects / label / f"{number}.jpg") for number in (0, 1)]
         assert CliRunner().invoke(main, ["teach", str(path), label, *pictures]).exit_code == 0
     return path
 
@@ -66,8 +66,8 @@ def state(things: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 # ---- cross-validation
 
 
-def test_the_table_has_one_row_per_condition(things: Path) -> None:
-    result = check(things, "--draws", "2")
+def test_the_table_has_one_row_per_condition(objects: Path) -> None:
+    result = check(objects, "--draws", "2")
     assert (result.exit_code, result.stderr) == (0, "")
     lines = result.stdout.splitlines()
     assert lines[0].startswith("8 pictures of 2 labels, each tested clean and 2 times")
@@ -79,8 +79,8 @@ def test_the_table_has_one_row_per_condition(things: Path) -> None:
     assert lines[9].startswith("  all but clean")
 
 
-def test_every_picture_is_tested_once_per_draw(things: Path) -> None:
-    result = check(things, "--draws", "3", "--json")
+def test_every_picture_is_tested_once_per_draw(objects: Path) -> None:
+    result = check(objects, "--draws", "3", "--json")
     found = json.loads(result.stdout)
     assert found["pictures"] == 8
     tests = {name: sum(tally.values()) for name, tally in found["taught"].items()}
@@ -89,8 +89,8 @@ def test_every_picture_is_tested_once_per_draw(things: Path) -> None:
     assert (found["seed"], found["draws"], found["unknown"]) == (0, 3, 0.05)
 
 
-def test_the_same_seed_gives_the_same_numbers(things: Path) -> None:
-    first, again = (check(things, "--seed", "7", "--draws", "1").stdout for _ in range(2))
+def test_the_same_seed_gives_the_same_numbers(objects: Path) -> None:
+    first, again = (check(objects, "--seed", "7", "--draws", "1").stdout for _ in range(2))
     assert first == again
 
 
@@ -106,19 +106,19 @@ def test_another_seed_changes_the_corruptions_but_not_the_clean_pictures() -> No
 
 
 def test_with_meaningless_labels_accuracy_is_no_better_than_chance(
-    things: Path, tmp_path: Path
+    objects: Path, tmp_path: Path
 ) -> None:
     """A learner that was taught its test pictures would be right nevertheless."""
     for label, numbers in (("this", (0, 1)), ("that", (2, 3))):
-        mixed = [things / kind / f"{n}.jpg" for n in numbers for kind in ("ball", "box")]
+        mixed = [objects / kind / f"{n}.jpg" for n in numbers for kind in ("ball", "box")]
         copied(mixed, tmp_path / label)
     found = counts(tmp_path, "--unknown", "0")
     assert found["taught"]["clean"]["right"] <= 5
 
 
-def test_copies_of_a_picture_are_left_out(things: Path, tmp_path: Path) -> None:
-    folder = shutil.copytree(things, tmp_path / "mine")
-    shutil.copy(things / "ball" / "0.jpg", folder / "ball" / "again.jpg")
+def test_copies_of_a_picture_are_left_out(objects: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(objects, tmp_path / "mine")
+    shutil.copy(objects / "ball" / "0.jpg", folder / "ball" / "again.jpg")
     result = check(folder, "--draws", "1", "--json")
     assert result.exit_code == 0
     assert "again.jpg is a copy of" in result.stderr or "0.jpg is a copy of" in result.stderr
@@ -128,9 +128,9 @@ def test_copies_of_a_picture_are_left_out(things: Path, tmp_path: Path) -> None:
 # ---- a state
 
 
-def test_a_state_is_tested_and_not_changed(state: Path, things: Path) -> None:
+def test_a_state_is_tested_and_not_changed(state: Path, objects: Path) -> None:
     folder = {path: path.read_bytes() for path in state.parent.iterdir()}
-    found = counts(things, "--state", state)
+    found = counts(objects, "--state", state)
     assert found["pictures"] == 8
     assert found["taught"]["clean"] == {"right": 8, "unknown": 0, "wrong": 0}
     assert {path: path.read_bytes() for path in state.parent.iterdir()} == folder
@@ -150,8 +150,8 @@ def test_a_label_that_the_state_was_not_taught_is_right_when_it_is_called_unknow
     assert never["advice"][0]["taken_for"] in ("ball", "box")
 
 
-def test_a_state_can_be_tested_on_a_single_picture(state: Path, things: Path) -> None:
-    result = check(things / "ball" / "3.jpg", "--state", state)
+def test_a_state_can_be_tested_on_a_single_picture(state: Path, objects: Path) -> None:
+    result = check(objects / "ball" / "3.jpg", "--state", state)
     assert result.exit_code == 0
     assert result.stdout.startswith("1 picture of 1 label, each tested clean and 3 times")
 
@@ -160,26 +160,26 @@ def test_a_state_can_be_tested_on_a_single_picture(state: Path, things: Path) ->
 
 
 def test_the_page_needs_no_other_file_and_nothing_else_is_written(
-    things: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    objects: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    before = {path: path.stat().st_mtime_ns for path in things.rglob("*")}
-    result = check(things, "--draws", "1", "--out", "mine.html")
+    before = {path: path.stat().st_mtime_ns for path in objects.rglob("*")}
+    result = check(objects, "--draws", "1", "--out", "mine.html")
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout.endswith("the page with plots and pictures is mine.html\n")
     assert [path.name for path in tmp_path.iterdir()] == ["mine.html"]
-    assert {path: path.stat().st_mtime_ns for path in things.rglob("*")} == before
+    assert {path: path.stat().st_mtime_ns for path in objects.rglob("*")} == before
     html = (tmp_path / "mine.html").read_text("utf-8")
     assert html.count("<svg") == 1
     assert html.count("--share:") == 2 * len(CONDITIONS)  # the heat map
     assert html.count("data:image/jpeg") == 2 * len(CONDITIONS)  # a picture of each label
     assert not re.search(r"(src|href)=\"(?!data:|#)", html)
-    assert str(things) not in html
+    assert str(objects) not in html
 
 
-def test_the_page_shows_labels_literally(things: Path, tmp_path: Path) -> None:
+def test_the_page_shows_labels_literally(objects: Path, tmp_path: Path) -> None:
     for label, name in (("ball", "<b>$1 & $2"), ("box", "Kiste ⬛ " + "x" * 60)):
-        copied(sorted((things / label).iterdir())[:2], tmp_path / "mine" / name)
+        copied(sorted((objects / label).iterdir())[:2], tmp_path / "mine" / name)
     out = tmp_path / "mine.html"
     assert check(tmp_path / "mine", "--draws", "1", "--out", out).exit_code == 0
     html = out.read_text("utf-8")
@@ -189,11 +189,11 @@ def test_the_page_shows_labels_literally(things: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_check_stores_only_the_backbone(things: Path, tmp_path: Path) -> None:
+def test_a_check_stores_only_the_backbone(objects: Path, tmp_path: Path) -> None:
     cache, here = tmp_path / "cache", tmp_path / "here"
     here.mkdir()
     run = subprocess.run(
-        [sys.executable, "-m", "robocle", "check", things, "--draws", "1"],
+        [sys.executable, "-m", "robocle", "check", objects, "--draws", "1"],
         cwd=here,
         env=os.environ | {"ROBOCLE_CACHE": str(cache)},
         capture_output=True,
@@ -208,9 +208,9 @@ def test_a_check_stores_only_the_backbone(things: Path, tmp_path: Path) -> None:
 
 
 def test_a_picture_that_cannot_be_read_is_named_and_the_others_are_checked(
-    state: Path, things: Path, tmp_path: Path
+    state: Path, objects: Path, tmp_path: Path
 ) -> None:
-    folder = shutil.copytree(things, tmp_path / "mine")
+    folder = shutil.copytree(objects, tmp_path / "mine")
     (folder / "ball" / "bad.jpg").write_bytes(b"")
     for options in ((), ("--state", state)):
         result = check(folder, *options, "--draws", "1", "--json")
@@ -232,47 +232,47 @@ def test_it_is_an_error_if_no_picture_can_be_read(state: Path, tmp_path: Path) -
     assert_error(check(tmp_path / "no.jpg", "--state", state), "no.jpg", "No such file")
 
 
-def test_too_few_pictures_are_an_error(things: Path, tmp_path: Path) -> None:
-    assert_error(check(things / "ball"), "all pictures are of 'ball'", "--state")
+def test_too_few_pictures_are_an_error(objects: Path, tmp_path: Path) -> None:
+    assert_error(check(objects / "ball"), "all pictures are of 'ball'", "--state")
     lone = tmp_path / "lone"
     lone.mkdir()
     (lone / "dark.jpg").write_bytes(b"")
-    assert_error(check(things, lone), "too few pictures of 'lone'", "give at least 2")
+    assert_error(check(objects, lone), "too few pictures of 'lone'", "give at least 2")
     (lone / "light.jpg").write_bytes(b"")
-    assert_error(check(things, lone), "too few pictures of 'lone'", "dark.jpg is empty")
+    assert_error(check(objects, lone), "too few pictures of 'lone'", "dark.jpg is empty")
     (tmp_path / "bare").mkdir()
     assert_error(check(tmp_path / "bare"), "there is no picture in")
 
 
 def test_a_state_that_cannot_be_tested_is_an_error(
-    state: Path, things: Path, tmp_path: Path
+    state: Path, objects: Path, tmp_path: Path
 ) -> None:
-    assert_error(check(things, "--state", tmp_path / "none"), "there is no state file")
+    assert_error(check(objects, "--state", tmp_path / "none"), "there is no state file")
     single = tmp_path / "single.robocle"
-    CliRunner().invoke(main, ["teach", str(single), "ball", str(things / "ball" / "0.jpg")])
-    assert_error(check(things, "--state", single), "knows only 'ball'", "teach it a second")
+    CliRunner().invoke(main, ["teach", str(single), "ball", str(objects / "ball" / "0.jpg")])
+    assert_error(check(objects, "--state", single), "knows only 'ball'", "teach it a second")
     CliRunner().invoke(main, ["forget", str(single), "ball"])
-    assert_error(check(things, "--state", single), "nothing has been taught")
+    assert_error(check(objects, "--state", single), "nothing has been taught")
 
 
 def test_a_state_whose_backbone_is_missing_is_an_error(
-    state: Path, things: Path, tmp_path: Path
+    state: Path, objects: Path, tmp_path: Path
 ) -> None:
     from dataclasses import replace
 
     stored = read_state(state)
     write_state(tmp_path / "far", replace(stored, parts=replace(stored.parts, backbone="resnet50")))
-    assert_error(check(things, "--state", tmp_path / "far"), "resnet50", "not here")
+    assert_error(check(objects, "--state", tmp_path / "far"), "resnet50", "not here")
 
 
 def test_a_page_never_replaces_another_kind_of_file(
-    state: Path, things: Path, tmp_path: Path
+    state: Path, objects: Path, tmp_path: Path
 ) -> None:
     before = state.read_bytes()
-    assert_error(check(things, "--out", state), "ends in .html")
+    assert_error(check(objects, "--out", state), "ends in .html")
     assert state.read_bytes() == before
     nowhere = tmp_path / "nowhere" / "page.html"
-    result = check(things, "--draws", "1", "--out", nowhere)
+    result = check(objects, "--draws", "1", "--out", nowhere)
     assert result.exit_code == 1
     assert "cannot write" in result.stderr
 

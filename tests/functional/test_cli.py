@@ -37,11 +37,11 @@ def run_alone(
 
 
 @pytest.fixture(scope="module")
-def taught(things: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def taught(objects: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The bytes of a state that knows a ball and a box."""
     path = tmp_path_factory.mktemp("taught") / "home.robocle"
     for label in ("ball", "box"):
-        pictures = [things / label / f"{number}.jpg" for number in (0, 1)]
+        pictures = [objects / label / f"{number}.jpg" for number in (0, 1)]
         assert run("teach", path, label, *pictures).exit_code == 0
     assert run("export", path, path.with_name("sent.robocle")).exit_code == 0
     return path.with_name("sent.robocle").read_bytes()
@@ -58,21 +58,21 @@ def state(taught: bytes, tmp_path: Path) -> Path:
 # ---- teaching and recognising, in processes of their own
 
 
-def test_teaching_and_predicting_from_a_shell(things: Path, tmp_path: Path) -> None:
+def test_teaching_and_predicting_from_a_shell(objects: Path, tmp_path: Path) -> None:
     state = tmp_path / "home.robocle"
-    balls = [things / "ball" / f"{number}.jpg" for number in (0, 1)]
+    balls = [objects / "ball" / f"{number}.jpg" for number in (0, 1)]
     first = run_alone("teach", state, "ball", *balls)
     assert first.stderr == b""
     assert first.returncode == 0
     assert first.stdout.decode() == f"taught 2 pictures of ball; {state} knows 1 label\n"
-    second = run_alone("teach", state, "box", things / "box" / "0.jpg")
+    second = run_alone("teach", state, "box", objects / "box" / "0.jpg")
     assert second.stdout.decode() == f"taught 1 picture of box; {state} knows 2 labels\n"
-    seen = run_alone("predict", state, things / "ball" / "3.jpg", things / "box" / "3.jpg")
+    seen = run_alone("predict", state, objects / "ball" / "3.jpg", objects / "box" / "3.jpg")
     assert (seen.returncode, seen.stderr) == (0, b"")
     rows = [line.split("\t") for line in seen.stdout.decode().splitlines()]
     assert [(row[0], row[1]) for row in rows] == [
-        (str(things / "ball" / "3.jpg"), "ball"),
-        (str(things / "box" / "3.jpg"), "box"),
+        (str(objects / "ball" / "3.jpg"), "ball"),
+        (str(objects / "box" / "3.jpg"), "box"),
     ]
     assert all(0.5 <= float(row[2]) <= 1 for row in rows)
 
@@ -87,9 +87,9 @@ def test_the_installed_command_and_the_module_are_one() -> None:
 
 
 def test_predicting_in_a_process_of_its_own_is_predicting_in_this_one(
-    state: Path, things: Path
+    state: Path, objects: Path
 ) -> None:
-    picture = things / "box" / "2.jpg"
+    picture = objects / "box" / "2.jpg"
     alone = run_alone("predict", "--json", state, picture)
     assert alone.stdout.decode() == run("predict", "--json", state, picture).stdout
 
@@ -97,65 +97,65 @@ def test_predicting_in_a_process_of_its_own_is_predicting_in_this_one(
 # ---- teach
 
 
-def test_a_folder_a_label_is_taught_in_one_go(things: Path, tmp_path: Path) -> None:
-    result = run("teach", tmp_path / "all.robocle", things)
+def test_a_folder_a_label_is_taught_in_one_go(objects: Path, tmp_path: Path) -> None:
+    result = run("teach", tmp_path / "all.robocle", objects)
     expected = f"taught 8 pictures of ball, box; {tmp_path / 'all.robocle'} knows 2 labels\n"
     assert (result.exit_code, result.stdout, result.stderr) == (0, expected, "")
     assert read_state(tmp_path / "all.robocle").counts == {"ball": 4, "box": 4}
 
 
-def test_a_folder_of_pictures_is_taught_as_one_label(things: Path, tmp_path: Path) -> None:
-    result = run("teach", tmp_path / "one.robocle", "toy", things / "ball", things / "box")
+def test_a_folder_of_pictures_is_taught_as_one_label(objects: Path, tmp_path: Path) -> None:
+    result = run("teach", tmp_path / "one.robocle", "toy", objects / "ball", objects / "box")
     assert result.stdout.startswith("taught 8 pictures of toy; ")
 
 
-def test_hidden_folders_are_no_labels(things: Path, tmp_path: Path) -> None:
+def test_hidden_folders_are_no_labels(objects: Path, tmp_path: Path) -> None:
     for label, name in (("ball", "ball"), ("box", ".thumbnails")):
         (tmp_path / "home" / name).mkdir(parents=True)
-        content = (things / label / "0.jpg").read_bytes()
+        content = (objects / label / "0.jpg").read_bytes()
         (tmp_path / "home" / name / "0.jpg").write_bytes(content)
     result = run("teach", tmp_path / "s.robocle", tmp_path / "home")
     assert result.stdout.startswith("taught 1 picture of ball; ")
 
 
-def test_teaching_again_adds_to_what_is_known(state: Path, things: Path) -> None:
-    assert run("teach", state, "ball", things / "ball" / "2.jpg").exit_code == 0
+def test_teaching_again_adds_to_what_is_known(state: Path, objects: Path) -> None:
+    assert run("teach", state, "ball", objects / "ball" / "2.jpg").exit_code == 0
     assert read_state(state).counts == {"ball": 3, "box": 2}
 
 
-def test_a_new_state_may_have_other_parts(things: Path, tmp_path: Path) -> None:
+def test_a_new_state_may_have_other_parts(objects: Path, tmp_path: Path) -> None:
     parts = ("--pooling", "avg", "--classifier", "ncm", "--backbone", "efficientnet_lite0")
     path = tmp_path / "other.robocle"
-    assert run("teach", *parts, path, "ball", things / "ball" / "0.jpg").exit_code == 0
+    assert run("teach", *parts, path, "ball", objects / "ball" / "0.jpg").exit_code == 0
     assert (read_state(path).parts.pooling, read_state(path).parts.classifier) == ("avg", "ncm")
-    assert run("predict", path, things / "ball" / "0.jpg").exit_code == 0
+    assert run("predict", path, objects / "ball" / "0.jpg").exit_code == 0
 
 
 # ---- predict
 
 
-def test_predictions_as_json_hold_every_score(state: Path, things: Path) -> None:
-    result = run("predict", "--json", state, things / "ball" / "2.jpg", things / "box" / "2.jpg")
+def test_predictions_as_json_hold_every_score(state: Path, objects: Path) -> None:
+    result = run("predict", "--json", state, objects / "ball" / "2.jpg", objects / "box" / "2.jpg")
     first, second = (json.loads(line) for line in result.stdout.splitlines())
     assert first.keys() == {"image", "label", "confidence", "scores", "nearest", "known"}
     assert (first["label"], second["label"]) == ("ball", "box")
-    assert first["image"] == str(things / "ball" / "2.jpg")
+    assert first["image"] == str(objects / "ball" / "2.jpg")
     assert list(first["scores"]) == ["ball", "box"]
     assert first["scores"]["ball"] > first["scores"]["box"]
     assert 0.5 <= first["confidence"] <= 1
 
 
-def test_a_folder_is_predicted_picture_by_picture(state: Path, things: Path) -> None:
-    result = run("predict", state, things / "ball")
+def test_a_folder_is_predicted_picture_by_picture(state: Path, objects: Path) -> None:
+    result = run("predict", state, objects / "ball")
     names = [Path(line.split("\t")[0]).name for line in result.stdout.splitlines()]
     assert names == ["0.jpg", "1.jpg", "2.jpg", "3.jpg"]
 
 
 def test_predicting_goes_on_after_a_bad_picture_and_fails_at_the_end(
-    state: Path, things: Path, tmp_path: Path
+    state: Path, objects: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "bad.jpg").write_bytes(b"")
-    result = run("predict", state, tmp_path / "bad.jpg", things / "ball" / "2.jpg")
+    result = run("predict", state, tmp_path / "bad.jpg", objects / "ball" / "2.jpg")
     assert result.exit_code == 1
     assert result.stdout.count("\n") == 1
     assert "ball" in result.stdout
@@ -165,10 +165,10 @@ def test_predicting_goes_on_after_a_bad_picture_and_fails_at_the_end(
 
 @pytest.mark.parametrize("option", [(), ("--json",)], ids=["plain", "json"])
 def test_a_file_name_that_is_no_unicode_is_printed_escaped(
-    option: tuple[str, ...], state: Path, things: Path, tmp_path: Path
+    option: tuple[str, ...], state: Path, objects: Path, tmp_path: Path
 ) -> None:
     name = os.fsencode(tmp_path) + b"/\xff.jpg"
-    Path(os.fsdecode(name)).write_bytes((things / "ball" / "2.jpg").read_bytes())
+    Path(os.fsdecode(name)).write_bytes((objects / "ball" / "2.jpg").read_bytes())
     result = run_alone("predict", *option, state, name, PYTHONIOENCODING="utf-8:strict")
     assert (result.returncode, result.stderr) == (0, b"")
     assert b"\\udcff.jpg" in result.stdout
@@ -176,7 +176,7 @@ def test_a_file_name_that_is_no_unicode_is_printed_escaped(
         assert os.fsencode(json.loads(result.stdout)["image"]) == name
 
 
-# ---- unknown things and poor pictures
+# ---- unknown objects and poor pictures
 
 
 def test_a_thing_that_was_not_taught_is_unknown(state: Path, tmp_path: Path) -> None:
@@ -192,9 +192,9 @@ def test_a_thing_that_was_not_taught_is_unknown(state: Path, tmp_path: Path) -> 
 
 
 @pytest.fixture
-def dark(things: Path, tmp_path: Path) -> Path:
+def dark(objects: Path, tmp_path: Path) -> Path:
     path = tmp_path / "dark.jpg"
-    Image.open(things / "ball" / "2.jpg").point([level // 12 for level in range(256)] * 3).save(
+    Image.open(objects / "ball" / "2.jpg").point([level // 12 for level in range(256)] * 3).save(
         path
     )
     return path
@@ -208,10 +208,10 @@ def test_a_dark_picture_is_complained_of_and_taught(state: Path, dark: Path) -> 
 
 
 def test_a_gate_that_refuses_teaches_nothing_of_the_lot(
-    state: Path, things: Path, dark: Path
+    state: Path, objects: Path, dark: Path
 ) -> None:
     before = state.read_bytes()
-    result = run("teach", state, "ball", things / "ball" / "2.jpg", dark, "--gate", "refuse")
+    result = run("teach", state, "ball", objects / "ball" / "2.jpg", dark, "--gate", "refuse")
     assert_refused(result, str(dark), "very dark")
     assert state.read_bytes() == before
 
@@ -222,9 +222,9 @@ def test_a_gate_that_is_off_says_nothing(state: Path, dark: Path) -> None:
 
 
 def test_the_last_picture_again_is_complained_of_in_the_next_command(
-    things: Path, tmp_path: Path
+    objects: Path, tmp_path: Path
 ) -> None:
-    state, picture = tmp_path / "home.robocle", things / "ball" / "0.jpg"
+    state, picture = tmp_path / "home.robocle", objects / "ball" / "0.jpg"
     assert run("teach", state, "ball", picture).stderr == ""
     assert "almost the same picture" in run("teach", state, "ball", picture).stderr
     assert run("undo", state, "--times", "2").exit_code == 0
@@ -250,10 +250,10 @@ def test_inspecting_shows_labels_counts_and_parts(state: Path) -> None:
 
 
 def test_inspecting_a_state_without_leave_one_out_scores_shows_the_counts(
-    things: Path, tmp_path: Path
+    objects: Path, tmp_path: Path
 ) -> None:
     state = tmp_path / "ncm.robocle"
-    run("teach", state, "ball", things / "ball" / "0.jpg", "--classifier", "ncm")
+    run("teach", state, "ball", objects / "ball" / "0.jpg", "--classifier", "ncm")
     lines = run("inspect", state).stdout.splitlines()
     assert lines[3].split() == ["ball", "1"]
 
@@ -268,52 +268,52 @@ def test_inspecting_as_json_gives_one_object(state: Path) -> None:
     assert summary["arrays"]["counts"] == [2]
 
 
-def test_forgetting_removes_a_label(state: Path, things: Path) -> None:
+def test_forgetting_removes_a_label(state: Path, objects: Path) -> None:
     result = run("forget", state, "ball")
     assert result.stdout == f"forgot ball; {state} knows 1 label\n"
     assert list(read_state(state).counts) == ["box"]
-    prediction = run("predict", state, things / "ball" / "2.jpg")
+    prediction = run("predict", state, objects / "ball" / "2.jpg")
     assert prediction.stdout.split("\t")[1] == "box"
 
 
 def test_undoing_takes_back_the_last_picture_and_then_says_that_nothing_is_left(
-    state: Path, things: Path
+    state: Path, objects: Path
 ) -> None:
-    before = run("predict", "--json", state, things / "ball" / "3.jpg").stdout
-    run("teach", state, "ball", things / "box" / "2.jpg", things / "box" / "3.jpg")
+    before = run("predict", "--json", state, objects / "ball" / "3.jpg").stdout
+    run("teach", state, "ball", objects / "box" / "2.jpg", objects / "box" / "3.jpg")
     result = run("undo", state, "--times", "2")
     assert result.stdout.splitlines() == [
         "took back teaching 'ball'",
         "took back teaching 'ball'",
         f"{state} knows 2 labels",
     ]
-    assert run("predict", "--json", state, things / "ball" / "3.jpg").stdout == before
+    assert run("predict", "--json", state, objects / "ball" / "3.jpg").stdout == before
     assert_refused(run("undo", state), "nothing to undo")
 
 
 def test_a_forgotten_label_comes_back_unless_it_is_forgotten_for_good(
-    state: Path, things: Path
+    state: Path, objects: Path
 ) -> None:
-    before = run("predict", "--json", state, things / "ball" / "3.jpg").stdout
+    before = run("predict", "--json", state, objects / "ball" / "3.jpg").stdout
     run("forget", state, "ball")
     assert run("undo", state).stdout.startswith("took back forgetting 'ball'\n")
-    assert run("predict", "--json", state, things / "ball" / "3.jpg").stdout == before
+    assert run("predict", "--json", state, objects / "ball" / "3.jpg").stdout == before
     run("forget", state, "ball", "--for-good")
     assert_refused(run("undo", state), "nothing to undo")
     assert b"ball" not in state.read_bytes()
 
 
-def test_states_of_two_robots_merge_in_any_order(things: Path, tmp_path: Path) -> None:
+def test_states_of_two_robots_merge_in_any_order(objects: Path, tmp_path: Path) -> None:
     for robot, number in (("one", 0), ("two", 1)):
         for label in ("ball", "box"):
-            run("teach", tmp_path / robot, label, things / label / f"{number}.jpg")
+            run("teach", tmp_path / robot, label, objects / label / f"{number}.jpg")
     for name, order in (("ab", ("one", "two")), ("ba", ("two", "one"))):
         result = run("merge", *[tmp_path / each for each in order], "-o", tmp_path / name)
         assert result.stdout.endswith("it knows 2 labels, 4 pictures\n")
-    run("teach", tmp_path / "all", "ball", *[things / "ball" / f"{n}.jpg" for n in (0, 1)])
-    run("teach", tmp_path / "all", "box", *[things / "box" / f"{n}.jpg" for n in (0, 1)])
+    run("teach", tmp_path / "all", "ball", *[objects / "ball" / f"{n}.jpg" for n in (0, 1)])
+    run("teach", tmp_path / "all", "box", *[objects / "box" / f"{n}.jpg" for n in (0, 1)])
     found = [
-        json.loads(run("predict", "--json", tmp_path / name, things / "box" / "3.jpg").stdout)
+        json.loads(run("predict", "--json", tmp_path / name, objects / "box" / "3.jpg").stdout)
         for name in ("ab", "ba", "all")
     ]
     assert found[0]["scores"] == pytest.approx(found[2]["scores"], rel=1e-6)
@@ -322,9 +322,9 @@ def test_states_of_two_robots_merge_in_any_order(things: Path, tmp_path: Path) -
 
 
 def test_an_exported_state_is_imported_by_another_robot(
-    state: Path, things: Path, tmp_path: Path
+    state: Path, objects: Path, tmp_path: Path
 ) -> None:
-    run("teach", tmp_path / "mine", "toy", things / "ball" / "3.jpg")
+    run("teach", tmp_path / "mine", "toy", objects / "ball" / "3.jpg")
     run("export", state, tmp_path / "sent")
     result = run("import", tmp_path / "mine", tmp_path / "sent")
     assert result.stdout.endswith("knows 3 labels\n")
@@ -335,16 +335,16 @@ def test_an_exported_state_is_imported_by_another_robot(
 @pytest.mark.parametrize("pooling", ["avg", "moments:r=3,form=root", "moments:form=standardised"])
 @pytest.mark.parametrize("classifier", ["ncm", "slda"])
 def test_an_exported_model_gives_the_same_labels_with_onnx_runtime_alone(
-    pooling: str, classifier: str, things: Path, tmp_path: Path
+    pooling: str, classifier: str, objects: Path, tmp_path: Path
 ) -> None:
     state, model = tmp_path / "home", tmp_path / "home.onnx"
     parts = ["--pooling", pooling, "--classifier", classifier]
     for label in ("ball", "box"):
-        run("teach", state, label, *[things / label / f"{n}.jpg" for n in (0, 1)], *parts)
+        run("teach", state, label, *[objects / label / f"{n}.jpg" for n in (0, 1)], *parts)
         parts = []
     assert run("export", state, model).stdout == f"exported 2 labels to {model}\n"
     session = onnxruntime.InferenceSession(model)
-    for picture in (things / "ball" / "2.jpg", things / "box" / "2.jpg"):
+    for picture in (objects / "ball" / "2.jpg", objects / "box" / "2.jpg"):
         pixels = np.asarray(Image.open(picture).resize((224, 224), Image.Resampling.BILINEAR))
         (label,), _ = session.run(None, {"pixels": pixels[None]})
         assert label == run("predict", state, picture).stdout.split("\t")[1] == picture.parent.name
@@ -353,35 +353,35 @@ def test_an_exported_model_gives_the_same_labels_with_onnx_runtime_alone(
 
 
 def test_an_exported_model_says_under_which_score_a_thing_is_unknown(
-    state: Path, things: Path, tmp_path: Path
+    state: Path, objects: Path, tmp_path: Path
 ) -> None:
     run("export", state, tmp_path / "home.onnx")
     session = onnxruntime.InferenceSession(tmp_path / "home.onnx")
     lowest = float(session.get_modelmeta().custom_metadata_map["robocle.unknown_below"])
     noise = np.random.default_rng(0).integers(0, 255, (1, 224, 224, 3), np.uint8)
-    ball = np.asarray(Image.open(things / "ball" / "2.jpg").resize((224, 224)))[None]
+    ball = np.asarray(Image.open(objects / "ball" / "2.jpg").resize((224, 224)))[None]
     best = [session.run(["scores"], {"pixels": pixels})[0].max() for pixels in (noise, ball)]
     assert best[0] < lowest < best[1]
 
 
-def test_a_model_that_cannot_be_exported_is_refused(things: Path, tmp_path: Path) -> None:
+def test_a_model_that_cannot_be_exported_is_refused(objects: Path, tmp_path: Path) -> None:
     for number, parts in enumerate((["--pooling", "max"], ["--classifier", "sqda"])):
         state = tmp_path / f"{number}"
-        run("teach", state, "ball", things / "ball" / "0.jpg", *parts)
+        run("teach", state, "ball", objects / "ball" / "0.jpg", *parts)
         result = run("export", state, tmp_path / "x.onnx")
         assert_refused(result, "only")
         assert not (tmp_path / "x.onnx").exists()
 
 
-def test_a_damaged_state_gives_back_what_is_sound(things: Path, tmp_path: Path) -> None:
+def test_a_damaged_state_gives_back_what_is_sound(objects: Path, tmp_path: Path) -> None:
     state = tmp_path / "home"
     parts = ["--classifier", "ncm", "--pooling", "avg"]
-    run("teach", tmp_path / "taught", things, *parts)
+    run("teach", tmp_path / "taught", objects, *parts)
     run("export", tmp_path / "taught", state)
     content = bytearray(state.read_bytes())
     content[-100] ^= 1  # in the mean of the last label
     state.write_bytes(content)
-    assert_refused(run("predict", state, things / "ball" / "0.jpg"), "means", "row 2", "recover")
+    assert_refused(run("predict", state, objects / "ball" / "0.jpg"), "means", "row 2", "recover")
     result = run("recover", state, tmp_path / "rest")
     assert result.stdout.splitlines() == [
         "lost: the label 'box'",
@@ -390,11 +390,11 @@ def test_a_damaged_state_gives_back_what_is_sound(things: Path, tmp_path: Path) 
     assert read_state(tmp_path / "rest").counts == {"ball": 4}
 
 
-def test_renaming_keeps_what_was_learnt(state: Path, things: Path) -> None:
+def test_renaming_keeps_what_was_learnt(state: Path, objects: Path) -> None:
     result = run("rename", state, "ball", "Kugel ⚽")
     assert result.stdout == f"ball is now Kugel ⚽ in {state}\n"
     assert list(read_state(state).counts) == ["Kugel ⚽", "box"]
-    prediction = run("predict", state, things / "ball" / "2.jpg")
+    prediction = run("predict", state, objects / "ball" / "2.jpg")
     assert prediction.stdout.split("\t")[1] == "Kugel ⚽"
 
 
@@ -478,10 +478,10 @@ def test_a_bad_picture_is_refused_in_one_line_from_a_shell(
 
 
 def test_one_bad_picture_among_good_ones_teaches_none(
-    state: Path, taught: bytes, things: Path, tmp_path: Path
+    state: Path, taught: bytes, objects: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "bad.jpg").write_bytes(picture("JPEG")[:-400])
-    good = [things / "ball" / f"{number}.jpg" for number in range(4)]
+    good = [objects / "ball" / f"{number}.jpg" for number in range(4)]
     assert_refused(run("teach", state, "ball", *good[:2], tmp_path / "bad.jpg", *good[2:]))
     assert state.read_bytes() == taught
     new = tmp_path / "new.robocle"
@@ -494,9 +494,9 @@ LABELS = {"empty": "", "spaces": "   ", "long": "x" * 10_000, "newline": "tea\nc
 
 @pytest.mark.parametrize("name", LABELS)
 def test_a_bad_label_is_refused_and_changes_nothing(
-    name: str, state: Path, taught: bytes, things: Path
+    name: str, state: Path, taught: bytes, objects: Path
 ) -> None:
-    label, picture = LABELS[name], things / "ball" / "0.jpg"
+    label, picture = LABELS[name], objects / "ball" / "0.jpg"
     for result in (run("teach", state, label, picture), run("rename", state, "ball", label)):
         assert_refused(result, "label")
         assert len(result.stderr) < 200
@@ -504,9 +504,9 @@ def test_a_bad_label_is_refused_and_changes_nothing(
 
 
 def test_a_label_with_a_newline_is_refused_in_one_line_from_a_shell(
-    state: Path, taught: bytes, things: Path
+    state: Path, taught: bytes, objects: Path
 ) -> None:
-    result = run_alone("teach", state, "tea\ncup", things / "ball" / "0.jpg")
+    result = run_alone("teach", state, "tea\ncup", objects / "ball" / "0.jpg")
     assert_one_line(result.stderr.decode())
     assert result.returncode == 1
     assert state.read_bytes() == taught
@@ -520,9 +520,9 @@ def test_a_label_that_was_never_taught_is_refused(state: Path, taught: bytes) ->
 
 
 @pytest.mark.parametrize("verb", ["predict", "inspect", "forget", "rename"])
-def test_a_state_that_is_not_there_is_refused(verb: str, things: Path, tmp_path: Path) -> None:
+def test_a_state_that_is_not_there_is_refused(verb: str, objects: Path, tmp_path: Path) -> None:
     rest: dict[str, list[str | Path]] = {
-        "predict": [things / "ball" / "0.jpg"],
+        "predict": [objects / "ball" / "0.jpg"],
         "forget": ["a"],
         "rename": ["a", "b"],
     }
@@ -531,18 +531,18 @@ def test_a_state_that_is_not_there_is_refused(verb: str, things: Path, tmp_path:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_predicting_before_teaching_is_refused_from_a_shell(things: Path, tmp_path: Path) -> None:
-    result = run_alone("predict", tmp_path / "none.robocle", things / "ball" / "0.jpg")
+def test_predicting_before_teaching_is_refused_from_a_shell(objects: Path, tmp_path: Path) -> None:
+    result = run_alone("predict", tmp_path / "none.robocle", objects / "ball" / "0.jpg")
     assert_one_line(result.stderr.decode())
     assert (result.returncode, result.stdout) == (1, b"")
 
 
 def test_predicting_with_a_state_that_forgot_everything_is_refused(
-    state: Path, things: Path
+    state: Path, objects: Path
 ) -> None:
     assert run("forget", state, "ball").exit_code == 0
     assert run("forget", state, "box").exit_code == 0
-    assert_refused(run("predict", state, things / "ball" / "0.jpg"), "nothing has been taught")
+    assert_refused(run("predict", state, objects / "ball" / "0.jpg"), "nothing has been taught")
 
 
 def rewrite(path: Path, **changes: object) -> bytes:
@@ -579,12 +579,12 @@ WRONG_STATES: dict[str, tuple[Callable[[Path], object], str]] = {
 @pytest.mark.parametrize("verb", ["teach", "predict", "forget", "rename"])
 @pytest.mark.parametrize("name", WRONG_STATES)
 def test_a_wrong_state_is_refused_and_left_as_it_is(
-    name: str, verb: str, state: Path, things: Path
+    name: str, verb: str, state: Path, objects: Path
 ) -> None:
     spoil, words = WRONG_STATES[name]
     spoil(state)
     before = state.read_bytes()
-    picture = things / "ball" / "0.jpg"
+    picture = objects / "ball" / "0.jpg"
     rest: dict[str, list[str | Path]] = {
         "teach": ["ball", picture],
         "predict": [picture],
@@ -597,11 +597,11 @@ def test_a_wrong_state_is_refused_and_left_as_it_is(
 
 @pytest.mark.parametrize("name", ["another version", "another backbone"])
 def test_a_wrong_state_is_refused_in_one_line_from_a_shell(
-    name: str, state: Path, things: Path
+    name: str, state: Path, objects: Path
 ) -> None:
     spoil, words = WRONG_STATES[name]
     spoil(state)
-    result = run_alone("predict", state, things / "ball" / "0.jpg")
+    result = run_alone("predict", state, objects / "ball" / "0.jpg")
     assert_one_line(result.stderr.decode())
     assert words in result.stderr.decode()
     assert result.returncode == 1
@@ -637,9 +637,9 @@ def test_inspecting_prints_nothing_that_is_not_plain_text(
 
 @pytest.mark.parametrize("option", ["pooling", "classifier", "backbone"])
 def test_an_existing_state_keeps_its_parts(
-    option: str, state: Path, taught: bytes, things: Path
+    option: str, state: Path, taught: bytes, objects: Path
 ) -> None:
-    picture = things / "ball" / "0.jpg"
+    picture = objects / "ball" / "0.jpg"
     result = run("teach", f"--{option}", "avg", state, "ball", picture)
     assert_refused(result, "keeps its parts", f"leave out --{option}")
     assert state.read_bytes() == taught
@@ -655,10 +655,10 @@ def test_an_existing_state_keeps_its_parts(
     ],
 )
 def test_a_wrong_spec_is_refused_and_makes_no_state(
-    option: str, spec: str, words: str, things: Path, tmp_path: Path
+    option: str, spec: str, words: str, objects: Path, tmp_path: Path
 ) -> None:
     new = tmp_path / "new.robocle"
-    assert_refused(run("teach", f"--{option}", spec, new, "ball", things / "ball"), words)
+    assert_refused(run("teach", f"--{option}", spec, new, "ball", objects / "ball"), words)
     assert not new.exists()
 
 
@@ -681,25 +681,25 @@ def test_a_file_name_with_a_newline_is_refused_in_one_line(state: Path, tmp_path
     assert_refused(run("predict", state, tmp_path / "tea\ncup.jpg"), "tea cup.jpg is empty")
 
 
-def test_a_state_name_that_cannot_exist_is_refused(things: Path) -> None:
-    picture = things / "ball" / "0.jpg"
+def test_a_state_name_that_cannot_exist_is_refused(objects: Path) -> None:
+    picture = objects / "ball" / "0.jpg"
     assert_refused(run("teach", "x" * 5000, "ball", picture))
     assert_refused(run("predict", "x" * 5000, picture))
 
 
-def test_a_state_in_a_folder_that_is_not_there_is_refused(things: Path, tmp_path: Path) -> None:
+def test_a_state_in_a_folder_that_is_not_there_is_refused(objects: Path, tmp_path: Path) -> None:
     path = tmp_path / "nowhere" / "home.robocle"
-    assert_refused(run("teach", path, "ball", things / "ball" / "0.jpg"), "cannot write")
+    assert_refused(run("teach", path, "ball", objects / "ball" / "0.jpg"), "cannot write")
 
 
 def test_a_bug_shows_its_traceback(
-    state: Path, things: Path, monkeypatch: pytest.MonkeyPatch
+    state: Path, objects: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def bug(*_: object) -> None:
         raise ZeroDivisionError
 
     monkeypatch.setattr("robocle.embedding.read", bug)
-    result = run("predict", state, things / "ball" / "0.jpg")
+    result = run("predict", state, objects / "ball" / "0.jpg")
     assert isinstance(result.exception, ZeroDivisionError)
 
 

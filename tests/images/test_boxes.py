@@ -1,6 +1,5 @@
 """A box selects the same region of the upright picture, however the picture is stored."""
 
-from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -10,10 +9,9 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
-from robocle.errors import ImageError, RobocleError
+from refusal import Refusal
+from robocle.errors import ImageError
 from robocle.images.reading import ORIENTATION_TAG, read, to_pixels
-
-Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
 
 SIDE = 64
 BOX = (200, 100, 240, 280)

@@ -13,13 +13,12 @@ from PIL import Image, ImageDraw
 from scipy.ndimage import gaussian_filter, uniform_filter1d
 
 import robocle
+from refusal import Refusal
 from robocle.backbones import Backbone
-from robocle.errors import QualityError, RobocleError
+from robocle.errors import QualityError
 from robocle.images import SquareImage, quality, read, to_pixels
 from robocle.images.quality import KINDS, Complaint, complaints, near_duplicate, require_good
 from robocle.types import Pixels
-
-Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
 
 SIDE = 224
 HOME = Path(robocle.__file__).parent / "demo" / "home"

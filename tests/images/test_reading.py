@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from PIL import Image, PngImagePlugin
 
-from robocle.errors import ImageError, RobocleError
+from refusal import Refusal
+from robocle.errors import ImageError
 from robocle.images.arrays import MIN_SIDE
 from robocle.images.reading import ORIENTATION_TAG, pictures_in, read, to_pixels
 
-Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
 Rgb = tuple[int, int, int]
 
 SIDE = 224

@@ -5,21 +5,20 @@ import os
 import resource
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from refusal import Refusal
 from robocle import Learner
 from robocle.backbones import Backbone
-from robocle.errors import RobocleError, StateError
+from robocle.errors import StateError
 from robocle.store import read_state
 from robocle.store.journal import JournalContent, read_journal
 
 DRIVER = Path(__file__).with_name("crash_driver.py")
-Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
 
 
 def vector(number: int, width: int = 1280) -> np.ndarray[Any, np.dtype[np.float32]]:

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from safetensors.numpy import save
 
+from refusal import Refusal
 from robocle import Learner
 from robocle.backbones import Backbone
 from robocle.classifiers import CLASSIFIERS
@@ -27,18 +28,17 @@ from robocle.errors import RobocleError, StateError
 from robocle.store import METADATA_KEY, Parts, StoredState, read_state, write_state
 from robocle.store.snapshot import checksums, sealed
 
-Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
 Arrays = dict[str, NDArray[Any]]
 MEMORY = 256 << 20  # more than any of these files may cost
 
 
 @pytest.fixture(scope="module")
-def taught(lite0: Backbone, things: Path) -> Learner:
+def taught(lite0: Backbone, objects: Path) -> Learner:
     """A learner that knows a ball and a box."""
     learner = Learner(lite0, "avg", "slda:scatter=exact,shrinkage=oas")
     for label in ("ball", "box"):
         for number in (0, 1):
-            learner.teach(things / label / f"{number}.jpg", label)
+            learner.teach(objects / label / f"{number}.jpg", label)
     return learner
 
 
@@ -93,29 +93,29 @@ def temporary_files(path: Path) -> list[str]:
 
 
 def test_a_loaded_learner_goes_on_where_the_saved_one_was(
-    state: Path, taught: Learner, lite0: Backbone, things: Path
+    state: Path, taught: Learner, lite0: Backbone, objects: Path
 ) -> None:
     loaded = Learner.load(state, lite0)
     assert loaded.labels == taught.labels == ("ball", "box")
     assert loaded.counts == taught.counts == {"ball": 2, "box": 2}
     assert loaded.parts == taught.parts
-    for picture in (things / "ball" / "3.jpg", things / "box" / "3.jpg"):
+    for picture in (objects / "ball" / "3.jpg", objects / "box" / "3.jpg"):
         assert loaded.predict(picture) == taught.predict(picture)
-    loaded.teach(things / "ball" / "2.jpg", "toy")
+    loaded.teach(objects / "ball" / "2.jpg", "toy")
     assert loaded.counts == {"ball": 2, "box": 2, "toy": 1}
 
 
 @pytest.mark.parametrize("classifier", CLASSIFIERS.names())
 def test_every_classifier_survives_in_a_file(
-    classifier: str, lite0: Backbone, things: Path, tmp_path: Path
+    classifier: str, lite0: Backbone, objects: Path, tmp_path: Path
 ) -> None:
     learner = Learner(lite0, "avg", classifier)
     for label in ("ball", "box"):
         for number in (0, 1):
-            learner.teach(things / label / f"{number}.jpg", label)
+            learner.teach(objects / label / f"{number}.jpg", label)
     learner.save(tmp_path / "any.robocle")
     loaded = Learner.load(tmp_path / "any.robocle", lite0)
-    expected, found = (each.predict(things / "box" / "2.jpg") for each in (learner, loaded))
+    expected, found = (each.predict(objects / "box" / "2.jpg") for each in (learner, loaded))
     assert found.label == expected.label
     assert found.scores == pytest.approx(expected.scores, rel=1e-9)
 
@@ -132,7 +132,7 @@ def test_a_learner_that_knows_nothing_is_saved_too(lite0: Backbone, tmp_path: Pa
 
 
 def test_a_learner_that_forgot_everything_can_learn_again(
-    state: Path, lite0: Backbone, things: Path
+    state: Path, lite0: Backbone, objects: Path
 ) -> None:
     learner = Learner.load(state, lite0)
     learner.forget("ball")
@@ -140,8 +140,8 @@ def test_a_learner_that_forgot_everything_can_learn_again(
     learner.save(state)
     loaded = Learner.load(state, lite0)
     assert loaded.labels == ()
-    loaded.teach(things / "ball" / "0.jpg", "ball")
-    assert loaded.predict(things / "ball" / "0.jpg").label == "ball"
+    loaded.teach(objects / "ball" / "0.jpg", "ball")
+    assert loaded.predict(objects / "ball" / "0.jpg").label == "ball"
 
 
 @pytest.mark.parametrize("label", ["чашка", "茶杯", "mug ☕", "a" * 200, '"quoted", \\ and {odd}'])

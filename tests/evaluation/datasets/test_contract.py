@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robocle.errors import DataError, RobocleError, SpecError
+from refusal import Refusal
+from robocle.errors import DataError, SpecError
 from robocle.evaluation.datasets import DATASETS, dataset
 from robocle.evaluation.datasets.tree import listed
 
-Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
 NAMES = DATASETS.names()
 
 TREES = {

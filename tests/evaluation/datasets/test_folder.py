@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from robocle.errors import DataError, RobocleError, SpecError
+from refusal import Refusal
+from robocle.errors import DataError, SpecError
 from robocle.evaluation.datasets import dataset
 
 Plant = Callable[[list[str]], Path]
-Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
 SHARED = Path(__file__).parents[4] / "shared" / "data"
 
 CLASSES = ["mug/a.jpg", "mug/b.PNG", "bowl/c.jpeg"]

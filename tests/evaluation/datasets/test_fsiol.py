@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from robocle.errors import DataError, RobocleError
+from refusal import Refusal
+from robocle.errors import DataError
 from robocle.evaluation.datasets import dataset
 from robocle.evaluation.scenarios import scenario
 from robocle.images import to_pixels
 
-Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
 CATEGORIES = [
     "ballpoint", "book", "candy", "cereal", "comb", "fork", "glass", "hairbrush", "hairclip",
     "keyboard", "knife", "lipstick", "lotion", "mouse", "mug", "plate", "shampoo", "soap",

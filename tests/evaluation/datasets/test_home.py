@@ -4,11 +4,10 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from robocle.errors import DataError, RobocleError
+from refusal import Refusal
+from robocle.errors import DataError
 from robocle.evaluation.datasets import dataset
 from robocle.sim import PlannedPicture, categories, home_plan, render_home
-
-Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
 
 
 def test_without_a_root_it_is_the_shipped_home() -> None:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from robocle.errors import DataError, RobocleError
+from refusal import Refusal
+from robocle.errors import DataError
 from robocle.evaluation.datasets import dataset
 from robocle.evaluation.datasets.openloris import level_of
 
 Plant = Callable[[list[str]], Path]
-Refusal = Callable[[type[RobocleError], Callable[[], object]], str]
 
 SMALL = [
     f"{split}/{factor}/segment{segment}/{instance}/{number:06d}.jpg"
