@@ -14,6 +14,8 @@ from robocle.reports.plots import (
     stacked_bars,
 )
 
+NAME = re.compile(r"<text [^>]*text-anchor: (start|end|middle)\"[^>]*>([^<]*)</text>")
+
 
 @pytest.fixture(autouse=True)
 def readable_text() -> Iterator[None]:
@@ -44,6 +46,14 @@ def test_a_heat_map_shows_its_numbers_and_leaves_unknown_ones_empty() -> None:
 def test_every_point_of_a_scatter_plot_has_its_name() -> None:
     points = {f"method {number}": (1.0, 50.0) for number in range(12)}
     assert set(points) <= set(texts(scatter_plot(points, "ms", "accuracy, %")))
+
+
+def test_names_in_a_scatter_plot_do_not_cover_each_other() -> None:
+    names = ("iCaRL", "iCaRL (2pc)", "a name too long for the right edge")
+    points = dict(zip(names, ((2.0, 50.0), (2.0, 50.2), (2.1, 60.0)), strict=True))
+    drawing = scatter_plot(points | {"left": (0.1, 20.0)}, "ms", "accuracy, %")
+    anchors = {name: anchor for anchor, name in NAME.findall(drawing)}
+    assert [anchors[name] for name in names] == ["start", "end", "end"]
 
 
 def test_bars_name_their_groups_and_series() -> None:

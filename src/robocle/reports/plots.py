@@ -10,15 +10,17 @@ from numpy.typing import ArrayLike
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.text import Annotation
 
 WIDTH = 9
 LINE_STYLES = ("-", "--", ":")
 COLOURS = 10  # in matplotlib's cycle
-NAME_PLACES: tuple[tuple[float, float, Literal["left", "center", "right"]], ...] = (
-    *((5, 3, "left"), (-5, 3, "right"), (0, 8, "center"), (0, -8, "center")),
-    *((5, -6, "left"), (-5, -6, "right"), (5, 10, "left"), (5, 3, "left")),
+NamePlace = tuple[float, float, Literal["left", "center", "right"]]
+NAME_PLACES: tuple[NamePlace, ...] = (
+    *((6, 3, "left"), (-6, 3, "right"), (0, 10, "center"), (0, -10, "center")),
+    *((6, -8, "left"), (-6, -8, "right"), (6, 12, "left"), (-6, 12, "right")),
 )
-"""Offsets of a name from its point, in points (1/72 inch). If all are taken, the last is used."""
+"""Offsets of a name from its point, in points (1/72 inch). If all are taken, the first is used."""
 WRITTEN_FROM = 4
 """A share below this many percent is drawn without its number: there is no room for it."""
 
@@ -74,16 +76,25 @@ def _name_points(figure: "Figure", axes: "Axes", points: Mapping[str, tuple[floa
 
     figure.draw_without_rendering()  # fixes the layout, so that the size of texts is known
     centres = axes.transData.transform(list(points.values()))
-    taken = [Bbox.from_bounds(x - 5, y - 5, 10, 10) for x, y in centres]
+    taken = [Bbox.from_bounds(x - 7, y - 7, 14, 14) for x, y in centres]
     for name, point in points.items():
-        for right, up, align in NAME_PLACES:
-            text = axes.annotate(name, point, (right, up), textcoords="offset points", size=7,
-                                 ha=align, va="center", in_layout=False)  # fmt: skip
+        for place in NAME_PLACES:
+            text = _write_name(axes, name, point, place)
             box = text.get_window_extent()
-            if (right, up, align) == NAME_PLACES[-1] or not box.count_overlaps(taken):
+            if box.x1 < figure.bbox.x1 and not box.count_overlaps(taken):
                 break
             text.remove()
+        else:
+            box = _write_name(axes, name, point, NAME_PLACES[0]).get_window_extent()
         taken.append(box)
+
+
+def _write_name(
+    axes: "Axes", name: str, point: tuple[float, float], place: NamePlace
+) -> "Annotation":
+    right, up, align = place
+    return axes.annotate(name, point, (right, up), textcoords="offset points", size=7, ha=align,
+                         va="center", in_layout=False)  # fmt: skip
 
 
 def grouped_bars(
