@@ -1,0 +1,137 @@
+"""RobocleClassifier against scikit-learn's own checks, and what those do not cover."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from robocle.classifiers import CLASSIFIERS, classifier
+from robocle.errors import SpecError
+from robocle.sklearn import RobocleClassifier
+
+Floats = NDArray[np.float64]
+
+
+ESTIMATORS = [RobocleClassifier(spec) for spec in ("slda", "ncm", "sqda", "snb")]
+
+
+@parametrize_with_checks(ESTIMATORS)  # type: ignore[untyped-decorator]
+def test_scikit_learns_checks_pass(
+    estimator: RobocleClassifier, check: Callable[[RobocleClassifier], None]
+) -> None:
+    check(estimator)
+
+
+def samples(count: int = 60, width: int = 12, seed: int = 0) -> tuple[Floats, NDArray[np.int64]]:
+    rng = np.random.default_rng(seed)
+    rows = np.arange(count) % 3
+    centres = 3 * np.random.default_rng(99).normal(size=(3, width))
+    return centres[rows] + rng.normal(size=(count, width)), rows
+
+
+@pytest.mark.parametrize("spec", CLASSIFIERS.builtin())
+def test_every_classifier_predicts_as_it_does_by_itself(spec: str) -> None:
+    embeddings, rows = samples()
+    labels = np.array(["mug", "cup", "pan"])[rows]
+    estimator = RobocleClassifier(spec).fit(embeddings, labels)
+    clf = classifier(spec)
+    for embedding, label in zip(embeddings, labels, strict=True):
+        clf.learn(embedding, str(label))
+    assert estimator.predict(embeddings).tolist() == clf.predict(embeddings)
+    assert estimator.classes_.tolist() == ["cup", "mug", "pan"]
+    order = [clf.labels.index(label) for label in estimator.classes_]
+    np.testing.assert_array_equal(
+        estimator.decision_function(embeddings), clf.scores(embeddings)[:, order]
+    )
+    np.testing.assert_allclose(
+        estimator.predict_proba(embeddings), clf.predict_proba(embeddings)[:, order]
+    )
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [[30, 7, -2], [0.0, 1.0, 2.0], ["pan", "mug", "cup"], np.array(["b", "c", "a"], object)],
+)
+def test_labels_of_any_type_come_back_as_they_were_given(labels: list[object]) -> None:
+    embeddings, rows = samples()
+    given = np.asarray(labels)[rows]
+    estimator = RobocleClassifier("ncm").fit(embeddings, given)
+    predicted = estimator.predict(embeddings)
+    assert predicted.dtype == given.dtype
+    assert (predicted == given).mean() > 0.9
+    assert estimator.classes_.tolist() == sorted(labels)  # type: ignore[type-var]
+
+
+def test_samples_learned_in_batches_equal_samples_learned_at_once() -> None:
+    embeddings, rows = samples()
+    once = RobocleClassifier().fit(embeddings, rows)
+    batches = RobocleClassifier()
+    for start in range(0, 60, 7):
+        batches.partial_fit(embeddings[start : start + 7], rows[start : start + 7])
+    np.testing.assert_allclose(
+        batches.decision_function(embeddings), once.decision_function(embeddings), rtol=1e-6
+    )
+
+
+def test_new_labels_may_appear_and_equal_numbers_are_one_label() -> None:
+    embeddings, rows = samples()
+    estimator = RobocleClassifier("ncm").partial_fit(embeddings[:2], [7, 9])
+    estimator.partial_fit(embeddings[2:6], [8.0, 7.0, 9.0, 8.0])
+    assert estimator.classes_.tolist() == [7, 8, 9]
+    assert estimator.classifier_.counts == {"7": 2, "9": 2, "8.0": 2}
+    found = estimator.predict(embeddings)
+    assert (found == np.array([7, 9, 8])[rows]).mean() > 0.9
+
+
+def test_labels_that_are_expected_but_not_taught_are_never_predicted() -> None:
+    embeddings, rows = samples()
+    estimator = RobocleClassifier("ncm").partial_fit(embeddings, rows, classes=[0, 1, 2, 3])
+    assert estimator.classes_.tolist() == [0, 1, 2, 3]
+    assert (estimator.predict_proba(embeddings)[:, 3] == 0).all()
+    assert set(estimator.predict(embeddings)) == {0, 1, 2}
+
+
+def test_numbers_and_texts_do_not_mix() -> None:
+    embeddings, rows = samples()
+    estimator = RobocleClassifier("ncm").fit(embeddings, rows)
+    with pytest.raises(ValueError, match="use numbers or texts"):
+        estimator.partial_fit(embeddings[:1], ["mug"])
+
+
+def test_with_two_labels_the_decision_is_the_difference_of_the_scores() -> None:
+    embeddings, rows = samples()
+    estimator = RobocleClassifier().fit(embeddings, rows > 0)
+    decision = estimator.decision_function(embeddings)
+    assert decision.shape == (60,)
+    assert ((decision > 0) == estimator.predict(embeddings)).all()
+
+
+def test_it_works_in_pipelines_cross_validation_and_grid_search() -> None:
+    embeddings, rows = samples(90)
+    pipeline = make_pipeline(StandardScaler(), RobocleClassifier())
+    assert cross_val_score(pipeline, embeddings, rows, cv=3).mean() > 0.9
+    search = GridSearchCV(RobocleClassifier(), {"spec": ["ncm", "slda:shrinkage=0.5"]}, cv=3)
+    assert search.fit(embeddings, rows).best_score_ > 0.9
+    copy = clone(RobocleClassifier("sqda:shared=0.3"))
+    assert copy.get_params() == {"spec": "sqda:shared=0.3"}
+    assert copy.set_params(spec="ncm").spec == "ncm"
+
+
+def test_an_unknown_spec_is_refused_when_fitting() -> None:
+    with pytest.raises(SpecError, match="unknown classifier 'sldaa': did you mean 'slda'"):
+        RobocleClassifier("sldaa").fit(*samples())
+
+
+def test_without_scikit_learn_the_message_names_the_extra() -> None:
+    code = "import sys; sys.modules['sklearn'] = None; import robocle.sklearn"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.returncode == 1
+    assert run.stderr.endswith("pip install 'robocle[sklearn]'\n")
