@@ -44,6 +44,22 @@ def blocks(page: Path) -> list[tuple[int, str]]:
 PAGES = [page for page in [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))] if blocks(page)]
 
 
+def _embeddings() -> dict[str, Any]:
+    """Random embeddings under the names that the examples give them."""
+    rng = np.random.default_rng(0)
+    rows = rng.random((20, 12), np.float32)
+    labels = ["mug", "keys"] * 10
+    return {
+        "embeddings": rows,
+        "labels": labels,
+        "more_embeddings": rows + 1,
+        "more_labels": labels,
+        "x": rows[0],
+        "z": rows[0],
+        "Z": rows,
+    }
+
+
 @pytest.fixture
 def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lite0: Backbone) -> dict[str, Any]:
     """A folder with the files that the examples read, and the names they take for granted."""
@@ -58,6 +74,7 @@ def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lite0: Backbone) -> d
     write_onnx(learner, Path("home.onnx"))
     frame = np.asarray(Image.open("mug1.jpg"))
     return {
+        **_embeddings(),
         "camera": SimpleNamespace(read=lambda: frame),
         "frame": frame,
         "learner": learner,

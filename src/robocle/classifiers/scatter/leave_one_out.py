@@ -1,6 +1,6 @@
 """Leave-one-out scores of a classifier's own samples, computed from its statistics alone.
 
-No sample is stored and nothing is taught again. Each sample is scored twice:
+Nothing is taught again. Each sample is scored twice:
 - with the sample left out of its class mean and of the covariance, as a known object;
 - with its whole class left out, as an unknown object.
 
