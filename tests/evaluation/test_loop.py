@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from robocle.classifiers import classifier
-from robocle.evaluation.loop import best_labels, evaluate, teach, teach_classifier
+from robocle.evaluation.loop import evaluate, teach, teach_classifier
 from robocle.evaluation.metrics import accuracy
 from robocle.types import Embeddings, Scores
 
@@ -51,7 +51,7 @@ def test_a_taught_classifier_recognises_separated_classes() -> None:
     clf = classifier("slda")
     teach_classifier(clf, zip(*blobs(0, 30), strict=True))
     embeddings, labels = blobs(1, 50)
-    found = evaluate(best_labels(clf), [(embeddings, labels)])
+    found = evaluate(clf.predict, [(embeddings, labels)])
     assert found.truth == tuple(labels)
     assert accuracy(found.truth, found.predicted) == 100
     assert found.seconds > 0
@@ -61,8 +61,8 @@ def test_batches_make_no_difference() -> None:
     clf = classifier("slda")
     teach_classifier(clf, zip(*blobs(0, 30), strict=True))
     embeddings, labels = blobs(1, 50)
-    whole = evaluate(best_labels(clf), [(embeddings, labels)])
-    single = evaluate(best_labels(clf), ((embeddings[k : k + 1], [labels[k]]) for k in range(50)))
+    whole = evaluate(clf.predict, [(embeddings, labels)])
+    single = evaluate(clf.predict, ((embeddings[k : k + 1], [labels[k]]) for k in range(50)))
     assert (single.truth, single.predicted) == (whole.truth, whole.predicted)
 
 
@@ -73,5 +73,5 @@ def test_a_prediction_may_be_unknown() -> None:
 
 
 def test_one_prediction_per_sample_is_required() -> None:
-    with pytest.raises(ValueError, match="1 predictions for 2 samples"):
+    with pytest.raises(ValueError, match="returned 1 prediction for 2 samples"):
         evaluate(lambda batch: ["mug"], [([1, 2], ["mug", "pen"])])

@@ -12,7 +12,7 @@ from robocle.backbones import Backbone, backbone
 from robocle.classifiers import classifier
 from robocle.demo.pictures import CONDITIONS, DemoPicture, home_pictures
 from robocle.evaluation.experiment import Method
-from robocle.evaluation.loop import best_labels, evaluate, teach_classifier
+from robocle.evaluation.loop import evaluate, teach_classifier
 from robocle.evaluation.metrics import accuracy, avg_other_domain
 from robocle.images import to_pixels
 from robocle.images.views import views
@@ -142,7 +142,7 @@ def _evaluated(
     taught = [(rows[0], picture.category) for picture, rows in pairs if picture.is_taught]
     tests = [(rows, [picture.category]) for picture, rows in pairs if not picture.is_taught]
     seconds = teach_classifier(clf, taught)
-    found = evaluate(best_labels(clf), tests)
+    found = evaluate(clf.predict, tests)
     return MethodResult(
         method,
         found.predicted,

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from robocle.classifiers import StreamingClassifier
 from robocle.evaluation.embedding import EmbeddingSetup
 from robocle.evaluation.embedding_cache import EmbeddingCache
-from robocle.evaluation.loop import Evaluation, best_labels, evaluate
+from robocle.evaluation.loop import Evaluation, evaluate
 from robocle.types import Embeddings, Example
 
 CHUNK = 2048
@@ -45,7 +45,7 @@ class EvaluationSet:
     def evaluate(self, classifier: StreamingClassifier) -> Evaluation[str]:
         """Predict every picture whose label the classifier was taught."""
         known = [label for label in classifier.labels if label in self._keys]
-        return evaluate(best_labels(classifier), self.batches(known))
+        return evaluate(classifier.predict, self.batches(known))
 
     @property
     def labels(self) -> list[str]:

@@ -12,7 +12,7 @@
     seeds = [0, 1, 2, 3, 4]                # five orderings
     taught = ["clean"]                     # corruptions of the taught pictures
     tested = ["clean"]                     # corruptions of the test pictures
-    paper = { data = "openloris_small" }   # where in the paper's table
+    paper = { dataset = "openloris_small" }  # where in the paper's table
 
     [[methods]]
     name = "SLDA"

@@ -1,7 +1,7 @@
 """The loop: teach labelled samples, then predict test samples, with both times measured.
 
     seconds = teach_classifier(clf, zip(embeddings, labels))
-    found = evaluate(best_labels(clf), [(test_embeddings, test_labels)])
+    found = evaluate(clf.predict, [(test_embeddings, test_labels)])
     metrics.accuracy(found.truth, found.predicted)
 
 The benchmark, the demo, the robustness check and the int8 comparison all use it. A sample is
@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 from numpy.typing import NDArray
 
 from robocle.classifiers import StreamingClassifier
-from robocle.types import Embeddings
+from robocle.wording import plural
 
 Sample = TypeVar("Sample")
 Batch = TypeVar("Batch")
@@ -93,13 +93,17 @@ def evaluate(
     """Predict test samples, batch by batch.
 
     Args:
-        predict: Returns one prediction per sample of a batch: a label, None for "unknown", or
-            anything else that metrics are computed from.
+        predict: Returns one prediction per sample of a batch: a label, as
+            `StreamingClassifier.predict` does, None for "unknown", or anything else that metrics
+            are computed from.
         batches: Batches of samples, each with the true labels of its samples. They may be made
             while they are evaluated, so that memory does not grow with the test set.
 
     Returns:
         True labels and predictions, in the order of the batches.
+
+    Raises:
+        ValueError: `predict` did not return one prediction per sample.
 
     Example:
         >>> found = evaluate(lambda batch: ["mug" for _ in batch], [([1, 2], ["mug", "pen"])])
@@ -114,26 +118,10 @@ def evaluate(
         found = predict(batch)
         seconds += time.perf_counter() - start
         if len(found) != len(labels):
-            raise ValueError(f"{len(found)} predictions for {len(labels)} samples")
+            raise ValueError(
+                f"predict returned {plural(len(found), 'prediction')} for "
+                f"{plural(len(labels), 'sample')}: it must return one per sample"
+            )
         truth.extend(labels)
         predicted.extend(found)
     return Evaluation(tuple(truth), tuple(predicted), seconds)
-
-
-def best_labels(classifier: StreamingClassifier) -> Callable[[Embeddings], list[str]]:
-    """Return a function that predicts the label with the best score for each embedding.
-
-    Example:
-        >>> import numpy as np
-        >>> from robocle.classifiers import classifier
-        >>> clf = classifier("ncm")
-        >>> seconds = teach_classifier(clf, zip(np.eye(2), ["mug", "pen"]))
-        >>> best_labels(clf)(np.array([[0.9, 0.2]], np.float32))
-        ['mug']
-    """
-
-    def predict(embeddings: Embeddings) -> list[str]:
-        labels = classifier.labels
-        return [labels[row] for row in classifier.scores(embeddings).argmax(axis=1)]
-
-    return predict

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from robocle.backbones import Backbone
 from robocle.backbones.export.calibration_pictures import FEW_SHOTS, Check
 from robocle.classifiers import classifier
-from robocle.evaluation.loop import best_labels, evaluate, teach_classifier
+from robocle.evaluation.loop import evaluate, teach_classifier
 from robocle.evaluation.metrics import accuracy
 from robocle.evaluation.scenarios import Stream, scenario
 from robocle.images import to_pixels
@@ -121,7 +121,7 @@ def _accuracy(stream: Stream, pairs: EmbeddingPairs, which: int) -> float:
     teach_classifier(clf, ((pairs[each.path][which], each.label) for each in stream.taught))
     tested = stream.tested
     embeddings = np.stack([pairs[example.path][which] for example in tested])
-    found = evaluate(best_labels(clf), [(embeddings, [example.label for example in tested])])
+    found = evaluate(clf.predict, [(embeddings, [example.label for example in tested])])
     return accuracy(found.truth, found.predicted)
 
 
