@@ -17,12 +17,7 @@ from robocle.classifiers import CLASSIFIERS
 from robocle.classifiers.labels import require_label
 from robocle.embedding import BATCH_SIZE, Embedder, Embedding, Purpose
 from robocle.embedding_learner import EmbeddingLearner, FilePath
-from robocle.errors import (
-    FeatureError,
-    NothingTaughtError,
-    SpecError,
-    StateError,
-)
+from robocle.errors import FeatureError, NothingTaughtError, SpecError, StateError
 from robocle.images import Picture
 from robocle.images.boxes import Box
 from robocle.images.gate import QualityGate
@@ -31,13 +26,7 @@ from robocle.images.views import Plain
 from robocle.pipeline import Pipeline
 from robocle.pooling import Pooling
 from robocle.recognition.levels import DEFAULT_UNKNOWN
-from robocle.store import (
-    History,
-    LearnerState,
-    StateStore,
-    StoredState,
-    read_state,
-)
+from robocle.store import History, LearnerState, StateStore, StoredState, read_state
 from robocle.types import Prediction
 from robocle.wording import plural
 
