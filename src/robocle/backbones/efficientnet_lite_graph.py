@@ -15,7 +15,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
-from robocle.backbones.efficientnet_lite import CHANNELS, INPUT_SIZE, NAME
+from robocle.backbones.model_folder import Manifest
 from robocle.backbones.onnx_graph import GraphBuilder
 from robocle.errors import BackboneError
 
@@ -40,16 +40,17 @@ STEM_CHANNELS = 32
 Weights = Mapping[str, NDArray[Any]]
 
 
-def feature_map_model(weights: Weights) -> onnx.ModelProto:
+def feature_map_model(weights: Weights, manifest: Manifest) -> onnx.ModelProto:
     """Return the model from uint8 pixels to the last feature map (n, 1280, 7, 7).
 
     Args:
         weights: The tensors of the published checkpoint, by name.
+        manifest: The name of the network, and the sizes of its input and its map.
 
     Raises:
         BackboneError: If the checkpoint lacks a tensor of EfficientNet-Lite0.
     """
-    network = _Network(weights)
+    network = _Network(weights, manifest)
     value = network.normalised_pixels()
     value = network.conv_block(value, "_conv_stem", "_bn0", stride=2, relu6=True)
     block = 0
@@ -76,20 +77,21 @@ class _Value:
 class _Network:
     """Adds the layers of the network to a graph, from input to output."""
 
-    def __init__(self, weights: Weights) -> None:
+    def __init__(self, weights: Weights, manifest: Manifest) -> None:
         self._weights = weights
-        self._builder = GraphBuilder(onnx.GraphProto(name=NAME))
+        self._manifest = manifest
+        self._builder = GraphBuilder(onnx.GraphProto(name=manifest.name))
 
     def normalised_pixels(self) -> _Value:
-        builder = self._builder
-        builder.add_input("pixels", TensorProto.UINT8, INPUT_SIZE, INPUT_SIZE, 3)
+        builder, side = self._builder, self._manifest.input_size
+        builder.add_input("pixels", TensorProto.UINT8, side, side, 3)
         # Transposed while still uint8, which moves a quarter of the bytes.
         name = builder.node("Transpose", "pixels", perm=[0, 3, 1, 2])
         name = builder.node("Cast", name, to=TensorProto.FLOAT)
         mean = builder.constant(np.float32(PIXEL_MEAN), "pixel_mean")
         name = builder.node("Sub", name, mean)
         scale = builder.constant(np.float32(PIXEL_SCALE), "pixel_scale")
-        return _Value(builder.node("Div", name, scale), INPUT_SIZE)
+        return _Value(builder.node("Div", name, scale), side)
 
     def inverted_residual(
         self, value: _Value, prefix: str, expansion: int, stride: int, skip: bool
@@ -133,7 +135,7 @@ class _Network:
     def model(self, value: _Value) -> onnx.ModelProto:
         graph = self._builder.graph
         graph.node[-1].output[0] = "feature_map"
-        shape = (CHANNELS, value.side, value.side)
+        shape = (self._manifest.channels, value.side, value.side)
         self._builder.add_output("feature_map", TensorProto.FLOAT, *shape)
         opset = helper.make_opsetid("", OPSET)
         model = helper.make_model(graph, producer_name="robocle", opset_imports=[opset])
