@@ -9,13 +9,13 @@ its file, and every change is on the disk when the call returns.
 """
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from robocle.backbones import Backbone
 from robocle.classifiers import CLASSIFIERS
 from robocle.classifiers.labels import require_label
-from robocle.embedding import BATCH_SIZE, Embedder, Embedding, Purpose
+from robocle.embedding import BATCH_SIZE, Embedder, Embedding
 from robocle.embedding_learner import EmbeddingLearner, FilePath
 from robocle.errors import FeatureError, NothingTaughtError, SpecError, StateError
 from robocle.images import Picture
@@ -152,9 +152,7 @@ class Learner(EmbeddingLearner):
         checks = QualityGate(gate, self.last_embedding)  # before embedding, which takes its time
         named = [require_label(label) for label in labels]
         embeddings = list(
-            self.embed_many(
-                pictures, "teaching", boxes=boxes, batch_size=batch_size, threads=threads
-            )
+            self._for_teaching.embed_many(pictures, boxes, batch_size=batch_size, threads=threads)
         )
         if len(embeddings) != len(named):
             raise FeatureError(
@@ -216,8 +214,8 @@ class Learner(EmbeddingLearner):
         """
         if not self.labels:
             raise NothingTaughtError
-        embeddings = self.embed_many(
-            pictures, "prediction", boxes=boxes, batch_size=batch_size, threads=threads
+        embeddings = self._for_prediction.embed_many(
+            pictures, boxes, batch_size=batch_size, threads=threads
         )
         return [self.predict_embedding(embedding, unknown) for embedding in embeddings]
 
@@ -228,27 +226,6 @@ class Learner(EmbeddingLearner):
     def embed_for_prediction(self, picture: Picture, box: Box | None = None) -> Embedding:
         """Return the embedding that `predict_embedding` takes."""
         return self._for_prediction.embed(picture, box)
-
-    def embed_many(
-        self,
-        pictures: Iterable[Picture],
-        purpose: Purpose,
-        *,
-        boxes: Iterable[Box | None] | None = None,
-        batch_size: int = BATCH_SIZE,
-        threads: int = 1,
-    ) -> Iterator[Embedding]:
-        """Yield the embeddings of pictures in their order, each as soon as it is ready.
-
-        Args:
-            pictures: The pictures; they are read when they are needed.
-            purpose: "teaching" or "prediction".
-            boxes: One box, or None for the whole picture, per picture.
-            batch_size: How many pictures go through the backbone at once.
-            threads: How many batches are worked on at the same time.
-        """
-        embedder = self._for_teaching if purpose == "teaching" else self._for_prediction
-        return embedder.embed_many(pictures, boxes, batch_size=batch_size, threads=threads)
 
     @classmethod
     def load(cls, path: FilePath, backbone: str | Backbone | None = None) -> "Learner":
@@ -309,7 +286,7 @@ class Learner(EmbeddingLearner):
         try:
             state = LearnerState.restore(name, stored)
         except SpecError as error:
-            raise StateError(f"{name} needs a part that is not here: {error}") from error
+            raise StateError(f"{name} needs a part that is not installed: {error}") from error
         state.parts = pipeline.parts(state.classifier)  # as this version writes them
         learner = cls.__new__(cls)
         learner._assemble(pipeline, state)

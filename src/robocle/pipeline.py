@@ -56,7 +56,7 @@ class Pipeline:
         try:
             found = cls.build(network or parts.backbone, parts.pooling, parts.views)
         except (SpecError, BackboneError) as error:
-            raise StateError(f"{name} needs a part that is not here: {error}") from error
+            raise StateError(f"{name} needs a part that is not installed: {error}") from error
         here = found.backbone
         parts.require_same(name, here.name, here.fingerprint, PREPROCESSING)
         return found
