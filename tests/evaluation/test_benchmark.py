@@ -19,6 +19,7 @@ from robocle.errors import DataError, ImageError, RobocleError, SpecError
 from robocle.evaluation.benchmark import Benchmark
 from robocle.evaluation.embedding import content_hash
 from robocle.evaluation.experiment import Experiment, Method, Show, Study
+from robocle.evaluation.illustrations import MOMENTS
 from robocle.evaluation.parallel import Workers
 from robocle.evaluation.results import read_results
 from robocle.evaluation.trial import Trial
@@ -145,6 +146,26 @@ def test_corruptions_make_a_matrix_and_are_the_same_for_every_method(
         assert set(accuracy) == {"test/clean", "test/noise"}
         other = {"clean": "test/noise", "noise": "test/clean"}[record["trial"]["taught"]]
         assert record["result"]["average_other_domain"] == accuracy[other]
+
+
+def test_moment_distributions_are_measured_once_per_form_and_corruption(
+    pictures: Path, tmp_path: Path, cache: Path
+) -> None:
+    results = tmp_path / "results.jsonl"
+    study = Study("tiny", "folder", "class_iid:shots=3", tested=("clean", "noise"), seeds=(0,))
+    plan = Experiment("Tiny", (study,), (), shows=("moments",))
+    assert benchmark(pictures, results, cache).run(plan, quietly) == (0, 0)
+    records = [r for r in read_results(results) if r["kind"] == "moments"]
+    assert {r["result"]["pooling"] for r in records} == set(MOMENTS)
+    for record in records:
+        blocks = record["result"]["blocks"]
+        assert [block["name"] for block in blocks] == ["mean", "deviation", "order 3 (skewness)"]
+        for block in blocks:
+            assert block["distances"]["noise"] > 0
+            assert sum(block["counts"]["clean"]) == 18 * 1280
+    before = results.read_bytes()
+    benchmark(pictures, results, cache).run(plan, quietly)
+    assert results.read_bytes() == before
 
 
 def test_an_unreadable_picture_stops_the_run_with_its_name_or_is_skipped_on_request(
