@@ -11,31 +11,12 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from click.testing import CliRunner, Result
 from onnx import TensorProto, helper, numpy_helper
 
+from command_line import error_of, run
 from robocle.backbones.architectures import ARCHITECTURES
-from robocle.backbones.model_folder import CACHE_VARIABLE
-from robocle.cli import main
 
-
-def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments], prog_name="robocle")
-
-
-def error_of(*arguments: str | Path) -> str:
-    """Run a command that fails and return its error message, which must be one line."""
-    result = run(*arguments)
-    assert result.exit_code == 1, result.output
-    (line,) = result.stderr.splitlines()
-    assert line.startswith("robocle: ")
-    return line.removeprefix("robocle: ")
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
-    return tmp_path / "cache"
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 @pytest.fixture

@@ -5,10 +5,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from robocle.backbones.model_folder import CACHE_VARIABLE
-from robocle.cli import main
+from command_line import run
 from robocle.evaluation.datasets import DATASETS
 from robocle.evaluation.scenarios import SCENARIOS
 
@@ -34,14 +32,9 @@ over = "NCM"
 """
 
 
-def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments], prog_name="robocle")
-
-
 @pytest.fixture
-def experiment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An experiment file, and a cache folder of its own."""
-    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
+def experiment(tmp_path: Path, cache: Path) -> Path:
+    """An experiment file, and an empty cache."""
     path = tmp_path / "tiny.toml"
     path.write_text(EXPERIMENT)
     return path

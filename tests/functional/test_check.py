@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from PIL import Image
 
-from robocle.cli import main
+from command_line import assert_refused, run
 from robocle.store import read_state, write_state
 
 CONDITIONS = ("clean", "illum", "geom", "noise", "blur")
@@ -24,8 +24,7 @@ HOME = Path(str(files("robocle.demo"))) / "home" / "clean"
 
 
 def check(*arguments: str | Path) -> Result:
-    words = ["check", *map(str, arguments)]
-    return CliRunner().invoke(main, words, prog_name="robocle")
+    return run("check", *arguments)
 
 
 def counts(*arguments: str | Path) -> dict[str, Any]:
@@ -36,31 +35,12 @@ def counts(*arguments: str | Path) -> dict[str, Any]:
     return found
 
 
-def assert_error(result: Result, *words: str) -> None:
-    assert result.exit_code == 1
-    assert result.stdout == ""
-    assert result.stderr.startswith("robocle: ")
-    assert result.stderr.count("\n") == 1
-    for word in words:
-        assert word in result.stderr
-
-
 def copied(pictures: Iterable[Path], folder: Path) -> Path:
     """A folder with copies of pictures, under new names."""
     folder.mkdir(parents=True)
     for number, picture in enumerate(pictures):
         shutil.copy(picture, folder / f"{number}.jpg")
     return folder
-
-
-@pytest.fixture(scope="module")
-def state(objects: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A state that knows a ball and a box by their first two pictures."""
-    path = tmp_path_factory.mktemp("state") / "home.robocle"
-    for label in ("ball", "box"):
-        pictures = [str(objects / label / f"{number}.jpg") for number in (0, 1)]
-        assert CliRunner().invoke(main, ["teach", str(path), label, *pictures]).exit_code == 0
-    return path
 
 
 # ---- cross-validation
@@ -192,14 +172,14 @@ def test_the_page_shows_labels_literally(objects: Path, tmp_path: Path) -> None:
 def test_a_check_stores_only_the_backbone(objects: Path, tmp_path: Path) -> None:
     cache, here = tmp_path / "cache", tmp_path / "here"
     here.mkdir()
-    run = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "robocle", "check", objects, "--draws", "1"],
         cwd=here,
         env=os.environ | {"ROBOCLE_CACHE": str(cache)},
         capture_output=True,
         check=True,
     )
-    assert run.stderr == b""
+    assert result.stderr == b""
     assert not list(here.iterdir())
     assert {path.name for path in cache.iterdir()} == {"backbones"}
 
@@ -227,32 +207,32 @@ def test_it_is_an_error_if_no_picture_can_be_read(state: Path, tmp_path: Path) -
     for name in ("mug/0.jpg", "mug/1.jpg", "cup/0.jpg", "cup/1.jpg"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(b"")
-    assert_error(check(tmp_path), "no picture can be read", "and 3 more")
-    assert_error(check(tmp_path, "--state", state), "no picture can be read")
-    assert_error(check(tmp_path / "no.jpg", "--state", state), "no.jpg", "No such file")
+    assert_refused(check(tmp_path), "no picture can be read", "and 3 more")
+    assert_refused(check(tmp_path, "--state", state), "no picture can be read")
+    assert_refused(check(tmp_path / "no.jpg", "--state", state), "no.jpg", "No such file")
 
 
 def test_too_few_pictures_are_an_error(objects: Path, tmp_path: Path) -> None:
-    assert_error(check(objects / "ball"), "all pictures are of 'ball'", "--state")
+    assert_refused(check(objects / "ball"), "all pictures are of 'ball'", "--state")
     lone = tmp_path / "lone"
     lone.mkdir()
     (lone / "dark.jpg").write_bytes(b"")
-    assert_error(check(objects, lone), "too few pictures of 'lone'", "give at least 2")
+    assert_refused(check(objects, lone), "too few pictures of 'lone'", "give at least 2")
     (lone / "light.jpg").write_bytes(b"")
-    assert_error(check(objects, lone), "too few pictures of 'lone'", "dark.jpg is empty")
+    assert_refused(check(objects, lone), "too few pictures of 'lone'", "dark.jpg is empty")
     (tmp_path / "bare").mkdir()
-    assert_error(check(tmp_path / "bare"), "there is no picture in")
+    assert_refused(check(tmp_path / "bare"), "there is no picture in")
 
 
 def test_a_state_that_cannot_be_tested_is_an_error(
     state: Path, objects: Path, tmp_path: Path
 ) -> None:
-    assert_error(check(objects, "--state", tmp_path / "none"), "there is no state file")
+    assert_refused(check(objects, "--state", tmp_path / "none"), "there is no state file")
     single = tmp_path / "single.robocle"
-    CliRunner().invoke(main, ["teach", str(single), "ball", str(objects / "ball" / "0.jpg")])
-    assert_error(check(objects, "--state", single), "knows only 'ball'", "teach it a second")
-    CliRunner().invoke(main, ["forget", str(single), "ball"])
-    assert_error(check(objects, "--state", single), "nothing has been taught")
+    run("teach", single, "ball", objects / "ball" / "0.jpg")
+    assert_refused(check(objects, "--state", single), "knows only 'ball'", "teach it a second")
+    run("forget", single, "ball")
+    assert_refused(check(objects, "--state", single), "nothing has been taught")
 
 
 def test_a_state_whose_backbone_is_missing_is_an_error(
@@ -262,14 +242,14 @@ def test_a_state_whose_backbone_is_missing_is_an_error(
 
     stored = read_state(state)
     write_state(tmp_path / "far", replace(stored, parts=replace(stored.parts, backbone="resnet50")))
-    assert_error(check(objects, "--state", tmp_path / "far"), "resnet50", "not here")
+    assert_refused(check(objects, "--state", tmp_path / "far"), "resnet50", "not here")
 
 
 def test_a_page_never_replaces_another_kind_of_file(
     state: Path, objects: Path, tmp_path: Path
 ) -> None:
     before = state.read_bytes()
-    assert_error(check(objects, "--out", state), "ends in .html")
+    assert_refused(check(objects, "--out", state), "ends in .html")
     assert state.read_bytes() == before
     nowhere = tmp_path / "nowhere" / "page.html"
     result = check(objects, "--draws", "1", "--out", nowhere)
@@ -278,8 +258,8 @@ def test_a_page_never_replaces_another_kind_of_file(
 
 
 def test_a_missing_path_is_named(tmp_path: Path) -> None:
-    assert_error(check(tmp_path / "nothere"), "nothere", "No such file")
+    assert_refused(check(tmp_path / "nothere"), "nothere", "No such file")
 
 
 def test_a_page_in_a_missing_folder_is_an_error_before_any_work(tmp_path: Path) -> None:
-    assert_error(check(tmp_path, "--out", tmp_path / "no" / "page.html"), "there is no folder")
+    assert_refused(check(tmp_path, "--out", tmp_path / "no" / "page.html"), "there is no folder")

@@ -1,7 +1,7 @@
-"""The command itself: what every subcommand shares.
+"""The command `robocle`, and what its subcommands share.
 
-A RobocleError is one line on stderr and exit code 1; anything else is a bug and shows its
-traceback.
+A RobocleError is printed as one line on stderr, and the exit code is 1. Any other exception is a
+bug and shows its traceback.
 """
 
 import io
@@ -24,35 +24,38 @@ FolderPath = click.Path(file_okay=False, path_type=Path)
 
 
 class RobocleGroup(click.Group):
-    """Commands whose RobocleErrors become one line and exit code 1."""
+    """A group of commands that prints a RobocleError as one line and exits with 1."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
         try:
             return super().invoke(ctx)
         except RobocleError as error:
-            complain(error)
+            print_error(error)
             ctx.exit(1)
 
 
-def complain(about: object) -> None:
-    """Print an error or a warning as one line, whatever is in it."""
-    click.echo(f"robocle: {' '.join(str(about).split())}", err=True)
+def print_error(message: object) -> None:
+    """Print an error or a warning on stderr, as one line even if it contains newlines."""
+    click.echo(f"robocle: {' '.join(str(message).split())}", err=True)
 
 
-def progress(items: Iterable[Item], what: str, total: int | None = None) -> Iterable[Item]:
-    """The items, with a progress bar if they take longer than a second and someone is watching."""
+def progress(items: Iterable[Item], title: str, total: int | None = None) -> Iterable[Item]:
+    """Return the items; on a terminal, show a progress bar if they take longer than a second."""
     from tqdm import tqdm
 
-    watched = sys.stderr.isatty()
     bar: Iterable[Item] = tqdm(
-        items, desc=what, total=total, delay=1, disable=not watched, leave=False
+        items, desc=title, total=total, delay=1, disable=not sys.stderr.isatty(), leave=False
     )
     return bar
 
 
 def picture_files(paths: Iterable[Path]) -> list[Path]:
-    """The given files, and the pictures of the given folders."""
+    """Return the given files and the pictures in the given folders.
+
+    Raises:
+        ImageError: A folder contains no picture.
+    """
     from robocle.images import pictures_in
 
     found: list[Path] = []
@@ -66,13 +69,13 @@ def picture_files(paths: Iterable[Path]) -> list[Path]:
 
 @click.group(cls=RobocleGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="robocle")
-@click.option("-v", "--verbose", is_flag=True, help="Say what is going on.")
+@click.option("-v", "--verbose", is_flag=True, help="Log what is done to stderr.")
 def main(verbose: bool) -> None:
-    """Teach a device objects by showing it a few pictures; it recognises them later."""
+    """Teach a device objects with a few pictures each, and recognise them later."""
     if verbose:
         logging.basicConfig(level=logging.INFO, format="%(message)s")
-    # What Pillow warns of, robocle refuses with a line of its own.
+    # Where Pillow only warns, robocle raises an ImageError.
     warnings.filterwarnings("ignore", module="PIL")
-    # A file name need not be Unicode: what cannot be printed is escaped, as on stderr.
+    # File names need not be valid Unicode: stdout escapes such bytes, as stderr already does.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")

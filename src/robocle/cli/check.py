@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from robocle.cli.app import StatePath, complain, main, plural, progress
+from robocle.cli.app import StatePath, main, plural, print_error, progress
 from robocle.cli.options import unknown_option
 
 
@@ -55,7 +55,7 @@ def check(images: tuple[Path, ...], state: Path | None, out: Path | None, seed: 
     else:
         result = check_by_cross_validation(learner.backbone, pictures, evaluator)
     for message in (*result.unreadable, *result.copies):
-        complain(message)
+        print_error(message)
     if as_json:
         options = {"seed": seed, "draws": draws, "unknown": unknown}
         click.echo(json.dumps(as_values(result) | options, ensure_ascii=False))
@@ -66,5 +66,5 @@ def check(images: tuple[Path, ...], state: Path | None, out: Path | None, seed: 
     if out and not as_json:
         click.echo(f"\nthe page with plots and pictures is {out}")
     if result.unreadable:
-        complain(f"{plural(len(result.unreadable), 'picture')} could not be read")
+        print_error(f"{plural(len(result.unreadable), 'picture')} could not be read")
         sys.exit(1)

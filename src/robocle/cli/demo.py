@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from robocle.cli.app import StatePath, complain, main, progress
+from robocle.cli.app import StatePath, main, print_error, progress
 from robocle.errors import MissingExtraError
 
 
@@ -28,7 +28,7 @@ def demo(out: Path) -> None:
     try:
         require_report_extra()
     except MissingExtraError as error:
-        complain(f"no page was written: {error}")
+        print_error(f"no page was written: {error}")
         return
     write_report(result, out)
     click.echo(f"the page with plots and pictures is {out}")

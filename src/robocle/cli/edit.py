@@ -1,4 +1,4 @@
-"""Commands that change what a state has learned: forget, rename, undo."""
+"""Commands that change a state: forget, rename, undo."""
 
 import os
 from pathlib import Path
@@ -12,12 +12,12 @@ from robocle.errors import StateError
 @main.command()
 @click.argument("state", type=StatePath)
 @click.argument("label")
-@click.option("--for-good", is_flag=True, help="Leave nothing in the file that could undo it.")
+@click.option("--for-good", is_flag=True, help="Also erase the undo history of STATE.")
 def forget(state: Path, label: str, for_good: bool) -> None:
     """Make STATE forget LABEL, as if it had never been taught."""
     from robocle.learner import Learner
 
-    _require_there(state)
+    _require_file(state)
     with Learner.open(state) as learner:
         exactly = learner.forgets_exactly
         learner.forget(label)
@@ -26,7 +26,7 @@ def forget(state: Path, label: str, for_good: bool) -> None:
         known = plural(len(learner.labels), "label")
     click.echo(f"forgot {label}; {state} knows {known}")
     if not exactly:
-        click.echo("its share of what all labels have in common stays: see docs/classifiers.md")
+        click.echo("its contribution to the shared statistics stays: see docs/classifiers.md")
 
 
 @main.command()
@@ -34,10 +34,10 @@ def forget(state: Path, label: str, for_good: bool) -> None:
 @click.argument("label")
 @click.argument("new")
 def rename(state: Path, label: str, new: str) -> None:
-    """Give LABEL in STATE the name NEW."""
+    """Rename LABEL to NEW in STATE."""
     from robocle.learner import Learner
 
-    _require_there(state)
+    _require_file(state)
     with Learner.open(state) as learner:
         learner.rename(label, new)
     click.echo(f"{label} is now {new} in {state}")
@@ -45,19 +45,20 @@ def rename(state: Path, label: str, new: str) -> None:
 
 @main.command()
 @click.argument("state", type=StatePath)
-@click.option("--times", type=click.IntRange(1, 1000), default=1, show_default=True)
+@click.option("--times", type=click.IntRange(1, 1000), default=1, show_default=True,
+              help="How many changes to undo.")  # fmt: skip
 def undo(state: Path, times: int) -> None:
-    """Take back the last picture taught to STATE, or the last forgetting or renaming."""
+    """Undo the last change to STATE: a taught picture, or a label forgotten or renamed."""
     from robocle.learner import Learner
 
-    _require_there(state)
+    _require_file(state)
     with Learner.open(state) as learner:
         for _ in range(times):
-            click.echo(f"took back {learner.undo()}")
+            click.echo(f"undid {learner.undo()}")
         known = plural(len(learner.labels), "label")
     click.echo(f"{state} knows {known}")
 
 
-def _require_there(state: Path) -> None:
+def _require_file(state: Path) -> None:
     if not os.path.isfile(state):
         raise StateError(f"there is no state file {state}: teach something to make one")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from robocle.cli.app import StatePath, complain, main, plural
+from robocle.cli.app import StatePath, main, plural, print_error
 from robocle.errors import SpecError, StateError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _readiness(state: Path, stored: "StoredState") -> "Readiness | None":
     try:
         return EmbeddingLearner(LearnerState.restore(str(state), stored)).readiness()
     except SpecError as error:
-        complain(f"cannot tell whether labels were shown often enough: {error}")
+        print_error(f"cannot tell whether labels were shown often enough: {error}")
         return None
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robocle.cli.app import StatePath, complain, main, picture_files, progress
+from robocle.cli.app import StatePath, main, picture_files, print_error, progress
 from robocle.cli.options import BoxOption, box_option, threads_option, unknown_option
 from robocle.errors import ImageError
 
@@ -47,7 +47,7 @@ def predict(state: Path, images: tuple[Path, ...], as_json: bool, box: BoxOption
     embeddings = progress(in_order(embedded, files, threads), "recognising", len(files))
     for path, embedding in zip(files, embeddings, strict=True):
         if isinstance(embedding, ImageError):
-            complain(embedding)
+            print_error(embedding)
             failed = True
             continue
         found = learner.predict_embedding(embedding, unknown)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from robocle.cli.app import StatePath, complain, main, picture_files, plural, progress
+from robocle.cli.app import StatePath, main, picture_files, plural, print_error, progress
 from robocle.cli.options import BoxOption, box_option, threads_option
 from robocle.errors import ImageError, LabelError, QualityError, StateError
 
@@ -102,7 +102,7 @@ def _check(
         except QualityError as error:
             raise QualityError(f"{path}: {error}", error.complaints) from error
         for complaint in found:
-            complain(f"{path}: {complaint}")
+            print_error(f"{path}: {complaint}")
 
 
 def _lessons(what: tuple[str, ...]) -> list[Lesson]:

@@ -1,4 +1,4 @@
-"""Commands that combine, send, receive and recover states."""
+"""Commands that write a state to another file or merge several: merge, export, import, recover."""
 
 import os
 from pathlib import Path
@@ -11,12 +11,12 @@ from robocle.errors import StateError
 
 @main.command()
 @click.argument("states", nargs=-1, required=True, type=StatePath)
-@click.option("-o", "--out", type=StatePath, required=True, help="The new state.")
+@click.option("-o", "--out", type=StatePath, required=True, help="The state file to write.")
 def merge(states: tuple[Path, ...], out: Path) -> None:
-    """Add up what several STATES have learnt, as if one had been taught it all."""
+    """Merge STATES into one, as if it had been taught all of their pictures."""
     from robocle.learner import Learner
 
-    _require_free(out)
+    _require_new(out)
     first, *others = states
     learner = Learner.load(first)
     for other in others:
@@ -24,7 +24,7 @@ def merge(states: tuple[Path, ...], out: Path) -> None:
     learner.save(out)
     click.echo(
         f"merged {plural(len(states), 'state')} into {out}; it knows "
-        f"{plural(len(learner.labels), 'label')}, {sum(learner.counts.values())} pictures"
+        f"{plural(len(learner.labels), 'label')}, {plural(sum(learner.counts.values()), 'picture')}"
     )
 
 
@@ -32,14 +32,14 @@ def merge(states: tuple[Path, ...], out: Path) -> None:
 @click.argument("state", type=StatePath)
 @click.argument("out", type=StatePath)
 def export(state: Path, out: Path) -> None:
-    """Write STATE to OUT: as one ONNX model if OUT ends in .onnx, else as a state to send.
+    """Write STATE to OUT: an ONNX model if OUT ends in .onnx, otherwise a state file to send.
 
-    The ONNX model holds backbone, pooling, weights and labels, and runs with ONNX Runtime alone.
-    A state to send holds what was learnt and nothing to undo; `robocle import` takes it in.
+    The ONNX model contains backbone, pooling, weights and labels, and needs only ONNX Runtime. A
+    state file to send has no undo history; `robocle import` adds it to the state of another device.
     """
     from robocle.learner import Learner
 
-    _require_free(out)
+    _require_new(out)
     learner = Learner.load(state)
     if out.suffix == ".onnx":
         from robocle.export.onnx_model import write_onnx
@@ -54,28 +54,29 @@ def export(state: Path, out: Path) -> None:
 @click.argument("state", type=StatePath)
 @click.argument("file", type=StatePath)
 def import_(state: Path, file: Path) -> None:
-    """Add what an exported FILE has learnt to STATE, which is made if it is not there."""
+    """Merge an exported FILE into STATE, which is created if it does not exist."""
     from robocle.learner import Learner
 
-    sent = Learner.load(file)
+    received = Learner.load(file)
     if not os.path.exists(state):
-        sent.save(state)
-        known = plural(len(sent.labels), "label")
+        received.save(state)
+        known = plural(len(received.labels), "label")
     else:
-        with Learner.open(state, sent.backbone) as learner:
-            learner.merge(sent)
+        with Learner.open(state, received.backbone) as learner:
+            learner.merge(received)
             known = plural(len(learner.labels), "label")
-    click.echo(f"imported {plural(len(sent.labels), 'label')} of {file}; {state} knows {known}")
+    imported = plural(len(received.labels), "label")
+    click.echo(f"imported {imported} of {file}; {state} knows {known}")
 
 
 @main.command()
 @click.argument("state", type=StatePath)
 @click.argument("out", type=StatePath)
 def recover(state: Path, out: Path) -> None:
-    """Write what is sound in a damaged STATE to OUT, and say what is lost."""
+    """Write what is undamaged in STATE to OUT, and print what is lost."""
     from robocle.store import recovered, write_state
 
-    _require_free(out)
+    _require_new(out)
     sound, lost = recovered(state)
     write_state(out, sound)
     for each in lost:
@@ -83,6 +84,6 @@ def recover(state: Path, out: Path) -> None:
     click.echo(f"recovered {plural(len(sound.counts), 'label')} to {out}")
 
 
-def _require_free(out: Path) -> None:
+def _require_new(out: Path) -> None:
     if os.path.exists(out):
         raise StateError(f"{out} exists: remove it first, or choose another name")

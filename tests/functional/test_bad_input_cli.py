@@ -1,0 +1,186 @@
+"""Bad pictures, labels and states are refused by every command: one line, and nothing changes."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from command_line import assert_one_line, assert_refused, run, run_subprocess
+from picture_files import black_png, encoded
+from state_files import replaced, rewrite
+
+
+def picture(kind: str) -> bytes:
+    noise = np.random.default_rng(0).integers(0, 256, (12, 16, 3), np.uint8)
+    return encoded(Image.fromarray(noise).resize((320, 240)), format=kind)
+
+
+def animated_gif() -> bytes:
+    frames = [Image.new("L", (64, 64), level) for level in (0, 255)]
+    return encoded(frames[0], format="GIF", save_all=True, append_images=frames[1:])
+
+
+BAD_PICTURES: dict[str, Callable[[], bytes]] = {
+    "truncated.jpg": lambda: picture("JPEG")[:-400],
+    "truncated.png": lambda: picture("PNG")[:-400],
+    "empty.jpg": lambda: b"",
+    "text.jpg": lambda: b"milk, bread, eggs\n" * 30,
+    "dot.png": lambda: encoded(Image.new("RGB", (1, 1)), format="PNG"),
+    "bomb.png": lambda: black_png(20_000, 20_000),
+    "large.png": lambda: black_png(12_000, 10_000),
+    "moving.gif": animated_gif,
+}
+
+
+@pytest.mark.parametrize("verb", ["teach", "predict"])
+@pytest.mark.parametrize("name", BAD_PICTURES)
+def test_a_bad_picture_is_refused_and_changes_nothing(
+    name: str, verb: str, state: Path, taught: bytes, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(BAD_PICTURES[name]())
+    label = ("ball",) if verb == "teach" else ()
+    assert_refused(run(verb, state, *label, tmp_path / name), name)
+    assert state.read_bytes() == taught
+
+
+@pytest.mark.parametrize("name", ["truncated.jpg", "bomb.png", "large.png", "moving.gif"])
+def test_a_bad_picture_is_refused_in_one_line_from_a_shell(
+    name: str, state: Path, taught: bytes, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(BAD_PICTURES[name]())
+    result = run_subprocess("teach", state, "ball", tmp_path / name)
+    assert_one_line(result.stderr.decode())
+    assert (result.returncode, result.stdout) == (1, b"")
+    assert state.read_bytes() == taught
+
+
+def test_one_bad_picture_prevents_teaching_the_good_ones(
+    state: Path, taught: bytes, objects: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "bad.jpg").write_bytes(picture("JPEG")[:-400])
+    good = [objects / "ball" / f"{number}.jpg" for number in range(4)]
+    assert_refused(run("teach", state, "ball", *good[:2], tmp_path / "bad.jpg", *good[2:]))
+    assert state.read_bytes() == taught
+    new = tmp_path / "new.robocle"
+    assert_refused(run("teach", new, "ball", good[0], tmp_path / "bad.jpg"))
+    assert not new.exists()
+
+
+def test_missing_pictures_and_empty_folders_are_refused(
+    state: Path, taught: bytes, tmp_path: Path
+) -> None:
+    (tmp_path / "bare").mkdir()
+    missing, bare = tmp_path / "missing.jpg", tmp_path / "bare"
+    assert_refused(run("teach", state, "ball", missing), "missing.jpg", "No such file")
+    assert_refused(run("teach", state, "ball", bare), "there is no picture in")
+    assert_refused(run("teach", state, bare), "has no label folders")
+    assert_refused(run("teach", state, missing), "missing.jpg")
+    assert_refused(run("predict", state, missing), "missing.jpg", "No such file")
+    assert_refused(run("predict", state, bare), "there is no picture in")
+    assert state.read_bytes() == taught
+
+
+# ---- labels
+
+LABELS = {"empty": "", "spaces": "   ", "long": "x" * 10_000, "newline": "tea\ncup", "tab": "a\tb"}
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_a_bad_label_is_refused_and_changes_nothing(
+    name: str, state: Path, taught: bytes, objects: Path
+) -> None:
+    label, picture = LABELS[name], objects / "ball" / "0.jpg"
+    for result in (run("teach", state, label, picture), run("rename", state, "ball", label)):
+        assert_refused(result, "label")
+        assert len(result.stderr) < 200
+    assert state.read_bytes() == taught
+
+
+def test_a_label_with_a_newline_is_refused_in_one_line_from_a_shell(
+    state: Path, taught: bytes, objects: Path
+) -> None:
+    result = run_subprocess("teach", state, "tea\ncup", objects / "ball" / "0.jpg")
+    assert_one_line(result.stderr.decode())
+    assert result.returncode == 1
+    assert state.read_bytes() == taught
+
+
+# ---- states
+
+Arguments = list[str | Path]
+
+
+@pytest.fixture
+def arguments(objects: Path) -> dict[str, Arguments]:
+    """The arguments of each command after the state."""
+    picture = objects / "ball" / "0.jpg"
+    return {
+        "teach": ["ball", picture],
+        "predict": [picture],
+        "inspect": [],
+        "forget": ["ball"],
+        "rename": ["ball", "toy"],
+        "undo": [],
+    }
+
+
+@pytest.mark.parametrize("verb", ["predict", "inspect", "forget", "rename", "undo"])
+def test_a_missing_state_is_refused(
+    verb: str, arguments: dict[str, Arguments], tmp_path: Path
+) -> None:
+    result = run(verb, tmp_path / "nowhere.robocle", *arguments[verb])
+    assert_refused(result, "there is no state file", "teach something to make one")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_state_is_refused_in_one_line_from_a_shell(objects: Path, tmp_path: Path) -> None:
+    result = run_subprocess("predict", tmp_path / "none.robocle", objects / "ball" / "0.jpg")
+    assert_one_line(result.stderr.decode())
+    assert (result.returncode, result.stdout) == (1, b"")
+
+
+@pytest.mark.parametrize("verb", ["teach", "predict"])
+def test_a_state_name_that_cannot_exist_is_refused(
+    verb: str, arguments: dict[str, Arguments]
+) -> None:
+    assert_refused(run(verb, "x" * 5000, *arguments[verb]))
+
+
+WRONG_STATES: dict[str, tuple[Callable[[Path], object], str]] = {
+    "another version": (lambda path: rewrite(path, replaced(format=99)), "format 99"),
+    "another backbone": (lambda path: rewrite(path, replaced(fingerprint="1f3a" * 16)), "1f3a1f3a"),
+    "an unknown backbone": (lambda path: rewrite(path, replaced(backbone="resnet50")), "resnet50"),
+    "another preprocessing": (
+        lambda path: rewrite(path, replaced(preprocessing="crop/7")),
+        "crop/7",
+    ),
+    "text": (lambda path: path.write_text("milk, bread, eggs\n" * 30), "robocle state"),
+    "empty": (lambda path: path.write_bytes(b""), "robocle state"),
+    "truncated": (lambda path: path.write_bytes(path.read_bytes()[:-100]), "robocle state"),
+}
+
+
+@pytest.mark.parametrize("verb", ["teach", "predict", "forget", "rename", "undo"])
+@pytest.mark.parametrize("name", WRONG_STATES)
+def test_a_wrong_state_is_refused_and_not_changed(
+    name: str, verb: str, state: Path, arguments: dict[str, Arguments]
+) -> None:
+    spoil, words = WRONG_STATES[name]
+    spoil(state)
+    before = state.read_bytes()
+    assert_refused(run(verb, state, *arguments[verb]), words)
+    assert state.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["another version", "another backbone"])
+def test_a_wrong_state_is_refused_in_one_line_from_a_shell(
+    name: str, state: Path, objects: Path
+) -> None:
+    spoil, words = WRONG_STATES[name]
+    spoil(state)
+    result = run_subprocess("predict", state, objects / "ball" / "0.jpg")
+    assert_one_line(result.stderr.decode())
+    assert words in result.stderr.decode()
+    assert result.returncode == 1

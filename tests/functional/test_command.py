@@ -1,0 +1,36 @@
+"""`robocle` itself: how it starts, its help, and what it does about bugs."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from command_line import run, run_subprocess
+
+
+def test_the_installed_script_and_the_module_are_the_same_program() -> None:
+    module = run_subprocess("--version")
+    script = Path(sys.executable).with_name("robocle")
+    assert module.stdout.startswith(b"robocle, version ")
+    if script.exists():
+        installed = subprocess.run([script, "--version"], capture_output=True, check=True)
+        assert installed.stdout == module.stdout
+
+
+def test_the_help_lists_every_command() -> None:
+    result = run("--help")
+    assert result.exit_code == 0
+    for verb in ("teach", "predict", "inspect", "forget", "rename"):
+        assert f"  {verb} " in result.stdout
+
+
+def test_a_bug_shows_its_traceback(
+    state: Path, objects: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def bug(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("robocle.embedding.read", bug)
+    result = run("predict", state, objects / "ball" / "0.jpg")
+    assert isinstance(result.exception, ZeroDivisionError)

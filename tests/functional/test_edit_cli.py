@@ -1,0 +1,127 @@
+"""`robocle inspect`, `forget`, `rename` and `undo`: what is in a state, and how to change it."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from command_line import assert_refused, run
+from robocle.store import read_state
+from state_files import replaced, rewrite
+
+
+def test_inspect_shows_labels_counts_and_parts(state: Path) -> None:
+    result = run("inspect", state)
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith(f"{state}: 2 labels, 4 pictures, ")
+    assert [line.split() for line in lines[2:5]] == [
+        ["label", "pictures", "recognised", "when", "left", "out"],
+        ["ball", "2", "2", "of", "2"],
+        ["box", "2", "2", "of", "2"],
+    ]
+    shown = {line.split()[0]: line.split()[1] for line in lines[6:]}
+    assert shown["backbone"] == "efficientnet_lite0"
+    assert shown["pooling"] == read_state(state).parts.pooling
+
+
+def test_inspect_shows_the_counts_if_there_are_no_leave_one_out_scores(
+    objects: Path, tmp_path: Path
+) -> None:
+    state = tmp_path / "ncm.robocle"
+    run("teach", state, "ball", objects / "ball" / "0.jpg", "--classifier", "ncm")
+    lines = run("inspect", state).stdout.splitlines()
+    assert lines[3].split() == ["ball", "1"]
+
+
+def test_inspect_as_json_prints_one_object(state: Path) -> None:
+    result = run("inspect", "--json", state)
+    summary = json.loads(result.stdout)
+    assert [each["recognised"] for each in summary["readiness"]["labels"]] == [2, 2]
+    assert summary["labels"] == {"ball": 2, "box": 2}
+    assert summary["parts"] == vars(read_state(state).parts)
+    assert summary["bytes"] == state.stat().st_size
+    assert summary["arrays"]["counts"] == [2]
+
+
+WRONG_COUNTS = {
+    "none": np.zeros(0, np.int64),
+    "three": np.ones(3, np.int64),
+    "two axes": np.ones((2, 1), np.int64),
+    "no axis": np.array(2),
+    "not numbers": np.full(2, np.nan),
+    "infinite": np.full(2, np.inf),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_COUNTS)
+def test_inspecting_a_state_with_wrong_counts_is_refused(name: str, state: Path) -> None:
+    rewrite(state, arrays=lambda found: found | {"counts": WRONG_COUNTS[name]})
+    assert_refused(run("inspect", state), str(state), "is damaged")
+
+
+@pytest.mark.parametrize("text", ["\x1b[2Jboo", "tea\ncup"])
+@pytest.mark.parametrize("entry", ["labels", "pooling"])
+def test_inspect_prints_only_plain_text(entry: str, text: str, state: Path) -> None:
+    rewrite(state, replaced(**{entry: [text, "box"] if entry == "labels" else text}))
+    assert_refused(run("inspect", state), str(state), "is damaged")
+
+
+def test_forgetting_removes_a_label(state: Path, objects: Path) -> None:
+    result = run("forget", state, "ball")
+    assert result.stdout == f"forgot ball; {state} knows 1 label\n"
+    assert list(read_state(state).counts) == ["box"]
+    prediction = run("predict", state, objects / "ball" / "2.jpg")
+    assert prediction.stdout.split("\t")[1] == "box"
+
+
+def test_forget_says_if_the_label_stays_in_the_shared_statistics(
+    objects: Path, tmp_path: Path
+) -> None:
+    state = tmp_path / "sums.robocle"
+    run("teach", state, objects, "--classifier", "slda:keep=sums")
+    assert run("forget", state, "ball").stdout.splitlines() == [
+        f"forgot ball; {state} knows 1 label",
+        "its contribution to the shared statistics stays: see docs/classifiers.md",
+    ]
+
+
+def test_undo_reverts_one_operation_at_a_time_until_none_is_left(
+    state: Path, objects: Path
+) -> None:
+    before = run("predict", "--json", state, objects / "ball" / "3.jpg").stdout
+    run("teach", state, "ball", objects / "box" / "2.jpg", objects / "box" / "3.jpg")
+    result = run("undo", state, "--times", "2")
+    assert result.stdout.splitlines() == [
+        "undid teaching 'ball'",
+        "undid teaching 'ball'",
+        f"{state} knows 2 labels",
+    ]
+    assert run("predict", "--json", state, objects / "ball" / "3.jpg").stdout == before
+    assert_refused(run("undo", state), "nothing to undo")
+
+
+def test_forgetting_can_be_undone_unless_it_is_for_good(state: Path, objects: Path) -> None:
+    before = run("predict", "--json", state, objects / "ball" / "3.jpg").stdout
+    run("forget", state, "ball")
+    assert run("undo", state).stdout.startswith("undid forgetting 'ball'\n")
+    assert run("predict", "--json", state, objects / "ball" / "3.jpg").stdout == before
+    run("forget", state, "ball", "--for-good")
+    assert_refused(run("undo", state), "nothing to undo")
+    assert b"ball" not in state.read_bytes()
+
+
+def test_a_renamed_label_is_predicted_under_its_new_name(state: Path, objects: Path) -> None:
+    result = run("rename", state, "ball", "Kugel ⚽")
+    assert result.stdout == f"ball is now Kugel ⚽ in {state}\n"
+    assert list(read_state(state).counts) == ["Kugel ⚽", "box"]
+    prediction = run("predict", state, objects / "ball" / "2.jpg")
+    assert prediction.stdout.split("\t")[1] == "Kugel ⚽"
+
+
+def test_labels_that_do_not_exist_or_exist_already_are_refused(state: Path, taught: bytes) -> None:
+    assert_refused(run("forget", state, "bowl"), "'bowl' was never taught")
+    assert_refused(run("rename", state, "bowl", "cup"), "'bowl' was never taught")
+    assert_refused(run("rename", state, "ball", "box"), "'box'", "taught already")
+    assert state.read_bytes() == taught

@@ -1,0 +1,123 @@
+"""`robocle predict`: what it prints, for known and unknown objects."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from command_line import assert_refused, run, run_subprocess
+
+
+def test_predictions_as_json_contain_all_scores(state: Path, objects: Path) -> None:
+    result = run("predict", "--json", state, objects / "ball" / "2.jpg", objects / "box" / "2.jpg")
+    first, second = (json.loads(line) for line in result.stdout.splitlines())
+    assert first.keys() == {"image", "label", "confidence", "scores", "nearest", "known"}
+    assert (first["label"], second["label"]) == ("ball", "box")
+    assert first["image"] == str(objects / "ball" / "2.jpg")
+    assert list(first["scores"]) == ["ball", "box"]
+    assert first["scores"]["ball"] > first["scores"]["box"]
+    assert 0.5 <= first["confidence"] <= 1
+
+
+def test_a_process_of_its_own_gives_the_same_predictions(state: Path, objects: Path) -> None:
+    picture = objects / "box" / "2.jpg"
+    separate = run_subprocess("predict", "--json", state, picture)
+    assert separate.stdout.decode() == run("predict", "--json", state, picture).stdout
+
+
+def test_the_pictures_of_a_folder_are_predicted_in_order(state: Path, objects: Path) -> None:
+    result = run("predict", state, objects / "ball")
+    names = [Path(line.split("\t")[0]).name for line in result.stdout.splitlines()]
+    assert names == ["0.jpg", "1.jpg", "2.jpg", "3.jpg"]
+
+
+def test_predicting_continues_after_a_bad_picture_and_exits_with_1(
+    state: Path, objects: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "bad.jpg").write_bytes(b"")
+    result = run("predict", state, tmp_path / "bad.jpg", objects / "ball" / "2.jpg")
+    assert result.exit_code == 1
+    assert result.stdout.count("\n") == 1
+    assert "ball" in result.stdout
+    assert result.stderr.startswith(f"robocle: {tmp_path / 'bad.jpg'} is empty")
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("option", [(), ("--json",)], ids=["plain", "json"])
+def test_a_file_name_that_is_not_unicode_is_printed_escaped(
+    option: tuple[str, ...], state: Path, objects: Path, tmp_path: Path
+) -> None:
+    name = os.fsencode(tmp_path) + b"/\xff.jpg"
+    Path(os.fsdecode(name)).write_bytes((objects / "ball" / "2.jpg").read_bytes())
+    result = run_subprocess("predict", *option, state, name, PYTHONIOENCODING="utf-8:strict")
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert b"\\udcff.jpg" in result.stdout
+    if option:
+        assert os.fsencode(json.loads(result.stdout)["image"]) == name
+
+
+def test_an_object_that_was_not_taught_is_unknown(state: Path, tmp_path: Path) -> None:
+    noise = np.random.default_rng(0).integers(0, 255, (240, 320, 3), np.uint8)
+    Image.fromarray(noise).save(tmp_path / "noise.png")
+    result = run("predict", state, tmp_path / "noise.png")
+    _, label, known, nearest = result.stdout.strip().split("\t")
+    assert label == "unknown"
+    assert 0 <= float(known) < 0.5
+    assert nearest in ("most like ball", "most like box")
+    never = run("predict", state, tmp_path / "noise.png", "--unknown", "0")
+    assert never.stdout.split("\t")[1] in ("ball", "box")
+
+
+def test_predicting_a_box_equals_predicting_the_cropped_picture(
+    state: Path, objects: Path, tmp_path: Path
+) -> None:
+    picture, cropped = objects / "ball" / "2.jpg", tmp_path / "cropped.png"
+    with Image.open(picture) as image:
+        image.crop((100, 50, 250, 200)).save(cropped)
+    found, expected, whole = (
+        json.loads(run("predict", "--json", state, *arguments).stdout)
+        for arguments in ((picture, "--box", "100,50,150,150"), (cropped,), (picture,))
+    )
+    assert found == {**expected, "image": str(picture)}
+    assert found["scores"] != whole["scores"]
+
+
+@pytest.mark.parametrize("box", ["310,0,100,100", "0,0,-1,9", "0,0,nan,100", "0,0,inf,100"])
+def test_a_box_that_covers_too_little_of_a_picture_is_refused(
+    box: str, state: Path, objects: Path
+) -> None:
+    picture = objects / "ball" / "2.jpg"
+    assert_refused(run("predict", state, picture, "--box", box), "box", str(picture))
+
+
+@pytest.mark.parametrize("option", [(), ("--json",)], ids=["plain", "json"])
+def test_several_threads_print_the_same_lines_in_the_same_order(
+    option: tuple[str, ...], state: Path, objects: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "bad.jpg").write_bytes(b"")
+    (tmp_path / "worse.jpg").write_bytes(b"not a picture")
+    pictures = [
+        objects / "box", tmp_path / "bad.jpg", objects / "ball", tmp_path / "worse.jpg",
+        objects / "box" / "3.jpg",
+    ]  # fmt: skip
+    one, three = (
+        run("predict", *option, state, *pictures, "--threads", str(threads)) for threads in (1, 3)
+    )
+    assert (three.stdout, three.stderr) == (one.stdout, one.stderr)
+    assert len(one.stdout.splitlines()) == 9
+    assert len(one.stderr.splitlines()) == 2
+    assert one.exit_code == three.exit_code == 1
+
+
+def test_predicting_before_teaching_is_refused(state: Path, objects: Path) -> None:
+    assert run("forget", state, "ball").exit_code == 0
+    assert run("forget", state, "box").exit_code == 0
+    assert_refused(run("predict", state, objects / "ball" / "0.jpg"), "nothing has been taught")
+
+
+def test_a_file_name_with_a_newline_is_refused_in_one_line(state: Path, tmp_path: Path) -> None:
+    (tmp_path / "tea\ncup.jpg").write_bytes(b"")
+    assert_refused(run("predict", state, tmp_path / "tea\ncup.jpg"), "tea cup.jpg is empty")

@@ -1,0 +1,232 @@
+"""`robocle teach`: labels, folders, parts, boxes, threads, and poor pictures."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from command_line import assert_refused, assert_usage_error, run, run_subprocess
+from robocle.store import read_state
+from robocle.store.operations import Teach
+
+
+def test_pictures_are_taught_and_predicted_from_a_shell(objects: Path, tmp_path: Path) -> None:
+    state = tmp_path / "home.robocle"
+    balls = [objects / "ball" / f"{number}.jpg" for number in (0, 1)]
+    first = run_subprocess("teach", state, "ball", *balls)
+    assert first.stderr == b""
+    assert first.returncode == 0
+    assert first.stdout.decode() == f"taught 2 pictures of ball; {state} knows 1 label\n"
+    second = run_subprocess("teach", state, "box", objects / "box" / "0.jpg")
+    assert second.stdout.decode() == f"taught 1 picture of box; {state} knows 2 labels\n"
+    tested = [objects / "ball" / "3.jpg", objects / "box" / "3.jpg"]
+    predicted = run_subprocess("predict", state, *tested)
+    assert (predicted.returncode, predicted.stderr) == (0, b"")
+    rows = [line.split("\t") for line in predicted.stdout.decode().splitlines()]
+    assert [(row[0], row[1]) for row in rows] == [(str(path), path.parent.name) for path in tested]
+    assert all(0.5 <= float(row[2]) <= 1 for row in rows)
+
+
+def test_a_folder_of_label_folders_is_taught_at_once(objects: Path, tmp_path: Path) -> None:
+    result = run("teach", tmp_path / "all.robocle", objects)
+    expected = f"taught 8 pictures of ball, box; {tmp_path / 'all.robocle'} knows 2 labels\n"
+    assert (result.exit_code, result.stdout, result.stderr) == (0, expected, "")
+    assert read_state(tmp_path / "all.robocle").counts == {"ball": 4, "box": 4}
+
+
+def test_folders_of_pictures_are_taught_as_one_label(objects: Path, tmp_path: Path) -> None:
+    result = run("teach", tmp_path / "one.robocle", "toy", objects / "ball", objects / "box")
+    assert result.stdout.startswith("taught 8 pictures of toy; ")
+
+
+def test_hidden_folders_are_not_labels(objects: Path, tmp_path: Path) -> None:
+    for label, name in (("ball", "ball"), ("box", ".thumbnails")):
+        (tmp_path / "home" / name).mkdir(parents=True)
+        content = (objects / label / "0.jpg").read_bytes()
+        (tmp_path / "home" / name / "0.jpg").write_bytes(content)
+    result = run("teach", tmp_path / "s.robocle", tmp_path / "home")
+    assert result.stdout.startswith("taught 1 picture of ball; ")
+
+
+def test_teaching_a_known_label_adds_to_its_pictures(state: Path, objects: Path) -> None:
+    assert run("teach", state, "ball", objects / "ball" / "2.jpg").exit_code == 0
+    assert read_state(state).counts == {"ball": 3, "box": 2}
+
+
+# ---- parts
+
+
+def test_a_new_state_can_have_other_parts(objects: Path, tmp_path: Path) -> None:
+    parts = ("--pooling", "avg", "--classifier", "ncm", "--backbone", "efficientnet_lite0")
+    path = tmp_path / "other.robocle"
+    assert run("teach", *parts, path, "ball", objects / "ball" / "0.jpg").exit_code == 0
+    assert (read_state(path).parts.pooling, read_state(path).parts.classifier) == ("avg", "ncm")
+    assert run("predict", path, objects / "ball" / "0.jpg").exit_code == 0
+
+
+@pytest.mark.parametrize("option", ["pooling", "classifier", "backbone"])
+def test_an_existing_state_keeps_its_parts(
+    option: str, state: Path, taught: bytes, objects: Path
+) -> None:
+    picture = objects / "ball" / "0.jpg"
+    result = run("teach", f"--{option}", "avg", state, "ball", picture)
+    assert_refused(result, "keeps its parts", f"leave out --{option}")
+    assert state.read_bytes() == taught
+
+
+@pytest.mark.parametrize(
+    ("option", "spec", "words"),
+    [
+        ("pooling", "momets", "did you mean 'moments'?"),
+        ("pooling", "moments:r=99", "out of range"),
+        ("classifier", "slda:scater=exact", "did you mean 'scatter'?"),
+        ("backbone", "efficientnet_lite", "efficientnet_lite0"),
+    ],
+)
+def test_a_wrong_spec_is_refused_and_creates_no_state(
+    option: str, spec: str, words: str, objects: Path, tmp_path: Path
+) -> None:
+    new = tmp_path / "new.robocle"
+    assert_refused(run("teach", f"--{option}", spec, new, "ball", objects / "ball"), words)
+    assert not new.exists()
+
+
+# ---- boxes and threads
+
+
+def test_teaching_a_box_equals_teaching_the_cropped_picture(objects: Path, tmp_path: Path) -> None:
+    pictures = [objects / "ball" / f"{number}.jpg" for number in (0, 1)]
+    result = run("teach", tmp_path / "box", "ball", *pictures, "--box", "60,40,200,160.5")
+    assert result.stdout == f"taught 2 pictures of ball; {tmp_path / 'box'} knows 1 label\n"
+    for number, picture in enumerate(pictures):
+        with Image.open(picture) as image:
+            image.crop((60, 40, 260, 201)).save(tmp_path / f"{number}.png")
+    cropped = [tmp_path / f"{number}.png" for number in (0, 1)]
+    assert run("teach", tmp_path / "cropped", "ball", *cropped).exit_code == 0
+    assert run("teach", tmp_path / "whole", "ball", *pictures).exit_code == 0
+    found, expected, other = (
+        np.array(
+            [op.embedding for op in read_state(tmp_path / name).history if isinstance(op, Teach)]
+        )
+        for name in ("box", "cropped", "whole")
+    )
+    assert len(found) == 2
+    assert np.array_equal(found, expected)
+    assert not np.allclose(found, other, rtol=0.01)
+
+
+def test_a_box_that_covers_too_little_of_a_picture_is_refused_and_nothing_is_taught(
+    state: Path, taught: bytes, objects: Path
+) -> None:
+    picture = objects / "ball" / "2.jpg"
+    for box in ("310,0,100,100", "0,0,-1,9", "0,0,nan,100", "0,0,inf,100"):
+        assert_refused(run("teach", state, "ball", picture, "--box", box), "box", str(picture))
+    assert state.read_bytes() == taught
+
+
+@pytest.mark.parametrize("verb", ["teach", "predict"])
+@pytest.mark.parametrize("box", ["", "10,20,30", "10,20,30,40,50", "a,b,c,d", "10 20 30 40"])
+def test_a_box_that_is_not_four_numbers_is_a_usage_error(
+    box: str, verb: str, state: Path, taught: bytes, objects: Path
+) -> None:
+    label = ("ball",) if verb == "teach" else ()
+    result = run(verb, state, *label, objects / "ball" / "2.jpg", "--box", box)
+    assert_usage_error(result, "'--box'", f"{box!r} is not X,Y,WIDTH,HEIGHT in pixels")
+    assert state.read_bytes() == taught
+
+
+def test_several_threads_teach_the_same_in_the_same_order(objects: Path, tmp_path: Path) -> None:
+    pictures = sorted(objects.rglob("*.jpg")) * 3  # more than one batch
+    outputs = []
+    for threads in (1, 3):
+        state = tmp_path / "home.robocle"
+        result = run("teach", state, "toy", *pictures, "--threads", str(threads))
+        assert result.exit_code == 0
+        outputs.append((result.stdout, result.stderr, state.read_bytes()))
+        state.unlink()
+    assert outputs[0] == outputs[1]
+    assert outputs[0][1] == ""
+
+
+def test_a_bad_picture_on_a_thread_is_refused_and_nothing_is_taught(
+    state: Path, taught: bytes, objects: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "bad.jpg").write_bytes(b"")
+    pictures = sorted(objects.rglob("*.jpg"))
+    result = run("teach", state, "toy", *pictures, tmp_path / "bad.jpg", "--threads", "2")
+    assert_refused(result, "bad.jpg is empty")
+    assert state.read_bytes() == taught
+
+
+@pytest.mark.parametrize("verb", ["teach", "predict"])
+@pytest.mark.parametrize("threads", ["0", "257", "two"])
+def test_an_impossible_number_of_threads_is_a_usage_error(
+    threads: str, verb: str, state: Path, objects: Path
+) -> None:
+    label = ("ball",) if verb == "teach" else ()
+    result = run(verb, state, *label, objects / "ball" / "2.jpg", "--threads", threads)
+    assert_usage_error(result, "'--threads'", threads)
+
+
+# ---- poor pictures
+
+
+@pytest.fixture
+def dark(objects: Path, tmp_path: Path) -> Path:
+    """A picture of a ball that is very dark."""
+    path = tmp_path / "dark.jpg"
+    with Image.open(objects / "ball" / "2.jpg") as image:
+        image.point([level // 12 for level in range(256)] * 3).save(path)
+    return path
+
+
+def test_a_dark_picture_is_taught_with_a_warning(state: Path, dark: Path) -> None:
+    result = run("teach", state, "ball", dark)
+    assert result.exit_code == 0
+    assert result.stderr.startswith(f"robocle: {dark}: the picture is very dark")
+    assert read_state(state).counts == {"ball": 3, "box": 2}
+
+
+def test_with_the_gate_refuse_one_poor_picture_prevents_teaching_any(
+    state: Path, taught: bytes, objects: Path, dark: Path
+) -> None:
+    result = run("teach", state, "ball", objects / "ball" / "2.jpg", dark, "--gate", "refuse")
+    assert_refused(result, str(dark), "very dark")
+    assert state.read_bytes() == taught
+
+
+def test_with_the_gate_off_no_warning_is_printed(state: Path, dark: Path) -> None:
+    result = run("teach", state, "ball", dark, dark, "--gate", "off")
+    assert (result.exit_code, result.stderr) == (0, "")
+
+
+def test_the_last_picture_taught_again_by_another_command_gives_a_warning(
+    objects: Path, tmp_path: Path
+) -> None:
+    state, picture = tmp_path / "home.robocle", objects / "ball" / "0.jpg"
+    assert run("teach", state, "ball", picture).stderr == ""
+    assert "almost the same picture" in run("teach", state, "ball", picture).stderr
+    assert run("undo", state, "--times", "2").exit_code == 0
+    assert run("teach", state, "ball", picture).stderr == ""
+
+
+# ---- labels and folders that cannot be taught
+
+
+@pytest.mark.parametrize("name", ["mug1.jpg", "home.robocle"])
+def test_a_file_in_the_place_of_the_label_is_refused(name: str, tmp_path: Path) -> None:
+    assert_refused(run("teach", tmp_path / "s.robocle", name, "mug2.jpg"), "is a file, not a label")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_picture_of_an_unreadable_format_is_refused_and_not_skipped(tmp_path: Path) -> None:
+    (tmp_path / "pictures" / "phone").mkdir(parents=True)
+    (tmp_path / "pictures" / "phone" / "photo.HEIC").write_bytes(b"x")
+    result = run("teach", tmp_path / "s.robocle", tmp_path / "pictures")
+    assert_refused(result, "photo.HEIC cannot be read: export it as JPEG")
+
+
+def test_a_state_in_a_missing_folder_is_refused(objects: Path, tmp_path: Path) -> None:
+    path = tmp_path / "nowhere" / "home.robocle"
+    assert_refused(run("teach", path, "ball", objects / "ball" / "0.jpg"), "cannot write")

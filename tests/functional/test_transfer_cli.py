@@ -1,0 +1,105 @@
+"""`robocle merge`, `export`, `import` and `recover`: states and models in other files."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import pytest
+from PIL import Image
+
+from command_line import assert_refused, run
+from robocle.store import read_state
+
+
+def test_states_of_two_robots_can_be_merged_in_any_order(objects: Path, tmp_path: Path) -> None:
+    for label in ("ball", "box"):
+        first, second = (objects / label / f"{number}.jpg" for number in (0, 1))
+        run("teach", tmp_path / "one", label, first)
+        run("teach", tmp_path / "two", label, second)
+        run("teach", tmp_path / "all", label, first, second)
+    for name, order in (("ab", ("one", "two")), ("ba", ("two", "one"))):
+        result = run("merge", *[tmp_path / each for each in order], "-o", tmp_path / name)
+        assert result.stdout.endswith("it knows 2 labels, 4 pictures\n")
+    found = [
+        json.loads(run("predict", "--json", tmp_path / name, objects / "box" / "3.jpg").stdout)
+        for name in ("ab", "ba", "all")
+    ]
+    assert found[0]["scores"] == pytest.approx(found[2]["scores"], rel=1e-6)
+    assert found[1]["scores"] == pytest.approx(found[2]["scores"], rel=1e-6)
+    assert_refused(run("merge", tmp_path / "one", "-o", tmp_path / "ab"), "exists")
+
+
+def test_an_exported_state_can_be_imported_by_another_robot(
+    state: Path, objects: Path, tmp_path: Path
+) -> None:
+    run("teach", tmp_path / "mine", "toy", objects / "ball" / "3.jpg")
+    run("export", state, tmp_path / "sent")
+    result = run("import", tmp_path / "mine", tmp_path / "sent")
+    assert result.stdout == (
+        f"imported 2 labels of {tmp_path / 'sent'}; {tmp_path / 'mine'} knows 3 labels\n"
+    )
+    assert run("import", tmp_path / "new", tmp_path / "sent").exit_code == 0
+    assert read_state(tmp_path / "new").counts == {"ball": 2, "box": 2}
+
+
+@pytest.mark.parametrize("pooling", ["avg", "moments:r=3,form=root", "moments:form=standardised"])
+@pytest.mark.parametrize("classifier", ["ncm", "slda"])
+def test_an_exported_model_predicts_the_same_labels_with_onnx_runtime_alone(
+    pooling: str, classifier: str, objects: Path, tmp_path: Path
+) -> None:
+    state, model = tmp_path / "home", tmp_path / "home.onnx"
+    parts = ["--pooling", pooling, "--classifier", classifier]
+    for label in ("ball", "box"):
+        run("teach", state, label, *[objects / label / f"{n}.jpg" for n in (0, 1)], *parts)
+        parts = []
+    assert run("export", state, model).stdout == f"exported 2 labels to {model}\n"
+    session = onnxruntime.InferenceSession(model)
+    for picture in (objects / "ball" / "2.jpg", objects / "box" / "2.jpg"):
+        with Image.open(picture) as image:
+            pixels = np.asarray(image.resize((224, 224), Image.Resampling.BILINEAR))
+        (label,), _ = session.run(None, {"pixels": pixels[None]})
+        assert label == run("predict", state, picture).stdout.split("\t")[1] == picture.parent.name
+    labels = session.get_modelmeta().custom_metadata_map["robocle.labels"]
+    assert json.loads(labels) == ["ball", "box"]
+
+
+def test_an_exported_model_contains_the_threshold_for_unknown_objects(
+    state: Path, objects: Path, tmp_path: Path
+) -> None:
+    run("export", state, tmp_path / "home.onnx")
+    session = onnxruntime.InferenceSession(tmp_path / "home.onnx")
+    threshold = float(session.get_modelmeta().custom_metadata_map["robocle.unknown_below"])
+    noise = np.random.default_rng(0).integers(0, 255, (1, 224, 224, 3), np.uint8)
+    with Image.open(objects / "ball" / "2.jpg") as image:
+        ball = np.asarray(image.resize((224, 224)))[None]
+    best = [session.run(["scores"], {"pixels": pixels})[0].max() for pixels in (noise, ball)]
+    assert best[0] < threshold < best[1]
+
+
+@pytest.mark.parametrize("parts", [("--pooling", "max"), ("--classifier", "sqda")])
+def test_a_learner_that_cannot_be_an_onnx_model_is_refused(
+    parts: tuple[str, str], objects: Path, tmp_path: Path
+) -> None:
+    run("teach", tmp_path / "home", "ball", objects / "ball" / "0.jpg", *parts)
+    assert_refused(run("export", tmp_path / "home", tmp_path / "x.onnx"), "only")
+    assert not (tmp_path / "x.onnx").exists()
+
+
+def test_the_undamaged_labels_of_a_damaged_state_can_be_recovered(
+    objects: Path, tmp_path: Path
+) -> None:
+    state = tmp_path / "home"
+    parts = ["--classifier", "ncm", "--pooling", "avg"]
+    run("teach", tmp_path / "taught", objects, *parts)
+    run("export", tmp_path / "taught", state)
+    content = bytearray(state.read_bytes())
+    content[-100] ^= 1  # in the mean of the last label
+    state.write_bytes(content)
+    assert_refused(run("predict", state, objects / "ball" / "0.jpg"), "means", "row 2", "recover")
+    result = run("recover", state, tmp_path / "rest")
+    assert result.stdout.splitlines() == [
+        "lost: the label 'box'",
+        f"recovered 1 label to {tmp_path / 'rest'}",
+    ]
+    assert read_state(tmp_path / "rest").counts == {"ball": 4}
