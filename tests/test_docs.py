@@ -142,3 +142,13 @@ def test_parts_lists_every_part_with_one_line_that_says_what_it_is() -> None:
 def test_an_unknown_part_suggests_the_nearest_name() -> None:
     with pytest.raises(SpecError, match="did you mean 'moments'"):
         POOLINGS.build("moment")
+
+
+def test_the_tree_in_the_contributing_guide_is_the_real_one() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    listed = set(re.findall(r"^ {6}([a-z_]+(?:\.py|/))  ", text, flags=re.MULTILINE))
+    source = ROOT / "src/robocle"
+    missing = {name for name in listed if not (source / name).exists()}
+    assert not missing, f"not in src/robocle: {missing}"
+    folders = {f"{path.name}/" for path in source.iterdir() if (path / "__init__.py").exists()}
+    assert folders <= listed
