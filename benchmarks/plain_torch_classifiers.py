@@ -184,7 +184,7 @@ class PlainFineTuning:
 
 
 class PlainICaRL(PlainFineTuning):
-    """Fine-tuning with replay, from a buffer of 1000 or of 2 a class."""
+    """Fine-tuning with replay, from a buffer of 1000 samples or of 2 per class."""
 
     def __init__(
         self, width: int, classes: int, dtype: torch.dtype, per_class: int | None = None
@@ -287,7 +287,7 @@ class PlainRidge(PlainMeans):
 
 
 class PlainScatters(PlainMeans):
-    """A full scatter matrix a class."""
+    """A full scatter matrix per class."""
 
     def __init__(self, width: int, classes: int, dtype: torch.dtype) -> None:
         super().__init__(width, classes, dtype)
@@ -301,7 +301,7 @@ class PlainScatters(PlainMeans):
 
 
 class PlainQDA(PlainScatters):
-    """One covariance a class, half of it the shared one, and 1e-4 of the identity."""
+    """One covariance per class, half of it the shared one, and 1e-4 of the identity."""
 
     def scores(self, embeddings: Tensor) -> Tensor:
         shared = self.scatters.sum(0) / self.counts.sum()

@@ -32,6 +32,7 @@ from robocle.classifiers.scatter.solving import (
     solve_positive,
     solve_triangular,
 )
+from robocle.classifiers.scatter.span_arrays import SpanArrays
 from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Vector
 
 # So many samples wait until they are projected together, by matrix products.
@@ -49,11 +50,7 @@ class CompressedScatter(ScatterForm):
         self, width: int, blocks: int, factors: ClassFactors, *, centred: bool = True
     ) -> None:
         super().__init__(width, blocks, factors, centred=centred)
-        self.rank = 0
-        # The first `rank` directions are in use; the rest is room to grow.
-        self._basis_room = np.empty((0, width))
-        self._means_room = np.zeros((0, 0))
-        self._scatter_room = np.zeros((0, 0))
+        self._span = SpanArrays(np.empty((0, width)), np.zeros((0, 0)), np.zeros((0, 0)))
         self._grams = BlockGrams(blocks)
         self._pending: list[tuple[Vector, int, float, float]] = []
         self._in_bulk = False
@@ -65,16 +62,9 @@ class CompressedScatter(ScatterForm):
         return self.rank > limit * self.width
 
     @property
-    def _basis(self) -> Matrix:
-        return self._basis_room[: self.rank]
-
-    @property
-    def _means(self) -> Matrix:
-        return self._means_room[:, : self.rank]
-
-    @property
-    def _scatter(self) -> Matrix:
-        return self._scatter_room[: self.rank, : self.rank]
+    def rank(self) -> int:
+        """The dimension of the span of the samples."""
+        return self._span.rank
 
     @property
     def separable(self) -> bool:
@@ -82,20 +72,16 @@ class CompressedScatter(ScatterForm):
         return self._factors.complete
 
     def add_row(self) -> None:
-        empty = np.zeros(self._means_room.shape[1])
-        self._means_room = np.vstack([self._means_room, empty])
+        self._span.add_mean()
         self._factors.add_class()
 
     def remove_row(self, row: int) -> None:
         self._flush()
-        self._means_room = np.delete(self._means_room, row, axis=0)
+        self._span.remove_mean(row)
         self._factors.remove_class(row)
         if self._factors.complete:
             # No direction that only the removed class had is kept, and the scatter is summed anew.
-            rows = np.vstack([self._means, self._factors.all_rows(self.rank)])
-            self._rotate(span(rows))
-            rows = self._factors.all_rows(self.rank)
-            self._scatter_room = rows.T @ rows
+            self._rotate(span(np.vstack([self._span.means, self._factors.all_rows(self.rank)])))
 
     def merge(
         self, other: "CompressedScatter", rows: list[int], weights: Vector, steps: Vector
@@ -104,21 +90,21 @@ class CompressedScatter(ScatterForm):
         self._flush()
         other._flush()
         with one_blas_thread():
-            rotation = self._coordinates(other._basis)
-            deviations = other._means @ rotation
+            rotation = self._coordinates(other._span.basis)
+            deviations = other._span.means @ rotation
             if self._centred:
-                deviations -= self._means[rows]
-            self._means[rows] += steps[:, None] * deviations
+                deviations -= self._span.means[rows]
+            self._span.means[rows] += steps[:, None] * deviations
             deviations *= np.sqrt(weights)[:, None]
-            scatter = self._scatter
-            scatter += rotation.T @ other._scatter @ rotation + deviations.T @ deviations
+            scatter = self._span.scatter
+            scatter += rotation.T @ other._span.scatter @ rotation + deviations.T @ deviations
         self._factors.merge(other._factors.transformed(rotation), rows, deviations)
         self._factors.bound(self.width, self.rank)
 
     def energies(self, counts: Vector, blocks: int) -> Vector:
         self._flush()
-        scaled_means = np.sqrt(counts)[:, None] * self._means
-        rows = np.vstack([scaled_means, self._factors.all_rows(self.rank)]) @ self._basis
+        scaled_means = np.sqrt(counts)[:, None] * self._span.means
+        rows = np.vstack([scaled_means, self._factors.all_rows(self.rank)]) @ self._span.basis
         return np.asarray((rows**2).reshape(-1, blocks, self.width // blocks).sum(axis=(0, 2)))
 
     def add(self, sample: Vector, row: int, weight: float, step: float) -> None:
@@ -130,32 +116,34 @@ class CompressedScatter(ScatterForm):
     def traces(self) -> Vector:
         self._flush()
         if self.blocks == 1:
-            return np.array([np.trace(self._scatter)])
-        traces: Vector = np.einsum("ij,bji->b", self._scatter, self._grams.of(self._basis))
+            return np.array([np.trace(self._span.scatter)])
+        traces: Vector = np.einsum(
+            "ij,bji->b", self._span.scatter, self._grams.of(self._span.basis)
+        )
         return traces
 
     def largest_square(self) -> float:
         self._flush()
-        return float((self._means**2).sum(axis=1).max(initial=0.0))
+        return float((self._span.means**2).sum(axis=1).max(initial=0.0))
 
     def squares(self) -> Matrix:
         self._flush()
         if self.blocks == 1:
-            return np.array([[np.vdot(self._scatter, self._scatter)]])
-        products = self._scatter @ self._grams.of(self._basis)
+            return np.array([[np.vdot(self._span.scatter, self._span.scatter)]])
+        products = self._span.scatter @ self._grams.of(self._span.basis)
         squares: Matrix = np.einsum("aij,bji->ab", products, products)
         return squares
 
     def solve(self, share: float, ridge: Vector) -> tuple[Matrix, Matrix]:
         self._flush()
         if self.blocks == 1:
-            small = solve_positive(self._regularised(share, ridge), self._means)
-            return small @ self._basis, self._means @ small.T
-        gram = np.tensordot(1 / ridge, self._grams.of(self._basis), 1)
-        matrix = share * gram @ self._scatter + np.eye(self.rank)
-        duals = solve_general(matrix.T, self._means)
-        weights = duals @ self._basis / np.repeat(ridge, self.width // self.blocks)
-        return weights, self._means @ gram @ duals.T
+            small = solve_positive(self._regularised(share, ridge), self._span.means)
+            return small @ self._span.basis, self._span.means @ small.T
+        gram = np.tensordot(1 / ridge, self._grams.of(self._span.basis), 1)
+        matrix = share * gram @ self._span.scatter + np.eye(self.rank)
+        duals = solve_general(matrix.T, self._span.means)
+        weights = duals @ self._span.basis / np.repeat(ridge, self.width // self.blocks)
+        return weights, self._span.means @ gram @ duals.T
 
     def residual_counts(self, counts: Sequence[int]) -> list[int]:
         self._flush()
@@ -168,53 +156,53 @@ class CompressedScatter(ScatterForm):
         residuals = self._factors.residuals(samples, counts, self.rank)
         factor = cholesky(self._regularised(share, ridge))
         # Products of rows L^-1 r are products of r under (L L^T)^-1.
-        whitened = solve_triangular(factor, np.vstack([self._means, residuals]))
-        means, rows = np.split(whitened, [len(self._means)])
+        whitened = solve_triangular(factor, np.vstack([self._span.means, residuals]))
+        means, rows = np.split(whitened, [len(self._span.means)])
         return Products(share, means @ means.T, rows @ means.T, (rows**2).sum(axis=1))
 
     def to_dense(self) -> DenseScatter:
         """Return the same scatter and means in full width."""
         self._flush()
-        factors = self._factors.transformed(self._basis)
+        factors = self._factors.transformed(self._span.basis)
         dense = DenseScatter(self.width, self.blocks, factors, centred=self._centred)
         # S = R^T R with R = |S_r|^1/2 Q: half the work of the product Q^T S_r Q.
         with one_blas_thread():
-            values, vectors = np.linalg.eigh(self._scatter)
-        rows = np.sqrt(np.maximum(values, 0))[:, None] * (vectors.T @ self._basis)
-        dense.begin(self._means @ self._basis, rows)
+            values, vectors = np.linalg.eigh(self._span.scatter)
+        rows = np.sqrt(np.maximum(values, 0))[:, None] * (vectors.T @ self._span.basis)
+        dense.begin(self._span.means @ self._span.basis, rows)
         return dense
 
     def discard_order(self) -> None:
         """Replace the basis by one that depends on means and scatter alone.
 
-        The basis grows sample by sample. Kept as it is, it would tell the samples apart even
-        without class factors.
+        The basis grows sample by sample. Kept as it is, it would reveal the samples even though no
+        class factors are kept.
         """
         self._flush()
+        assert not len(self._factors)
         with one_blas_thread():
-            rows = span_of_sums(self._means, self._scatter)
-            scatter = rows @ self._scatter @ rows.T
-            self._rotate(rows)
-            self._scatter_room = scatter
+            rows = span_of_sums(self._span.means, self._span.scatter)
+            self._span = self._span.rotated(rows, rows @ self._span.scatter @ rows.T)
+        self._grams = BlockGrams(self.blocks)
 
     def state(self) -> Arrays:
         self._flush()
         return {
-            "basis": self._basis.copy(),
-            "mean_coordinates": self._means.copy(),
-            "span_scatter": self._scatter.copy(),
+            "basis": self._span.basis.copy(),
+            "mean_coordinates": self._span.means.copy(),
+            "span_scatter": self._span.scatter.copy(),
         } | self._factors.state(self.rank)
 
     def restore(self, state: ClassifierState) -> None:
-        self._basis_room = state.copied("basis", None, self.width)
-        self.rank = len(self._basis_room)
-        self._means_room = state.copied("mean_coordinates", len(state.labels), self.rank)
-        self._factors.restore(state, self.rank)
-        self._scatter_room = state.copied("span_scatter", self.rank, self.rank)
+        basis = state.copied("basis", None, self.width)
+        means = state.copied("mean_coordinates", len(state.labels), len(basis))
+        self._factors.restore(state, len(basis))
+        scatter = state.copied("span_scatter", len(basis), len(basis))
+        self._span = SpanArrays(basis, means, scatter)
 
     def _regularised(self, share: float, ridge: Vector) -> Matrix:
         """Return share S + ridge I in coordinates, for a single block."""
-        matrix = share * self._scatter
+        matrix = share * self._span.scatter
         matrix[np.diag_indices(self.rank)] += ridge[0]
         return matrix
 
@@ -226,54 +214,36 @@ class CompressedScatter(ScatterForm):
 
     def _learn_pending(self) -> None:
         coordinates = self._coordinates(np.array([sample for sample, *_ in self._pending]))
-        means = self._means
+        means = self._span.means
         for index, (_, row, weight, step) in enumerate(self._pending):
             deviation = coordinates[index] - means[row] if self._centred else coordinates[index]
             means[row] += step * deviation
             coordinates[index] = np.sqrt(weight) * deviation
             if weight:
                 self._factors.add(row, coordinates[index])
-        scatter = self._scatter
+        scatter = self._span.scatter
         scatter += coordinates.T @ coordinates
         self._pending.clear()
         self._factors.bound(self.width, self.rank)
 
     def _rotate(self, rows: Matrix) -> None:
-        """Express means and factors in another basis; the scatter is left to the caller.
+        """Express everything in another basis, and sum the scatter from the factors.
 
         Args:
             rows: The basis, as orthonormal rows in the coordinates of the present one.
         """
-        rotation = rows.T
-        self._factors = self._factors.transformed(rotation)
-        self._means_room = self._means @ rotation
-        self._basis_room = rows @ self._basis
-        self.rank = len(rows)
+        self._factors = self._factors.transformed(rows.T)
+        factors = self._factors.all_rows(len(rows))
+        self._span = self._span.rotated(rows, factors.T @ factors)
         self._grams = BlockGrams(self.blocks)
 
     def _coordinates(self, samples: Matrix) -> Matrix:
         """Return the coordinates of samples; the basis grows by the directions it lacks."""
-        basis = self._basis
+        basis = self._span.basis
         known = samples @ basis.T
         rest = samples - known @ basis
         again = rest @ basis.T  # the first pass left rounding; twice is enough (Kahan)
         rest -= again @ basis
         fresh = directions(rest, np.linalg.norm(samples, axis=1), basis)
-        self._extend(fresh)
+        self._span.extend(fresh)
         return np.hstack([known + again, rest @ fresh.T])
-
-    def _extend(self, fresh: Matrix) -> None:
-        grown = self.rank + len(fresh)
-        if grown > len(self._basis_room):
-            self._make_room(max(grown, BATCH, 3 * self.rank // 2))
-        self._basis_room[self.rank : grown] = fresh
-        self.rank = grown
-
-    def _make_room(self, size: int) -> None:
-        basis, means, scatter = self._basis, self._means, self._scatter
-        self._basis_room = np.empty((size, self.width))
-        self._basis_room[: self.rank] = basis
-        self._means_room = np.zeros((len(means), size))
-        self._means_room[:, : self.rank] = means
-        self._scatter_room = np.zeros((size, size))
-        self._scatter_room[: self.rank, : self.rank] = scatter

@@ -1,0 +1,70 @@
+"""Basis, class means and scatter in coordinates of a growing span, with room to grow.
+
+Arrays that grew with each sample would be copied with each sample. These are larger than what is in
+use and are copied when they are full, to arrays half as large again.
+"""
+
+import numpy as np
+
+from robocle.classifiers.state import Matrix
+
+MIN_ROOM = 64
+
+
+class SpanArrays:
+    """An orthonormal basis (rank, width), and class means and a scatter in its coordinates."""
+
+    def __init__(self, basis: Matrix, means: Matrix, scatter: Matrix) -> None:
+        self.rank = len(basis)
+        self._basis = basis
+        self._means = means
+        self._scatter = scatter
+
+    @property
+    def basis(self) -> Matrix:
+        """The basis, (rank, width)."""
+        return self._basis[: self.rank]
+
+    @property
+    def means(self) -> Matrix:
+        """The class means, (classes, rank). Changes in place are kept."""
+        return self._means[:, : self.rank]
+
+    @property
+    def scatter(self) -> Matrix:
+        """The scatter, (rank, rank). Changes in place are kept."""
+        return self._scatter[: self.rank, : self.rank]
+
+    def add_mean(self) -> None:
+        """Add a class whose mean is zero."""
+        self._means = np.vstack([self._means, np.zeros(self._means.shape[1])])
+
+    def remove_mean(self, row: int) -> None:
+        """Remove the mean of a class."""
+        self._means = np.delete(self._means, row, axis=0)
+
+    def extend(self, directions: Matrix) -> None:
+        """Add orthonormal directions to the basis; means and scatter are zero in them."""
+        grown = self.rank + len(directions)
+        if grown > len(self._basis):
+            self._enlarge(max(grown, MIN_ROOM, 3 * self.rank // 2))
+        self._basis[self.rank : grown] = directions
+        self.rank = grown
+
+    def rotated(self, rows: Matrix, scatter: Matrix) -> "SpanArrays":
+        """Return the same means in another basis, with a given scatter.
+
+        Args:
+            rows: The basis, as orthonormal rows in the coordinates of this one.
+            scatter: The scatter in the coordinates of the new basis.
+        """
+        return SpanArrays(rows @ self.basis, self.means @ rows.T, scatter)
+
+    def _enlarge(self, size: int) -> None:
+        basis, means, scatter = self.basis, self.means, self.scatter
+        self._basis = np.empty((size, basis.shape[1]))
+        self._basis[: self.rank] = basis
+        self._means = np.zeros((len(means), size))
+        self._means[:, : self.rank] = means
+        self._scatter = np.zeros((size, size))
+        self._scatter[: self.rank, : self.rank] = scatter
