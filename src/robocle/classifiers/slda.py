@@ -67,6 +67,14 @@ class StreamingLDA(StreamingClassifier):
         keep: `factors`: what each class contributes to the covariance, for exact forgetting and
             leave-one-out scores. Taught embeddings can be rebuilt from them. `sums`: only the sums
             over all classes.
+
+    >>> clf = StreamingLDA(shrinkage=0.1)
+    >>> for embedding in ([0, 0], [1, 0]):
+    ...     clf.learn(embedding, "mug")
+    >>> for embedding in ([0, 3], [1, 3]):
+    ...     clf.learn(embedding, "pan")
+    >>> clf.predict([[9, 1], [9, 2]])
+    ['mug', 'pan']
     """
 
     def __init__(

@@ -145,6 +145,12 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
 
         Raises:
             UnknownLabelError: The label was never taught.
+
+        >>> import robocle
+        >>> clf = robocle.classifier("ncm").learn_one([0, 0], "mug").learn_one([0, 3], "pan")
+        >>> clf.forget("mug")
+        >>> clf.labels
+        ('pan',)
         """
         row = self._row(label)
         self._forget(row)
@@ -181,6 +187,12 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
         Raises:
             InexactError: The classifiers differ, or classifiers of this kind cannot be merged.
             FeatureError: The classifiers have learned embeddings of different widths.
+
+        >>> import robocle
+        >>> here = robocle.classifier("ncm").learn_one([0, 0], "mug")
+        >>> here.merge(robocle.classifier("ncm").learn_one([0, 2], "mug"))
+        >>> here.counts
+        {'mug': 2}
         """
         self._require_mergeable(other)
         if not other._labels:
@@ -196,7 +208,13 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
             self._counts[row] += count
 
     def state(self) -> ClassifierState:
-        """Return everything that was learned."""
+        """Return everything that was learned.
+
+        >>> import robocle
+        >>> clf = robocle.classifier("ncm").learn_one([0.5, 2], "mug")
+        >>> clf.state().arrays["means"].tolist()
+        [[0.5, 2.0]]
+        """
         counts = np.array(self._counts, np.int64)
         return ClassifierState(self.labels, {"counts": counts, **self._state()})
 
