@@ -54,8 +54,8 @@ class Learner(EmbeddingLearner):
         BackboneError: The backbone cannot be loaded.
 
     Example:
-        >>> from robocle.evaluation.datasets.home import shipped_home
-        >>> home = shipped_home() / "clean"
+        >>> from robocle.evaluation.datasets.home import Home
+        >>> home = Home.default_root / "clean"
         >>> learner = Learner()
         >>> for label in ("mug", "clock"):
         ...     for number in range(3):
