@@ -24,7 +24,7 @@ traceback.
 """
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 
 class RobocleError(Exception):
@@ -42,7 +42,7 @@ class RobocleError(Exception):
 def _unpickled(
     cls: type[RobocleError], args: tuple[Any, ...], data: dict[str, Any]
 ) -> RobocleError:
-    error = cls.__new__(cls, *args)
+    error = cls.__new__(cls)
     error.args = args
     error.__dict__.update(data)
     return error
@@ -127,6 +127,10 @@ class StateAccessError(StateError, OSError):
         path: The file.
         reason: What the operating system said.
     """
+
+    def __new__(cls, *_: object) -> Self:
+        # Python would look up ValueError.__new__, which cannot make an OSError.
+        return OSError.__new__(cls)
 
     def __init__(self, action: str, path: Path, reason: object) -> None:
         super().__init__(f"cannot {action} {path}: {reason}")
