@@ -1,7 +1,4 @@
-"""A learner of embeddings: everything that a learner does apart from looking at pictures.
-
-`robocle.Learner` adds a pipeline that embeds pictures.
-"""
+"""A learner that is taught embeddings. `robocle.Learner` adds the pipeline that embeds pictures."""
 
 import copy
 import os
@@ -26,12 +23,12 @@ FilePath = str | os.PathLike[str]
 
 
 class EmbeddingLearner:
-    """Learns labelled embeddings one at a time, and recognises others.
+    """Learns labelled embeddings one at a time and recognises new ones.
 
-    Use a learner in one thread at a time: a program with several threads needs a lock around it.
+    A learner is not thread-safe: a program with several threads must guard it with a lock.
 
     Args:
-        state: What was learned, and the file it lives in, if any.
+        state: What was learned, and the file it is kept in, if any.
     """
 
     def __init__(self, state: LearnerState) -> None:
@@ -57,23 +54,23 @@ class EmbeddingLearner:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many pictures each label was taught."""
+        """The number of pictures taught per label."""
         return self._classifier.counts
 
     @property
     def parts(self) -> Parts:
-        """The parts of this learner, every option written out."""
+        """The specs of this learner's parts, with every option written out."""
         return self._state.parts
 
     def teach_embedding(self, embedding: Embedding | ArrayLike, label: str) -> None:
-        """Learn a picture that was embedded before.
+        """Learn a picture that has already been embedded.
 
         Args:
             embedding: What `embed_for_teaching` returned, or an array of your own.
             label: What the picture shows.
 
         Raises:
-            FeatureError: The embedding was made for prediction, or has another width.
+            FeatureError: The embedding was made for prediction, or has a different width.
             LabelError: The label cannot be used.
             StateError: The change cannot be written to the learner's file.
         """
@@ -82,15 +79,19 @@ class EmbeddingLearner:
     def predict_embedding(
         self, embedding: Embedding | ArrayLike, unknown: float = DEFAULT_UNKNOWN
     ) -> Prediction:
-        """Recognise a picture that was embedded before.
+        """Recognise a picture that has already been embedded.
 
         Args:
             embedding: What `embed_for_prediction` returned, or an array of your own.
-            unknown: The false-rejection rate, as in `predict`.
+            unknown: The false-rejection rate, as in `Learner.predict`.
+
+        Returns:
+            The prediction; its label is None for an unknown object.
 
         Raises:
-            FeatureError: The embedding was made for teaching, or has another width.
-            NothingTaughtError: Nothing was taught yet.
+            FeatureError: The embedding was made for teaching, or has a different width.
+            NothingTaughtError: Nothing has been taught yet.
+            SpecError: The false-rejection rate is out of range.
         """
         values = values_for("prediction", embedding)
         scores = self._classifier.scores(values[None])[0]
@@ -101,20 +102,25 @@ class EmbeddingLearner:
         return Prediction(label, found.confidence, named, nearest, found.known)
 
     def last_embedding(self, label: str) -> NDArray[Any] | None:
-        """Return the embedding that a label was last taught, if that can still be undone."""
+        """Return the last embedding taught under a label; None once it is out of the undo history.
+
+        Args:
+            label: The label, under its present name.
+        """
         return self._state.last_embedding(label)
 
     def forget(self, label: str) -> None:
-        """Forget a label. Until `purge` this can be undone.
+        """Forget a label. This can be undone until `purge` is called.
 
         Raises:
             UnknownLabelError: The label was never taught.
+            StateError: The change cannot be written to the learner's file.
         """
         self._state.do(Forget(label))
 
     @property
     def forgets_exactly(self) -> bool:
-        """Whether forgetting a label leaves what it would be had it never been taught."""
+        """Whether forgetting a label leaves the learner as if that label had never been taught."""
         return self._classifier.forgets_exactly
 
     def rename(self, label: str, new: str) -> None:
@@ -122,30 +128,39 @@ class EmbeddingLearner:
 
         Raises:
             UnknownLabelError: The label was never taught.
-            LabelError: The new name cannot be used, or is another label.
+            LabelError: The new name cannot be used, or is already a label.
+            StateError: The change cannot be written to the learner's file.
         """
         self._state.do(Rename(label, new))
 
     def undo(self) -> str:
-        """Undo the last teaching, forgetting or renaming.
+        """Undo the last `teach`, `forget` or `rename`.
 
         Returns:
-            What was undone, in words, such as "teaching 'mug'".
+            A description of what was undone, such as "teaching 'mug'".
 
         Raises:
             NothingToUndoError: No operation can be undone.
+            StateError: The change cannot be written to the learner's file.
         """
         return str(self._state.undo())
 
     def purge(self) -> None:
-        """Drop the undo history: what was forgotten or undone is gone for good."""
+        """Delete the undo history, and with it everything that was forgotten or undone.
+
+        Raises:
+            StateError: The change cannot be written to the learner's file.
+        """
         self._state.restart(copy.deepcopy(self._classifier))
 
     def merge(self, other: "EmbeddingLearner") -> None:
-        """Add what another learner of the same parts has learned. This cannot be undone.
+        """Add what another learner with the same parts has learned. This cannot be undone.
+
+        Args:
+            other: The other learner; it does not change.
 
         Raises:
-            StateError: The other learner has other parts.
+            StateError: The other learner has different parts.
             InexactError: Classifiers of this kind cannot be merged.
         """
         if not isinstance(other, EmbeddingLearner):
@@ -157,19 +172,33 @@ class EmbeddingLearner:
         if theirs.pooling != mine.pooling:
             raise StateError(
                 f"cannot merge what was learned with pooling {theirs.pooling} into "
-                f"{mine.pooling}: only equal parts add up"
+                f"{mine.pooling}: both learners must have the same parts"
             )
         merged = copy.deepcopy(self._classifier)
         merged.merge(other._classifier)
         self._state.restart(merged)
 
     def readiness(self) -> Readiness | None:
-        """Return whether each label was shown often enough; None if the classifier cannot tell."""
+        """Return which labels need more pictures and which are easily confused.
+
+        Returns:
+            The readiness; None if the classifier has no leave-one-out scores.
+        """
         found = self._classifier.leave_one_out()
         return readiness(self.counts, found) if found else None
 
     def unknown_below(self, unknown: float = DEFAULT_UNKNOWN) -> float | None:
-        """Return the best score below which an object is called unknown; None if none ever is."""
+        """Return the threshold: an object whose best score is below it is called unknown.
+
+        Args:
+            unknown: The false-rejection rate, as in `Learner.predict`.
+
+        Returns:
+            The threshold; None if this learner calls no object unknown.
+
+        Raises:
+            SpecError: The false-rejection rate is out of range.
+        """
         calibration = self._calibration()
         return calibration.threshold(unknown) if calibration else None
 
@@ -178,11 +207,12 @@ class EmbeddingLearner:
 
         Raises:
             InexactError: The classifier is not linear.
+            NothingTaughtError: Nothing has been taught yet.
         """
         return self._classifier.linear()
 
     def _calibration(self) -> Calibration | None:
-        """Return the calibration of the scores, computed once after each change."""
+        """Return the calibration of the scores. It is computed once after each change."""
         found = self._classifier.leave_one_out()
         if found is None:
             return None
@@ -191,9 +221,12 @@ class EmbeddingLearner:
         return self._calibrated[1]
 
     def save(self, path: FilePath) -> None:
-        """Write everything that was learned to a file, completely or not at all.
+        """Write everything that was learned to a file, atomically.
 
-        A file other than the learner's own is written without the undo history.
+        The undo history is written to the learner's own file only.
+
+        Args:
+            path: The state file to create or replace.
 
         Raises:
             StateAccessError: The file cannot be written.

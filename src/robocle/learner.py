@@ -4,8 +4,8 @@
     learner.teach("mug1.jpg", "mug")
     learner.predict("other.jpg").label
 
-A learner made with Learner() or Learner.load lives in memory. One opened with Learner.open lives in
-its file, and every change is on the disk when the call returns.
+Learner() and Learner.load keep a learner in memory. Learner.open keeps it in a file, and every
+change is on disk when the call returns.
 """
 
 import logging
@@ -39,15 +39,15 @@ DEFAULT_VIEWS = "centre"
 
 
 class Learner(EmbeddingLearner):
-    """Learns objects from labelled pictures shown one at a time, and recognises them.
+    """Learns objects from labelled pictures, one picture at a time, and recognises them.
 
-    Use a learner in one thread at a time: a program with several threads needs a lock around it.
+    A learner is not thread-safe: a program with several threads must guard it with a lock.
 
     Args:
         backbone: The spec of a backbone, or a backbone that is already loaded.
         pooling: The spec of a pooling.
         classifier: The spec of a classifier.
-        views: The spec of the views in which a taught picture is embedded.
+        views: The spec of the views over which the embedding of a taught picture is averaged.
 
     Raises:
         SpecError: A spec names an unknown part or option.
@@ -85,7 +85,7 @@ class Learner(EmbeddingLearner):
 
     @property
     def pipeline(self) -> Pipeline:
-        """Views, backbone and pooling, as they embed taught pictures."""
+        """The views, backbone and pooling that embed taught pictures."""
         return self._for_teaching.pipeline
 
     @property
@@ -95,7 +95,7 @@ class Learner(EmbeddingLearner):
 
     @property
     def pooling(self) -> Pooling:
-        """What turns feature maps into embeddings."""
+        """The pooling that turns feature maps into embeddings."""
         return self.pipeline.pooling
 
     def teach(
@@ -111,11 +111,11 @@ class Learner(EmbeddingLearner):
             box: (x, y, width, height) of the region to learn, in pixels of the upright picture.
 
         Returns:
-            What is wrong with the picture; empty if it is good, or the gate is off.
+            The faults of the picture; empty if there are none or the gate is off.
 
         Raises:
             ImageError: The picture cannot be used.
-            QualityError: The gate refuses the picture.
+            QualityError: The gate is `refuse` and the picture has a fault.
             LabelError: The label cannot be used.
             StateError: The change cannot be written to the learner's file.
         """
@@ -133,35 +133,34 @@ class Learner(EmbeddingLearner):
     ) -> list[tuple[Complaint, ...]]:
         """Learn labelled pictures in their order.
 
-        All pictures are embedded before the first is learned. If one cannot be used, none is.
+        All pictures are embedded before the first is learned, so one bad picture stops them all.
 
         Args:
             pictures: The pictures.
             labels: One label per picture.
             gate: What to do about poor pictures, as in `teach`.
-            boxes: One box, or None for the whole picture, per picture.
+            boxes: One entry per picture: its box, or None for the whole picture.
             batch_size: How many pictures go through the backbone at once.
             threads: How many batches are embedded at the same time.
 
         Returns:
-            What is wrong with each picture.
+            The faults of each picture.
 
         Raises:
-            RobocleError: As in `teach`, or the numbers of pictures and labels differ.
+            RobocleError: As in `teach`, or the numbers of pictures, labels and boxes differ.
         """
-        checks = QualityGate(gate, self.last_embedding)  # before embedding, which takes its time
-        named = [require_label(label) for label in labels]
+        # The gate and the labels are checked first, because embedding is slow.
+        checks = QualityGate(gate, self.last_embedding)
+        checked = [require_label(label) for label in labels]
         embeddings = list(
             self._for_teaching.embed_many(pictures, boxes, batch_size=batch_size, threads=threads)
         )
-        if len(embeddings) != len(named):
-            raise FeatureError(
-                f"there are {plural(len(embeddings), 'picture')} and {plural(len(named), 'label')}:"
-                " give one label per picture"
-            )
-        lessons = list(zip(embeddings, named, strict=True))
-        found = [checks.check(each.complaints, each.values, label) for each, label in lessons]
-        for (embedding, label), complaints in zip(lessons, found, strict=True):
+        if len(embeddings) != len(checked):
+            counts = f"{plural(len(embeddings), 'picture')} and {plural(len(checked), 'label')}"
+            raise FeatureError(f"there are {counts}: give one label per picture")
+        samples = list(zip(embeddings, checked, strict=True))
+        found = [checks.check(each.complaints, each.values, label) for each, label in samples]
+        for (embedding, label), complaints in zip(samples, found, strict=True):
             self.teach_embedding(embedding, label)
             for complaint in complaints:
                 log.warning("%s: %s", label, complaint)
@@ -170,12 +169,12 @@ class Learner(EmbeddingLearner):
     def predict(
         self, picture: Picture, unknown: float = DEFAULT_UNKNOWN, *, box: Box | None = None
     ) -> Prediction:
-        """Recognise one picture, or say that it shows none of the taught objects.
+        """Recognise the object in one picture, or report that it is unknown.
 
         Args:
             picture: A path, bytes, a file object, a PIL image, or an RGB array from a camera.
-            unknown: The false-rejection rate: about which share of taught objects, seen under the
-                conditions in which they were taught, may be called unknown. 0 rejects nothing.
+            unknown: The false-rejection rate, from 0 to 0.5: roughly the fraction of taught objects
+                that are called unknown under the conditions they were taught in. 0 rejects nothing.
             box: (x, y, width, height) of the region to recognise, in pixels of the upright picture.
 
         Returns:
@@ -183,7 +182,8 @@ class Learner(EmbeddingLearner):
 
         Raises:
             ImageError: The picture cannot be used.
-            NothingTaughtError: Nothing was taught yet.
+            NothingTaughtError: Nothing has been taught yet.
+            SpecError: The false-rejection rate is out of range.
         """
         return self.predict_many([picture], unknown, boxes=[box])[0]
 
@@ -201,7 +201,7 @@ class Learner(EmbeddingLearner):
         Args:
             pictures: The pictures.
             unknown: The false-rejection rate, as in `predict`.
-            boxes: One box, or None for the whole picture, per picture.
+            boxes: One entry per picture: its box, or None for the whole picture.
             batch_size: How many pictures go through the backbone at once.
             threads: How many batches are embedded at the same time.
 
@@ -209,8 +209,7 @@ class Learner(EmbeddingLearner):
             One prediction per picture, in the order of the pictures.
 
         Raises:
-            ImageError: A picture cannot be used.
-            NothingTaughtError: Nothing was taught yet.
+            RobocleError: As in `predict`, or the numbers of pictures and boxes differ.
         """
         if not self.labels:
             raise NothingTaughtError
@@ -220,23 +219,31 @@ class Learner(EmbeddingLearner):
         return [self.predict_embedding(embedding, unknown) for embedding in embeddings]
 
     def embed_for_teaching(self, picture: Picture, box: Box | None = None) -> Embedding:
-        """Return the embedding that `teach_embedding` takes: the mean over the picture's views."""
+        """Return the embedding that `teach_embedding` takes: the mean over the picture's views.
+
+        Raises:
+            ImageError: The picture cannot be used.
+        """
         return self._for_teaching.embed(picture, box)
 
     def embed_for_prediction(self, picture: Picture, box: Box | None = None) -> Embedding:
-        """Return the embedding that `predict_embedding` takes."""
+        """Return the embedding that `predict_embedding` takes.
+
+        Raises:
+            ImageError: The picture cannot be used.
+        """
         return self._for_prediction.embed(picture, box)
 
     @classmethod
     def load(cls, path: FilePath, backbone: str | Backbone | None = None) -> "Learner":
-        """Return the learner in a file, as a copy in memory.
+        """Load a learner from a file into memory; later changes are not written to the file.
 
         Args:
             path: The state file.
-            backbone: A loaded backbone, or a spec, to use instead of loading the recorded one.
+            backbone: A loaded backbone, or a spec, to use instead of the recorded one.
 
         Raises:
-            StateError: The file is missing, damaged, or needs parts that are not here.
+            StateError: The file is missing, damaged, or needs a part that is not installed.
         """
         return cls._restored(str(path), read_state(Path(path)), backbone)
 
@@ -250,18 +257,18 @@ class Learner(EmbeddingLearner):
         classifier: str = DEFAULT_CLASSIFIER,
         views: str = DEFAULT_VIEWS,
     ) -> "Learner":
-        """Open the learner in a file for teaching; every change is on the disk when it returns.
+        """Open a learner that is kept in a file. Every change is on disk when its call returns.
 
         Args:
             path: The state file. It is created if it does not exist.
-            backbone: A loaded backbone, or a spec.
-            pooling: The pooling of a new state; an existing one keeps its own.
+            backbone: A loaded backbone, or a spec, to use instead of the recorded or default one.
+            pooling: The pooling of a new state; an existing state keeps its own.
             classifier: The classifier of a new state.
             views: The views of a new state.
 
         Raises:
             StateLockedError: Another program has opened the file for teaching.
-            StateError: The file is damaged, or needs parts that are not here.
+            StateError: The file is damaged, or needs a part that is not installed.
         """
         created: list[Learner] = []
 
@@ -275,7 +282,7 @@ class Learner(EmbeddingLearner):
         except BaseException:
             store.close()
             raise
-        learner._state.live_in(store)
+        learner._state.attach(store)
         return learner
 
     @classmethod
@@ -287,7 +294,7 @@ class Learner(EmbeddingLearner):
             state = LearnerState.restore(name, stored)
         except SpecError as error:
             raise StateError(f"{name} needs a part that is not installed: {error}") from error
-        state.parts = pipeline.parts(state.classifier)  # as this version writes them
+        state.parts = pipeline.parts(state.classifier)  # specs in the form this version writes
         learner = cls.__new__(cls)
         learner._assemble(pipeline, state)
         return learner

@@ -186,6 +186,6 @@ def test_a_purged_label_leaves_no_trace_in_the_file(tmp_path: Path) -> None:
 def test_a_merge_with_other_parts_is_refused_and_changes_nothing(tmp_path: Path) -> None:
     learner = Learner(STUB, "avg", "ncm")
     learner.teach_embedding(vector(0, 24), "mug")
-    with pytest.raises(StateError, match="only equal parts add up"):
+    with pytest.raises(StateError, match="both learners must have the same parts"):
         learner.merge(Learner(STUB, "max", "ncm"))
     assert learner.undo() == "teaching 'mug'"

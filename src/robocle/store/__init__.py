@@ -1,8 +1,8 @@
 """The store: everything a learner has learned, on disk, safe from power cuts and full disks.
 
-A state at rest is one file, a snapshot. While it is open for teaching, a journal beside it holds
-every operation since; an operation is on the disk before its call returns. `docs/state-file.md` is
-the specification.
+A closed state is one file, a snapshot. While it is open for teaching, a journal next to it holds
+every operation since the snapshot; an operation is on disk before its call returns. The format is
+specified in `docs/state-file.md`.
 """
 
 from robocle.store.history import History

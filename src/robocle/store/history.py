@@ -1,7 +1,7 @@
-"""Undo for every classifier: the state some operations ago, and the operations since.
+"""Undo for every classifier: a base state and the operations applied since.
 
-Undoing an operation means applying all others again, so the result is exact for every classifier.
-The base follows in strides: it is between UNDOABLE and 2 * UNDOABLE operations behind.
+To undo the last operation, all others are applied to the base again. The result is therefore exact
+for every classifier. The base is between UNDOABLE and 2 * UNDOABLE operations old.
 """
 
 import copy
@@ -12,7 +12,7 @@ from robocle.errors import NothingToUndoError
 from robocle.store.operations import Operation
 
 UNDOABLE = 50
-"""How many operations can be undone at least."""
+"""The minimum number of operations that can be undone."""
 
 
 class History:
@@ -27,11 +27,11 @@ class History:
         """Create a history.
 
         Args:
-            make: Returns a new classifier as it was before the operations.
-            operations: What was done since, oldest first.
-            base_state: The state of that classifier, if it is known already.
+            make: Returns the classifier before the operations, as a new object.
+            operations: The operations since then, oldest first.
+            base_state: The state of that classifier, if it is already known.
         """
-        # The base is made only when it has to change: opening a state builds one classifier.
+        # The base is built only when it has to change, so opening a state builds one classifier.
         self._make = make
         self._base: StreamingClassifier | None = None
         self._base_state = base_state
@@ -51,7 +51,7 @@ class History:
         return tuple(self._operations)
 
     def do(self, operation: Operation) -> None:
-        """Apply an operation. If it raises, nothing has changed."""
+        """Apply an operation. If it raises, nothing changes."""
         operation.apply(self.now)
         self._operations.append(operation)
 
@@ -68,14 +68,14 @@ class History:
         return last
 
     def advance_base(self) -> None:
-        """Apply the oldest operations to the base once there are twice as many as needed."""
+        """Apply the oldest operations to the base once there are more than 2 * UNDOABLE."""
         if len(self._operations) > 2 * UNDOABLE:
             for operation in self._operations[:-UNDOABLE]:
                 operation.apply(self._made_base())
             del self._operations[:-UNDOABLE]
 
     def restart(self, classifier: StreamingClassifier) -> None:
-        """Continue from a classifier; nothing before can be undone."""
+        """Continue from a classifier; what came before cannot be undone."""
         self.now, self._base, self._make = classifier, copy.deepcopy(classifier), _already_made
         self._operations.clear()
 
@@ -93,4 +93,4 @@ class History:
 
 
 def _already_made() -> StreamingClassifier:
-    raise AssertionError("the base has been made")
+    raise AssertionError("the base has already been built")

@@ -1,11 +1,11 @@
 """The journal: an append-only log of the operations since a snapshot.
 
 A header names the snapshot that the journal continues. Each record has a length and a checksum. A
-record that is cut off at the end was never acknowledged and is ignored. A damaged record in the
-middle is found and skipped, because every record starts with the same four bytes.
+truncated record at the end was never acknowledged and is ignored. A damaged record in the middle is
+detected and skipped: every record starts with the same four bytes, so the next one can be found.
 
-It is a plain log rather than a database: one write and one flush per operation is the least that
-can be durable, and the format takes one page to specify.
+This is a plain log rather than a database: one write and one flush per operation is the minimum for
+durability, and the format is specified on one page.
 """
 
 import json
@@ -34,19 +34,19 @@ class JournalContent:
     """What a journal holds."""
 
     identity: bytes
-    """The snapshot that it continues."""
+    """The identity of the snapshot that the journal continues."""
     operations: list[Operation | Undo] = field(default_factory=list)
     lost: list[int] = field(default_factory=list)
-    """The positions of damaged operations in the order of all, counted from 1."""
+    """The positions of damaged operations among all operations, counted from 1."""
     end: int = 0
-    """The offset of the next record."""
+    """The offset after the last intact record."""
 
 
 def read_journal(path: Path) -> JournalContent | None:
     """Read a journal.
 
     Returns:
-        Its content; None if there is no journal, or only a part of its header.
+        Its content; None if there is no journal, or its header is truncated.
 
     Raises:
         StateError: Its header is damaged, or it cannot be read.
@@ -58,11 +58,11 @@ def read_journal(path: Path) -> JournalContent | None:
     except OSError as error:
         raise StateAccessError.of("read", path, error) from error
     if len(content) < HEADER.size:
-        return None  # cut off while it was created: no operation in it was acknowledged
+        return None  # the program died while creating it: no operation was acknowledged
     magic, identity, checksum = HEADER.unpack_from(content)
     if magic != MAGIC or checksum != zlib.crc32(content[: HEADER.size - 4]):
         raise StateError(
-            f"{path} is damaged: it does not say which state it continues; "
+            f"{path} is damaged: its header does not name a state; "
             "`robocle recover` keeps what is in the state itself"
         )
     return _records(content, identity)
@@ -79,7 +79,7 @@ def _records(content: bytes, identity: bytes) -> JournalContent:
             if at < 0:
                 break
             continue
-        # A damaged stretch counts as one lost operation: a mark in an embedding is not a record.
+        # A damaged range counts as one lost operation: MARK may also occur inside an embedding.
         if damaged:
             found.lost.append(len(found.operations) + len(found.lost) + 1)
         found.operations.append(operation)
@@ -88,7 +88,7 @@ def _records(content: bytes, identity: bytes) -> JournalContent:
 
 
 def _record(content: bytes, at: int) -> tuple[Operation | Undo | None, int]:
-    """Return the operation at an offset and the offset after it; None if there is no sound one."""
+    """Return the operation at an offset, or None if it is damaged, and the offset after it."""
     if at + RECORD.size > len(content):
         return None, at
     mark, length, checksum = RECORD.unpack_from(content, at)
@@ -121,7 +121,7 @@ def _decoded(inside: bytes) -> Operation | Undo:
     if rest:
         kind = rest[:3].decode("ascii")
         if kind not in ("<f4", "<f8"):
-            raise ValueError("an embedding of an unknown type")
+            raise ValueError("embedding of an unknown type")
         embedding = np.frombuffer(rest[3:], kind)
     return from_words(words, embedding)
 
@@ -138,10 +138,10 @@ class Journal:
 
     @classmethod
     def create(cls, path: Path, identity: bytes) -> "Journal":
-        """Create an empty journal that continues a snapshot; it replaces an old one.
+        """Create an empty journal that continues a snapshot. An existing journal is replaced.
 
         Raises:
-            OSError: It cannot be written.
+            OSError: The journal cannot be written.
         """
         head = MAGIC + identity
         replace_file(path, head + struct.pack("<I", zlib.crc32(head)))
@@ -149,10 +149,10 @@ class Journal:
 
     @classmethod
     def reopen(cls, path: Path, end: int, records: int) -> "Journal":
-        """Continue an existing journal; what follows its last sound record is cut off.
+        """Continue an existing journal. Everything after its last intact record is cut off.
 
         Raises:
-            OSError: It cannot be written.
+            OSError: The journal cannot be written.
         """
         handle = os.open(path, os.O_RDWR)
         try:
@@ -164,10 +164,10 @@ class Journal:
         return cls(path, handle, end, records)
 
     def append(self, operation: Operation | Undo) -> None:
-        """Write an operation; it is on the disk when this returns.
+        """Write an operation; it is on disk when this returns.
 
         Raises:
-            StateAccessError: It cannot be written. The journal is as it was before.
+            StateAccessError: It cannot be written. The journal has not changed.
         """
         if self._broken:
             raise StateAccessError("write", self._path, "an earlier write failed; open it again")
@@ -184,13 +184,14 @@ class Journal:
         self.records += 1
 
     def close(self) -> None:
+        """Close the file."""
         os.close(self._handle)
 
     def _flush(self) -> None:
         try:
             _sync(self._handle)
         except OSError:
-            # The kernel may have dropped what it could not write: nothing after this is certain.
+            # The kernel may have dropped the data it could not write, so later writes are unsafe.
             self._broken = True
             raise
 
@@ -203,7 +204,7 @@ class Journal:
 
 
 def _sync(handle: int) -> None:
-    """Flush a file's content and length; other metadata can wait where the system allows it."""
+    """Flush the content and length of a file, and other metadata only if the system requires it."""
     (os.fdatasync if hasattr(os, "fdatasync") else os.fsync)(handle)
 
 

@@ -1,7 +1,7 @@
-"""The state of a learner: a classifier, its undo history, and the file it lives in, if any.
+"""The state of a learner: a classifier, its undo history, and the file it is kept in, if any.
 
-Every change is applied first and written to the file second. If the write fails the change is
-undone, so memory and file never differ.
+Every change is applied in memory and then written to the file. If the write fails, the change is
+reverted, so memory and file never differ.
 """
 
 import logging
@@ -25,7 +25,7 @@ log = logging.getLogger("robocle")
 
 
 class LearnerState:
-    """What a learner has learned, and everything that changes it."""
+    """What a learner has learned, and the operations that change it."""
 
     def __init__(self, parts: Parts, history: History) -> None:
         self.parts = parts
@@ -34,10 +34,14 @@ class LearnerState:
 
     @classmethod
     def restore(cls, name: str, stored: StoredState) -> "LearnerState":
-        """Return the state of a learner from what was stored.
+        """Return the state of a learner from a stored state.
+
+        Args:
+            name: The name of the stored state, for messages.
+            stored: The stored state.
 
         Raises:
-            StateError: What was stored does not fit together.
+            StateError: The stored state is inconsistent.
         """
         state = ClassifierState(stored.labels, stored.arrays)
         try:
@@ -57,11 +61,11 @@ class LearnerState:
         return self._history.operations
 
     def last_embedding(self, label: str) -> NDArray[Any] | None:
-        """Return the embedding that a label was last taught, if that can still be undone."""
+        """Return the last embedding taught under a label; None once it is out of the history."""
         return last_taught(self._history.operations, label)
 
     def do(self, operation: Operation) -> None:
-        """Apply an operation. If it raises, or cannot be written, nothing has changed."""
+        """Apply an operation. If it raises or cannot be written, nothing changes."""
         self._history.do(operation)
         self._write(operation, otherwise=self._history.undo)
         self._history.advance_base()
@@ -73,22 +77,22 @@ class LearnerState:
         return last
 
     def restart(self, classifier: StreamingClassifier) -> None:
-        """Continue from a classifier; nothing before can be undone."""
+        """Continue from a classifier; what came before cannot be undone."""
         if self._store is not None:
             self._store.compact(self._without_history(classifier))
         self._history.restart(classifier)
 
     def stored(self) -> StoredState:
-        """Return everything that has to be stored."""
+        """Return the state to store: the classifier before the history, and the history."""
         base = self._history.base_state
         return StoredState(self.parts, base.labels, base.arrays, self._history.operations)
 
-    def live_in(self, store: StateStore) -> None:
-        """Write every change to a file from now on."""
+    def attach(self, store: StateStore) -> None:
+        """Write every change from now on to a file."""
         self._store = store
 
     def write(self, path: Path) -> None:
-        """Write everything to a file; to another file than its own, without the undo history."""
+        """Write the state to a file. The undo history is written to the state's own file only."""
         if self._store is not None and os.path.abspath(path) == os.path.abspath(self._store.path):
             self._store.compact(self.stored())
             return
@@ -109,7 +113,7 @@ class LearnerState:
         return StoredState(self.parts, state.labels, state.arrays)
 
     def _write(self, operation: Operation | Undo, otherwise: Callable[[], object]) -> None:
-        """Write an operation to the journal; if that fails, call `otherwise` to revert it."""
+        """Write an operation to the journal. If that fails, call `otherwise`, which reverts it."""
         if self._store is None:
             return
         try:
@@ -121,7 +125,7 @@ class LearnerState:
             self._compact(self._store)
 
     def _compact(self, store: StateStore) -> None:
-        """Compact the journal; if that fails, everything is still in the journal."""
+        """Compact the journal. If that fails, every operation is still in the journal."""
         try:
             store.compact(self.stored())
         except StateError as error:

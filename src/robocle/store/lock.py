@@ -1,4 +1,4 @@
-"""The writer's lock: one program at a time writes a state."""
+"""The writer's lock: only one program at a time can write a state."""
 
 import fcntl
 import os
@@ -8,19 +8,19 @@ from robocle.errors import StateAccessError, StateLockedError
 
 
 def lock_path(path: Path) -> Path:
-    """Return the file whose lock the writer of a state holds."""
+    """Return the path of the lock file of a state."""
     return path.with_name(f"{path.name}-lock")
 
 
 def acquire(path: Path) -> int:
-    """Take the writer's lock of a state; the kernel releases it when the program ends.
+    """Acquire the writer's lock of a state. The kernel releases it when the program ends.
 
     Returns:
         A handle for `release`.
 
     Raises:
-        StateLockedError: Another program holds it.
-        StateAccessError: The lock file cannot be made.
+        StateLockedError: Another program holds the lock.
+        StateAccessError: The lock file cannot be created.
     """
     name = lock_path(path)
     try:
@@ -33,7 +33,7 @@ def acquire(path: Path) -> int:
             except BaseException:
                 os.close(handle)
                 raise
-            os.close(handle)  # its last owner removed it between our two steps
+            os.close(handle)  # its last owner removed the file after we opened it: try again
     except BlockingIOError as error:
         raise StateLockedError(path) from error
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Operations: what can be done to a state, as values to apply, to write down and to read back."""
+"""Operations that change a state, as values that can be applied, written and read back."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,6 +18,7 @@ class Teach:
     embedding: NDArray[Any]
 
     def apply(self, classifier: StreamingClassifier) -> None:
+        """Teach the embedding to a classifier."""
         classifier.learn(self.embedding, self.label)
 
     def __str__(self) -> str:
@@ -31,6 +32,7 @@ class Forget:
     label: str
 
     def apply(self, classifier: StreamingClassifier) -> None:
+        """Make a classifier forget the label."""
         classifier.forget(self.label)
 
     def __str__(self) -> str:
@@ -45,6 +47,7 @@ class Rename:
     new: str
 
     def apply(self, classifier: StreamingClassifier) -> None:
+        """Rename the label in a classifier."""
         classifier.rename(self.label, self.new)
 
     def __str__(self) -> str:
@@ -60,7 +63,7 @@ Operation = Teach | Forget | Rename
 
 
 def to_words(operation: Operation | Undo) -> list[str]:
-    """Return the operation as words; the embedding of a Teach is stored separately.
+    """Return an operation as a list of words. The embedding of a Teach is stored separately.
 
     >>> to_words(Rename("mug", "cup"))
     ['rename', 'mug', 'cup']
@@ -77,10 +80,14 @@ def to_words(operation: Operation | Undo) -> list[str]:
 
 
 def from_words(words: object, embedding: NDArray[Any] | None) -> Operation | Undo:
-    """Return the operation that the words describe.
+    """Return the operation that a list of words describes.
+
+    Args:
+        words: The words, as `to_words` returns them.
+        embedding: The embedding, if the operation is a Teach.
 
     Raises:
-        ValueError: They describe no operation.
+        ValueError: The words describe no operation.
     """
     match words:
         case ["teach", str(label)] if embedding is not None:
@@ -91,17 +98,17 @@ def from_words(words: object, embedding: NDArray[Any] | None) -> Operation | Und
             return Rename(_printable(label), _printable(new))
         case ["undo"]:
             return Undo()
-    raise ValueError("an operation that robocle does not know")
+    raise ValueError("unknown operation")
 
 
 def stored_embedding(embedding: ArrayLike) -> NDArray[Any]:
-    """Return a copy to keep: float32 as it came from a backbone, float64 otherwise."""
+    """Return a copy of an embedding to store: float32 if it is float32, otherwise float64."""
     array = np.asarray(embedding)
     return np.array(array, np.float32 if array.dtype == np.float32 else np.float64)
 
 
 def last_taught(operations: Iterable[Operation], label: str) -> NDArray[Any] | None:
-    """Return the embedding that a label was last taught by the operations, if any.
+    """Return the last embedding that the operations teach under a label, or None.
 
     >>> last_taught([Teach("mug", np.ones(2)), Rename("mug", "cup")], "cup").tolist()
     [1.0, 1.0]
@@ -118,22 +125,22 @@ def last_taught(operations: Iterable[Operation], label: str) -> NDArray[Any] | N
 
 
 def applied(operations: list[Operation], changes: list[Operation | Undo]) -> list[Operation]:
-    """Return the operations after further ones, of which each Undo removes the last before it.
+    """Return the operations followed by the changes; each Undo removes the operation before it.
 
     Raises:
         IndexError: There is nothing left to undo.
     """
-    standing = list(operations)
+    remaining = list(operations)
     for change in changes:
         if isinstance(change, Undo):
-            standing.pop()
+            remaining.pop()
         else:
-            standing.append(change)
-    return standing
+            remaining.append(change)
+    return remaining
 
 
 def counts_after(counts: dict[str, int], operations: tuple[Operation, ...]) -> dict[str, int]:
-    """Return how many pictures each label was taught after the operations.
+    """Return the number of pictures taught per label after the operations.
 
     >>> counts_after({"mug": 2}, (Rename("mug", "cup"), Teach("cup", np.zeros(3))))
     {'cup': 3}
@@ -153,5 +160,5 @@ def counts_after(counts: dict[str, int], operations: tuple[Operation, ...]) -> d
 def _printable(label: str) -> str:
     # A printable label cannot send control sequences to a terminal when it is shown.
     if not label.isprintable():
-        raise ValueError("a label with control characters")
+        raise ValueError("label with control characters")
     return label

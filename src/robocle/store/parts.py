@@ -1,4 +1,4 @@
-"""The parts that a state was learned with. Only a learner of the same parts can continue it."""
+"""The parts that a state was taught with. Only a learner with the same parts can use it."""
 
 from dataclasses import dataclass
 
@@ -7,26 +7,29 @@ from robocle.errors import StateError
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts of a learner, every option written out."""
+    """The specs of a learner's parts, with every option written out."""
 
     backbone: str
     fingerprint: str
     """A hash of the backbone; equal fingerprints mean equal feature maps."""
     preprocessing: str
-    """How a picture becomes pixels."""
+    """The version of the code that turns a picture into pixels."""
     pooling: str
     classifier: str
     views: str = "plain"
-    """The views of a taught picture. The first states did not record them."""
+    """The views of a taught picture. The earliest states did not record them."""
 
     def require_same(self, name: str, backbone: str, fingerprint: str, preprocessing: str) -> None:
-        """Raise StateError if feature maps of these parts differ from those computed here.
+        """Require that a backbone computes the same feature maps as these parts.
 
         Args:
             name: What was learned with these parts, for the message.
-            backbone: The name of the backbone here.
-            fingerprint: Its fingerprint.
-            preprocessing: The preprocessing here.
+            backbone: The name of the backbone in use.
+            fingerprint: The fingerprint of the backbone in use.
+            preprocessing: The preprocessing in use.
+
+        Raises:
+            StateError: The fingerprint or the preprocessing differs.
         """
         if self.fingerprint != fingerprint:
             raise StateError(

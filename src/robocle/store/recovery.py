@@ -1,8 +1,8 @@
-"""Recovers what is intact in a damaged state, and lists what is lost.
+"""Recovery of what is intact in a damaged state, and a list of what is lost.
 
-The classifier declares who owns the rows of its arrays. Damage to rows that belong to one label
-costs that label and no other: it is forgotten exactly. Damage to an array that all labels share
-costs the snapshot, unless the array can be computed from the others. Operations since are kept.
+The classifier declares which label owns each row of its arrays. If rows of one label are damaged,
+only that label is lost: it is forgotten exactly. If an array that all labels share is damaged, the
+snapshot is lost, unless the array can be computed from the others. Later operations are kept.
 """
 
 from pathlib import Path
@@ -26,7 +26,7 @@ def recovered(path: Path) -> tuple[StoredState, list[str]]:
         path: The state file. Its journal, if there is one, is read as well.
 
     Returns:
-        A sound state of what could be kept, and one line for each loss.
+        An intact state of what could be recovered, and one line per loss.
 
     Raises:
         StateError: Nothing can be recovered from the file.
@@ -41,16 +41,16 @@ def recovered(path: Path) -> tuple[StoredState, list[str]]:
 
 
 def _recovered_base(snapshot: Snapshot, lost: list[str]) -> StreamingClassifier:
-    """Return the classifier of the snapshot without the labels that are damaged."""
+    """Return the classifier of the snapshot without the damaged labels."""
     stored = snapshot.state
     classifier = CLASSIFIERS.build(stored.parts.classifier)
     try:
         damaged = _restore_undamaged(snapshot, classifier)
     except (RobocleError, ValueError, LookupError, TypeError, ArithmeticError) as error:
-        # The arrays that tell whose rows are damaged may be damaged, too.
+        # The arrays that say which label owns a row may themselves be damaged.
         lost.append(
-            f"everything that {', '.join(stored.labels)} were taught before the last "
-            f"{len(stored.history)} operations ({error})"
+            f"everything taught before the last {len(stored.history)} operations, of "
+            f"{', '.join(stored.labels)} ({error})"
         )
         return CLASSIFIERS.build(stored.parts.classifier)
     for label in sorted(damaged):
@@ -63,7 +63,7 @@ def _restore_undamaged(snapshot: Snapshot, classifier: StreamingClassifier) -> s
     """Restore a classifier with zeros for damaged rows; return the labels that own them.
 
     Raises:
-        StateError: The damage cannot be put down to single labels.
+        StateError: The damage cannot be attributed to individual labels.
     """
     stored, declared = snapshot.state, classifier.array_owners()
     damage = {name: rows for name, rows in snapshot.damage.items() if name != HISTORY}
@@ -112,15 +112,15 @@ def _recover_journal(
     if journal is None or journal.identity != snapshot.identity:
         return
     lost += [f"operation {number} of the journal" for number in journal.lost]
-    standing: list[Operation] = []
+    remaining: list[Operation] = []
     for operation in journal.operations:
         if not isinstance(operation, Undo):
-            standing.append(operation)
-        elif standing:
-            standing.pop()
+            remaining.append(operation)
+        elif remaining:
+            remaining.pop()
         else:
-            lost.append("an undo of what was done before the journal")
-    for each in standing:
+            lost.append("an undo of an operation before the journal")
+    for each in remaining:
         _apply(each, classifier, lost)
 
 

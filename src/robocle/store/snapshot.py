@@ -3,7 +3,7 @@
 A snapshot is a safetensors file. Its metadata entry "robocle" is a JSON object with the format
 version, the parts (backbone by name and fingerprint, preprocessing, pooling, classifier, views),
 the labels, the operations that can be undone, and checksums. Its tensors are the classifier's
-arrays and the embeddings of the operations. There is no picture and no code in it.
+arrays and the embeddings of the operations. It contains no pictures and no code.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class StoredState:
-    """A state as it is stored: the classifier some operations ago, and the operations since."""
+    """A state as it is stored: a classifier, and the operations applied since."""
 
     parts: Parts
     labels: tuple[str, ...]
@@ -46,10 +46,14 @@ class StoredState:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many pictures each label was taught, after the operations."""
+        """The number of pictures taught per label, after the operations.
+
+        Raises:
+            StateError: The arrays hold no valid counts.
+        """
         before = self.arrays.get("counts", np.empty(0))
         if before.shape != (len(self.labels),) or before.dtype.kind not in "iu":
-            raise StateError("state does not say how many pictures its labels were taught")
+            raise StateError("state has no valid number of pictures per label")
         return counts_after(dict(zip(self.labels, before.tolist(), strict=True)), self.history)
 
 
@@ -61,11 +65,11 @@ class Snapshot:
     """A hash of its header, which holds the checksums of everything else."""
     state: StoredState
     damage: Mapping[str, list[int]]
-    """By array, the rows whose checksum is wrong."""
+    """The rows whose checksum is wrong, by array name."""
 
 
 def write_state(path: Path, state: StoredState) -> bytes:
-    """Replace the file at path by this state, or leave it as it was.
+    """Write a state to a file, atomically.
 
     Returns:
         The identity of the new snapshot.
@@ -82,7 +86,11 @@ def write_state(path: Path, state: StoredState) -> bytes:
 
 
 def read_identity(path: Path) -> bytes:
-    """Return the identity of the snapshot that is at path now."""
+    """Return the identity of the snapshot that is now at a path.
+
+    Raises:
+        StateAccessError: The file cannot be read.
+    """
     try:
         with open(path, "rb") as file:
             return _identity(file)
@@ -100,7 +108,7 @@ def read_snapshot(path: Path) -> Snapshot:
     if not os.path.isfile(path):  # unlike path.is_file(), no error for a name that is too long
         raise StateError(f"there is no state file {path}: teach something to make one")
     try:
-        # One open file throughout: another may be renamed over it meanwhile.
+        # Everything is read through one handle: a writer may rename a new file over the path.
         with open(path, "rb") as file:
             name = f"/proc/self/fd/{file.fileno()}"
             with safe_open(name if os.path.exists(name) else path, framework="numpy") as tensors:
@@ -131,7 +139,7 @@ def encoded(state: StoredState) -> bytes:
 
 
 def sealed(head: Mapping[str, object]) -> dict[str, str]:
-    """Return a description as metadata; its last entry is the CRC-32 of the text before it."""
+    """Return a header as metadata. Its last entry is the CRC-32 of the text before that entry."""
     text = json.dumps({**head, "seal": "00000000"})
     return {METADATA_KEY: f'{text[:-10]}{_seal(text)}"}}'}
 
@@ -141,9 +149,10 @@ def _seal(text: str) -> str:
 
 
 def checksums(array: NDArray[Any]) -> str:
-    """Return the CRC-32 of each row as 8 hexadecimal digits, or of the whole if it has one axis.
+    """Return the checksums of an array, 8 hexadecimal digits each.
 
-    Each starts from the CRC-32 of the shape.
+    There is one CRC-32 per row, or a single one for an array with one axis. Each starts from the
+    CRC-32 of the shape.
     """
     start = zlib.crc32(repr(array.shape).encode())
     rows = np.ascontiguousarray(array)
@@ -152,7 +161,7 @@ def checksums(array: NDArray[Any]) -> str:
 
 
 def _identity(file: BinaryIO) -> bytes:
-    """Return a hash of the header, reading no more than a header can have."""
+    """Return a hash of the header. At most MAX_HEADER bytes are read, even from a damaged file."""
     file.seek(0)
     start = file.read(8)
     length = min(int.from_bytes(start, "little"), MAX_HEADER)

@@ -1,9 +1,10 @@
 """A state that is open for teaching, like a small database.
 
-    with StateStore.open(path) as store:
-        store.append(Teach("mug", embedding))     # on the disk when this returns
+    store, state = StateStore.open(path)
+    with store:
+        store.append(Teach("mug", embedding))     # on disk when this returns
 
-There is one writer at a time, by a lock. Readers need none: a snapshot is replaced by a rename, a
+A lock admits one writer at a time. Readers need no lock: a snapshot is replaced by a rename, a
 journal only grows, and the journal names its snapshot.
 """
 
@@ -29,18 +30,19 @@ from robocle.store.snapshot import (
 
 log = logging.getLogger("robocle")
 
-# Operations in a journal before it is compacted: few enough to open quickly after a crash.
+# A journal with this many operations is compacted, so that opening after a crash stays fast.
 FULL = 200
+# How often a reader tries to read a snapshot and a journal that belong together.
 ATTEMPTS = 100
 
 
 def journal_path(path: Path) -> Path:
-    """Return the path of a state's journal, which exists while there is something in it."""
+    """Return the path of a state's journal. The file exists only while it holds operations."""
     return path.with_name(f"{path.name}-journal")
 
 
 def read_state(path: Path) -> StoredState:
-    """Read a state with its journal, as it was when the last operation was acknowledged.
+    """Read a state and its journal, up to the last acknowledged operation.
 
     Args:
         path: The state file. Another program may be writing it.
@@ -49,7 +51,7 @@ def read_state(path: Path) -> StoredState:
         The state.
 
     Raises:
-        StateError: It is missing, damaged, or not a state.
+        StateError: The file is missing, damaged, or not a state.
     """
     snapshot, journal = _read_both(path)
     return _joined(path, snapshot, journal)
@@ -64,12 +66,12 @@ def _read_both(path: Path) -> tuple[Snapshot, JournalContent | None]:
             return snapshot, journal
         if read_identity(path) == snapshot.identity:
             return snapshot, None  # a journal of another snapshot is obsolete
-    raise StateAccessError("read", path, "it changes all the time; try again")
+    raise StateAccessError("read", path, "it keeps changing; try again")
 
 
 def _joined(path: Path, snapshot: Snapshot, journal: JournalContent | None) -> StoredState:
-    """Return the state of a snapshot and its journal, if both are sound."""
-    _require_sound(path, snapshot, journal)
+    """Return the state of a snapshot and its journal, if both are intact."""
+    _require_intact(path, snapshot, journal)
     state = snapshot.state
     if journal is None:
         return state
@@ -82,7 +84,7 @@ def _joined(path: Path, snapshot: Snapshot, journal: JournalContent | None) -> S
     return StoredState(state.parts, state.labels, state.arrays, tuple(history))
 
 
-def _require_sound(path: Path, snapshot: Snapshot, journal: JournalContent | None) -> None:
+def _require_intact(path: Path, snapshot: Snapshot, journal: JournalContent | None) -> None:
     """Raise StateError if a checksum is wrong."""
     if snapshot.damage:
         name, rows = next(iter(sorted(snapshot.damage.items())))
@@ -118,11 +120,11 @@ class StateStore:
 
         Args:
             path: The state file.
-            create: Returns the state to begin with if there is no file. It is called under the
-                lock, so two programs cannot both create it.
+            create: Returns the initial state if there is no file. It is called while the lock is
+                held, so two programs cannot both create the file.
 
         Returns:
-            The store, and the state that was found; None for the state if it was created.
+            The store, and the state that was read; None instead of the state if it was created.
 
         Raises:
             StateError: The state cannot be read or written, is damaged, or is open elsewhere.
@@ -140,7 +142,12 @@ class StateStore:
 
     @classmethod
     def replace(cls, path: Path, state: StoredState) -> None:
-        """Write a state in place of whatever is there, unless another program is teaching it."""
+        """Write a state, replacing any existing file.
+
+        Raises:
+            StateLockedError: Another program has opened the file for teaching.
+            StateAccessError: The file cannot be written.
+        """
         with cls(path, lock.acquire(path)) as store:
             store.compact(state)
 
@@ -152,34 +159,42 @@ class StateStore:
 
     @property
     def is_full(self) -> bool:
-        """Whether it is time to compact."""
+        """Whether the journal is long enough to be compacted."""
         return self._journal is not None and self._journal.records >= FULL
 
     @property
     def is_compact(self) -> bool:
-        """Whether everything is in the snapshot."""
+        """Whether the snapshot holds everything, so there is no journal."""
         return not os.path.exists(journal_path(self.path))
 
     def append(self, operation: Operation | Undo) -> None:
-        """Write an operation to the journal; it is on the disk when this returns."""
+        """Write an operation to the journal; it is on disk when this returns.
+
+        Raises:
+            StateError: The operation cannot be written, or the store is closed.
+        """
         self._require_open()
         if self._journal is None:
             self._journal = self._open_journal()
         self._journal.append(operation)
 
     def compact(self, state: StoredState) -> None:
-        """Replace snapshot and journal by one new snapshot of a state."""
+        """Replace the snapshot and the journal with a new snapshot.
+
+        Raises:
+            StateError: The snapshot cannot be written, or the store is closed.
+        """
         self._require_open()
         try:
             self._identity = write_state(self.path, state)
         except StateError:
-            self._require_unchanged()
+            self._close_if_replaced()
             raise
-        # From here on the journal continues a snapshot that no longer exists: it is obsolete.
+        # The journal is obsolete now: it continues a snapshot that no longer exists.
         self._drop_journal()
 
     def close(self) -> None:
-        """Release the lock, so that others can write."""
+        """Release the lock, so that other programs can write."""
         if self._lock is not None:
             if self._journal is not None:
                 self._journal.close()
@@ -215,8 +230,8 @@ class StateStore:
         except OSError as error:
             log.warning("cannot remove %s (%s): it is ignored", journal_path(self.path), error)
 
-    def _require_unchanged(self) -> None:
-        """Close the store if a failed write left another snapshot than the journal's."""
+    def _close_if_replaced(self) -> None:
+        """Close the store if a failed write replaced the snapshot that the journal continues."""
         if self._identity and read_identity(self.path) != self._identity:
             self.close()
 
@@ -231,7 +246,7 @@ class StateStore:
 
 
 def _remove_leftovers(path: Path) -> None:
-    """Remove the temporary files that a killed writer left."""
+    """Remove the temporary files that a killed writer left behind."""
     names = "|".join(re.escape(each.name) for each in (path, journal_path(path)))
     for file in path.parent.iterdir():
         if re.fullmatch(rf"\.({names})-[a-z0-9_]{{8}}", file.name):
