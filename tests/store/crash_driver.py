@@ -1,9 +1,13 @@
-"""Kills a program that teaches, undoes, forgets and renames, again and again, and checks the file.
+"""Kills a program that teaches, undoes, forgets and renames, many times, and checks its state file.
 
     python crash_driver.py STATE KILLS SEED CLASSIFIER
 
-The program is a fork, so that no time goes into imports. It says what it is about to do, does it,
-and says that it is done: what it said it did must be there, what it was about to do may be.
+The program is a fork, so that it starts without importing anything. It announces each operation,
+performs it, and acknowledges it. After a kill, every acknowledged operation must be in the file.
+One that was only announced must be in the file completely or not at all.
+
+A kill comes a random time after a random number of acknowledged operations. So the number of
+operations does not depend on the speed of the machine.
 """
 
 import json
@@ -13,40 +17,26 @@ import signal
 import sys
 import time
 from pathlib import Path
-from typing import cast
+from typing import BinaryIO
 
-import numpy as np
-from numpy.typing import NDArray
-
+from from_scratch import Lesson, equals_learning_from_scratch
 from robocle import Learner
-from robocle.backbones import Backbone
-from robocle.classifiers import CLASSIFIERS
 from robocle.errors import NothingToUndoError
 from robocle.store import state_store
+from stub_backbone import STUB, embedding
 
 WIDTH = 96
 LABELS = ("mug", "cup", "pan", "jar")
+# Acknowledged operations before a kill: the first ones after opening, or across compactions.
+OPERATIONS = (2, 8, 30)
+# Seconds to wait if the program is killed before it has acknowledged an operation.
+OPENING = 0.02
 Words = list[str]
+"""An operation: its verb and its arguments. A taught embedding is named by its seed."""
 
 
-class StubBackbone:
-    """A backbone that is never asked to look."""
-
-    name = "stub"
-    fingerprint = "0" * 64
-    input_size = 8
-
-
-STUB = cast(Backbone, StubBackbone())
-
-
-def vector(key: str) -> NDArray[np.float32]:
-    rng = np.random.default_rng([ord(letter) for letter in key])
-    return np.abs(rng.normal(size=WIDTH)).astype(np.float32)
-
-
-def wish(rng: random.Random, learner: Learner, key: str) -> Words:
-    """What to do next: something that is possible now, as far as can be told."""
+def next_operation(rng: random.Random, learner: Learner, key: str) -> Words:
+    """Return a random operation that is possible now; undo may still find nothing to undo."""
     known = sorted(learner.labels)
     free = sorted(set(LABELS) - set(known))
     verb = rng.choices(["teach", "undo", "forget", "rename", "purge"], [60, 22, 10, 8, 2])[0]
@@ -59,15 +49,19 @@ def wish(rng: random.Random, learner: Learner, key: str) -> Words:
     return ["teach", rng.choice(LABELS), key]
 
 
-def act(learner: Learner, words: Words) -> None:
+def lesson(label: str, key: str) -> Lesson:
+    return embedding([ord(letter) for letter in key], WIDTH), label
+
+
+def perform(learner: Learner, words: Words) -> None:
     verb, *rest = words
     if verb == "teach":
-        learner.teach_embedding(vector(rest[1]), rest[0])
+        learner.teach_embedding(*lesson(*rest))
     else:
         getattr(learner, verb)(*rest)
 
 
-def live(path: Path, classifier: str, seed: int, out: int) -> None:
+def run_until_killed(path: Path, classifier: str, seed: int, out: int) -> None:
     """The program that is killed."""
     rng = random.Random(seed)
     step = 0
@@ -75,40 +69,60 @@ def live(path: Path, classifier: str, seed: int, out: int) -> None:
         learner = Learner.open(path, STUB, pooling="avg", classifier=classifier)
         for _ in range(rng.choice([3, 30, 300])):
             step += 1
-            words = wish(rng, learner, f"{seed}/{step}")
-            os.write(out, json.dumps(["try", words]).encode() + b"\n")
+            words = next_operation(rng, learner, f"{seed}/{step}")
+            os.write(out, json.dumps(["announced", words]).encode() + b"\n")
             try:
-                act(learner, words)
+                perform(learner, words)
                 os.write(out, json.dumps(["done", words]).encode() + b"\n")
             except NothingToUndoError:
-                os.write(out, json.dumps(["not", words]).encode() + b"\n")
+                os.write(out, json.dumps(["impossible", words]).encode() + b"\n")
         learner.close()
 
 
-def killed(path: Path, classifier: str, seed: int, delay: float) -> tuple[list[Words], Words]:
-    """What the program said it did before it was killed, and what it was doing."""
+def kill_one(path: Path, classifier: str, seed: int) -> tuple[list[Words], Words]:
+    """Start the program and kill it.
+
+    Returns:
+        The operations it acknowledged, and the one it was performing, if any.
+    """
     inside, outside = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(inside)
         try:
-            live(path, classifier, seed, outside)
+            run_until_killed(path, classifier, seed, outside)
         finally:
             os._exit(1)
     os.close(outside)
-    time.sleep(delay)
-    os.kill(child, signal.SIGKILL)
     with os.fdopen(inside, "rb") as pipe:
-        lines = pipe.read().decode().splitlines()
+        lines = wait(pipe, random.Random(f"kill {seed}"))
+        os.kill(child, signal.SIGKILL)
+        lines += pipe.readlines()
     _, status = os.waitpid(child, 0)
     assert os.WIFSIGNALED(status), f"the program failed by itself with seed {seed}"
-    said = [json.loads(line) for line in lines]
-    done = [words for what, words in said if what == "done"]
-    return done, said[-1][1] if said and said[-1][0] == "try" else []
+    reports = [json.loads(line) for line in lines]
+    done = [words for what, words in reports if what == "done"]
+    return done, reports[-1][1] if reports and reports[-1][0] == "announced" else []
 
 
-def standing(operations: list[Words]) -> list[Words]:
-    """What is left of the operations when each undo has taken one back."""
+def wait(pipe: BinaryIO, rng: random.Random) -> list[bytes]:
+    """Wait until it is time to kill the program, and return what it has reported until then.
+
+    The time after the last acknowledged operation is up to one or up to ten operations long.
+    """
+    wanted = rng.randint(0, rng.choice(OPERATIONS))
+    lines: list[bytes] = []
+    times: list[float] = []
+    while sum(line.startswith(b'["done"') for line in lines) < wanted and (line := pipe.readline()):
+        lines.append(line)
+        times.append(time.perf_counter())
+    pace = (times[-1] - times[0]) / wanted if times else OPENING
+    time.sleep(pace * rng.choice([1, 10]) * rng.random())
+    return lines
+
+
+def without_undone(operations: list[Words]) -> list[Words]:
+    """Return the operations that no later undo has undone."""
     left: list[Words] = []
     for words in operations:
         if words == ["undo"]:
@@ -118,52 +132,39 @@ def standing(operations: list[Words]) -> list[Words]:
     return left
 
 
-def from_scratch(operations: list[Words]) -> list[tuple[str, str]]:
-    """The lessons (key, label) that a learner which never made a detour would have had."""
-    lessons: list[tuple[str, str]] = []
-    for verb, *rest in standing(operations):
+def equivalent_lessons(operations: list[Words]) -> list[Lesson]:
+    """Return the lessons that, taught alone, give the same state as the operations."""
+    lessons: list[Lesson] = []
+    for verb, *rest in without_undone(operations):
         if verb == "teach":
-            lessons.append((rest[1], rest[0]))
+            lessons.append(lesson(*rest))
         elif verb == "forget":
-            lessons = [lesson for lesson in lessons if lesson[1] != rest[0]]
+            lessons = [(taught, label) for taught, label in lessons if label != rest[0]]
         else:
-            lessons = [(key, rest[1] if name == rest[0] else name) for key, name in lessons]
+            old, new = rest
+            lessons = [(taught, new if label == old else label) for taught, label in lessons]
     return lessons
 
 
-def is_as_if_taught(learner: Learner, classifier: str, lessons: list[tuple[str, str]]) -> bool:
-    fresh = CLASSIFIERS.build(classifier, blocks=1)
-    for key, label in lessons:
-        fresh.learn(vector(key), label)
-    if learner.counts != fresh.counts:
-        return False
-    if not lessons:
-        return True
-    query = vector("query")
-    found = learner.predict_embedding(query).scores
-    expected = dict(zip(fresh.labels, fresh.scores(query[None])[0].tolist(), strict=True))
-    largest = max(abs(score) for score in expected.values())
-    return all(abs(found[name] - expected[name]) <= 1e-6 * largest for name in expected)
-
-
 def main(path: Path, kills: int, seed: int, classifier: str) -> None:
-    state_store.FULL = 20  # compact often: there, too, it must be safe to die
+    state_store.FULL = 20  # compact often, so that many kills hit a compaction
     Learner(STUB, "avg", classifier)  # imports what the forks need
-    rng = random.Random(seed)
     operations: list[Words] = []
+    interrupted = 0
     for kill in range(kills):
-        done, doing = killed(path, classifier, 1000 * seed + kill, rng.uniform(0, 0.25))
+        done, doing = kill_one(path, classifier, 1000 * seed + kill)
         operations += done
+        interrupted += bool(doing)
         if not path.exists():
             assert not operations
             continue
         learner = Learner.load(path, STUB)
-        if not is_as_if_taught(learner, classifier, from_scratch(operations)):
+        if not equals_learning_from_scratch(learner, equivalent_lessons(operations)):
             assert doing, f"an acknowledged operation is lost after kill {kill}"
             operations.append(doing)
-            whole = is_as_if_taught(learner, classifier, from_scratch(operations))
+            whole = equals_learning_from_scratch(learner, equivalent_lessons(operations))
             assert whole, f"{doing} is half done after kill {kill}"
-    print(f"{kills} kills, {len(operations)} operations")
+    print(f"{kills} kills, {interrupted} during an operation, {len(operations)} operations")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""States that the first version wrote open, answer as they did, and can be taught further.
+"""States that the first version wrote give the same predictions and can be taught further.
 
 The files in `first_states` were written by version 0.1.0 before its release: one per classifier,
-the dense form of slda, and one with undo history and journal, as a crash leaves it. `expected.json`
-holds what that version predicted.
+the dense form of slda, and one with an undo history and a journal, as after a crash.
+`expected.json` contains what that version predicted.
 """
 
 import json
@@ -24,7 +24,7 @@ TOLERANCE = 1e-9
 
 
 @pytest.mark.parametrize("name", EXPECTED["states"])
-def test_a_state_of_the_first_version_answers_as_it_did(name: str, lite0: Backbone) -> None:
+def test_a_state_of_the_first_version_predicts_the_same(name: str, lite0: Backbone) -> None:
     expected = EXPECTED["states"][name]
     learner = Learner.load(FOLDER / f"{name}.robocle", lite0)
     assert list(learner.labels) == expected["labels"]

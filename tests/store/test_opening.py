@@ -1,4 +1,4 @@
-"""Opening a state: created under the lock, read once, one classifier built."""
+"""Opening a state creates it under the lock, reads it once, and builds one classifier."""
 
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from robocle.store import StateStore, StoredState, lock, snapshot, state_store
 
 @pytest.fixture
 def path(lite0: Backbone, tmp_path: Path) -> Path:
-    """A state with undo history and a journal, as a crash leaves it."""
+    """A state with an undo history and a journal, as it is after a crash."""
     path = tmp_path / "home.robocle"
     learner = Learner.open(path, lite0)
     for number in range(3):
@@ -32,7 +32,7 @@ def test_opening_reads_each_file_once_and_builds_one_classifier(
 ) -> None:
     calls: list[str] = []
 
-    def counted(target: Any, name: str) -> None:
+    def count_calls(target: Any, name: str) -> None:
         real = getattr(target, name)
 
         def call(*arguments: Any, **options: Any) -> Any:
@@ -41,11 +41,11 @@ def test_opening_reads_each_file_once_and_builds_one_classifier(
 
         monkeypatch.setattr(target, name, call)
 
-    counted(state_store, "read_snapshot")
-    counted(state_store, "read_journal")
-    counted(state_store, "read_identity")
-    counted(snapshot, "safe_open")
-    counted(CLASSIFIERS, "build")
+    count_calls(state_store, "read_snapshot")
+    count_calls(state_store, "read_journal")
+    count_calls(state_store, "read_identity")
+    count_calls(snapshot, "safe_open")
+    count_calls(CLASSIFIERS, "build")
     with Learner.open(path, lite0) as learner:
         learner.teach_embedding(np.ones(6, np.float32), "cup")
         assert learner.counts == {"mug": 3, "cup": 2}
@@ -68,19 +68,19 @@ def test_a_state_is_created_under_the_lock(lite0: Backbone, tmp_path: Path) -> N
     assert refused[0].path == path
 
 
-def test_what_another_program_has_created_meanwhile_is_not_overwritten(
+def test_a_state_that_another_program_has_just_created_is_not_overwritten(
     lite0: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "home.robocle"
     acquire = lock.acquire
 
-    def late(wanted: Path) -> int:
+    def acquire_late(wanted: Path) -> int:
         monkeypatch.undo()
         with Learner.open(path, lite0) as other:
             other.teach_embedding(np.ones(6, np.float32), "theirs")
         return acquire(wanted)
 
-    monkeypatch.setattr(lock, "acquire", late)
+    monkeypatch.setattr(lock, "acquire", acquire_late)
     with Learner.open(path, lite0) as learner:
         learner.teach_embedding(np.zeros(6, np.float32), "ours")
     assert Learner.load(path, lite0).labels == ("theirs", "ours")
