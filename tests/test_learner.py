@@ -1,4 +1,4 @@
-"""The learner end to end, on the shipped pictures and the real backbone."""
+"""The learner end to end, with the shipped pictures and the default backbone."""
 
 import subprocess
 import sys
@@ -28,11 +28,13 @@ CATEGORIES = ("mug", "clock", "banana", "keyboard")
 
 @pytest.fixture(scope="module")
 def pictures() -> list[DemoPicture]:
+    """All shipped pictures of four categories."""
     return [picture for picture in home_pictures() if picture.category in CATEGORIES]
 
 
 @pytest.fixture
 def learner(lite0: Backbone, pictures: list[DemoPicture]) -> robocle.Learner:
+    """A default learner that was taught five pictures per category."""
     learner = robocle.Learner(backbone=lite0)
     for picture in pictures:
         if picture.is_taught:
@@ -40,16 +42,16 @@ def learner(lite0: Backbone, pictures: list[DemoPicture]) -> robocle.Learner:
     return learner
 
 
-def test_five_pictures_of_each_thing_are_enough_to_recognise_it_in_other_light(
+def test_an_object_taught_with_five_pictures_is_recognised_in_other_light(
     learner: robocle.Learner, pictures: list[DemoPicture]
 ) -> None:
-    asked = [p for p in pictures if p.condition == "illumination" and not p.is_other_instance]
-    right = [learner.predict(picture.path).label == picture.category for picture in asked]
+    tested = [p for p in pictures if p.condition == "illumination" and not p.is_other_instance]
+    right = [learner.predict(picture.path).label == picture.category for picture in tested]
     assert len(right) >= 8
     assert np.mean(right) >= 0.8
 
 
-def test_a_prediction_names_the_best_of_all_scores(
+def test_the_predicted_label_has_the_best_score(
     learner: robocle.Learner, pictures: list[DemoPicture]
 ) -> None:
     prediction = learner.predict(pictures[-1].path)
@@ -58,7 +60,7 @@ def test_a_prediction_names_the_best_of_all_scores(
     assert 1 / len(CATEGORIES) <= prediction.confidence <= 1
 
 
-def test_paths_pil_images_and_arrays_can_be_taught_and_asked(lite0: Backbone) -> None:
+def test_pil_images_and_arrays_can_be_taught_and_predicted(lite0: Backbone) -> None:
     rng = np.random.default_rng(0)
     frame = rng.integers(0, 256, (48, 64, 3), dtype=np.uint8)
     learner = robocle.Learner(backbone=lite0)
@@ -70,7 +72,7 @@ def test_paths_pil_images_and_arrays_can_be_taught_and_asked(lite0: Backbone) ->
     )
 
 
-def test_a_saved_learner_answers_and_learns_on_as_the_first(
+def test_a_loaded_learner_predicts_and_learns_like_the_saved_one(
     learner: robocle.Learner, pictures: list[DemoPicture], lite0: Backbone, tmp_path: Path
 ) -> None:
     learner.save(tmp_path / "home.robocle")
@@ -84,7 +86,7 @@ def test_a_saved_learner_answers_and_learns_on_as_the_first(
         assert list(first.scores.values()) == pytest.approx(list(second.scores.values()))
 
 
-def test_a_learner_loads_its_backbone_by_itself(learner: robocle.Learner, tmp_path: Path) -> None:
+def test_a_learner_is_loaded_with_its_backbone(learner: robocle.Learner, tmp_path: Path) -> None:
     learner.save(tmp_path / "home.robocle")
     assert robocle.Learner.load(tmp_path / "home.robocle").labels == learner.labels
 
@@ -102,7 +104,7 @@ def test_a_refused_picture_or_label_changes_nothing(
     assert learner.predict(pictures[0].path) == before
 
 
-def test_asking_before_teaching_says_so(lite0: Backbone, pictures: list[DemoPicture]) -> None:
+def test_predicting_before_teaching_raises(lite0: Backbone, pictures: list[DemoPicture]) -> None:
     with pytest.raises(NothingTaughtError, match="nothing has been taught"):
         robocle.Learner(backbone=lite0).predict(pictures[0].path)
 
@@ -113,34 +115,34 @@ def test_labels_can_be_renamed_and_forgotten(
     learner.rename("mug", "my cup")
     learner.forget("clock")
     assert set(learner.labels) == {"my cup", "banana", "keyboard"}
-    asked = next(p for p in pictures if p.category == "mug" and not p.is_taught)
-    assert learner.predict(asked.path).label == "my cup"
+    tested = next(p for p in pictures if p.category == "mug" and not p.is_taught)
+    assert learner.predict(tested.path).label == "my cup"
 
 
-def test_things_never_taught_are_often_unknown_and_known_ones_seldom(
+def test_objects_that_were_not_taught_are_often_unknown_and_taught_ones_seldom(
     learner: robocle.Learner, pictures: list[DemoPicture]
 ) -> None:
     others = [p for p in home_pictures() if p.category not in CATEGORIES and p.condition == "clean"]
     known = [p for p in pictures if p.condition == "clean" and not p.is_other_instance]
-    called = [learner.predict(picture.path).label is None for picture in others[::5]]
-    assert np.mean(called) > 0.4
-    missed = [learner.predict(picture.path).label is None for picture in known]
-    assert np.mean(missed) < 0.1
+    detected = [learner.predict(picture.path).label is None for picture in others[::5]]
+    assert np.mean(detected) > 0.4
+    rejected = [learner.predict(picture.path).label is None for picture in known]
+    assert np.mean(rejected) < 0.1
 
 
-def test_an_unknown_thing_is_said_to_be_most_like_something(
+def test_the_prediction_of_an_unknown_object_has_a_nearest_label(
     learner: robocle.Learner,
 ) -> None:
     lamps = [p.path for p in home_pictures() if p.category == "lamp" and p.condition == "clean"]
     path = next(path for path in lamps if learner.predict(path).label is None)
-    seen = learner.predict(path)
-    assert seen.nearest == max(seen.scores, key=lambda label: seen.scores[label])
-    assert 0 <= seen.confidence <= 1
-    assert 0 <= seen.known <= 1
-    assert learner.predict(path, unknown=0).label == seen.nearest
+    found = learner.predict(path)
+    assert found.nearest == max(found.scores, key=lambda label: found.scores[label])
+    assert 0 <= found.confidence <= 1
+    assert 0 <= found.known <= 1
+    assert learner.predict(path, unknown=0).label == found.nearest
 
 
-def test_a_picture_is_taught_in_the_views_the_learner_was_made_with(
+def test_a_taught_picture_is_embedded_in_the_views_of_the_learner(
     lite0: Backbone, pictures: list[DemoPicture]
 ) -> None:
     plain = robocle.Learner(lite0, views="plain")
@@ -152,7 +154,7 @@ def test_a_picture_is_taught_in_the_views_the_learner_was_made_with(
     assert np.array_equal(centred.embed_for_prediction(path), to_predict)
 
 
-def test_views_are_kept_in_the_state(lite0: Backbone, tmp_path: Path) -> None:
+def test_the_state_contains_the_views(lite0: Backbone, tmp_path: Path) -> None:
     learner = robocle.Learner(lite0, views="centre:share=0.5")
     learner.teach(np.zeros((32, 32, 3), np.uint8), "dark", gate="off")
     learner.save(tmp_path / "home.robocle")
@@ -160,7 +162,7 @@ def test_views_are_kept_in_the_state(lite0: Backbone, tmp_path: Path) -> None:
     assert again.parts.views == "centre:share=0.5"
 
 
-def test_a_poor_picture_is_named_refused_or_passed_over(
+def test_the_gate_warns_of_a_poor_picture_refuses_it_or_ignores_it(
     lite0: Backbone, caplog: pytest.LogCaptureFixture
 ) -> None:
     learner, night = robocle.Learner(lite0), np.full((90, 90, 3), 3, np.uint8)
@@ -175,7 +177,7 @@ def test_a_poor_picture_is_named_refused_or_passed_over(
         learner.teach(night, "mug", gate="maybe")  # type: ignore[arg-type]
 
 
-def test_only_the_last_picture_of_the_same_label_that_still_stands_is_a_duplicate(
+def test_a_picture_is_a_duplicate_only_of_the_last_one_of_its_label(
     lite0: Backbone, pictures: list[DemoPicture]
 ) -> None:
     learner, path = robocle.Learner(lite0), pictures[0].path
@@ -187,14 +189,14 @@ def test_only_the_last_picture_of_the_same_label_that_still_stands_is_a_duplicat
     assert learner.teach(path, "beaker") == ()
 
 
-def test_a_vector_of_another_width_is_refused_in_words(lite0: Backbone) -> None:
+def test_an_embedding_of_another_width_is_refused(lite0: Backbone) -> None:
     learner = robocle.Learner(lite0, pooling="avg", classifier="ncm")
     learner.teach_embedding(np.ones(6, np.float32), "mug")
     with pytest.raises(FeatureError, match="width"):
         learner.teach(np.full((90, 90, 3), 99, np.uint8), "mug")
 
 
-def test_what_is_no_learner_or_no_spec_is_refused_in_words(lite0: Backbone) -> None:
+def test_arguments_of_a_wrong_type_are_refused(lite0: Backbone) -> None:
     wrong: Any = 3
     with pytest.raises(StateError, match="only a learner can be merged"):
         robocle.Learner(lite0).merge(wrong)
@@ -202,7 +204,7 @@ def test_what_is_no_learner_or_no_spec_is_refused_in_words(lite0: Backbone) -> N
         robocle.Learner(lite0, pooling=wrong)
 
 
-def test_readiness_speaks_of_every_label(learner: robocle.Learner) -> None:
+def test_the_readiness_has_an_entry_per_label(learner: robocle.Learner) -> None:
     found = learner.readiness()
     assert found is not None
     assert {each.label: each.pictures for each in found.labels} == learner.counts
@@ -231,7 +233,7 @@ def test_the_public_names_are_these() -> None:
         robocle.teach  # noqa: B018
 
 
-def test_importing_robocle_does_not_wait_for_numpy() -> None:
+def test_importing_robocle_does_not_import_numpy() -> None:
     code = "import robocle, sys; print('numpy' in sys.modules); robocle.pooling('avg')"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert printed.stdout.strip() == b"False"

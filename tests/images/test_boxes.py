@@ -9,9 +9,10 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
+from picture_files import ORIENTATIONS, encoded_with_orientation
 from refusal import Refusal
 from robocle.errors import ImageError
-from robocle.images.reading import ORIENTATION_TAG, read, to_pixels
+from robocle.images.reading import read, to_pixels
 
 SIDE = 64
 BOX = (200, 100, 240, 280)
@@ -27,18 +28,14 @@ def test_a_box_gives_the_pixels_of_the_cropped_picture(photo: NDArray[np.uint8])
     assert np.array_equal(to_pixels(photo, SIDE, BOX), cropped(Image.fromarray(photo)))
 
 
-@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("orientation", ORIENTATIONS)
 def test_a_box_is_given_in_the_upright_picture(orientation: int, photo: NDArray[np.uint8]) -> None:
     upright = Image.fromarray(photo)
-    stored = _stored_as(upright, orientation)
-    content = BytesIO()
-    exif = Image.Exif()
-    exif[ORIENTATION_TAG] = orientation
-    stored.save(content, "PNG", exif=exif)
-    with Image.open(BytesIO(content.getvalue())) as image:
+    content = encoded_with_orientation(photo, orientation, format="PNG")
+    with Image.open(BytesIO(content)) as image:
         assert ImageOps.exif_transpose(image).size == upright.size
-    found = to_pixels(content.getvalue(), SIDE, BOX)
-    # Halving starts at the stored corner, so turned pictures differ a little at sharp edges.
+    found = to_pixels(content, SIDE, BOX)
+    # Halving starts at the stored corner, so rotated pictures differ a little at sharp edges.
     assert np.abs(found.astype(int) - cropped(upright)).mean() < 1
 
 
@@ -77,17 +74,3 @@ def test_an_unusable_box_is_refused_in_one_line(
     box: Any, why: str, photo: NDArray[np.uint8], refusal: Refusal
 ) -> None:
     assert why in refusal(ImageError, lambda: to_pixels(photo, SIDE, box))
-
-
-def _stored_as(upright: Image.Image, orientation: int) -> Image.Image:
-    """The picture as a camera stores it that was held in this orientation."""
-    back = {
-        2: Image.Transpose.FLIP_LEFT_RIGHT,
-        3: Image.Transpose.ROTATE_180,
-        4: Image.Transpose.FLIP_TOP_BOTTOM,
-        5: Image.Transpose.TRANSPOSE,
-        6: Image.Transpose.ROTATE_90,
-        7: Image.Transpose.TRANSVERSE,
-        8: Image.Transpose.ROTATE_270,
-    }
-    return upright if orientation == 1 else upright.transpose(back[orientation])

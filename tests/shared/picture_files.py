@@ -1,11 +1,16 @@
-"""Picture files made byte by byte, for tests of what can be read and what is refused."""
+"""Picture files for tests of what can be read and what is refused."""
 
 import struct
 import zlib
+from collections.abc import Callable
 from io import BytesIO
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
+
+from robocle.images.reading import ORIENTATION_TAG
 
 
 def encoded(image: Image.Image, **options: Any) -> bytes:
@@ -13,6 +18,28 @@ def encoded(image: Image.Image, **options: Any) -> bytes:
     file = BytesIO()
     image.save(file, **options)
     return file.getvalue()
+
+
+# How an upright picture is stored for each EXIF orientation. The comments say where in the upright
+# picture row 0 and column 0 of the stored one are.
+ORIENTATIONS: dict[int, Callable[[NDArray[np.uint8]], NDArray[np.uint8]]] = {
+    1: lambda upright: upright,  # top, left
+    2: lambda upright: upright[:, ::-1],  # top, right
+    3: lambda upright: upright[::-1, ::-1],  # bottom, right
+    4: lambda upright: upright[::-1],  # bottom, left
+    5: lambda upright: upright.transpose(1, 0, 2),  # left, top
+    6: lambda upright: upright.transpose(1, 0, 2)[::-1],  # right, top
+    7: lambda upright: upright.transpose(1, 0, 2)[::-1, ::-1],  # right, bottom
+    8: lambda upright: upright.transpose(1, 0, 2)[:, ::-1],  # left, bottom
+}
+
+
+def encoded_with_orientation(upright: NDArray[np.uint8], orientation: int, **options: Any) -> bytes:
+    """Return the file of a camera that was held in an orientation and recorded it."""
+    exif = Image.Exif()
+    exif[ORIENTATION_TAG] = orientation
+    stored = np.ascontiguousarray(ORIENTATIONS[orientation](upright))
+    return encoded(Image.fromarray(stored), exif=exif, **options)
 
 
 def png(width: int, height: int, depth: int, kind: int, rows: bytes, *extra: bytes) -> bytes:

@@ -1,0 +1,113 @@
+"""Parts from an installed package work like built-in ones; the test installs such a package."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robocle
+from refusal import Refusal
+from robocle.backbones import BACKBONES
+from robocle.errors import SpecError
+from robocle.pooling import POOLINGS
+
+PLUGIN = '''
+import hashlib
+import numpy as np
+from robocle.types import FeatureMaps
+
+
+class Corners:
+    """The first and the last position, times a gain."""
+
+    blocks = 2
+
+    def __init__(self, gain: float = 1.0) -> None:
+        self.gain = gain
+
+    def __call__(self, maps):
+        return self.gain * np.hstack([maps.grid[:, 0], maps.grid[:, -1]])
+
+
+class Tiles:
+    """The mean colour of each of four tiles."""
+
+    name = "tiles"
+    fingerprint = hashlib.sha256(b"tiles").hexdigest()
+    input_size = 32
+
+    def features(self, pixels):
+        tiles = pixels.reshape(len(pixels), 2, 16, 2, 16, 3).mean(axis=(2, 4))
+        return FeatureMaps(tiles.reshape(len(pixels), 4, 3).astype(np.float32))
+'''
+ENTRY_POINTS = """
+[robocle.poolings]
+corners = robocle_test_plugin:Corners
+avg = robocle_test_plugin:Corners
+
+[robocle.backbones]
+tiles = robocle_test_plugin:Tiles
+"""
+
+
+@pytest.fixture
+def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An installed package with a pooling and a backbone."""
+    (tmp_path / "robocle_test_plugin.py").write_text(PLUGIN)
+    installed = tmp_path / "robocle_test_plugin-1.0.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: robocle-test-plugin\nVersion: 1.0\n"
+    )
+    (installed / "entry_points.txt").write_text(ENTRY_POINTS)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield
+    sys.modules.pop("robocle_test_plugin", None)
+
+
+def test_parts_of_a_package_that_is_not_installed_are_unknown() -> None:
+    assert "corners" not in POOLINGS.names()
+    with pytest.raises(SpecError, match="unknown pooling 'corners'"):
+        robocle.pooling("corners")
+
+
+@pytest.mark.usefixtures("plugin")
+def test_the_parts_of_a_plugin_are_built_described_and_listed_last() -> None:
+    assert POOLINGS.names()[0] == "avg"
+    assert POOLINGS.names()[-1] == "corners"
+    part = robocle.pooling("corners:gain=2")
+    maps = robocle.FeatureMaps(np.arange(12, dtype=np.float32).reshape(1, 4, 3))
+    assert part(maps).tolist() == [[0, 2, 4, 18, 20, 22]]
+    assert POOLINGS.describe(part) == "corners:gain=2"
+    assert POOLINGS.summary("corners") == "The first and the last position, times a gain."
+
+
+@pytest.mark.usefixtures("plugin")
+def test_a_wrong_spec_of_a_plugin_part_is_refused_with_advice(
+    refusal: Refusal,
+) -> None:
+    message = refusal(SpecError, lambda: robocle.pooling("corners:gian=2"))
+    assert message == "corners has no option 'gian': did you mean 'gain'?"
+    message = refusal(SpecError, lambda: robocle.pooling("corners:gain=much"))
+    assert message == "gain=much of corners must be float"
+    assert "did you mean 'corners'?" in refusal(SpecError, lambda: robocle.pooling("corner"))
+
+
+@pytest.mark.usefixtures("plugin")
+def test_a_plugin_cannot_replace_a_built_in_part() -> None:
+    assert type(robocle.pooling("avg")).__name__ == "Average"
+
+
+@pytest.mark.usefixtures("plugin")
+def test_a_learner_with_plugin_parts_is_saved_and_loaded(tmp_path: Path) -> None:
+    assert "tiles" in BACKBONES.names()
+    learner = robocle.Learner("tiles", "corners:gain=0.5", "ncm")
+    dark, light = np.zeros((40, 40, 3), np.uint8), np.full((40, 40, 3), 250, np.uint8)
+    learner.teach(dark, "night")
+    learner.teach(light, "day")
+    learner.save(tmp_path / "plugin.robocle")
+    loaded = robocle.Learner.load(tmp_path / "plugin.robocle")
+    assert loaded.parts == learner.parts
+    assert loaded.predict(light).label == "day"
