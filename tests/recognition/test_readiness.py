@@ -1,4 +1,4 @@
-"""Readiness of labels that are far apart, close together, or shown once."""
+"""The readiness of labels that are far apart, close together, or taught once."""
 
 import numpy as np
 import pytest
@@ -9,14 +9,17 @@ from robocle.recognition.readiness import LabelReadiness, Readiness, readiness
 WIDTH = 40
 
 
-def taught(*lessons: tuple[str, float, int]) -> Readiness:
-    """Labels with a place on the line they lie on, and how often each is shown."""
+def readiness_of(*labels: tuple[str, float, int]) -> Readiness:
+    """Return the readiness after teaching labels, each with its distance and number of shots.
+
+    The distance is that of the label's centre from a centre that all labels share.
+    """
     rng = np.random.default_rng(0)
-    axes = {label: rng.normal(size=WIDTH) for label, _, _ in lessons}
+    directions = {label: rng.normal(size=WIDTH) for label, _, _ in labels}
     clf = classifier("slda:score=cosine")
-    first = next(iter(axes.values()))
-    for label, apart, shots in lessons:
-        centre = first + apart * axes[label]
+    shared = next(iter(directions.values()))
+    for label, apart, shots in labels:
+        centre = shared + apart * directions[label]
         for _ in range(shots):
             clf.learn(centre + rng.normal(size=WIDTH), label)
     leave_one_out = clf.leave_one_out()
@@ -24,16 +27,16 @@ def taught(*lessons: tuple[str, float, int]) -> Readiness:
     return readiness(clf.counts, leave_one_out)
 
 
-def test_labels_far_apart_are_ready_and_not_confused() -> None:
-    found = taught(("mug", 4, 5), ("book", 4, 5), ("lamp", 4, 5))
+def test_labels_far_apart_are_ready_and_not_confusable() -> None:
+    found = readiness_of(("mug", 4, 5), ("book", 4, 5), ("lamp", 4, 5))
     assert [each.label for each in found.labels] == ["mug", "book", "lamp"]
     assert all(each.is_ready and each.recognised == each.left_out == 5 for each in found.labels)
     assert all(each.advice == "" for each in found.labels)
     assert found.confusable == ()
 
 
-def test_two_labels_that_look_alike_are_named_and_not_ready() -> None:
-    found = taught(("mug", 0.05, 6), ("cup", 0.05, 6), ("lamp", 5, 6), ("book", 5, 6))
+def test_two_similar_labels_are_listed_as_confusable_and_not_ready() -> None:
+    found = readiness_of(("mug", 0.05, 6), ("cup", 0.05, 6), ("lamp", 5, 6), ("book", 5, 6))
     worst = found.confusable[0]
     assert {worst.label, worst.other} == {"mug", "cup"}
     assert 0.1 <= worst.likelihood <= 1
@@ -44,8 +47,8 @@ def test_two_labels_that_look_alike_are_named_and_not_ready() -> None:
     assert ready["book"]
 
 
-def test_a_label_shown_once_cannot_be_left_out() -> None:
-    found = taught(("mug", 4, 1), ("book", 4, 3))
+def test_a_label_taught_once_is_not_ready() -> None:
+    found = readiness_of(("mug", 4, 1), ("book", 4, 3))
     mug, book = found.labels
     assert (mug.pictures, mug.left_out, mug.is_ready) == (1, 0, False)
     assert "once more" in mug.advice
@@ -53,10 +56,10 @@ def test_a_label_shown_once_cannot_be_left_out() -> None:
 
 
 @pytest.mark.parametrize("shots", [1, 4])
-def test_a_single_label_is_confused_with_nothing(shots: int) -> None:
-    assert taught(("mug", 1, shots)).confusable == ()
+def test_a_single_label_is_not_confusable(shots: int) -> None:
+    assert readiness_of(("mug", 1, shots)).confusable == ()
 
 
-def test_of_a_label_whose_pictures_are_not_kept_apart_nothing_is_said() -> None:
-    often = LabelReadiness("mug", pictures=300, left_out=0, recognised=0)
-    assert "nothing can be said" in often.advice
+def test_a_label_without_leave_one_out_scores_is_not_judged() -> None:
+    label = LabelReadiness("mug", pictures=300, left_out=0, recognised=0)
+    assert "nothing can be said" in label.advice
