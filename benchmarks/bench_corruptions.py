@@ -1,7 +1,8 @@
 """Corruptions against plain references: `python benchmarks/bench_corruptions.py`.
 
-A train x test matrix corrupts every picture under every condition, so each corruption must cost
-less than the backbone that runs on the picture afterwards. The references make the same draws.
+A train x test matrix applies every corruption to every picture, so each corruption must take less
+time than the backbone that runs on the picture afterwards. The references draw the same random
+numbers.
 """
 
 import argparse
@@ -27,7 +28,7 @@ Reference = Callable[[Pixels, Rng], Pixels]
 
 
 def photographs(count: int) -> list[Pixels]:
-    """Pictures with the detail of photographs: smooth shapes with fine texture."""
+    """Return pictures with smooth shapes and fine texture, like photographs."""
     rng = np.random.default_rng(0)
     coarse = [
         Image.fromarray(rng.integers(0, 256, (8, 8, 3), dtype=np.uint8)) for _ in range(count)
@@ -41,7 +42,7 @@ def to_levels(values: NDArray[np.float64]) -> Pixels:
 
 
 def illum(pixels: Pixels, rng: Rng) -> Pixels:
-    """The steps of torchvision's ColorJitter on a PIL image, written out."""
+    """Apply the steps of torchvision's ColorJitter to a PIL image."""
     light = draw_light(rng)
     image = Image.fromarray(pixels)
     for step in light.order:
@@ -60,7 +61,7 @@ def illum(pixels: Pixels, rng: Rng) -> Pixels:
 
 
 def geom(pixels: Pixels, rng: Rng) -> Pixels:
-    """Look up the source of every pixel in float64, channel by channel."""
+    """Interpolate the source of every pixel in float64, channel by channel."""
     rows, columns = (np.mgrid[:SIDE, :SIDE] + 0.5) / SIDE - 0.5
     places = np.stack([columns, rows, np.ones_like(rows)]).reshape(3, -1)
     x, y, w = np.linalg.inv(homography(draw_motion(rng))) @ places
@@ -80,21 +81,21 @@ def noise(pixels: Pixels, rng: Rng) -> Pixels:
 
 
 def blur(pixels: Pixels, rng: Rng) -> Pixels:
-    """The whole 11 x 11 kernel at every pixel."""
+    """Convolve with the whole 11 x 11 kernel, which is not separated."""
     deviation = draw_deviation(rng, 0.5, 3.0)
     rows, columns = np.mgrid[-5:6, -5:6]
     kernel = np.exp(-(rows**2 + columns**2) / (2 * deviation**2))
-    whole = (kernel / kernel.sum())[..., None]
-    return to_levels(ndimage.convolve(pixels.astype(np.float64), whole, mode="mirror"))
+    weights = (kernel / kernel.sum())[..., None]
+    return to_levels(ndimage.convolve(pixels.astype(np.float64), weights, mode="mirror"))
 
 
 def everything(pixels: Pixels, rng: Rng) -> Pixels:
     return noise(geom(illum(pixels, rng), rng), rng)
 
 
-# The reference, how many levels a value may differ by, and the milliseconds allowed.
+# The reference, by how many levels a value may differ, and the milliseconds allowed.
 REFERENCES: dict[str, tuple[Reference, int, float]] = {
-    "illum": (illum, 16, 3.0),  # the reference has 256 hues only
+    "illum": (illum, 16, 3.0),  # the reference has only 256 hues
     "geom": (geom, 1, 3.0),
     "noise": (noise, 1, 3.0),
     "blur": (blur, 1, 3.0),
@@ -103,15 +104,15 @@ REFERENCES: dict[str, tuple[Reference, int, float]] = {
 
 
 def require_equal(name: str, found: list[Pixels], expected: list[Pixels], levels: int) -> None:
-    """All but a few values must agree: at the edge to the black, rounding decides."""
+    """Assert that all but a few values agree: at the black border, rounding decides."""
     apart = np.abs(np.array(found, np.int16) - np.array(expected, np.int16))
     share = float((apart > levels).mean())
     assert share < 1e-4, f"{name}: {100 * share:.3f} % of the values differ"
-    print(f"{name}: the reference's values to {levels} levels, on average {apart.mean():.3f}")
+    print(f"{name}: equals the reference to {levels} levels; mean difference {apart.mean():.3f}")
 
 
 def milliseconds(works: Sequence[Sequence[Callable[[], Pixels]]], rounds: int) -> list[float]:
-    """The mean over the pictures of the shortest time of each work: noise is short, too."""
+    """Return the shortest time of each work, averaged over the pictures."""
     best = [alternating([*both], rounds) for both in zip(*works, strict=True)]
     return [1e3 * fmean(times) for times in zip(*best, strict=True)]
 

@@ -1,8 +1,8 @@
 """The moments against their plain formula: `python benchmarks/bench_pooling.py`.
 
-The reference makes three passes over the maps, as the equation is written: the mean, the standard
-deviation, and the mean cube of (g - mean) / deviation; in the rooted form its root, on the scale of
-the deviation. What every other pooling takes is printed beside it. All run on one thread.
+The reference follows the equation in three passes over the maps: the mean, the standard deviation,
+and the mean cube of (g - mean) / deviation. With form=root it takes the cube root and multiplies it
+by the deviation. The times of all poolings are printed as well. Everything runs on one thread.
 """
 
 import argparse
@@ -21,7 +21,7 @@ Floats = NDArray[np.float32] | NDArray[np.float64]
 
 
 def feature_maps(pictures: int, positions: int, channels: int) -> FeatureMaps:
-    """Maps as a network gives them: not negative, many zeros; no channel is constant."""
+    """Return maps like those of a network: not negative, many zeros, no constant channel."""
     rng = np.random.default_rng(0)
     grid = np.maximum(rng.normal(0, 1, (pictures, positions, channels)), 0).astype(np.float32)
     return FeatureMaps(grid, np.ascontiguousarray(grid[:, 0]))
@@ -37,7 +37,7 @@ def three_passes(grid: Floats, form: str) -> Floats:
 
 
 def difference(found: Floats, expected: Floats) -> float:
-    """The largest, relative to the scale of its block."""
+    """Return the largest difference, relative to the largest value of its block."""
     errors, scales = (
         np.abs(values).reshape(len(values), 3, -1).max(axis=(0, 2))
         for values in (found - expected, expected)

@@ -1,8 +1,8 @@
 """The cost of calibrated predictions: `python benchmarks/bench_recognition.py`.
 
-A learner's prediction is compared with the best label of plain slda, and the difference given as a
-share of the time that the backbone takes for a picture. The first prediction after a taught picture
-computes leave-one-out scores; its time is printed, too.
+The prediction of a learner is compared with the best label of slda alone. The difference is given
+as a percentage of the time that the backbone needs for one picture. The first prediction after a
+taught picture also computes leave-one-out scores, so its time is printed separately.
 """
 
 import argparse

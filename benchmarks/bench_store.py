@@ -1,8 +1,8 @@
 """States on disk: `python benchmarks/bench_store.py`.
 
-Embeddings of the default learner's width are taught durably, one at a time; the reference is the
-flush of as many bytes to the same disk, the least that a durable write takes. Then the state is
-opened.
+Embeddings of the default learner's width are taught to an open state, one at a time. Each is on the
+disk before the next. The time to write and flush as many bytes is printed for comparison, because
+no durable write can be faster. Then the state is opened.
 """
 
 import argparse
@@ -46,7 +46,7 @@ def milliseconds(works: list[Callable[[], object]]) -> float:
 
 
 def flush(path: Path, size: int) -> float:
-    """Return the milliseconds it takes to append that many bytes and flush them."""
+    """Return the milliseconds that it takes to append so many bytes to a file and flush them."""
     handle = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
 
     def append() -> None:
@@ -70,7 +70,7 @@ def measure(folder: Path, width: int, classes: int, shots: int) -> None:
         learner.teach_embedding(embedding, label)
         times.append(1e3 * (time.perf_counter() - start))
     report("durable teach, median", statistics.median(times), 5, at_least=False, unit=" ms")
-    print(f"  of which flushing {flush(folder / 'plain', embeddings[0].nbytes):.2f} ms; "
+    print(f"  writing and flushing alone {flush(folder / 'plain', embeddings[0].nbytes):.2f} ms; "
           f"slowest teach {max(times):.0f} ms")  # fmt: skip
     after_a_crash = 1e3 * seconds(lambda: Learner.load(path, STUB), repeats=5)
     closing = 1e3 * seconds(learner.close)
@@ -92,7 +92,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small sizes: agreement only")
     quick = parser.parse_args().quick
-    with tempfile.TemporaryDirectory(dir=".") as folder:  # a disk, where /tmp may be memory
+    with tempfile.TemporaryDirectory(dir=".") as folder:  # /tmp may be in memory
         measure(Path(folder), *((384, 5, 30) if quick else (3840, 40, 10)))
     finish(demanding=not quick)
 
