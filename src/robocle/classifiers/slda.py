@@ -20,7 +20,7 @@ Few samples are kept in the compressed form, many in the dense form. Both are ex
 With `exact`, everything is a sum over classes. Two classifiers can be merged, and a label can be
 forgotten together with its contribution to the covariance, as if it had never been taught. That
 contribution is kept as class factors up to as many samples as the embeddings are wide, and not at
-all with `keep=sums`.
+all with `keep=sums`. A few samples can be computed from the sums, too: see docs/classifiers.md.
 """
 
 from collections.abc import Mapping
