@@ -158,18 +158,18 @@ def test_recovery_from_any_of_them_returns_a_state_or_raises_an_error_of_one_lin
 ) -> None:
     files = files_of(tmp_path, classifier)
     rng = random.Random(classifier)
-    sound = 0
+    recoveries = 0
     for _ in range(400):
         changed = rng.choice([damaged, hostile])(rng, files)
         (tmp_path / "fuzzed").write_bytes(changed[0])
         (tmp_path / "fuzzed-journal").write_bytes(changed[1])
         try:
             state, _ = recovered(tmp_path / "fuzzed")
-            sound += len(state.counts) > 0
+            recoveries += len(state.counts) > 0
         except RobocleError as error:
             message = str(error)
             assert message.splitlines() == [message]
-    assert sound > 100
+    assert recoveries > 100
 
 
 def test_every_flipped_bit_of_a_snapshot_is_detected(tmp_path: Path) -> None:

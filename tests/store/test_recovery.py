@@ -6,7 +6,7 @@ import pytest
 
 from robocle import Learner
 from robocle.errors import StateError
-from robocle.store import recovered, write_state
+from robocle.store import StoredState, recovered, write_state
 from robocle.store.snapshot import read_snapshot
 from stub_backbone import STUB, embedding
 
@@ -30,6 +30,13 @@ def saved(path: Path, pictures: int, classifier: str = "slda") -> Learner:
         learner.teach_embedding(embedding(number, WIDTH), LABELS[number % 3])
     learner.save(path)
     return learner
+
+
+def assert_predicts_like(expected: Learner, state: StoredState, path: Path) -> None:
+    """Assert that a state, once written, is loaded as a learner with the expected scores."""
+    write_state(path, state)
+    found = Learner.load(path, STUB).predict_embedding(QUERY).scores
+    assert found == pytest.approx(expected.predict_embedding(QUERY).scores, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -58,10 +65,8 @@ def test_damage_to_the_rows_of_a_label_loses_that_label(
         Learner.load(tmp_path / "home", STUB)
     state, lost = recovered(tmp_path / "home")
     assert lost == ["the label 'mug'"]
-    write_state(tmp_path / "rest", state)
     expected.forget("mug")
-    found = Learner.load(tmp_path / "rest", STUB).predict_embedding(QUERY).scores
-    assert found == pytest.approx(expected.predict_embedding(QUERY).scores, rel=1e-6)
+    assert_predicts_like(expected, state, tmp_path / "rest")
 
 
 @pytest.mark.parametrize(
@@ -80,14 +85,10 @@ def test_damage_to_the_scatter_loses_nothing_while_there_are_class_factors(
     flip_bit(tmp_path / "home", array, row=1)
     state, lost = recovered(tmp_path / "home")
     assert lost == []
-    write_state(tmp_path / "rest", state)
-    found = Learner.load(tmp_path / "rest", STUB).predict_embedding(QUERY).scores
-    assert found == pytest.approx(expected.predict_embedding(QUERY).scores, rel=1e-6)
+    assert_predicts_like(expected, state, tmp_path / "rest")
 
 
-def test_damage_to_a_shared_array_loses_the_snapshot_but_not_the_journal(
-    tmp_path: Path,
-) -> None:
+def test_damage_to_a_shared_array_loses_all_but_the_undo_history(tmp_path: Path) -> None:
     saved(tmp_path / "home", 12)
     with Learner.open(tmp_path / "home", STUB) as learner:
         learner.teach_embedding(embedding(50, WIDTH), "jar")

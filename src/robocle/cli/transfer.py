@@ -77,11 +77,11 @@ def recover(state: Path, out: Path) -> None:
     from robocle.store import recovered, write_state
 
     _require_new(out)
-    sound, lost = recovered(state)
-    write_state(out, sound)
+    undamaged, lost = recovered(state)
+    write_state(out, undamaged)
     for each in lost:
         click.echo(f"lost: {each}")
-    click.echo(f"recovered {plural(len(sound.counts), 'label')} to {out}")
+    click.echo(f"recovered {plural(len(undamaged.counts), 'label')} to {out}")
 
 
 def _require_new(out: Path) -> None:
