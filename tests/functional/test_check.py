@@ -242,7 +242,7 @@ def test_a_state_whose_backbone_is_missing_is_an_error(
 
     stored = read_state(state)
     write_state(tmp_path / "far", replace(stored, parts=replace(stored.parts, backbone="resnet50")))
-    assert_refused(check(objects, "--state", tmp_path / "far"), "resnet50", "not here")
+    assert_refused(check(objects, "--state", tmp_path / "far"), "resnet50", "not installed")
 
 
 def test_a_page_never_replaces_another_kind_of_file(
