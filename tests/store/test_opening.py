@@ -84,3 +84,36 @@ def test_a_state_that_another_program_has_just_created_is_not_overwritten(
     with Learner.open(path, lite0) as learner:
         learner.teach_embedding(np.zeros(6, np.float32), "ours")
     assert Learner.load(path, lite0).labels == ("theirs", "ours")
+
+
+def test_a_link_leads_to_one_state_with_one_journal_and_one_lock(
+    path: Path, lite0: Backbone
+) -> None:
+    link = path.with_name("link.robocle")
+    link.symlink_to(path.name)
+    with Learner.open(link, lite0) as learner:
+        learner.teach_embedding(np.ones(6, np.float32), "by the link")
+        assert Learner.load(link, lite0).labels == Learner.load(path, lite0).labels
+        with pytest.raises(StateLockedError):
+            Learner.open(path, lite0)
+    assert link.is_symlink()
+    assert Learner.load(path, lite0).labels == ("mug", "cup", "by the link")
+    Learner.load(path, lite0).save(link)
+    assert link.is_symlink()
+    assert sorted(file.name for file in path.parent.iterdir()) == [path.name, link.name]
+
+
+def test_the_working_directory_may_change_while_a_state_is_open(
+    path: Path, lite0: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(path.parent)
+    with Learner.open(path.name, lite0) as learner:
+        monkeypatch.chdir(elsewhere)
+        learner.teach_embedding(np.ones(6, np.float32), "cup")
+        learner.save(path)  # compacts its journal: it is the learner's own file
+        learner.teach_embedding(np.ones(6, np.float32), "cup")
+    assert not list(elsewhere.iterdir())
+    assert sorted(file.name for file in path.parent.iterdir()) == [elsewhere.name, path.name]
+    assert Learner.load(path, lite0).counts == {"mug": 3, "cup": 3}

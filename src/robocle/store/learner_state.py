@@ -5,7 +5,6 @@ reverted, so memory and file never differ.
 """
 
 import logging
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from robocle.store.history import History
 from robocle.store.operations import Operation, Undo, last_taught
 from robocle.store.parts import Parts
 from robocle.store.snapshot import StoredState
-from robocle.store.state_store import StateStore
+from robocle.store.state_store import StateStore, located
 
 log = logging.getLogger("robocle")
 
@@ -93,7 +92,7 @@ class LearnerState:
 
     def write(self, path: Path) -> None:
         """Write the state to a file. The undo history is written to the state's own file only."""
-        if self._store is not None and os.path.abspath(path) == os.path.abspath(self._store.path):
+        if self._store is not None and located(path) == self._store.path:
             self._store.compact(self.stored())
             return
         StateStore.replace(path, self._without_history(self.classifier))

@@ -28,7 +28,7 @@ def acquire(path: Path) -> int:
             handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if os.path.exists(name) and os.path.samestat(os.fstat(handle), os.stat(name)):
+                if _is_current(name, handle):
                     return handle
             except BaseException:
                 os.close(handle)
@@ -44,3 +44,11 @@ def release(path: Path, handle: int) -> None:
     """Release the writer's lock and remove its file."""
     lock_path(path).unlink(missing_ok=True)
     os.close(handle)
+
+
+def _is_current(name: Path, handle: int) -> bool:
+    """Whether the lock file is still the one that was opened."""
+    try:
+        return os.path.samestat(os.fstat(handle), os.stat(name))
+    except FileNotFoundError:
+        return False

@@ -37,8 +37,20 @@ ATTEMPTS = 100
 
 
 def journal_path(path: Path) -> Path:
-    """Return the path of a state's journal. The file exists only while it holds operations."""
-    return path.with_name(f"{path.name}-journal")
+    """Return the path of a state's journal. The file exists only while it holds operations.
+
+    The journal of a symbolic link is beside the file that the link points to.
+    """
+    real = located(path) if path.is_symlink() else path
+    return real.with_name(f"{real.name}-journal")
+
+
+def located(path: Path) -> Path:
+    """Return the absolute path of a state, with symbolic links resolved.
+
+    A rename must not replace a link, and the working directory may change while a state is open.
+    """
+    return Path(os.path.realpath(path))
 
 
 def read_state(path: Path) -> StoredState:
@@ -129,6 +141,7 @@ class StateStore:
         Raises:
             StateError: The state cannot be read or written, is damaged, or is open elsewhere.
         """
+        path = located(path)
         store = cls(path, lock.acquire(path))
         try:
             _remove_leftovers(path)
@@ -148,6 +161,7 @@ class StateStore:
             StateLockedError: Another program has opened the file for teaching.
             StateAccessError: The file cannot be written.
         """
+        path = located(path)
         with cls(path, lock.acquire(path)) as store:
             store.compact(state)
 
