@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -68,6 +69,30 @@ def test_one_unusable_picture_and_nothing_is_taught(lite0: Backbone, tmp_path: P
     assert learner.labels == ()
 
 
+def test_one_label_or_picture_in_place_of_a_list_is_refused(lite0: Backbone) -> None:
+    learner = Learner(lite0)
+    with pytest.raises(LabelError, match="'mug': give a list of labels"):
+        learner.teach_many(PATHS[:3], "mug")
+    for single in (PATHS[0], str(PATHS[0])):
+        with pytest.raises(ImageError, match="single picture: give a list"):
+            learner.teach_many(single, ["mug"] * len(str(single)))  # type: ignore[arg-type]
+    assert learner.labels == ()
+
+
+def test_missing_labels_are_found_before_pictures_are_read(lite0: Backbone) -> None:
+    with pytest.raises(FeatureError, match="1 picture and 2 labels"):
+        Learner(lite0).teach_many(["missing.jpg"], ["mug", "mug"])
+    with pytest.raises(FeatureError, match="1 picture and 2 labels"):
+        Learner(lite0).teach_many(iter(PATHS[:1]), iter(["mug", "mug"]))
+
+
+def test_labels_from_a_numpy_array_become_plain_text(lite0: Backbone) -> None:
+    learner = Learner(lite0)
+    learner.teach_many(PATHS[:1], np.array(["mug"]))
+    learner.teach_embedding(learner.embed_for_teaching(PATHS[1]), np.str_("cup"))
+    assert [type(label) for label in learner.labels] == [str, str]
+
+
 def test_predicting_many_before_teaching_says_so(lite0: Backbone) -> None:
     with pytest.raises(NothingTaughtError):
         Learner(lite0).predict_many(TESTED)
@@ -89,6 +114,19 @@ def test_impossible_batches_and_threads_are_refused(
 ) -> None:
     with pytest.raises(SpecError, match="out of range"):
         one_by_one.predict_many(TESTED, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "wrong", ["mug.jpg", Path("mug.jpg"), None, [[1.0, 2.0, 3.0]], [1j, 2j, 3j]]
+)
+def test_only_a_row_of_numbers_is_an_embedding(wrong: Any, lite0: Backbone) -> None:
+    learner = Learner(lite0)
+    learner.teach_embedding([1.0, 2.0, 3.0], "mug")
+    with pytest.raises(FeatureError, match="expected an embedding"):
+        learner.teach_embedding(wrong, "mug")
+    with pytest.raises(FeatureError, match="expected an embedding"):
+        learner.predict_embedding(wrong)
+    assert learner.counts == {"mug": 1}
 
 
 def test_an_embedding_is_used_for_what_it_was_made_for(lite0: Backbone) -> None:

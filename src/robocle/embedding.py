@@ -4,6 +4,7 @@ An embedding is made either for teaching or for prediction. The two differ where
 embedded as the mean over several views, so an `Embedding` knows its purpose.
 """
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -14,7 +15,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robocle.errors import FeatureError
+from robocle.errors import FeatureError, ImageError
 from robocle.images import Picture, read
 from robocle.images.boxes import Box
 from robocle.images.quality import Complaint, complaints
@@ -52,14 +53,21 @@ def values_for(purpose: Purpose, embedding: Embedding | ArrayLike) -> NDArray[An
         embedding: An embedding, or an array that the caller vouches for.
 
     Raises:
-        FeatureError: The embedding was made for another purpose.
+        FeatureError: The embedding was made for another purpose, or is not an array of numbers
+            with one axis.
     """
     if isinstance(embedding, Embedding) and embedding.purpose != purpose:
         raise FeatureError(
             f"this embedding was made for {embedding.purpose}, not for {purpose}: "
             f"use embed_for_{purpose}"
         )
-    return np.asarray(embedding)
+    values = np.asarray(embedding)
+    if values.dtype.kind not in "biuf" or values.ndim != 1:
+        raise FeatureError(
+            f"expected an embedding, numbers of shape (width,), not {values.dtype} of shape "
+            f"{values.shape}"
+        )
+    return values
 
 
 class Embedder:
@@ -89,6 +97,8 @@ class Embedder:
             batch_size: How many pictures go through the backbone at once.
             threads: How many batches are worked on at the same time.
         """
+        if isinstance(pictures, str | os.PathLike):
+            raise ImageError(f"{pictures} is a single picture: give a list of pictures")
         require_between("batch_size", batch_size, 1, 4096)
         require_between("threads", threads, 1, 256)
         pairs = zip(pictures, repeat(None)) if boxes is None else _paired(pictures, boxes)

@@ -133,6 +133,11 @@ class EmbeddingLearner:
         """
         self._state.do(Rename(label, new))
 
+    @property
+    def undoable(self) -> int:
+        """How many operations can be undone."""
+        return len(self._state.operations)
+
     def undo(self) -> str:
         """Undo the last `teach`, `forget` or `rename`.
 

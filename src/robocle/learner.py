@@ -9,12 +9,12 @@ change is on disk when the call returns.
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 from pathlib import Path
 
 from robocle.backbones import Backbone
 from robocle.classifiers import CLASSIFIERS
-from robocle.classifiers.labels import require_label
+from robocle.classifiers.labels import require_labels
 from robocle.embedding import BATCH_SIZE, Embedder, Embedding
 from robocle.embedding_learner import EmbeddingLearner, FilePath
 from robocle.errors import FeatureError, NothingTaughtError, SpecError, StateError
@@ -151,13 +151,13 @@ class Learner(EmbeddingLearner):
         """
         # The gate and the labels are checked first, because embedding is slow.
         checks = QualityGate(gate, self.last_embedding)
-        checked = [require_label(label) for label in labels]
+        checked = require_labels(labels)
+        if isinstance(pictures, Sized):
+            _require_one_label_each(len(pictures), len(checked))
         embeddings = list(
             self._for_teaching.embed_many(pictures, boxes, batch_size=batch_size, threads=threads)
         )
-        if len(embeddings) != len(checked):
-            counts = f"{plural(len(embeddings), 'picture')} and {plural(len(checked), 'label')}"
-            raise FeatureError(f"there are {counts}: give one label per picture")
+        _require_one_label_each(len(embeddings), len(checked))
         samples = list(zip(embeddings, checked, strict=True))
         found = [checks.check(each.complaints, each.values, label) for each, label in samples]
         for (embedding, label), complaints in zip(samples, found, strict=True):
@@ -298,3 +298,9 @@ class Learner(EmbeddingLearner):
         learner = cls.__new__(cls)
         learner._assemble(pipeline, state)
         return learner
+
+
+def _require_one_label_each(pictures: int, labels: int) -> None:
+    if pictures != labels:
+        counts = f"{plural(pictures, 'picture')} and {plural(labels, 'label')}"
+        raise FeatureError(f"there are {counts}: give one label per picture")

@@ -83,7 +83,7 @@ def test_forget_says_if_the_label_stays_in_the_shared_statistics(
     run("teach", state, objects, "--classifier", "slda:keep=sums")
     assert run("forget", state, "ball").stdout.splitlines() == [
         f"forgot ball; {state} knows 1 label",
-        "its contribution to the shared statistics stays: see docs/classifiers.md",
+        "its contribution to the shared statistics stays: it is not kept separately",
     ]
 
 
@@ -100,6 +100,13 @@ def test_undo_reverts_one_operation_at_a_time_until_none_is_left(
     ]
     assert run("predict", "--json", state, objects / "ball" / "3.jpg").stdout == before
     assert_refused(run("undo", state), "nothing to undo")
+
+
+def test_undo_of_more_changes_than_there_are_changes_nothing(state: Path, objects: Path) -> None:
+    run("teach", state, "ball", objects / "box" / "2.jpg")
+    before = state.read_bytes()
+    assert_refused(run("undo", state, "--times", "3"), f"only 1 change of {state} can be undone")
+    assert state.read_bytes() == before
 
 
 def test_forgetting_can_be_undone_unless_it_is_for_good(state: Path, objects: Path) -> None:

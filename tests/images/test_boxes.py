@@ -68,6 +68,8 @@ def test_a_box_may_be_any_sequence_of_four_numbers(box: Any, photo: NDArray[np.u
         ("0,0,100,100", "four numbers"),
         (7, "four numbers"),
         ((0, 0, float("nan"), 100), "not finite"),
+        (np.array([0, 5, 10, 10]), "the box (0, 5, 10, 10) covers"),
+        ((0.5, 5, 10, 10), "the box (0.5, 5, 10, 10) covers"),
     ],
 )
 def test_an_unusable_box_is_refused_in_one_line(

@@ -190,6 +190,12 @@ def test_bytes_that_are_not_a_picture_are_refused(content: bytes, refusal: Refus
     assert ("is empty" if not content else "is not a picture") in message
 
 
+def test_a_closed_file_is_refused(photo_jpeg: Path, refusal: Refusal) -> None:
+    with photo_jpeg.open("rb") as file:
+        pass
+    assert "closed" in refusal(ImageError, lambda: to_pixels(file, SIDE))
+
+
 def test_a_file_opened_as_text_is_refused(tmp_path: Path, refusal: Refusal) -> None:
     path = tmp_path / "note.txt"
     path.write_text("a mug")

@@ -1,6 +1,7 @@
 """Thresholds, probabilities and confidence, for embeddings drawn from known distributions."""
 
 import math
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -114,6 +115,12 @@ def test_the_threshold_increases_with_the_level_and_level_zero_rejects_nothing()
     thresholds = [calibration.threshold(level) for level in (0, 0.01, 0.05, 0.2, 0.5)]
     assert thresholds == sorted(thresholds)
     assert thresholds[0] == -math.inf
+
+
+@pytest.mark.parametrize("number", [np.float32, np.float64])
+def test_a_level_may_be_a_number_of_numpy(number: Callable[[float], float]) -> None:
+    calibration = calibration_of(World(3, apart=1.0).taught(3, 2))
+    assert calibration.threshold(number(0.25)) == calibration.threshold(0.25)
 
 
 @pytest.mark.parametrize("level", [-0.1, 0.6, math.nan, "x", None])

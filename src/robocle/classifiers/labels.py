@@ -1,5 +1,7 @@
 """Labels: the names that objects are taught by."""
 
+from collections.abc import Iterable
+
 from robocle.errors import LabelError
 
 MAX_LABEL_LENGTH = 200
@@ -12,7 +14,7 @@ def require_label(label: str) -> str:
         label: The label to check.
 
     Returns:
-        The label, unchanged.
+        The label as a plain `str`.
 
     Raises:
         LabelError: The label is not text, is empty or too long, or cannot be shown on one line.
@@ -35,4 +37,21 @@ def require_label(label: str) -> str:
         )
     if not label.isprintable():
         raise LabelError(f"the label {label!r} holds control characters: use plain text", label)
-    return label
+    return str(label)  # numpy's texts, for example, are of a subclass
+
+
+def require_labels(labels: Iterable[str]) -> list[str]:
+    """Return labels that can be used.
+
+    Raises:
+        LabelError: A label cannot be used, or a single text was given in place of a list.
+
+    >>> require_labels("mug")
+    Traceback (most recent call last):
+    robocle.errors.LabelError: the labels are the single text 'mug': give a list of labels
+    """
+    if isinstance(labels, str):  # it would be taken for a list of letters
+        raise LabelError(
+            f"the labels are the single text {labels!r}: give a list of labels", labels
+        )
+    return [require_label(label) for label in labels]

@@ -72,7 +72,7 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
         >>> clf
         <NearestClassMean(), 2 samples of 2 labels>
         """
-        require_label(label)
+        label = require_label(label)
         sample = self._checked(np.asarray(embedding, np.float64), 1)
         self.width = len(sample)
         if label not in self._labels:
@@ -164,7 +164,7 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
             LabelError: The new name cannot be used, or is taken by another label.
         """
         row = self._row(label)
-        require_label(new)
+        new = require_label(new)
         if new in self._labels:
             raise LabelError(
                 f"cannot rename {label!r} to {new!r}: that label is taught already", new

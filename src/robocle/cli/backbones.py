@@ -76,6 +76,6 @@ def _list() -> None:
         for each in listed_backbones()
     ]
     rows.append(("timm:MODEL", None, None, None, "any network of timm"))
-    rows.append(("onnx:FILE", None, None, None, "your own: see docs/backbones.md"))
+    rows.append(("onnx:FILE", None, None, None, "your own network"))
     click.echo(text_table(rows, ["name", "input", "map", "MB", "state"], align="lrlrl"))
     click.echo("\n+ has a class token as well. Add one with: robocle backbones add NAME")

@@ -26,7 +26,7 @@ def forget(state: Path, label: str, for_good: bool) -> None:
         known = plural(len(learner.labels), "label")
     click.echo(f"forgot {label}; {state} knows {known}")
     if not exactly:
-        click.echo("its contribution to the shared statistics stays: see docs/classifiers.md")
+        click.echo("its contribution to the shared statistics stays: it is not kept separately")
 
 
 @main.command()
@@ -53,6 +53,8 @@ def undo(state: Path, times: int) -> None:
 
     _require_file(state)
     with Learner.open(state) as learner:
+        if 0 < learner.undoable < times:
+            raise StateError(f"only {plural(learner.undoable, 'change')} of {state} can be undone")
         for _ in range(times):
             click.echo(f"undid {learner.undo()}")
         known = plural(len(learner.labels), "label")

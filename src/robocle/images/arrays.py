@@ -22,16 +22,16 @@ def image_from_array(array: NDArray[Any]) -> Image.Image:
     Raises:
         ImageError: The shape, the type or a value is not that of a picture.
     """
-    described = f"{array.dtype} array of shape {array.shape}"
+    described = f"the {array.dtype} array of shape {array.shape}"
     values = array[..., 0] if array.ndim == 3 and array.shape[2] == 1 else array
     if not (values.ndim == 2 or (values.ndim == 3 and values.shape[2] in (3, 4))):
-        raise ImageError(f"cannot use an {described}: give height x width x 3, RGB")
+        raise ImageError(f"cannot use {described}: give height x width x 3, RGB")
     if values.dtype not in (np.uint8, np.uint16) and values.dtype.kind != "f":
         raise ImageError(
-            f"cannot use an {described}: give uint8 values from 0 to 255, or floats from 0 to 1"
+            f"cannot use {described}: give uint8 values from 0 to 255, or floats from 0 to 1"
         )
     if min(values.shape[:2]) < MIN_SIDE:
-        raise ImageError(f"cannot use an {described}: give at least {MIN_SIDE}x{MIN_SIDE} pixels")
+        raise ImageError(f"cannot use {described}: give at least {MIN_SIDE}x{MIN_SIDE} pixels")
     return Image.fromarray(np.ascontiguousarray(_eight_bit(values)))
 
 

@@ -41,8 +41,9 @@ def region_of(
     left, right = _clipped(x, x + width, upright_width)
     top, bottom = _clipped(y, y + height, upright_height)
     if right - left < smallest or bottom - top < smallest:
+        given = _written((x, y, width, height))
         raise ImageError(
-            f"the box {tuple(box)} covers {max(right - left, 0):g}x{max(bottom - top, 0):g} pixels "
+            f"the box {given} covers {max(right - left, 0):g}x{max(bottom - top, 0):g} pixels "
             f"of {name}, which has {upright_width}x{upright_height}: give (x, y, width, height) "
             f"with at least {smallest} pixels per side inside the picture"
         )
@@ -74,8 +75,15 @@ def _numbers(box: Box, name: str) -> tuple[float, float, float, float]:
             f"a box of {name} is four numbers (x, y, width, height), not {box!r}"
         ) from error
     if not all(map(math.isfinite, (x, y, width, height))):
-        raise ImageError(f"the box {tuple(box)} of {name} has numbers that are not finite")
+        raise ImageError(
+            f"the box {_written((x, y, width, height))} of {name} has numbers that are not finite"
+        )
     return x, y, width, height
+
+
+def _written(box: Region) -> str:
+    """Return a box as text, with whole numbers written as such and without the types of numpy."""
+    return str(tuple(int(number) if number.is_integer() else number for number in box))
 
 
 def _clipped(low: float, high: float, size: int) -> tuple[float, float]:

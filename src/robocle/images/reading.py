@@ -116,7 +116,10 @@ def pictures_in(folder: Path) -> list[Path]:
 
 
 def _content(file: Any) -> bytes:
-    content = file.read()
+    try:
+        content = file.read()
+    except (OSError, ValueError) as error:  # a device that fails, or a file that was closed
+        raise ImageError(f"cannot read {file!r}: {error}") from error
     if not isinstance(content, bytes):
         raise ImageError(f"{file!r} does not return bytes: open it in binary mode")
     return content

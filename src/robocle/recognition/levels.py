@@ -1,5 +1,7 @@
 """The false-rejection rate: which share of taught objects may be called unknown."""
 
+from numbers import Real
+
 from robocle.errors import SpecError
 from robocle.spec import require_between
 
@@ -9,6 +11,6 @@ LARGEST_UNKNOWN = 0.5
 
 def require_level(unknown: float) -> None:
     """Raise SpecError if a false-rejection rate is not a number from 0 to one half."""
-    if not isinstance(unknown, int | float):
+    if not isinstance(unknown, Real):
         raise SpecError(f"unknown={unknown!r} is not a number: give 0 to {LARGEST_UNKNOWN}")
     require_between("unknown", unknown, 0, LARGEST_UNKNOWN)
