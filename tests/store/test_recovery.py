@@ -122,4 +122,4 @@ def test_where_labels_cannot_be_separated_damage_costs_the_snapshot(
     damaged(tmp_path / "home", array, row=0)
     state, (lost,) = recovered(tmp_path / "home")
     assert state.labels == ()
-    assert lost.startswith("everything that mug, cup, pan were taught")
+    assert lost.startswith("all pictures of mug, cup, pan that were taught")
