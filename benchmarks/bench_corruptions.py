@@ -1,7 +1,7 @@
 """Corruptions against plain references: `python benchmarks/bench_corruptions.py`.
 
-A train x test matrix corrupts every picture under every condition, so each corruption must cost
-less than the backbone that runs on the picture afterwards. The references make the same draws.
+A train x test matrix applies every corruption to every picture, so each corruption must take less
+time than the backbone. The references draw the same random numbers.
 """
 
 import argparse
@@ -27,7 +27,7 @@ Reference = Callable[[Pixels, Rng], Pixels]
 
 
 def photographs(count: int) -> list[Pixels]:
-    """Pictures with the detail of photographs: smooth shapes with fine texture."""
+    """Return pictures with as much detail as photographs: smooth shapes with fine texture."""
     rng = np.random.default_rng(0)
     coarse = [
         Image.fromarray(rng.integers(0, 256, (8, 8, 3), dtype=np.uint8)) for _ in range(count)
@@ -41,7 +41,7 @@ def to_levels(values: NDArray[np.float64]) -> Pixels:
 
 
 def illum(pixels: Pixels, rng: Rng) -> Pixels:
-    """The steps of torchvision's ColorJitter on a PIL image, written out."""
+    """Apply the steps of torchvision's ColorJitter to a PIL image."""
     light = draw_light(rng)
     image = Image.fromarray(pixels)
     for step in light.order:
@@ -80,7 +80,7 @@ def noise(pixels: Pixels, rng: Rng) -> Pixels:
 
 
 def blur(pixels: Pixels, rng: Rng) -> Pixels:
-    """The whole 11 x 11 kernel at every pixel."""
+    """Apply the full 11 x 11 kernel at every pixel, without separating it."""
     deviation = draw_deviation(rng, 0.5, 3.0)
     rows, columns = np.mgrid[-5:6, -5:6]
     kernel = np.exp(-(rows**2 + columns**2) / (2 * deviation**2))
@@ -92,9 +92,9 @@ def everything(pixels: Pixels, rng: Rng) -> Pixels:
     return noise(geom(illum(pixels, rng), rng), rng)
 
 
-# The reference, how many levels a value may differ by, and the milliseconds allowed.
+# The reference, the maximum difference of a value in levels, and the maximum time in milliseconds.
 REFERENCES: dict[str, tuple[Reference, int, float]] = {
-    "illum": (illum, 16, 3.0),  # the reference has 256 hues only
+    "illum": (illum, 16, 3.0),  # the reference has only 256 hues
     "geom": (geom, 1, 3.0),
     "noise": (noise, 1, 3.0),
     "blur": (blur, 1, 3.0),
@@ -103,15 +103,15 @@ REFERENCES: dict[str, tuple[Reference, int, float]] = {
 
 
 def require_equal(name: str, found: list[Pixels], expected: list[Pixels], levels: int) -> None:
-    """All but a few values must agree: at the edge to the black, rounding decides."""
+    """Require that almost all values agree; at the border to black areas, rounding may differ."""
     apart = np.abs(np.array(found, np.int16) - np.array(expected, np.int16))
     share = float((apart > levels).mean())
     assert share < 1e-4, f"{name}: {100 * share:.3f} % of the values differ"
-    print(f"{name}: the reference's values to {levels} levels, on average {apart.mean():.3f}")
+    print(f"{name}: agrees to {levels} levels; the mean difference is {apart.mean():.3f}")
 
 
 def milliseconds(works: Sequence[Sequence[Callable[[], Pixels]]], rounds: int) -> list[float]:
-    """The mean over the pictures of the shortest time of each work: noise is short, too."""
+    """Return the mean over the pictures of the shortest time of each function."""
     best = [alternating([*both], rounds) for both in zip(*works, strict=True)]
     return [1e3 * fmean(times) for times in zip(*best, strict=True)]
 

@@ -1,4 +1,4 @@
-"""`robocle check` as people use it on their own pictures."""
+"""`robocle check` on users' own pictures."""
 
 import json
 import os
@@ -88,7 +88,7 @@ def test_another_seed_changes_the_corruptions_but_not_the_clean_pictures() -> No
 def test_with_meaningless_labels_accuracy_is_no_better_than_chance(
     objects: Path, tmp_path: Path
 ) -> None:
-    """A learner that was taught its test pictures would be right nevertheless."""
+    """A learner that was taught its own test pictures would do better than chance."""
     for label, numbers in (("this", (0, 1)), ("that", (2, 3))):
         mixed = [objects / kind / f"{n}.jpg" for n in numbers for kind in ("ball", "box")]
         copied(mixed, tmp_path / label)
@@ -242,7 +242,7 @@ def test_a_state_whose_backbone_is_missing_is_an_error(
 
     stored = read_state(state)
     write_state(tmp_path / "far", replace(stored, parts=replace(stored.parts, backbone="resnet50")))
-    assert_refused(check(objects, "--state", tmp_path / "far"), "resnet50", "not here")
+    assert_refused(check(objects, "--state", tmp_path / "far"), "resnet50", "not installed")
 
 
 def test_a_page_never_replaces_another_kind_of_file(

@@ -48,7 +48,7 @@ def classifier(spec: str, **context: Option) -> StreamingClassifier:
         A classifier that has learned nothing yet.
 
     Raises:
-        SpecError: The name or an option is unknown, or an option has an impossible value.
+        SpecError: The name or an option is unknown, or an option has an invalid value.
 
     >>> classifier("snb:shrinkage=0.01")
     <StreamingNaiveBayes(variant='correct', shrinkage=0.01), 0 samples of 0 labels>
