@@ -1,4 +1,4 @@
-"""List what got worse between two releases: `python benchmarks/compare.py [OLD NEW]`.
+"""List the figures that got worse between two releases: `python benchmarks/compare.py [OLD NEW]`.
 
 Without arguments, the two newest files in benchmarks/results are compared. Ratios are compared on
 any machine; times and memory only if both files come from the same one.
@@ -28,7 +28,7 @@ class Change(NamedTuple):
     after: float
     unit: str
     worse: float
-    """By which share it got worse; negative if it got better."""
+    """The relative change for the worse; negative if the figure got better."""
 
     def __str__(self) -> str:
         return (
@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="two files: OLD NEW")
     files = parser.parse_args().files or releases()[-2:]
     if len(files) != 2:
-        print("nothing to compare with: there is one release so far")
+        print("nothing to compare: there is only one release so far")
         return
     old, new = (figures(path) for path in files)
     found = [change for change in changes(old, new) if change.worse > TOLERANCE]
@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def releases() -> list[Path]:
-    """Return the files of all releases, the oldest first."""
+    """Return the files of all releases, oldest first."""
     return sorted(RESULTS.glob("*.jsonl"), key=_version)
 
 
@@ -69,13 +69,13 @@ def _version(path: Path) -> tuple[list[int], bool]:
 
 
 def figures(path: Path) -> dict[Key, Record]:
-    """Return the figures of a file by benchmark, workload, name, and whether it was quick."""
+    """Return the figures of a file by benchmark, workload, name, and whether the run was quick."""
     records = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     return {(r["benchmark"], r["workload"], r["name"], r["quick"]): r for r in records}
 
 
 def changes(old: dict[Key, Record], new: dict[Key, Record]) -> Iterator[Change]:
-    """Yield how each figure that both files have has changed, where that can be told."""
+    """Yield the change of each figure that is in both files and can be compared."""
     for key in old.keys() & new.keys():
         before, after = old[key], new[key]
         if before["unit"] != "x" and before["machine"] != after["machine"]:
@@ -87,9 +87,10 @@ def changes(old: dict[Key, Record], new: dict[Key, Record]) -> Iterator[Change]:
 
 
 def worse(before: float, after: float, limit: float, more_is_better: bool) -> float:
-    """Return by which share a figure got worse.
+    """Return the relative change of a figure for the worse.
 
-    A figure far below its upper limit is mostly noise: it is compared with a tenth of the limit.
+    A figure far below its upper limit is mostly noise, so the change is relative to at least a
+    tenth of the limit.
 
     >>> worse(100, 50, limit=10, more_is_better=True)
     1.0

@@ -1,6 +1,6 @@
-"""Measuring: times as the minimum of several runs, and figures printed beside their limits.
+"""Measurements: times as the minimum of several runs, and figures printed with their limits.
 
-Timings on a shared machine are noisy, and noise only ever adds time: the minimum is the best
+Timings on a shared machine are noisy, and noise only adds time, so the minimum is the best
 estimate.
 
 If the environment variable ROBOCLE_BENCH_RECORD names a file, every figure is also appended to it
@@ -25,7 +25,7 @@ RECORD = "ROBOCLE_BENCH_RECORD"
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured figure and the limit it must keep."""
+    """One measured figure and its limit."""
 
     benchmark: str
     workload: str
@@ -54,7 +54,7 @@ _workload = ""
 
 
 def workload(title: str) -> None:
-    """Print what is measured next; the figures that follow are recorded under this title."""
+    """Print what is measured next. The following figures are recorded under this title."""
     global _workload
     _workload = title
     print(title, flush=True)
@@ -71,7 +71,7 @@ def seconds(work: Callable[[], object], repeats: int = 1) -> float:
 
 
 def alternating(works: list[Callable[[], object]], rounds: int) -> list[float]:
-    """Return the shortest time of each of several works, measured in turns: A B A B."""
+    """Return the shortest time of each of several functions, called in turns: A B A B."""
     best = [float("inf")] * len(works)
     for _ in range(rounds):
         for index, work in enumerate(works):
@@ -80,7 +80,7 @@ def alternating(works: list[Callable[[], object]], rounds: int) -> list[float]:
 
 
 def peak_megabytes(work: Callable[[], object]) -> float:
-    """Return how much memory a call needs at its peak, beyond what was in use before."""
+    """Return the peak memory of a call, beyond what was in use before."""
     tracemalloc.start()
     work()
     _, peak = tracemalloc.get_traced_memory()
@@ -91,15 +91,15 @@ def peak_megabytes(work: Callable[[], object]) -> float:
 def report(
     name: str, value: float, limit: float, *, at_least: bool, unit: str = "x", detail: str = ""
 ) -> None:
-    """Print a figure beside its limit, and keep it for `finish`.
+    """Print a figure with its limit, and keep it for `finish`.
 
     Args:
-        name: What it is; the same in every run, so that releases can be compared.
+        name: The name of the figure. It must be the same in every run, to compare releases.
         value: The figure.
         limit: What it must reach, or not exceed.
         at_least: Whether the limit is a lower bound.
         unit: "x" for a ratio.
-        detail: Printed below it and not recorded.
+        detail: Text that is printed below the figure and not recorded.
     """
     figure = Figure(Path(sys.argv[0]).stem, _workload, name, value, unit, limit, at_least)
     print(f"  {figure}", flush=True)
@@ -111,7 +111,7 @@ def report(
 def require_agreement(
     found: NDArray[np.float64], expected: NDArray[np.float64], tolerance: float
 ) -> None:
-    """Assert that scores agree relative to their size, and that all predicted labels are equal."""
+    """Assert that scores agree to a relative tolerance, and that all predicted labels agree."""
     error = float(np.abs(found - expected).max() / np.abs(expected).max())
     assert error <= tolerance, f"scores differ by {error:.1e}, allowed {tolerance:.0e}"
     assert (found.argmax(axis=1) == expected.argmax(axis=1)).all(), "predicted labels differ"
@@ -135,7 +135,7 @@ def _record(path: Path, *, quick: bool) -> None:
 
 
 def machine() -> str:
-    """Return the processor and the number of its cores."""
+    """Return the architecture, the processor and its number of cores."""
     try:
         listed = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
         names = [line.partition(":")[2].strip() for line in listed if line.startswith("model name")]

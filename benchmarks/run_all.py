@@ -1,8 +1,8 @@
 """Run all benchmarks: `python benchmarks/run_all.py`.
 
 A full run writes its figures to benchmarks/results/<version>.jsonl, one JSON object per line. A
-quick run has small sizes, checks that results agree with the references, and writes nothing unless
-`--record` names a file.
+quick run uses small sizes, only checks that results agree with the references, and writes nothing
+unless `--record` names a file.
 """
 
 import argparse

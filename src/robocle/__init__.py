@@ -6,7 +6,7 @@
     learner.teach("mug1.jpg", "mug")
     print(learner.predict("somewhere_else.jpg").label)
 
-A public name is imported when it is first used, so that `robocle --help` need not wait for numpy.
+A public name is imported when it is first used, so that `robocle --help` does not import numpy.
 """
 
 from importlib import import_module
@@ -30,7 +30,7 @@ from robocle.errors import (
     StateLockedError,
     UnknownLabelError,
 )
-from robocle.pooling import pooling  # now, for the package of that name must not take its place
+from robocle.pooling import pooling  # not lazily: the subpackage of this name would shadow it
 
 if TYPE_CHECKING:
     from robocle.backbones import backbone

@@ -1,7 +1,7 @@
 """Embeddings of pictures of any kind, one at a time or many in batches.
 
-An embedding is made either for teaching or for prediction. The two differ where a taught picture is
-embedded as the mean over several views, so an `Embedding` knows its purpose.
+An embedding is made either for teaching or for prediction. The two differ if a taught picture is
+embedded as the mean over several views, so an `Embedding` records its purpose.
 """
 
 import os
@@ -28,7 +28,7 @@ Outcome = TypeVar("Outcome")
 _MISSING = object()
 
 BATCH_SIZE = 8
-"""Pictures per run of the backbone: larger batches gain nothing on a CPU."""
+"""Pictures per run of the backbone. Larger batches are not faster on a CPU."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class Embedding:
     """(width,)"""
     purpose: Purpose
     complaints: tuple[Complaint, ...] = ()
-    """What is wrong with the picture, if it was embedded for teaching."""
+    """The faults of the picture, if it was embedded for teaching."""
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.values, dtype) if copy else np.asarray(self.values, dtype)
@@ -49,8 +49,8 @@ def values_for(purpose: Purpose, embedding: Embedding | ArrayLike) -> NDArray[An
     """Return the numbers of an embedding.
 
     Args:
-        purpose: What they will be used for.
-        embedding: An embedding, or an array that the caller vouches for.
+        purpose: What the numbers will be used for.
+        embedding: An embedding, or an array, whose purpose is not checked.
 
     Raises:
         FeatureError: The embedding was made for another purpose, or is not an array of numbers
@@ -78,7 +78,11 @@ class Embedder:
         self.purpose = purpose
 
     def embed(self, picture: Picture, box: Box | None = None) -> Embedding:
-        """Return the embedding of a picture, or of the region that a box covers."""
+        """Return the embedding of a picture, or of the region that a box covers.
+
+        Raises:
+            ImageError: The picture or the box cannot be used.
+        """
         return self._batch([(picture, box)])[0]
 
     def embed_many(
@@ -92,10 +96,15 @@ class Embedder:
         """Yield the embeddings of pictures, in their order.
 
         Args:
-            pictures: The pictures; they are read when they are needed.
-            boxes: One box, or None for the whole picture, per picture.
+            pictures: The pictures. They are read lazily.
+            boxes: One entry per picture: its box, or None for the whole picture.
             batch_size: How many pictures go through the backbone at once.
-            threads: How many batches are worked on at the same time.
+            threads: How many batches are embedded at the same time.
+
+        Raises:
+            ImageError: A picture or a box cannot be used.
+            FeatureError: The numbers of pictures and boxes differ.
+            SpecError: A number is out of range.
         """
         if isinstance(pictures, str | os.PathLike):
             raise ImageError(f"{pictures} is a single picture: give a list of pictures")

@@ -211,7 +211,7 @@ class EmbeddingLearner:
         """Return W and b with scores = W z + b for an embedding z.
 
         Raises:
-            InexactError: The classifier is not linear.
+            InexactError: The classifier does not provide linear scores.
             NothingTaughtError: Nothing has been taught yet.
         """
         return self._classifier.linear()

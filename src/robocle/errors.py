@@ -105,7 +105,7 @@ class InexactError(RobocleError, ValueError):
 
 
 class SpecError(RobocleError, ValueError):
-    """An unknown part name or option, or an option with an impossible value."""
+    """An unknown part name or option, or an option with an invalid value."""
 
 
 class BackboneError(RobocleError, RuntimeError):

@@ -23,7 +23,7 @@ from robocle.types import Embeddings, FeatureMaps, Pixels
 
 @dataclass(frozen=True)
 class Pipeline:
-    """Views, backbone and pooling in a row."""
+    """Views, backbone and pooling, applied in this order."""
 
     backbone: Backbone
     pooling: Pooling
@@ -51,7 +51,7 @@ class Pipeline:
             network: A backbone to use instead of loading the recorded one.
 
         Raises:
-            StateError: A part is not here, or the backbone or the preprocessing is another one.
+            StateError: A part is not installed, or the backbone or the preprocessing differs.
         """
         try:
             found = cls.build(network or parts.backbone, parts.pooling, parts.views)
@@ -62,7 +62,7 @@ class Pipeline:
         return found
 
     def parts(self, classifier: StreamingClassifier) -> Parts:
-        """Return the parts of a learner with this pipeline, every option written out."""
+        """Return the parts of a learner with this pipeline, with every option written out."""
         return Parts(
             backbone=self.backbone.name,
             fingerprint=self.backbone.fingerprint,
@@ -83,7 +83,7 @@ class Pipeline:
 
 
 def feature_maps(network: Backbone, views: Views, pictures: Sequence[Pixels]) -> FeatureMaps:
-    """Return the feature maps of all views of all pictures, one picture after the other."""
+    """Return the feature maps of all views of all pictures, one picture after another."""
     return network.features(np.concatenate([views(pixels) for pixels in pictures]))
 
 

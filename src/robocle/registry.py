@@ -1,11 +1,12 @@
 """Registries: the parts of one kind, by name.
 
-Built-in parts and plug-ins come in by the same door, an import path "module:Class": ours from the
-registry, those of other packages from the entry point group "robocle.<kind>s". A part is imported
-when it is built, so listing names or looking one up imports nothing.
+Every part is registered by an import path "module:Class". The paths of built-in parts are in the
+registry; those of plug-ins come from the entry point group "robocle.<kind>s". A part is imported
+when it is built, so listing the names imports no part.
 
-Some names are found on this machine, such as those of the backbones that were added. They share one
-class, and the name is its subject.
+The first constructor argument without a default is the subject of a part. It can be given without
+its key, as in "onnx:FILE". Names that are found on this machine, such as those of added backbones,
+share one class, and the name is passed as its subject.
 """
 
 import inspect
@@ -42,7 +43,7 @@ class Registry(Generic[Part]):
             kind: What the parts are, such as "classifier".
             builtin: The import path of each name that comes with robocle.
             found: Returns the import path of each name found on this machine.
-            obtainable: Returns the command that installs each name that is not on this machine.
+            obtainable: Returns, for each name that can be installed, the command that installs it.
         """
         self.kind = kind
         self._builtin = dict(builtin)
@@ -54,7 +55,7 @@ class Registry(Generic[Part]):
         return list({**self._builtin, **self._found(), **self._plugins()})
 
     def builtin(self) -> list[str]:
-        """Return the names that come with robocle, on every machine."""
+        """Return the names that come with robocle."""
         return list(self._builtin)
 
     def build(self, spec: str, **context: Option) -> Part:
@@ -62,13 +63,14 @@ class Registry(Generic[Part]):
 
         Args:
             spec: The spec, such as "slda:scatter=exact".
-            context: Values for options that the part has and the spec does not set.
+            context: Values for options that the spec does not set. Options that the part does not
+                have are ignored.
 
         Returns:
             The part.
 
         Raises:
-            SpecError: The name or an option is unknown, or an option has an impossible value.
+            SpecError: The name or an option is unknown, or an option has an invalid value.
         """
         parsed = parse_spec(spec)
         cls = self._class(parsed.name)
@@ -85,11 +87,15 @@ class Registry(Generic[Part]):
         return cls(**fitting | options | self._subject(cls, parsed))
 
     def require(self, spec: str) -> None:
-        """Raise SpecError if the name of a spec is unknown; nothing is built."""
+        """Raise SpecError if the name in a spec is unknown. The part is not built."""
         self._class(parse_spec(spec).name)
 
     def describe(self, part: Part) -> str:
-        """Return the spec that builds this part again, with all options but empty texts."""
+        """Return the spec that rebuilds a part, with all options except empty strings.
+
+        Raises:
+            SpecError: The class of the part is not registered.
+        """
         cls = type(part)
         options = {key: getattr(part, key) for key in _hints(cls) if getattr(part, key) != ""}
         subject = _subject_of(cls)
@@ -108,7 +114,7 @@ class Registry(Generic[Part]):
         return (inspect.getdoc(self._class(name)) or "").partition("\n")[0]
 
     def defaults(self, name: str) -> dict[str, Option]:
-        """Return the options of a part that have defaults, with these."""
+        """Return the default value of each option of a part."""
         cls = self._class(name)
         parameters = inspect.signature(cls).parameters.items()
         return {key: option.default for key, option in parameters if key != _subject_of(cls)}
@@ -120,18 +126,18 @@ class Registry(Generic[Part]):
         return str(Spec(name, options, first))
 
     def _listed_name(self, cls: type[Part]) -> str:
-        """Return the name of a class, without importing the other built-in parts."""
+        """Return the registered name of a class, without importing other built-in parts."""
         path = f"{cls.__module__}:{cls.__qualname__}"
         for name, target in self._builtin.items():
             if target == path:
                 return name
-        for name in self._plugins():  # a plug-in may be registered where it is only re-exported
+        for name in self._plugins():  # the path of a plug-in may be that of a re-export
             if self._class(name) is cls:
                 return name
         raise SpecError(f"{cls.__name__} is not a known {self.kind}")
 
     def _subject(self, cls: type[Part], spec: Spec) -> dict[str, str]:
-        """Return the constructor argument for the part's subject, as the spec gives it."""
+        """Return the part's subject as a constructor argument; empty if it has none."""
         subject = _subject_of(cls)
         found = self._is_found(spec.name)
         if spec.first and (found or not subject or subject in spec.options):
@@ -169,7 +175,7 @@ class Registry(Generic[Part]):
             ) from error
 
     def _targets(self, name: str) -> Mapping[str, str]:
-        """Return the first source that may have this name; plug-ins take longest to look up."""
+        """Return the import paths that may contain a name; plug-ins are slow to list."""
         if name in self._builtin:
             return self._builtin
         return self._found() if self._is_found(name) else self._plugins()
@@ -181,7 +187,7 @@ class Registry(Generic[Part]):
 
 
 def _subject_of(cls: type[Any]) -> str:
-    """Return the name of the constructor's argument without a default, or "" if there is none."""
+    """Return the first constructor argument without a default, or "" if there is none."""
     needed = [
         key
         for key, option in inspect.signature(cls).parameters.items()
@@ -200,9 +206,9 @@ def _hints(cls: type[Any]) -> dict[str, Any]:
 
 
 def _accepted_types(hint: Any) -> tuple[Any, ...]:
-    """Return the types of the values that a hint accepts; Literal["a", "b"] accepts a str.
+    """Return the types of the values that a type hint accepts; Literal["a", "b"] accepts a str.
 
-    Whether the text is one of the choices is checked by the constructor, with require_choice.
+    The constructor checks with require_choice whether the string is one of the choices.
     """
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):

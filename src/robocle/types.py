@@ -1,4 +1,4 @@
-"""The values that travel between the parts: pixels, feature maps, embeddings and predictions."""
+"""The values passed between the parts: pixels, feature maps, embeddings and predictions."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ Scores = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A labelled picture of a data set, and how it was taken as far as the data set says."""
+    """A labelled picture of a data set, with what the data set records about it."""
 
     path: Path
     label: str
@@ -29,7 +29,7 @@ class Example:
     domain: str = ""
     """Where or how it was taken: a place, a source, a condition."""
     video: str = ""
-    """The recording that it is a frame of; the frames of a video are listed in order."""
+    """The video that the picture is a frame of. The frames of a video are listed in order."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,12 @@ class Prediction:
     label: str | None
     """The recognised label, or None if the object is unknown."""
     confidence: float
-    """The probability, from 0 to 1, that `nearest` is right, if 98 % of all objects are known."""
+    """The probability, from 0 to 1, that `nearest` is right, assuming that 98 % of all objects are
+    known."""
     scores: dict[str, float]
     """The classifier's score of every label, in the order they were taught."""
     nearest: str
     """The label with the best score, even if the object is unknown."""
     known: float
-    """The posterior probability, from 0 to 1, of a taught object at even prior odds."""
+    """The posterior probability, from 0 to 1, that the object is a taught one, at even prior
+    odds."""

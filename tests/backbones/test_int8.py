@@ -96,7 +96,7 @@ def test_a_state_taught_with_the_original_cannot_be_loaded_with_the_twin(
 
 def test_an_int8_backbone_is_not_quantised_again(twin: Twin, refusal: Refusal) -> None:
     message = refusal(BackboneError, lambda: quantised(*twin, iter([])))
-    assert message == "efficientnet_lite0_int8 is int8 already"
+    assert message == "efficientnet_lite0_int8 is already int8"
 
 
 def test_calibration_without_pictures_is_rejected(refusal: Refusal) -> None:

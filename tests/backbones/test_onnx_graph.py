@@ -31,7 +31,7 @@ def doubled() -> GraphBuilder:
     return builder
 
 
-def test_a_built_graph_computes_what_its_nodes_say() -> None:
+def test_a_built_graph_computes_the_operations_of_its_nodes() -> None:
     x = np.array([[1, 2], [3, 4], [5, 6]], np.float32)
     assert run(doubled().graph, x).tolist() == (2 * x).tolist()
 
@@ -71,7 +71,7 @@ def test_nodes_and_constants_that_no_output_needs_are_removed() -> None:
     assert run(builder.graph, np.array([[1, 2]], np.float32)).tolist() == [[2, 4]]
 
 
-def test_a_graph_with_a_subgraph_is_left_as_it_is() -> None:
+def test_a_graph_with_a_subgraph_is_not_changed() -> None:
     builder = doubled()
     branch = GraphBuilder(onnx.GraphProto(name="branch"))
     branch.node("Identity", "one", output="z")

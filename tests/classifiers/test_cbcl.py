@@ -1,4 +1,4 @@
-"""CBCL against its rules, written out in plain Python, and invariants of its centroids."""
+"""CBCL against its rules, implemented in plain Python, and invariants of its centroids."""
 
 import math
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class Centroid:
 
 
 class Rules:
-    """The rules of docs/paper-and-code.md, one at a time."""
+    """The rules of docs/paper-and-code.md, in plain Python."""
 
     def __init__(self, threshold: float, centroids: int, k: int, variant: str) -> None:
         self.threshold, self.limit, self.k, self.variant = threshold, centroids, k, variant

@@ -1,4 +1,4 @@
-"""Every registered classifier keeps the contract."""
+"""Every registered classifier satisfies the contract."""
 
 from collections.abc import Callable
 
@@ -36,7 +36,7 @@ SPECS = [
 
 @pytest.mark.parametrize("check", CLASSIFIER_CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("spec", SPECS)
-def test_every_classifier_keeps_the_contract(spec: str, check: Callable[[str], None]) -> None:
+def test_every_classifier_satisfies_the_contract(spec: str, check: Callable[[str], None]) -> None:
     check(spec)
 
 
@@ -52,7 +52,7 @@ def test_one_sample_per_label_ranks_like_the_nearest_mean(spec: str) -> None:
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_scores_before_teaching_say_what_to_do(spec: str) -> None:
+def test_the_error_for_scores_before_teaching_says_what_to_do(spec: str) -> None:
     with pytest.raises(NothingTaughtError, match="teach at least one picture"):
         classifier(spec).scores(np.ones((1, WIDTH)))
 

@@ -1,4 +1,4 @@
-"""Merging and forgetting equal teaching from scratch: checked against plain float64 formulas."""
+"""Merging and forgetting are equivalent to teaching from scratch, by plain float64 formulas."""
 
 import numpy as np
 import pytest
@@ -152,7 +152,7 @@ def test_classifiers_that_depend_on_the_order_of_samples_do_not_merge(spec: str)
     assert clf.counts == counts
 
 
-def test_only_equal_classifiers_of_equal_width_merge() -> None:
+def test_only_classifiers_with_equal_options_and_widths_can_be_merged() -> None:
     clf = taught("slda", samples_of(8, 24, 2, seed=5))
     with pytest.raises(InexactError, match="only equal classifiers can be merged"):
         clf.merge(taught("ncm", samples_of(8, 24, 2, seed=5)))
@@ -162,7 +162,7 @@ def test_only_equal_classifiers_of_equal_width_merge() -> None:
         clf.merge(taught("slda", samples_of(8, 48, 2, seed=5)))
 
 
-def test_beyond_the_room_for_class_factors_forgetting_is_not_exact() -> None:
+def test_beyond_the_limit_of_class_factors_forgetting_is_not_exact() -> None:
     clf = taught("slda", samples_of(300, 24, 3, seed=7))
     assert not clf.forgets_exactly
     clf.forget("object 1")
@@ -216,7 +216,7 @@ def test_wide_embeddings_merge_and_forget_exactly(width: int, spec: str) -> None
 
 
 def follow(spec: str, width: int, plan: list[tuple[str, int]], seed: int) -> None:
-    """Follow the plan, and compare with the formulas on the samples that are left."""
+    """Carry out the plan, and compare with the formulas on the remaining samples."""
     clf = classifier(spec)
     left: list[Sample] = []
     fresh = iter(samples_of(30 * len(plan), width, 5, seed))

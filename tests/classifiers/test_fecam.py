@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 def stream(counts: list[int], width: int, seed: int = 0) -> tuple[Floats, list[str]]:
     rng = np.random.default_rng(seed)
     rows = rng.permutation(np.repeat(np.arange(len(counts)), counts))
-    common = rng.normal(size=(len(rows), 1))  # makes the entries of an embedding rise together
+    common = rng.normal(size=(len(rows), 1))  # correlates the entries of an embedding
     embeddings = rng.normal(0, 2, (len(counts), width))[rows] + rng.normal(size=(len(rows), width))
     return embeddings + common, [str(row) for row in rows]
 
@@ -82,7 +82,7 @@ def test_scores_equal_those_of_full_matrices(
 def test_a_negative_mean_covariance_counts_as_zero() -> None:
     rng = np.random.default_rng(2)
     embeddings = rng.normal(size=(8, 6))
-    embeddings -= embeddings.mean(axis=1, keepdims=True)  # one entry rises only as others fall
+    embeddings -= embeddings.mean(axis=1, keepdims=True)  # makes the entries anticorrelated
     labels = ["a", "b"] * 4
     clf = taught("fecam:power=1,shrinkage=2", embeddings, labels)
     found = clf.scores(embeddings)

@@ -47,7 +47,7 @@ class GrowingLayer:
 
 @pytest.mark.parametrize("rate", [0.001, 0.1])
 @pytest.mark.parametrize("seed", [0, 7])
-def test_every_step_is_pytorchs(rate: float, seed: int) -> None:
+def test_every_step_equals_that_of_pytorch(rate: float, seed: int) -> None:
     rng = np.random.default_rng(seed)
     clf = classifier(f"finetune:rate={rate},seed={seed}")
     layer = GrowingLayer(rate)
@@ -68,7 +68,7 @@ def test_every_step_is_pytorchs(rate: float, seed: int) -> None:
 
 
 def test_steps_continue_after_a_class_is_forgotten_and_a_state_restored() -> None:
-    """Updates in place must reach the arrays that replaced the first ones."""
+    """In-place updates must apply to the arrays that replaced the original ones."""
     rng = np.random.default_rng(0)
     clf = classifier("finetune:rate=0.1")
     layer = GrowingLayer(0.1)
@@ -95,7 +95,7 @@ def test_steps_continue_after_a_class_is_forgotten_and_a_state_restored() -> Non
         np.testing.assert_allclose(found[:, :-1], layer.weight, atol=1e-12)
 
 
-def test_first_weights_are_small_and_random_and_first_biases_zero() -> None:
+def test_initial_weights_are_small_and_random_and_initial_biases_are_zero() -> None:
     clf = classifier("finetune:rate=1e-9")
     for label in range(20):
         clf.learn(np.zeros(2000), str(label))

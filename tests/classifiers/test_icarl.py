@@ -51,7 +51,9 @@ def buffer(clf: StreamingClassifier) -> dict[tuple[float, ...], str]:
 
 
 @pytest.mark.parametrize("spec", ["icarl:buffer=30", "icarl:per_class=2,rate=0.05", "icarl"])
-def test_every_step_is_pytorchs_on_the_same_batch(spec: str, batches: list[Batch]) -> None:
+def test_every_step_equals_that_of_pytorch_on_the_same_batch(
+    spec: str, batches: list[Batch]
+) -> None:
     torch = pytest.importorskip("torch")
     clf = classifier(spec)
     layer = torch.nn.Linear(WIDTH, 5, dtype=torch.float64)
@@ -173,7 +175,7 @@ def test_equal_seeds_give_equal_results_and_different_seeds_different_ones() -> 
     assert kept != kept_other
 
 
-def test_a_forgotten_class_leaves_the_buffer() -> None:
+def test_the_samples_of_a_forgotten_class_are_removed_from_the_buffer() -> None:
     clf = classifier("icarl:buffer=30")
     for embedding, label in stream(100, 4):
         clf.learn(embedding, label)

@@ -34,10 +34,11 @@ def taught(spec: str, embeddings: Floats, labels: list[str]) -> StreamingClassif
 
 
 def rebuilt(state: ClassifierState, block: int) -> dict[str, Floats]:
-    """The taught embeddings of each class, one block of them, from the arrays of a state alone.
+    """Return one block of the taught embeddings of each class, from the arrays of a state alone.
 
     Row c of a class factor is sqrt(c / (c + 1)) times the deviation of sample c from the mean of
-    the c samples before it. The mean of all is known, so the samples follow from last to first.
+    the c samples before it. The mean of all samples is known, so the samples can be computed from
+    last to first.
     """
     arrays = {name.partition(".")[2]: array for name, array in state.arrays.items()
               if name.startswith(f"{block}.")}  # fmt: skip
@@ -87,10 +88,10 @@ def test_the_basis_in_a_state_of_sums_does_not_depend_on_the_order_of_samples() 
 
 
 def recovered_deviations(spec: str) -> int:
-    """How many of six deviations an attack finds that uses nothing but sums and the basis.
+    """Return how many of six deviations an attacker can find from the sums and the basis alone.
 
-    If direction k of the basis came with sample k, the scatter is R^T R with R lower triangular,
-    and R is found by a Cholesky decomposition from the last direction to the first.
+    If direction k of the basis was added for sample k, the scatter is R^T R with R lower
+    triangular, and R is found by a Cholesky decomposition from the last direction to the first.
     """
     embeddings, labels = stream(10)
     clf = classifier(spec)
@@ -111,7 +112,7 @@ def recovered_deviations(spec: str) -> int:
     return int(((found / lengths).max(axis=1) > 1 - 1e-6).sum())
 
 
-def test_sums_with_the_basis_as_it_grew_would_reveal_samples_but_a_state_of_sums_does_not() -> None:
+def test_a_basis_that_grew_by_sample_reveals_samples_but_the_basis_of_keep_sums_does_not() -> None:
     assert recovered_deviations(FACTORS) == 6
     assert recovered_deviations(SUMS) == 0
 
@@ -150,7 +151,7 @@ def test_few_embeddings_with_zeros_can_be_computed_from_a_state_of_sums() -> Non
         np.testing.assert_allclose(ordered, own, rtol=0, atol=1e-9)
 
 
-def test_a_single_sample_of_a_class_is_its_mean_also_in_a_state_of_sums() -> None:
+def test_even_with_keep_sums_the_only_sample_of_a_class_is_its_mean() -> None:
     embeddings, labels = stream(CLASSES)
     arrays = taught(SUMS, embeddings, labels).state().arrays
     blocks = [arrays[f"{block}.mean_coordinates"] @ arrays[f"{block}.basis"] for block in range(3)]

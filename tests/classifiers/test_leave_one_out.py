@@ -1,4 +1,4 @@
-"""Leave-one-out scores against means and scatter computed again without the sample."""
+"""Leave-one-out scores against means and scatter that are recomputed without the sample."""
 
 import numpy as np
 import pytest
@@ -118,7 +118,7 @@ def test_merged_classifiers_score_as_many_samples_as_both_were_taught() -> None:
     assert np.isfinite(found.scores).all()
 
 
-def test_beyond_the_room_for_class_factors_a_subsample_is_scored_and_stored() -> None:
+def test_beyond_the_limit_of_class_factors_a_subsample_is_scored_and_stored() -> None:
     embeddings, rows = labelled_samples(400)
     clf = taught("slda:score=cosine", embeddings, rows)
     assert not clf.forgets_exactly

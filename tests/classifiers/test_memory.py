@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from robocle.classifiers import CLASSIFIERS, StreamingClassifier, classifier
 
 WIDTH = 64
-# Enough for SLDA to be dense, and for the deviations of a class to have been made triangular.
+# Enough samples for SLDA to use the dense form, and for class factors to be made triangular.
 SAMPLES = 4 * (2 * WIDTH + 1)
-# Where the default would not have filled its buffer by then, or is wider than that.
+# Options for classifiers whose defaults are too large to reach their limits with these samples.
 SPECS = {"icarl": "icarl:buffer=200", "klda": "klda:features=128"}
 
 
 def teach(clf: StreamingClassifier, embeddings: NDArray[np.float64]) -> int:
-    """Teach the classes in turn and predict now and then; return the bytes in use afterwards."""
+    """Teach the classes in turn with occasional predictions; return the bytes in use afterwards."""
     for index, embedding in enumerate(embeddings):
         clf.learn(embedding, str(index % 4))
         if index % 50 == 0:
@@ -31,7 +31,7 @@ def teach(clf: StreamingClassifier, embeddings: NDArray[np.float64]) -> int:
 def test_twice_the_samples_take_no_more_memory(name: str) -> None:
     embeddings = np.abs(np.random.default_rng(0).normal(size=(2 * SAMPLES, WIDTH)))
     clf = classifier(SPECS.get(name, name))
-    clf.learn(embeddings[0], "0")  # before the count, for what is imported or drawn only once
+    clf.learn(embeddings[0], "0")  # not measured: some memory is allocated only once
     clf.scores(embeddings[:1])
     tracemalloc.start()
     try:

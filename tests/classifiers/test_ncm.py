@@ -6,7 +6,7 @@ from sklearn.neighbors import NearestCentroid
 from robocle.classifiers import classifier
 
 
-def test_ncm_predicts_as_scikit_learns_nearest_centroid() -> None:
+def test_ncm_predicts_the_same_labels_as_nearest_centroid_in_scikit_learn() -> None:
     rng = np.random.default_rng(0)
     embeddings = rng.normal(0, 1, (200, 32))
     labels = [str(row) for row in rng.integers(0, 5, 200)]
@@ -25,7 +25,7 @@ def test_the_score_is_minus_the_squared_distance_to_the_mean() -> None:
     np.testing.assert_allclose(clf.scores([[1.0, 3.0]]), [[-9.0]])
 
 
-def test_many_embeddings_at_once_score_as_each_by_itself() -> None:
+def test_a_batch_of_many_embeddings_is_scored_like_single_embeddings() -> None:
     rng = np.random.default_rng(1)
     clf = classifier("ncm")
     for row in range(5):

@@ -1,4 +1,4 @@
-"""The perceptron against its rule, written out in plain Python."""
+"""The perceptron against its rule, implemented in plain Python."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_only_mistakes_change_weights(seed: int) -> None:
     for embedding, label in stream:
         clf.learn(embedding, label)
     weights, errors = taught_by_rule(stream)
-    assert 20 < errors < 140  # the stream holds both mistakes and correct predictions
+    assert 20 < errors < 140  # the stream has both mistakes and correct predictions
     assert clf.labels == tuple(weights)
     np.testing.assert_allclose(clf.state().arrays["weights"], list(weights.values()), atol=1e-12)
     queries = rng.normal(size=(20, 8))

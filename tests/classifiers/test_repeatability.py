@@ -1,4 +1,4 @@
-"""The same stream gives the same scores to the last bit, in this process or in another."""
+"""The same stream results in bit-identical scores, in this process and in another."""
 
 import json
 import os
@@ -38,7 +38,7 @@ def other_process() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("spec", CLASSIFIERS.names())
-def test_another_process_gives_the_same_scores_to_the_last_bit(
+def test_another_process_computes_bit_identical_scores(
     spec: str, other_process: dict[str, str]
 ) -> None:
     assert scores_after_a_stream(spec) == other_process[spec]

@@ -1,4 +1,4 @@
-"""SLDA against its formulas in one batch: in both forms, and while one changes to the other."""
+"""SLDA against batch formulas, in both forms of the scatter and across the change of form."""
 
 import numpy as np
 import pytest
@@ -68,7 +68,7 @@ def shrink(covariance: Floats, shrinkage: float | str, freedom: int) -> Floats:
 
 
 def stream(samples: int, width: int, labels: int, seed: int) -> tuple[Floats, list[str]]:
-    """Sparse positive embeddings, blocks of very different size, as from moment pooling."""
+    """Sparse embeddings without negative values, in blocks of different scale, like moments."""
     rng = np.random.default_rng(seed)
     rows = rng.integers(0, labels, samples)
     centres = rng.normal(0, 1, (labels, width))
@@ -130,7 +130,7 @@ def test_learning_in_bulk_equals_predicting_after_each_sample() -> None:
     shrinkage=st.sampled_from(["oas", "1e-4", "0.5"]),
     scatter=st.sampled_from(["exact", "published"]),
 )
-def test_any_order_of_teaching_and_predicting_gives_the_batch_scores(
+def test_any_order_of_teaching_and_predicting_results_in_the_batch_scores(
     seed: int, width: int, plan: list[tuple[int, bool]], shrinkage: str, scatter: str
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -147,7 +147,7 @@ def test_any_order_of_teaching_and_predicting_gives_the_batch_scores(
     assert np.abs(clf.scores(embeddings) - expected).max() <= 1e-5 * np.abs(expected).max()
 
 
-def test_exact_scatter_predicts_as_scikit_learns_discriminant_analysis() -> None:
+def test_the_exact_scatter_predicts_the_same_labels_as_lda_in_scikit_learn() -> None:
     embeddings, labels = stream(400, 30, 5, seed=4)
     clf = classifier("slda:shrinkage=0.2")
     for embedding, label in zip(embeddings, labels, strict=True):
@@ -155,7 +155,7 @@ def test_exact_scatter_predicts_as_scikit_learns_discriminant_analysis() -> None
     within = batch_scatter(embeddings, labels, "exact") / len(embeddings)
 
     class Fixed:
-        """The estimator scikit-learn's LDA calls for the within-class covariance."""
+        """The estimator that scikit-learn's LDA calls for the within-class covariance."""
 
         def fit(self, _: Floats) -> None:
             self.covariance_ = 0.8 * within + 0.2 * np.eye(30)
@@ -167,7 +167,7 @@ def test_exact_scatter_predicts_as_scikit_learns_discriminant_analysis() -> None
     assert (ours == reference.predict(embeddings)).all()
 
 
-def test_the_oracle_approximating_share_is_scikit_learns_for_wide_embeddings() -> None:
+def test_oas_shrinkage_equals_that_of_scikit_learn_for_wide_embeddings() -> None:
     embeddings = np.random.default_rng(0).normal(size=(50, 2000)) * np.linspace(0.5, 2, 2000)
     reference = OAS(assume_centered=True).fit(embeddings)
     scatter = embeddings.T @ embeddings
@@ -211,7 +211,7 @@ def test_near_duplicate_frames_keep_the_compressed_basis_orthonormal() -> None:
     assert np.abs(clf.scores(frames) - expected).max() <= 1e-5 * np.abs(expected).max()
 
 
-def test_embeddings_without_equal_blocks_are_refused() -> None:
+def test_embeddings_that_cannot_be_divided_into_equal_blocks_are_refused() -> None:
     from robocle.errors import FeatureError
 
     with pytest.raises(FeatureError, match="into 3 equal blocks"):

@@ -1,4 +1,4 @@
-"""SNB against scikit-learn's Gaussian naive Bayes, and against the public code's linear formula."""
+"""SNB against scikit-learn's Gaussian naive Bayes and the linear formula of the public code."""
 
 import numpy as np
 import pytest
@@ -76,7 +76,7 @@ def test_the_published_variant_is_linear_in_the_embedding(shrinkage: float) -> N
         np.testing.assert_allclose(clf.scores(queries)[:, column], expected, rtol=1e-9)
 
 
-def test_a_forgotten_class_leaves_the_scores_of_the_others() -> None:
+def test_forgetting_a_class_does_not_change_the_scores_of_the_others() -> None:
     embeddings, labels = stream(80, 4)
     clf = taught("snb", embeddings, labels)
     expected = np.delete(clf.scores(embeddings), 1, axis=1)

@@ -86,7 +86,7 @@ def test_teaching_and_predicting_may_alternate() -> None:
         assert_equal_scores(clf.scores(embeddings), expected)
 
 
-def test_a_forgotten_class_leaves_the_shared_covariance_too() -> None:
+def test_a_forgotten_class_is_also_removed_from_the_shared_covariance() -> None:
     embeddings, labels = stream([8, 12, 5], 16)
     clf = taught("sqda", embeddings, labels)
     clf.forget("1")
@@ -98,7 +98,9 @@ def test_a_forgotten_class_leaves_the_shared_covariance_too() -> None:
 
 @pytest.mark.parametrize("samples", [6, 60])
 @pytest.mark.parametrize("shrinkage", [1e-4, 0.1, 1.0])
-def test_fully_shared_it_separates_labels_as_slda_does(samples: int, shrinkage: float) -> None:
+def test_a_fully_shared_covariance_ranks_labels_as_slda_does(
+    samples: int, shrinkage: float
+) -> None:
     embeddings, labels = stream([samples] * 4, 24)
     queries = stream([20], 24, seed=2)[0]
     found = taught(f"sqda:shared=1,shrinkage={shrinkage}", embeddings, labels).scores(queries)
@@ -109,11 +111,13 @@ def test_fully_shared_it_separates_labels_as_slda_does(samples: int, shrinkage: 
 
 
 @pytest.mark.parametrize("shrinkage", [1e-3, 0.2])
-def test_unshared_it_separates_labels_as_scikit_learns_qda(shrinkage: float) -> None:
+def test_without_sharing_score_differences_equal_those_of_qda_in_scikit_learn(
+    shrinkage: float,
+) -> None:
     embeddings, labels = stream([40, 25, 60, 30], 6)
     queries = stream([50], 6, seed=3)[0]
     reference = QuadraticDiscriminantAnalysis(priors=[0.25] * 4).fit(embeddings, labels)
-    # The variances along its axes, divided by n and shrunk as ours: some releases divide by n - 1.
+    # Variances divided by n and shrunk like ours, because some scikit-learn releases use n - 1.
     reference.scalings_ = [
         (1 - shrinkage) * (embeddings[[label == name for label in labels]] @ axes).var(axis=0)
         + shrinkage

@@ -1,4 +1,4 @@
-"""Evaluation sets: the same predictions whether embeddings are held or read in chunks."""
+"""Evaluation sets predict the same whether embeddings are kept in memory or read in chunks."""
 
 from pathlib import Path
 

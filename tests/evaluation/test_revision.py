@@ -23,7 +23,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_listed_path_that_does_not_exist_raises(package: Path) -> None:
     for missing in ("pooling/max.py", "poolings", "blas"):
-        with pytest.raises(FileNotFoundError, match="list the files that decide a result"):
+        with pytest.raises(FileNotFoundError, match="list the files that affect results"):
             code_revision("blas.py", missing)
 
 

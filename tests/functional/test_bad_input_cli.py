@@ -1,4 +1,4 @@
-"""Bad pictures, labels and states are refused by every command: one line, and nothing changes."""
+"""Every command refuses bad pictures, labels and states with a one-line error and no change."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -167,8 +167,8 @@ WRONG_STATES: dict[str, tuple[Callable[[Path], object], str]] = {
 def test_a_wrong_state_is_refused_and_not_changed(
     name: str, verb: str, state: Path, arguments: dict[str, Arguments]
 ) -> None:
-    spoil, words = WRONG_STATES[name]
-    spoil(state)
+    damage, words = WRONG_STATES[name]
+    damage(state)
     before = state.read_bytes()
     assert_refused(run(verb, state, *arguments[verb]), words)
     assert state.read_bytes() == before
@@ -178,8 +178,8 @@ def test_a_wrong_state_is_refused_and_not_changed(
 def test_a_wrong_state_is_refused_in_one_line_from_a_shell(
     name: str, state: Path, objects: Path
 ) -> None:
-    spoil, words = WRONG_STATES[name]
-    spoil(state)
+    damage, words = WRONG_STATES[name]
+    damage(state)
     result = run_subprocess("predict", state, objects / "ball" / "0.jpg")
     assert_one_line(result.stderr.decode())
     assert words in result.stderr.decode()

@@ -1,4 +1,4 @@
-"""`robocle check` as people use it on their own pictures."""
+"""`robocle check` on users' own pictures."""
 
 import json
 import os
@@ -88,7 +88,7 @@ def test_another_seed_changes_the_corruptions_but_not_the_clean_pictures() -> No
 def test_with_meaningless_labels_accuracy_is_no_better_than_chance(
     objects: Path, tmp_path: Path
 ) -> None:
-    """A learner that was taught its test pictures would be right nevertheless."""
+    """A learner that was taught its own test pictures would do better than chance."""
     for label, numbers in (("this", (0, 1)), ("that", (2, 3))):
         mixed = [objects / kind / f"{n}.jpg" for n in numbers for kind in ("ball", "box")]
         copied(mixed, tmp_path / label)

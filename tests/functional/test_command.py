@@ -1,4 +1,4 @@
-"""`robocle` itself: how it starts, its help, and what it does about bugs."""
+"""The command `robocle` itself: how it starts, its help, and how it reports bugs."""
 
 import subprocess
 import sys

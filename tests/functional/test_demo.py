@@ -1,4 +1,4 @@
-"""`robocle demo` as a newcomer runs it."""
+"""`robocle demo`: what it prints and the page it writes."""
 
 import re
 import sys

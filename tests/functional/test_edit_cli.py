@@ -130,5 +130,5 @@ def test_a_renamed_label_is_predicted_under_its_new_name(state: Path, objects: P
 def test_labels_that_do_not_exist_or_exist_already_are_refused(state: Path, taught: bytes) -> None:
     assert_refused(run("forget", state, "bowl"), "'bowl' was never taught")
     assert_refused(run("rename", state, "bowl", "cup"), "'bowl' was never taught")
-    assert_refused(run("rename", state, "ball", "box"), "'box'", "taught already")
+    assert_refused(run("rename", state, "ball", "box"), "'box'", "already exists")
     assert state.read_bytes() == taught

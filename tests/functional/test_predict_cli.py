@@ -22,7 +22,7 @@ def test_predictions_as_json_contain_all_scores(state: Path, objects: Path) -> N
     assert 0.5 <= first["confidence"] <= 1
 
 
-def test_a_process_of_its_own_gives_the_same_predictions(state: Path, objects: Path) -> None:
+def test_a_separate_process_prints_the_same_predictions(state: Path, objects: Path) -> None:
     picture = objects / "box" / "2.jpg"
     separate = run_subprocess("predict", "--json", state, picture)
     assert separate.stdout.decode() == run("predict", "--json", state, picture).stdout

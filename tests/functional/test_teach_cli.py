@@ -161,7 +161,7 @@ def test_a_bad_picture_on_a_thread_is_refused_and_nothing_is_taught(
 
 @pytest.mark.parametrize("verb", ["teach", "predict"])
 @pytest.mark.parametrize("threads", ["0", "257", "two"])
-def test_an_impossible_number_of_threads_is_a_usage_error(
+def test_an_invalid_number_of_threads_is_a_usage_error(
     threads: str, verb: str, state: Path, objects: Path
 ) -> None:
     label = ("ball",) if verb == "teach" else ()
@@ -201,7 +201,7 @@ def test_with_the_gate_off_no_warning_is_printed(state: Path, dark: Path) -> Non
     assert (result.exit_code, result.stderr) == (0, "")
 
 
-def test_the_last_picture_taught_again_by_another_command_gives_a_warning(
+def test_teaching_the_last_picture_again_in_another_command_prints_a_warning(
     objects: Path, tmp_path: Path
 ) -> None:
     state, picture = tmp_path / "home.robocle", objects / "ball" / "0.jpg"
@@ -215,7 +215,7 @@ def test_the_last_picture_taught_again_by_another_command_gives_a_warning(
 
 
 @pytest.mark.parametrize("name", ["mug1.jpg", "home.robocle"])
-def test_a_file_in_the_place_of_the_label_is_refused(name: str, tmp_path: Path) -> None:
+def test_a_file_name_instead_of_the_label_is_refused(name: str, tmp_path: Path) -> None:
     assert_refused(run("teach", tmp_path / "s.robocle", name, "mug2.jpg"), "is a file, not a label")
     assert not list(tmp_path.iterdir())
 

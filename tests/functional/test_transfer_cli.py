@@ -77,16 +77,19 @@ def test_an_exported_model_contains_the_threshold_for_unknown_objects(
     assert best[0] < threshold < best[1]
 
 
-@pytest.mark.parametrize("parts", [("--pooling", "max"), ("--classifier", "sqda")])
-def test_a_learner_that_cannot_be_an_onnx_model_is_refused(
-    parts: tuple[str, str], objects: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    ("option", "spec", "words"),
+    [("--pooling", "max", "only avg and moments"), ("--classifier", "sqda", "use ncm or slda")],
+)
+def test_a_learner_that_cannot_be_converted_to_onnx_is_refused(
+    option: str, spec: str, words: str, objects: Path, tmp_path: Path
 ) -> None:
-    run("teach", tmp_path / "home", "ball", objects / "ball" / "0.jpg", *parts)
-    assert_refused(run("export", tmp_path / "home", tmp_path / "x.onnx"), "only")
+    run("teach", tmp_path / "home", "ball", objects / "ball" / "0.jpg", option, spec)
+    assert_refused(run("export", tmp_path / "home", tmp_path / "x.onnx"), words)
     assert not (tmp_path / "x.onnx").exists()
 
 
-def test_the_undamaged_labels_of_a_damaged_state_can_be_recovered(
+def test_the_intact_labels_of_a_damaged_state_can_be_recovered(
     objects: Path, tmp_path: Path
 ) -> None:
     state = tmp_path / "home"

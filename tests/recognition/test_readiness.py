@@ -40,7 +40,7 @@ def test_two_similar_labels_are_listed_as_confusable_and_not_ready() -> None:
     worst = found.confusable[0]
     assert {worst.label, worst.other} == {"mug", "cup"}
     assert 0.1 <= worst.likelihood <= 1
-    assert worst.advice == "mug <-> cup: show two more pictures of each, turned or moved"
+    assert worst.advice == "mug <-> cup: teach two more pictures of each, turned or moved"
     ready = {each.label: each.is_ready for each in found.labels}
     assert not (ready["mug"] and ready["cup"])
     assert ready["lamp"]

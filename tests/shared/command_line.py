@@ -1,4 +1,4 @@
-"""The command `robocle` as tests run it, and how its errors must look."""
+"""Functions that run the command `robocle` in tests and check the form of its errors."""
 
 import os
 import subprocess
@@ -11,14 +11,14 @@ from robocle.cli import main
 
 
 def run(*arguments: str | Path) -> Result:
-    """Run the command in this process, which is quick."""
+    """Run the command in this process, which is faster than in a new one."""
     return CliRunner().invoke(main, [str(argument) for argument in arguments], prog_name="robocle")
 
 
 def run_subprocess(
     *arguments: str | Path | bytes, **environment: str
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run the command in a process of its own, as a shell does."""
+    """Run the command in a separate process, as a shell does."""
     command = [sys.executable, "-m", "robocle", *arguments]
     return subprocess.run(command, capture_output=True, env=os.environ | environment, check=False)
 
@@ -42,7 +42,7 @@ def assert_refused(result: Result, *words: str) -> None:
 
 
 def assert_usage_error(result: Result, *words: str) -> None:
-    """Assert that an option was refused, in one line below the usage of the command."""
+    """Assert that an option was refused with one line below the usage of the command."""
     assert result.exit_code == 2
     assert result.stdout == ""
     usage, _, _, error = result.stderr.splitlines()
@@ -53,7 +53,7 @@ def assert_usage_error(result: Result, *words: str) -> None:
 
 
 def error_of(*arguments: str | Path) -> str:
-    """Run a command that fails after it has started, and return its error of one line."""
+    """Run a command that fails with an error of one line, and return the error."""
     result = run(*arguments)
     assert result.exit_code == 1, result.output
     (line,) = result.stderr.splitlines()

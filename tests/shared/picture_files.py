@@ -1,4 +1,4 @@
-"""Picture files for tests of what can be read and what is refused."""
+"""Picture files built byte by byte, for tests of what can be read and what is refused."""
 
 import struct
 import zlib

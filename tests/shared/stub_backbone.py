@@ -1,4 +1,4 @@
-"""A backbone for tests that teach embeddings, and such embeddings."""
+"""A stub backbone for tests that teach embeddings, and random embeddings."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -21,5 +21,5 @@ STUB = cast(Backbone, StubBackbone())
 
 
 def embedding(seed: int | Sequence[int], width: int) -> NDArray[np.float32]:
-    """Return an embedding of numbers that are not negative, as those of most backbones."""
+    """Return a random embedding without negative values, like those of most backbones."""
     return np.abs(np.random.default_rng(seed).normal(size=width)).astype(np.float32)

@@ -109,4 +109,4 @@ def test_damage_loses_the_snapshot_where_labels_cannot_be_separated(
     flip_bit(tmp_path / "home", array, row=0)
     state, (lost,) = recovered(tmp_path / "home")
     assert state.labels == ()
-    assert lost.startswith("everything taught before the last 0 operations, of mug, cup, pan")
+    assert lost.startswith("all pictures of mug, cup, pan that were taught")

@@ -66,7 +66,7 @@ class Backbone(Protocol):
             (n, channels). The map of a picture must not depend on the others in its batch.
 
         Raises:
-            FeatureError: If the pixels have another shape or dtype.
+            FeatureError: The pixels have a different shape or dtype.
         """
 
 
@@ -101,8 +101,8 @@ def backbone(spec: str = "efficientnet_lite0") -> Backbone:
         spec: Its name and options, such as "efficientnet_lite0:threads=2".
 
     Raises:
-        SpecError: If the name or an option is unknown.
-        BackboneError: If the backbone cannot be loaded.
+        SpecError: The name or an option is unknown.
+        BackboneError: The backbone cannot be loaded.
 
     Example:
         >>> network = backbone()
@@ -122,8 +122,8 @@ def require_backbone(spec: str) -> None:
         spec: Its name and options.
 
     Raises:
-        SpecError: If the name is unknown.
-        BackboneError: If it is a network of timm that was not added.
+        SpecError: The name is unknown.
+        BackboneError: It is a network of timm that was not added.
     """
     from robocle.backbones.added import require_added
 

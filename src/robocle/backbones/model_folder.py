@@ -82,8 +82,8 @@ def read_folder(folder: Path) -> tuple[Manifest, bytes]:
     """Read the manifest and the model in a folder.
 
     Raises:
-        OSError: If a file cannot be read.
-        ValueError: If the manifest is invalid, or the model does not have the expected hash.
+        OSError: A file cannot be read.
+        ValueError: The manifest is invalid, or the model does not have the expected hash.
     """
     manifest, model_sha256 = _read_manifest(folder)
     model = (folder / "model.onnx").read_bytes()
@@ -96,8 +96,8 @@ def read_manifest(folder: Path) -> Manifest:
     """Read the manifest in a folder, without reading the model.
 
     Raises:
-        OSError: If the file cannot be read.
-        ValueError: If the manifest is invalid.
+        OSError: The file cannot be read.
+        ValueError: The manifest is invalid.
     """
     return _read_manifest(folder)[0]
 
@@ -111,7 +111,7 @@ def write_folder(folder: Path, manifest: Manifest, model: bytes) -> None:
         model: The serialised model.
 
     Raises:
-        OSError: If the folder cannot be written. What was there before is kept.
+        OSError: The folder cannot be written. What was there before is kept.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".new-") as temporary:

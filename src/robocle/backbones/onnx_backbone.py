@@ -29,7 +29,7 @@ def open_session(model: bytes, name: str, threads: int = 1) -> onnxruntime.Infer
         threads: The number of CPU threads.
 
     Raises:
-        BackboneError: If ONNX Runtime does not accept the model.
+        BackboneError: ONNX Runtime does not accept the model.
     """
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
@@ -64,8 +64,8 @@ class OnnxBackbone:
         threads: The number of CPU threads.
 
     Raises:
-        SpecError: If the number of threads is out of range.
-        BackboneError: If ONNX Runtime does not accept the model.
+        SpecError: The number of threads is out of range.
+        BackboneError: ONNX Runtime does not accept the model.
     """
 
     def __init__(self, manifest: Manifest, model: bytes, threads: int = 1) -> None:
@@ -123,7 +123,7 @@ def model_of(network: object) -> bytes:
     """Return the serialised ONNX model of a backbone.
 
     Raises:
-        BackboneError: If the backbone has no method `model_bytes`.
+        BackboneError: The backbone has no method `model_bytes`.
     """
     source = getattr(network, "model_bytes", None)
     if source is None:

@@ -98,7 +98,7 @@ def read_checkpoint(path: Path) -> dict[str, NDArray[Any]]:
         The tensors by name.
 
     Raises:
-        BackboneError: If the file cannot be read, or contains anything but tensors.
+        BackboneError: The file cannot be read, or contains anything but tensors.
     """
     try:
         with path.open("rb") as file:

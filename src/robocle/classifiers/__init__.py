@@ -6,9 +6,9 @@
     clf.predict(Z)       # the best label for each row
     clf.labels           # in the order they were first taught
 
-Every classifier is a StreamingClassifier: labels appear when they are taught, memory does not grow
-with the number of samples, and input that is refused changes nothing. `docs/classifiers.md` says
-which of them keep something that taught embeddings can be rebuilt from.
+Every classifier is a StreamingClassifier: new labels can be taught at any time, memory does not
+grow with the number of samples, and rejected input changes nothing. `docs/classifiers.md` says from
+which states the taught embeddings can be reconstructed.
 """
 
 from robocle.classifiers.state import ClassifierState
@@ -48,7 +48,7 @@ def classifier(spec: str, **context: Option) -> StreamingClassifier:
         A classifier that has learned nothing yet.
 
     Raises:
-        SpecError: The name or an option is unknown, or an option has an impossible value.
+        SpecError: The name or an option is unknown, or an option has an invalid value.
 
     >>> classifier("snb:shrinkage=0.01")
     <StreamingNaiveBayes(variant='correct', shrinkage=0.01), 0 samples of 0 labels>

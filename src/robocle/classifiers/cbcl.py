@@ -1,10 +1,10 @@
 """CBCL: online centroid-based concept learning, several centroids per class (Ayub & Wagner 2020).
 
-A sample joins the nearest centroid of its class if that is nearer than `threshold`; otherwise it
-becomes a new centroid. When there are more than `centroids` in all, the two nearest of one class
-are merged. The score of a class is the sum of 1/distance over those of the `k` nearest centroids
-that belong to it, weighted by the class count: inversely, as in the paper, or with
-`variant=published` in proportion, as in the public code.
+A sample is merged into the nearest centroid of its class if the distance is below `threshold`;
+otherwise it becomes a new centroid. When there are more than `centroids` centroids in total, the
+two nearest ones of one class are merged. The score of a class is the sum of 1/distance over those
+of the `k` nearest centroids that belong to it. The sum is divided by the class count, as in the
+paper, or multiplied by it with `variant=published`, as in the public code.
 """
 
 from collections.abc import Mapping
@@ -19,18 +19,18 @@ from robocle.errors import StateError
 from robocle.spec import require_between
 from robocle.types import Scores
 
-SMALLEST_DISTANCE = 1e-12  # for a sample that coincides with a centroid
+SMALLEST_DISTANCE = 1e-12  # a sample may coincide with a centroid: avoids dividing by zero
 
 
 class CentroidConcepts(StreamingClassifier):
-    """Several centroids per class: created beyond a distance, merged above a limit.
+    """Several centroids per class: a distant sample adds one, and a limit makes the nearest merge.
 
     Args:
-        threshold: Distance from the nearest centroid of its class beyond which a sample becomes a
-            new centroid.
-        centroids: Largest number of centroids in all. Each class keeps at least one.
+        threshold: A sample at least this far from all centroids of its class becomes a new
+            centroid.
+        centroids: The maximum number of centroids in total. Each class keeps at least one.
         k: How many nearest centroids vote.
-        variant: `correct` weights votes inversely to the class count, `published` in proportion.
+        variant: `correct` divides the votes of a class by its count, `published` multiplies.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class CentroidConcepts(StreamingClassifier):
         self._sizes = np.empty(0)
 
     def _add_row(self) -> None:
-        """The first sample of a class becomes its first centroid."""
+        """Do nothing: the first sample of a class becomes its first centroid."""
 
     def _learn(self, sample: Vector, row: int) -> None:
         own = np.flatnonzero(self._owners == row)
@@ -77,7 +77,7 @@ class CentroidConcepts(StreamingClassifier):
                 first, second = np.triu_indices(len(own), 1)
                 kept, dropped = own[first[distances.argmin()]], own[second[distances.argmin()]]
         if kept == dropped:
-            return  # every class has a single centroid, which it keeps
+            return  # every class has a single centroid and must keep it
         share = self._sizes[dropped] / (self._sizes[kept] + self._sizes[dropped])
         self._places[kept] += share * (self._places[dropped] - self._places[kept])
         self._sizes[kept] += self._sizes[dropped]
@@ -120,5 +120,5 @@ class CentroidConcepts(StreamingClassifier):
         return self._places.shape[1] or None
 
     def _array_owners(self) -> Mapping[str, Ownership]:
-        # Which centroids were merged depends on those of all classes.
+        # Which centroids are merged depends on the centroids of all classes.
         return dict.fromkeys(("places", "owners", "sizes"), Shared())

@@ -9,7 +9,7 @@ from robocle.classifiers.state import Matrix, Vector
 
 
 class ClassMeanClassifier(ClassRowClassifier):
-    """Keeps the running class means; a subclass scores by them and may keep more."""
+    """Keeps the running class means; subclasses compute scores from them and may keep more."""
 
     ROWS: ClassVar[tuple[str, ...]] = ("means",)
 
@@ -22,7 +22,7 @@ class ClassMeanClassifier(ClassRowClassifier):
 
     @property
     def forgets_exactly(self) -> bool:
-        """True: every number belongs to one label."""
+        """True: every array row belongs to one label."""
         return True
 
     def _merge_obstacle(self) -> None:

@@ -10,10 +10,10 @@ from robocle.classifiers.streaming import StreamingClassifier
 
 
 class ClassRowClassifier(StreamingClassifier):
-    """Keeps one row of the embedding's width per label in each of its arrays."""
+    """Keeps arrays of shape (labels, width)."""
 
     ROWS: ClassVar[tuple[str, ...]]
-    """The names of the arrays. The first of them defines the width when a state is restored."""
+    """The names of the arrays. The first one determines the width when a state is restored."""
 
     def __init__(self) -> None:
         super().__init__()

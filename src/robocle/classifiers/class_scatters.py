@@ -1,9 +1,9 @@
 """Classifiers that keep a mean and a scatter per class.
 
-The scatter of a class with few samples has a low rank, so it is kept as rows R with scatter R^T R:
-one row per sample after the first, until there are twice as many as the width. Then R is replaced
-by its triangular factor, which has the same R^T R and as many rows as the width. This is exact and
-never takes more room than two full matrices.
+The scatter of a class with few samples has low rank, so it is kept as rows R with scatter R^T R:
+one row per sample after the first. When there are twice as many rows as the width, R is replaced by
+its triangular (QR) factor, which has the same R^T R and as many rows as the width. This is exact
+and never takes more memory than two full matrices.
 """
 
 import math
@@ -28,7 +28,7 @@ Solution = TypeVar("Solution")
 
 
 class ClassScatterClassifier(ClassMeanClassifier, Generic[Solution]):
-    """Keeps the running mean and scatter of each class; a subclass scores by its solution."""
+    """Keeps the running mean and scatter of each class; subclasses compute scores from them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,10 +37,10 @@ class ClassScatterClassifier(ClassMeanClassifier, Generic[Solution]):
 
     @abstractmethod
     def _solve(self) -> Solution:
-        """Compute what scoring needs from the means and scatters."""
+        """Compute from the means and scatters what scoring needs."""
 
     def _solution(self) -> Solution:
-        """Return the solution; it is computed once after each change."""
+        """Return the solution. It is computed once after each change."""
         if self._solved is None:
             self._solved = self._solve()
         return self._solved
@@ -60,7 +60,7 @@ class ClassScatterClassifier(ClassMeanClassifier, Generic[Solution]):
             self._deviations[row] = list(self._factor(row))
 
     def _factor(self, row: int) -> Matrix:
-        """Return rows R with R^T R the scatter of a class, at most as many as the width."""
+        """Return at most `width` rows R such that R^T R is the scatter of a class."""
         rows = np.array(self._deviations[row]).reshape(-1, self.width or 0)
         if len(rows) <= rows.shape[1]:
             return rows

@@ -1,4 +1,4 @@
-"""What a classifier implements. A label's index in the order of teaching is called its row."""
+"""What a classifier must implement. The index of a label, in order of teaching, is its row."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -9,22 +9,22 @@ from robocle.types import Scores
 
 
 class ClassifierContract(ABC):
-    """The arithmetic of a classifier: six methods to implement, and some that are optional.
+    """The methods that define a classifier: six to implement, and some that are optional.
 
-    A subclass of `StreamingClassifier` is configured by its constructor arguments, each of which it
-    keeps in an attribute of the same name. It must implement `_add_row`, `_learn`, `_scores`,
+    A subclass of `StreamingClassifier` is configured by its constructor arguments and keeps each of
+    them in an attribute of the same name. It must implement `_add_row`, `_learn`, `_scores`,
     `_forget`, `_state` and `_restore`. It may implement `_merge` (together with `_merge_obstacle`)
     and `_array_owners`, and override the public `forgets_exactly`, `linear`, `leave_one_out` and
-    `rebuilt_array`. It can rely on this:
+    `rebuilt_array`. It can rely on the following:
 
     - labels are valid, and embeddings are finite float64 arrays of one width, `self.width`;
-    - `self._labels` and `self._counts`, by row, are kept up to date by `StreamingClassifier`;
-    - `_scores` is called only after something was taught;
-    - if `_restore` raises a RobocleError, the classifier is put back as it was before.
+    - `StreamingClassifier` maintains `self._labels` and `self._counts`, both indexed by row;
+    - `_scores` is called only after something has been taught;
+    - if `_restore` raises a RobocleError, the previous state of the classifier is restored.
 
-    In return it keeps a label's numbers by row, returns finite scores for any embedding, returns
-    the same scores whether or not scores were computed before, and draws random numbers from a
-    seed. `robocle.contract.check_classifier` checks all this.
+    In return, it must index what it learns about labels by row, return finite scores for any
+    embedding, return the same scores whether or not scores were computed before, and draw random
+    numbers from a seed. `robocle.contract.check_classifier` checks these rules.
     """
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class ClassifierContract(ABC):
 
     @abstractmethod
     def _add_row(self) -> None:
-        """Make room for a new label. `self.width` is known."""
+        """Add a row for a new label. `self.width` is already set."""
 
     @abstractmethod
     def _learn(self, sample: Vector, row: int) -> None:
@@ -50,18 +50,18 @@ class ClassifierContract(ABC):
 
     @abstractmethod
     def _state(self) -> Arrays:
-        """Return copies of all arrays but the counts."""
+        """Return copies of all arrays except the counts."""
 
     @abstractmethod
     def _restore(self, state: ClassifierState) -> int | None:
-        """Replace all arrays, and return the width (None if nothing was ever taught).
+        """Replace all arrays and return the width (None if nothing was ever taught).
 
-        `self._labels` and `self._counts` are those of the state already. Take arrays out with
-        `state.copied`, which raises StateError on damage.
+        `self._labels` and `self._counts` have already been restored. Read arrays with
+        `state.copied`, which raises StateError if an array is damaged.
         """
 
     def _array_owners(self) -> Mapping[str, Ownership]:
-        """Return who owns the rows of each array of `_state`; those left out count as shared."""
+        """Return which labels own the rows of each array of `_state`; others count as shared."""
         return {}
 
     def _merge_obstacle(self) -> str | None:
@@ -69,8 +69,11 @@ class ClassifierContract(ABC):
         return "what it learns depends on the order of the samples; use ncm or slda:scatter=exact"
 
     def _merge(self, other: Any, rows: list[int]) -> None:
-        """Add the arrays of another; `rows` are the rows of its labels here, some of them new.
+        """Add what another classifier has learned.
 
-        `self._counts` does not include the samples of the other yet.
+        Args:
+            other: The other classifier.
+            rows: The row in this classifier of each label of the other; some rows may be new.
+                `self._counts` does not include the samples of the other classifier yet.
         """
         raise NotImplementedError

@@ -1,14 +1,14 @@
 """FeCAM: one shrunk and normalised covariance per class, on power-transformed embeddings.
 
 Goswami et al., "FeCAM: Exploiting the heterogeneity of class distributions in exemplar-free
-continual learning" (2023), eq. 4-8. With v1 the mean variance and v2 the mean covariance of a
-class (0 if it is negative),
+continual learning" (2023), eq. 4-8. Let v1 be the mean variance of a class and v2 its mean
+covariance (0 if that is negative). Then
 
     C_k = S_k / n_k + shrinkage v1 I + shrinkage v2 (1 1^T - I)
 
 The score is minus the squared Mahalanobis distance to the class mean under the correlation matrix
-of C_k. C_k is a multiple of the identity plus a few rows, so LowRankGaussian computes it. The
-correlation matrix of a class with a single sample is the identity.
+of C_k. C_k is a multiple of the identity plus a matrix of low rank, so LowRankGaussian computes the
+distances. The correlation matrix of a class with a single sample is the identity.
 """
 
 import numpy as np
@@ -20,15 +20,15 @@ from robocle.classifiers.state import Matrix, Vector
 from robocle.spec import require_between
 from robocle.types import Scores
 
-SMALLEST = 1e-6  # lower bound of the identity's share, relative to the mean variance
+SMALLEST = 1e-6  # lower bound of the identity's weight, relative to the mean variance
 
 
 class FeatureCovariances(ClassScatterClassifier[list[tuple[Vector, LowRankGaussian]]]):
     """Mahalanobis distances under each class's shrunk correlation, after a power transform.
 
     Args:
-        power: Exponent that the absolute value of each entry is raised to.
-        shrinkage: Multiple of the mean variance and mean covariance added to each covariance.
+        power: The exponent to which the absolute value of each entry is raised.
+        shrinkage: How many times the mean variance and mean covariance are added to a covariance.
     """
 
     def __init__(self, power: float = 0.5, shrinkage: float = 10.0) -> None:
@@ -42,7 +42,7 @@ class FeatureCovariances(ClassScatterClassifier[list[tuple[Vector, LowRankGaussi
         super()._learn(self._transformed(sample), row)
 
     def _transformed(self, values: Matrix) -> Matrix:
-        """Tukey's power transform; negative values keep their sign."""
+        """Return Tukey's power transform of values; negative values keep their sign."""
         return np.copysign(np.abs(values) ** self.power, values)
 
     def _scores(self, embeddings: Matrix) -> Scores:
@@ -62,20 +62,20 @@ class FeatureCovariances(ClassScatterClassifier[list[tuple[Vector, LowRankGaussi
         ]
 
     def _class(self, rows: Matrix) -> tuple[Vector, LowRankGaussian]:
-        """Return the scale of each entry of a deviation, and the covariance of scaled deviations.
+        """Return a scale per entry, and the Gaussian of deviations that are scaled by it.
 
         Args:
-            rows: Rows R with R^T R the class covariance.
+            rows: Rows R such that R^T R is the class covariance.
         """
         width = rows.shape[1]
         trace = float((rows**2).sum())
         total = float((rows.sum(axis=1) ** 2).sum())  # 1^T (rows^T rows) 1
-        mean_variance = trace / width or 1.0  # with 0, any value gives the identity correlation
+        mean_variance = trace / width or 1.0  # if 0, any value results in the identity correlation
         mean_covariance = max((total - trace) / (width * max(width - 1, 1)), 0.0)
         uniform = np.full((1, width), np.sqrt(self.shrinkage * mean_covariance))
         identity = self.shrinkage * (mean_variance - mean_covariance)
         identity = max(identity, SMALLEST * mean_variance)
         all_rows = np.vstack([rows, uniform])
         variances = (all_rows**2).sum(axis=0) + identity
-        # d^T Corr^-1 d is the distance of d * sqrt(variances) under C = identity (I + R^T R).
+        # d^T Corr^-1 d is the distance of d * sqrt(variances) under C = identity * (I + R^T R).
         return np.sqrt(variances / identity), LowRankGaussian(all_rows / np.sqrt(identity))

@@ -1,4 +1,4 @@
-"""FT: fine-tuning of a linear softmax layer, the lower bound of the comparison: it forgets."""
+"""FT: fine-tuning of a linear softmax layer. It forgets, and is the paper's lower bound."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ from robocle.types import Scores
 
 
 class FineTuning(StreamingClassifier):
-    """A linear softmax layer, one SGD step per sample, with nothing to prevent forgetting.
+    """A linear softmax layer, one SGD step per sample; nothing prevents catastrophic forgetting.
 
     Args:
         rate: The learning rate.

@@ -1,8 +1,8 @@
 """Online iCaRL: a softmax layer with exemplar replay.
 
-Each sample is learned in one step together with up to 50 random ones of the buffer. The buffer is
-balanced: when it is full, a random sample of the largest class is replaced. THIS METHOD STORES
-SAMPLES (their embeddings, never pictures). It is here because the paper compares with it.
+Each sample is learned in one step together with up to 50 random samples from the buffer. The buffer
+is balanced: when it is full, a random sample of the largest class is replaced. THIS METHOD STORES
+SAMPLES (their embeddings, never pictures). It is included because the paper compares with it.
 """
 
 from collections.abc import Mapping
@@ -20,13 +20,13 @@ REPLAYED = 50
 
 
 class OnlineICaRL(FineTuning):
-    """A softmax layer with exemplar replay: it stores samples, `buffer` or `per_class` of them.
+    """A softmax layer with exemplar replay. It stores samples.
 
     Args:
-        buffer: How many samples are stored in all.
-        per_class: How many samples of each class are stored. Above 0 it replaces `buffer`.
+        buffer: How many samples are stored in total.
+        per_class: How many samples per class are stored. If above 0, `buffer` is ignored.
         rate: The learning rate.
-        seed: The seed of the initial weights and of replay.
+        seed: The seed of the initial weights and of the replay.
     """
 
     def __init__(
@@ -37,8 +37,8 @@ class OnlineICaRL(FineTuning):
         require_between("per_class", per_class, 0, 1_000_000)
         self.buffer = buffer
         self.per_class = per_class
-        # Samples with a 1 appended, as the layer takes them. The first len(owners) are in use.
-        self._room: Matrix = np.empty((0, 0))
+        # Samples with a 1 appended, as the layer expects. Only the first len(owners) are in use.
+        self._stored: Matrix = np.empty((0, 0))
         self._batch: Matrix = np.empty((0, 0))
         self._owners: NDArray[np.int64] = np.empty(0, np.int64)
         self._steps = 0
@@ -51,51 +51,51 @@ class OnlineICaRL(FineTuning):
         self._store(sample, row, rng)
 
     def _batch_of(self, sample: Vector, drawn: NDArray[np.int64]) -> Matrix:
-        """Return the sample and the drawn ones, in an array that is reused."""
+        """Return the sample and the drawn stored samples, in an array that is reused."""
         if not self._batch.size:
             self._batch = np.ones((1 + REPLAYED, len(sample) + 1))
         batch = self._batch[: 1 + len(drawn)]
         batch[0, :-1] = sample
         if len(drawn):  # all indices are in range; mode "clip" avoids a copy
-            np.take(self._room, drawn, axis=0, out=batch[1:], mode="clip")
+            np.take(self._stored, drawn, axis=0, out=batch[1:], mode="clip")
         return batch
 
     def _store(self, sample: Vector, row: int, rng: np.random.Generator) -> None:
-        place = self._replaced(row, rng)
-        if place is None:
-            place = len(self._owners)
+        index = self._replaced(row, rng)
+        if index is None:
+            index = len(self._owners)
             self._owners = np.append(self._owners, row)
-            self._make_room(place + 1, len(sample))
-        self._room[place, :-1] = sample
-        self._owners[place] = row
+            self._reserve(index + 1, len(sample))
+        self._stored[index, :-1] = sample
+        self._owners[index] = row
 
-    def _make_room(self, places: int, width: int) -> None:
-        """Make room for so many samples; it grows by half, so that samples are rarely copied."""
-        if places > len(self._room):
-            room = np.ones((max(places, 3 * len(self._room) // 2, REPLAYED), width + 1))
-            room[: len(self._room)] = self._room.reshape(len(self._room), width + 1)
-            self._room = room
+    def _reserve(self, samples: int, width: int) -> None:
+        """Enlarge the array to hold this many samples, by half at least, so it is rarely copied."""
+        if samples > len(self._stored):
+            larger = np.ones((max(samples, 3 * len(self._stored) // 2, REPLAYED), width + 1))
+            larger[: len(self._stored)] = self._stored.reshape(len(self._stored), width + 1)
+            self._stored = larger
 
     def _replaced(self, row: int, rng: np.random.Generator) -> int | None:
-        """Return the place of the stored sample to replace, or None if there is room."""
+        """Return the index of the stored sample to replace, or None if the buffer is not full."""
         sizes = np.bincount(self._owners, minlength=len(self._labels))
         if self.per_class:
             full, largest = sizes[row] >= self.per_class, row
         else:
             full = len(self._owners) >= self.buffer
-            # Of several largest classes the sample's own is taken, which then keeps its size.
+            # If the sample's own class is among the largest, its size stays the same.
             largest = row if sizes[row] == sizes.max() else int(sizes.argmax())
         return int(rng.choice(np.flatnonzero(self._owners == largest))) if full else None
 
     def _forget(self, row: int) -> None:
         super()._forget(row)
         kept = np.flatnonzero(self._owners != row)
-        self._room = self._room[kept]
+        self._stored = self._stored[kept]
         self._owners = self._owners[kept] - (self._owners[kept] > row)
 
     def _state(self) -> Arrays:
         return super()._state() | {
-            "stored_samples": self._room[: len(self._owners), :-1].copy(),
+            "stored_samples": self._stored[: len(self._owners), :-1].copy(),
             "stored_rows": self._owners.copy(),
             "steps": np.array([self._steps], np.int64),
         }
@@ -103,7 +103,7 @@ class OnlineICaRL(FineTuning):
     def _restore(self, state: ClassifierState) -> int | None:
         width = super()._restore(state)
         stored = state.copied("stored_samples", None, width if state.labels else None)
-        self._room = np.hstack([stored, np.ones((len(stored), 1))])
+        self._stored = np.hstack([stored, np.ones((len(stored), 1))])
         self._batch = np.empty((0, 0))
         self._owners = state.copied("stored_rows", len(stored)).astype(np.int64)
         self._steps = int(state.copied("steps", 1)[0])

@@ -1,4 +1,4 @@
-"""KLDA: linear discriminant analysis on random Fourier features, as if with a Gaussian kernel.
+"""KLDA: linear discriminant analysis on random Fourier features, which approximates kernel LDA.
 
 Momeni, Mazumder & Liu, "Continual learning using a kernel-based method over foundation models"
 (2025). Embeddings are normalised to length 1 first, so that one gamma suits all backbones.
@@ -42,7 +42,7 @@ class KernelLDA(StreamingClassifier):
         return fourier_features(embeddings, self.features, self.gamma, self.seed)
 
     def _add_row(self) -> None:
-        """The inner classifier makes its own room."""
+        """Do nothing: the inner classifier adds its own row."""
 
     def _learn(self, sample: Vector, row: int) -> None:
         self._inner.learn(self._features_of(sample), self._labels[row])
@@ -57,7 +57,7 @@ class KernelLDA(StreamingClassifier):
 
     @property
     def forgets_exactly(self) -> bool:
-        """Whether a label that is forgotten takes its contribution to the covariance along."""
+        """Whether forgetting a label also removes its contribution to the covariance."""
         return self._inner.forgets_exactly
 
     def _merge_obstacle(self) -> None:
@@ -81,7 +81,7 @@ class KernelLDA(StreamingClassifier):
             raise StateError(f"state has {self._inner.width} random features, not {self.features}")
         width = int(state.copied("input_width", 1)[0])
         if (width > 0) != bool(self._inner.width):
-            raise StateError("state does not tell how wide its embeddings are")
+            raise StateError("state has no valid embedding width")
         return width or None
 
     def _array_owners(self) -> Mapping[str, Ownership]:

@@ -1,4 +1,4 @@
-"""Labels: the names that objects are taught by."""
+"""Labels: the names under which objects are taught."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ MAX_LABEL_LENGTH = 200
 
 
 def require_label(label: str) -> str:
-    """Return a label that can be used.
+    """Check that a label can be used.
 
     Args:
         label: The label to check.
@@ -26,7 +26,7 @@ def require_label(label: str) -> str:
     robocle.errors.LabelError: the label is empty: give the object a name
     """
     if not isinstance(label, str):
-        raise LabelError(f"a label is text, not {type(label).__name__}", label)
+        raise LabelError(f"a label must be text, not {type(label).__name__}", label)
     if not label.strip():
         raise LabelError("the label is empty: give the object a name", label)
     if len(label) > MAX_LABEL_LENGTH:
@@ -36,7 +36,7 @@ def require_label(label: str) -> str:
             label,
         )
     if not label.isprintable():
-        raise LabelError(f"the label {label!r} holds control characters: use plain text", label)
+        raise LabelError(f"the label {label!r} contains control characters: use plain text", label)
     return str(label)  # numpy's texts, for example, are of a subclass
 
 

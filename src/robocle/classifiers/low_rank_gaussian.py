@@ -4,7 +4,7 @@ With L L^T = I + R R^T,
 
     d^T C^-1 d = |d|^2 - |L^-1 R d|^2,      log det C = 2 sum log diag L
 
-so a class costs a few rows and never a width x width matrix.
+so a class needs only a few rows and never a width x width matrix.
 """
 
 import numpy as np

@@ -9,7 +9,7 @@ from robocle.classifiers.state import Matrix, Vector
 from robocle.errors import NothingTaughtError
 from robocle.types import Scores
 
-# From this many embeddings on, one matrix product is faster than a distance per pair.
+# For at least this many embeddings, one matrix product is faster than a distance per pair.
 MANY = 32
 
 
@@ -25,7 +25,7 @@ class NearestClassMean(ClassMeanClassifier):
     def _scores(self, embeddings: Matrix) -> Scores:
         if len(embeddings) < MANY:
             return -np.asarray(cdist(embeddings, self._means, "sqeuclidean"))
-        # Relative to the first mean, so that large values do not cancel.
+        # Values relative to the first mean avoid cancellation between large numbers.
         origin = self._means[0]
         means, shifted = self._means - origin, embeddings - origin
         with one_blas_thread():

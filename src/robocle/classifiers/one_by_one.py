@@ -52,8 +52,8 @@ class OneByOne(ABC):
 
         Raises:
             LabelError: The label cannot be used.
-            FeatureError: The sample has another width or other features than those before, or holds
-                values that are not finite.
+            FeatureError: The sample differs in width or in its features from earlier ones, or
+                contains values that are not finite.
 
         >>> import robocle
         >>> clf = robocle.classifier("ncm")
@@ -68,11 +68,19 @@ class OneByOne(ABC):
         return self
 
     def predict_one(self, x: Sample) -> str | None:
-        """Return the label with the best score, or None if nothing has been learned yet."""
+        """Return the label with the best score, or None if nothing has been learned yet.
+
+        Raises:
+            FeatureError: The sample does not fit those that were learned.
+        """
         return self.predict(self._as_row(x))[0] if self.labels else None
 
     def predict_proba_one(self, x: Sample) -> dict[str, float]:
-        """Return the probability of each label; empty if nothing has been learned yet."""
+        """Return the probability of each label; empty if nothing has been learned yet.
+
+        Raises:
+            FeatureError: The sample does not fit those that were learned.
+        """
         if not self.labels:
             return {}
         probabilities = self.predict_proba(self._as_row(x))[0].tolist()

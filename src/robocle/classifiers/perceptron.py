@@ -1,4 +1,4 @@
-"""The online perceptron: one row of weights per class, changed only by mistakes."""
+"""The online perceptron: one row of weights per class, updated only on mistakes."""
 
 from typing import ClassVar
 
@@ -8,7 +8,7 @@ from robocle.types import Scores
 
 
 class OnlinePerceptron(ClassRowClassifier):
-    """One row of weights per class: its first sample, then changed by each mistake."""
+    """One row of weights per class, initialised to its first sample and updated on mistakes."""
 
     ROWS: ClassVar[tuple[str, ...]] = ("weights",)
 

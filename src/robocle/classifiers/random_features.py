@@ -1,4 +1,4 @@
-"""Random features: fixed random maps that make linear methods non-linear.
+"""Random features: fixed random mappings that make linear methods non-linear.
 
 - `rectified_features`: max(z P, 0) with P Gaussian (McDonnell et al., "RanPAC", 2023);
 - `fourier_features`: sqrt(2/M) cos(u F + phase) of the normalised embedding u. Their dot products
@@ -25,7 +25,7 @@ def rectified_features(embeddings: Matrix, features: int, seed: int) -> Matrix:
 def fourier_features(embeddings: Matrix, features: int, gamma: float, seed: int) -> Matrix:
     """Return random Fourier features of the normalised embeddings, (..., features)."""
     lengths = np.linalg.norm(embeddings, axis=-1, keepdims=True)
-    # The embeddings are scaled and not the frequencies, of which there are many more.
+    # Scaling the embeddings is cheaper than scaling the frequencies, of which there are more.
     directions = np.sqrt(2 * gamma) * embeddings / np.where(lengths > 0, lengths, 1)
     with one_blas_thread():
         angles = directions @ _gaussian(seed, embeddings.shape[-1], features)

@@ -1,11 +1,12 @@
 """Ridge: recursive least squares to one-hot targets, on embeddings or on random features of them.
 
-W = (sum f f^T + r I)^-1 sum f y^T, with r = strength * the mean energy of an entry. With `features`
-the embeddings first go through a random rectified projection (McDonnell et al., "RanPAC: Random
-projections and pre-trained models for continual learning", 2023, eq. 6-7); 0 uses them as they are.
+W = (sum f f^T + r I)^-1 sum f y^T, with r = strength * the mean over the entries of sum f^2. With
+`features` above 0, f is a random rectified projection of the embedding (McDonnell et al., "RanPAC:
+Random projections and pre-trained models for continual learning", 2023, eq. 6-7). With 0, f is the
+embedding itself.
 
-The sums are those of SLDA with deviations from zero instead of the class mean, so its two exact
-forms are used here as well.
+The sums are those of SLDA, with samples in place of deviations from the class mean, so the same two
+exact forms of the scatter are used.
 """
 
 from collections.abc import Mapping
@@ -21,7 +22,7 @@ from robocle.classifiers.scatter.compressed import CompressedScatter
 from robocle.classifiers.scatter.forms import (
     Form,
     array_owners,
-    fitting,
+    fastest,
     merged,
     rebuilt_scatter,
     restored,
@@ -37,7 +38,7 @@ class RidgeRegression(StreamingClassifier):
     """Least squares to one-hot targets with a ridge, on embeddings or on random features.
 
     Args:
-        strength: The ridge, relative to the mean energy of an entry.
+        strength: The ridge, relative to the mean over the entries of their sums of squares.
         features: How many random features are used; 0 uses the embeddings themselves.
         seed: The seed of the random features.
     """
@@ -68,7 +69,7 @@ class RidgeRegression(StreamingClassifier):
     def _learn(self, sample: Vector, row: int) -> None:
         assert self._form is not None
         self._form.add(self._features_of(sample), row, weight=1.0, step=1.0)
-        self._form = fitting(self._form)
+        self._form = fastest(self._form)
         self._weights = None
 
     def _scores(self, embeddings: Matrix) -> Scores:
@@ -83,7 +84,7 @@ class RidgeRegression(StreamingClassifier):
 
     @property
     def forgets_exactly(self) -> bool:
-        """Whether the samples of a forgotten label are subtracted from the sums, too."""
+        """Whether forgetting a label also subtracts its samples from the sums."""
         return self._form is None or self._form.separable
 
     def _merge_obstacle(self) -> None:
@@ -110,7 +111,7 @@ class RidgeRegression(StreamingClassifier):
         self._weights = self._form = None
         if width <= 0:
             if state.labels:
-                raise StateError("state does not tell how wide its embeddings are")
+                raise StateError("state has no valid embedding width")
             return None
         self._form = restored(state, 1, ClassFactors(subsample=0), centred=False)
         if self._form.width != (self.features or width):

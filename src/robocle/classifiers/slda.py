@@ -2,25 +2,27 @@
 
     scores = W z + b,   w_c = C^-1 m_c,   b_c = -1/2 m_c . w_c,   C the shrunk covariance
 
-The covariance is a sum of weight * v v^T with v = z - m_y, the deviation from the class mean before
-the sample. The sum itself, the scatter, is kept, and divided by the number of samples when the
-covariance is solved. `scatter` chooses the weights:
-- `published`: t/(t+1) with t the number of all samples before. A new class starts with the mean 0,
+Each sample z of class y adds weight * v v^T to the scatter, where v = z - m_y is its deviation from
+the class mean before the sample. The covariance is the scatter divided by the number of samples.
+The option `scatter` selects the weight:
+- `published`: t/(t+1), where t is the number of all earlier samples. The mean of a new class is 0,
   so its first sample adds z z^T. This is the update of the paper and of the public code.
-- `exact`: c/(c+1) with c the number of samples of the class before. This is the within-class
-  scatter, the same as if all samples were known at once.
+- `exact`: c/(c+1), where c is the number of earlier samples of the class. This is the within-class
+  scatter, exactly as it would be computed from all samples at once.
 
-`score` chooses how a class is scored:
+The option `score` selects the score of a class:
 - `linear`: as above, the paper's discriminant.
 - `cosine`: the cosine between z and m_c relative to the mean of the class means, under C^-1. The
   linear score compares |m_c|^2 between classes, a length that few shots estimate badly.
 
-Few samples are kept in the compressed form, many in the dense form. Both are exact.
+The scatter is stored in the compressed form for few samples and in the dense form for many. Both
+are exact.
 
-With `exact`, everything is a sum over classes. Two classifiers can be merged, and a label can be
-forgotten together with its contribution to the covariance, as if it had never been taught. That
-contribution is kept as class factors up to as many samples as the embeddings are wide, and not at
-all with `keep=sums`. A few samples can be computed from the sums, too: see docs/classifiers.md.
+With `scatter=exact`, all statistics are sums over classes, so two classifiers can be merged. A
+label can also be forgotten together with its contribution to the covariance, as if it had never
+been taught. The contributions are kept as class factors, up to as many samples as the embeddings
+are wide (at least 256). With `keep=sums` they are not kept. A few samples can be computed from the
+sums, too: see docs/classifiers.md.
 """
 
 from collections.abc import Mapping
@@ -59,14 +61,15 @@ class StreamingLDA(StreamingClassifier):
 
     Args:
         scatter: `exact` within-class scatter, or the `published` update.
-        shrinkage: Share of the identity in the covariance (the paper: 1e-4), or `oas`: estimated.
+        shrinkage: The weight of the identity in the covariance (1e-4 in the paper), or `oas`, which
+            estimates it.
         covariance: `full`, or `blocks`: zero between the pooling's blocks.
-        scale: `none`, or `blocks`: the pooling's blocks are first brought to equal size.
+        scale: `none`, or `blocks`: the pooling's blocks are first scaled to equal root mean square.
         score: `linear`, or `cosine`: relative to the mean of the class means, without lengths.
-        blocks: How many blocks an embedding is made of. A learner sets it from its pooling.
-        keep: `factors`: what each class contributes to the covariance, for exact forgetting and
-            leave-one-out scores. Taught embeddings can be rebuilt from them. `sums`: only the sums
-            over all classes.
+        blocks: The number of blocks in an embedding. A learner sets it from its pooling.
+        keep: `factors`: each class's contribution to the covariance, for exact forgetting and
+            leave-one-out scores. Taught embeddings can be reconstructed from them. `sums`: only the
+            sums over all classes.
 
     >>> clf = StreamingLDA(shrinkage=0.1)
     >>> for embedding in ([0, 0], [1, 0]):
@@ -111,7 +114,7 @@ class StreamingLDA(StreamingClassifier):
 
     @property
     def form(self) -> Literal["compressed", "dense"]:
-        """How the covariance is kept at the moment."""
+        """The form in which the scatter is currently stored."""
         return "dense" if self._scatters.dense else "compressed"
 
     def _add_row(self) -> None:
@@ -162,9 +165,9 @@ class StreamingLDA(StreamingClassifier):
         return weights, -0.5 * np.diagonal(products)
 
     def leave_one_out(self) -> LeaveOneOut | None:
-        """Return the leave-one-out scores of the samples taught, or None if it has none.
+        """Return the leave-one-out scores of the taught samples, or None if there are none.
 
-        They need cosine scores, the exact scatter, class factors, and one scale per covariance.
+        They require cosine scores, the exact scatter, class factors, and one ridge per covariance.
         """
         possible = self.score == "cosine" and self._factors_known() and self._ridges() == 1
         if self._left_out is None and possible and self._labels:
@@ -183,14 +186,14 @@ class StreamingLDA(StreamingClassifier):
         return self._scatters.regularisers(gains, self.shrinkage, self._samples, self._freedom)
 
     def _gains(self) -> Vector:
-        """Return the factors that bring each block's root mean square to 1."""
+        """Return the factors that scale the root mean square of each block to 1."""
         if self.scale == "none" or not self._energy.all():
             return np.ones(self.blocks)
         entries = self._samples * (self.width or 0) / self.blocks
         return np.sqrt(entries / self._energy)
 
     def _ridges(self) -> int:
-        """Return how many ridges each covariance has."""
+        """Return how many ridge parameters each covariance has."""
         return self.blocks if self.scale == "blocks" and self.covariance == "full" else 1
 
     def _new_scatters(self) -> BlockScatters:
@@ -205,7 +208,7 @@ class StreamingLDA(StreamingClassifier):
 
     @property
     def forgets_exactly(self) -> bool:
-        """Whether a label that is forgotten takes its contribution to the covariance along."""
+        """Whether forgetting a label also removes its contribution to the covariance."""
         return self.scatter == "exact" and self._scatters.separable
 
     def _forget(self, row: int) -> None:
@@ -250,7 +253,7 @@ class StreamingLDA(StreamingClassifier):
         samples, freedom = state.copied("samples", 2)
         self._samples, self._freedom = int(samples), int(freedom)
         if not 0 <= self._freedom <= self._samples or self._samples < sum(self._counts):
-            raise StateError("state counts more samples than it has learned")
+            raise StateError("state has inconsistent numbers of samples")
         self._energy = state.copied("energy", self.blocks)
         self._solved = self._left_out = None
         self._scatters = self._new_scatters()

@@ -2,7 +2,7 @@
 
 With v = (1 - shrinkage) variance + shrinkage, the score is the log-likelihood without priors,
 -1/2 sum((x - m)^2 / v + log v). `variant=published` computes what the public code does: it drops
-x^2 / v and log v although they differ between classes. That explains the paper's accuracies near 0.
+x^2 / v and log v, although they differ between classes. Hence the paper's accuracies near 0.
 """
 
 from typing import ClassVar
@@ -20,8 +20,8 @@ class StreamingNaiveBayes(ClassMeanClassifier):
     """Gaussian naive Bayes: one variance per class and entry of the embedding.
 
     Args:
-        variant: `correct`, or `published`: without the terms that the public code drops.
-        shrinkage: Share of the unit variance in each variance.
+        variant: `correct`, or `published`, which drops the same terms as the public code.
+        shrinkage: The weight of a variance of 1 in each variance.
     """
 
     ROWS: ClassVar[tuple[str, ...]] = ("means", "squares")
@@ -48,7 +48,7 @@ class StreamingNaiveBayes(ClassMeanClassifier):
         self._unsolved.add(row)
 
     def _scores(self, embeddings: Matrix) -> Scores:
-        """-1/2 sum((x - m)^2 / v) as products with x^2 and x, without an array of all pairs."""
+        """Return the scores as products with x^2 and x, which needs no array of all pairs."""
         self._solve()
         linear: Scores = embeddings @ self._weights.T + self._bias
         if self.variant == "published":
@@ -56,7 +56,7 @@ class StreamingNaiveBayes(ClassMeanClassifier):
         return linear - 0.5 * (embeddings**2 @ self._precisions.T)
 
     def _solve(self) -> None:
-        """Update the classes that have learned since the last call."""
+        """Update the classes that have changed since the last call."""
         for row in self._unsolved:
             variance = (1 - self.shrinkage) * self._rows["squares"][row] / self._counts[row]
             variance += self.shrinkage
@@ -68,7 +68,7 @@ class StreamingNaiveBayes(ClassMeanClassifier):
         self._unsolved.clear()
 
     def _reset_solution(self) -> None:
-        """Make room for one row per class, none of them solved."""
+        """Allocate one row per class and mark all classes as changed."""
         self._precisions = np.empty_like(self._means)
         self._weights = np.empty_like(self._means)
         self._bias = np.empty(len(self._means))

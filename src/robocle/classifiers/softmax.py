@@ -1,4 +1,4 @@
-"""The softmax, for layers that learn by it and for probabilities made of scores.
+"""The softmax function, for softmax layers and for turning scores into probabilities.
 
 `scipy.special.softmax` computes the same, but importing `scipy.special` takes longer than importing
 all of robocle.
@@ -15,7 +15,7 @@ def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
         logits: An array of any shape; the last axis may be empty.
 
     Returns:
-        An array of the same shape. Entries along the last axis are positive and sum to 1.
+        An array of the same shape. Entries along the last axis are not negative and sum to 1.
 
     >>> softmax(np.array([[0.0, 0.0], [1000.0, 0.0]])).tolist()
     [[0.5, 0.5], [1.0, 0.0]]

@@ -1,8 +1,8 @@
-"""A linear softmax layer learned by gradient steps; it gains a row with each new label.
+"""A linear softmax layer trained by SGD; it gains a row with each new label.
 
-SGD with momentum and weight decay as PyTorch defines it: g = gradient + decay w,
-u = momentum u + g, w = w - rate u. New rows are drawn from a keyed generator, so a stream always
-gives the same weights.
+Momentum and weight decay are defined as in PyTorch: g = gradient + decay w, u = momentum u + g,
+w = w - rate u. New rows are drawn from a keyed generator, so the same stream always results in the
+same weights.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ from robocle.randomness import keyed_rng
 
 MOMENTUM = 0.9
 DECAY = 1e-5
-FIRST_DEVIATION = 0.01
+INITIAL_DEVIATION = 0.01  # standard deviation of the weights of a new row
 
 
 class SoftmaxLayer:
@@ -30,9 +30,9 @@ class SoftmaxLayer:
         self._momenta: Matrix = np.empty((0, 0))
 
     def add_row(self, width: int) -> None:
-        """Add a class with small random weights, no bias and no momentum."""
+        """Add a class with small random weights, zero bias and zero momentum."""
         rng = keyed_rng(self._seed, "softmax row", self._drawn)
-        weights = np.append(rng.normal(0, FIRST_DEVIATION, width), 0.0)
+        weights = np.append(rng.normal(0, INITIAL_DEVIATION, width), 0.0)
         self._weights = np.vstack([self._weights.reshape(-1, width + 1), weights])
         self._momenta = np.vstack([self._momenta.reshape(-1, width + 1), np.zeros(width + 1)])
         self._drawn += 1
@@ -43,11 +43,11 @@ class SoftmaxLayer:
         self._momenta = np.delete(self._momenta, row, axis=0)
 
     def step(self, batch: Matrix, rows: NDArray[np.int64]) -> None:
-        """Take one step down the mean cross-entropy of a batch.
+        """Take one gradient step on the mean cross-entropy of a batch.
 
         Args:
             batch: Embeddings with a 1 appended, (n, width + 1).
-            rows: The class of each, (n,).
+            rows: The class of each embedding, (n,).
         """
         with one_blas_thread():
             errors = softmax(batch @ self._weights.T) / len(rows)
@@ -55,7 +55,7 @@ class SoftmaxLayer:
             self._descend(batch, errors)
 
     def _descend(self, batch: Matrix, errors: Matrix) -> None:
-        """Update in place, by BLAS: allocating arrays of this size takes longer than adding."""
+        """Update in place with BLAS: allocating arrays of this size takes longer than adding."""
         weights, momenta = self._weights.ravel(), self._momenta.ravel()
         blas.dgemm(
             1.0, batch.T, errors.T, beta=MOMENTUM, c=self._momenta.T, trans_b=1, overwrite_c=1
@@ -77,8 +77,8 @@ class SoftmaxLayer:
         }
 
     def restore(self, state: ClassifierState) -> int | None:
-        """Replace the arrays by those of a state, and return the width."""
-        # The steps in place need rows that are contiguous in memory.
+        """Replace the arrays with those of a state, and return the width."""
+        # The in-place updates need rows that are contiguous in memory.
         self._weights = np.ascontiguousarray(state.copied("weights", len(state.labels), None))
         self._momenta = np.ascontiguousarray(state.copied("momenta", *self._weights.shape))
         self._drawn = int(state.copied("drawn", 1)[0])

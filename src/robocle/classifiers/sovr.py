@@ -1,4 +1,4 @@
-"""SOvR: streaming one-versus-rest, a class mean against the mean of all other classes.
+"""SOvR: streaming one-versus-rest, which compares a class mean with the mean of all other classes.
 
 p = x . m_c,   q = x . (count-weighted mean of the other classes),   score = p / (p + q)
 """
@@ -11,7 +11,7 @@ from robocle.types import Scores
 
 
 class StreamingOneVersusRest(ClassMeanClassifier):
-    """Each class mean against the mean of all other classes, by dot products."""
+    """Compares each class mean with the mean of all other classes, by dot products."""
 
     def _scores(self, embeddings: Matrix) -> Scores:
         counts = np.array(self._counts, np.float64)
@@ -20,7 +20,7 @@ class StreamingOneVersusRest(ClassMeanClassifier):
         others = np.maximum(counts.sum() - counts, 1)
         rest = (sums.sum(axis=1, keepdims=True) - sums) / others
         both = own + rest
-        # Where p + q = 0 there is no evidence for or against the class: 1/2.
+        # Where p + q = 0 there is no evidence for or against the class: its score is 1/2.
         scores: Scores = np.full_like(both, 0.5)
         np.divide(own, both, out=scores, where=both != 0)
         return scores

@@ -1,17 +1,19 @@
 """SQDA: streaming quadratic discriminant analysis, one covariance per class.
 
-Few samples do not determine a covariance, so that of each class is drawn to the one shared by all,
-and both to the identity (Friedman, "Regularized discriminant analysis", 1989):
+Few samples do not determine a covariance. The covariance of each class is therefore shrunk towards
+the one shared by all classes, and both towards the identity (Friedman, "Regularized discriminant
+analysis", 1989):
 
     C_k = (1 - shrinkage) [(1 - shared) S_k / n_k + shared S / n] + shrinkage I
     score = -1/2 ((x - m_k)^T C_k^-1 (x - m_k) + log det C_k)
 
-Common to all classes is B = share A^T A + ridge I, with A the deviations of all. A class adds
-own R^T R with R its rows of A. With P P^T = I + own R B^-1 R^T, Woodbury's identity gives
+All classes have B = share A^T A + ridge I in common, where the rows of A are the deviations of all
+samples. Class k adds own R^T R, where R are its rows of A. With P P^T = I + own R B^-1 R^T,
+Woodbury's identity gives
 
     d^T C_k^-1 d = d^T B^-1 d - own |P^-1 R B^-1 d|^2,      det C_k = det B (det P)^2
 
-B^-1 is computed from the rows A while they are few, and from a factor of B when they are many.
+B^-1 is computed from A while A has few rows, and from the Cholesky factor of B otherwise.
 """
 
 import math
@@ -34,11 +36,11 @@ SMALLEST_RIDGE = 1e-13
 
 
 class StreamingQDA(ClassScatterClassifier["_Solution"]):
-    """One covariance per class, drawn to the shared one and to the identity.
+    """One covariance per class, shrunk towards the shared one and towards the identity.
 
     Args:
-        shared: Share of the covariance of all classes in that of each class.
-        shrinkage: Share of the identity in each covariance.
+        shared: The weight of the shared covariance in the covariance of each class.
+        shrinkage: The weight of the identity in each covariance.
     """
 
     def __init__(self, shared: float = 0.5, shrinkage: float = 1e-4) -> None:
@@ -68,7 +70,7 @@ class StreamingQDA(ClassScatterClassifier["_Solution"]):
 
 @dataclass(frozen=True)
 class Projected:
-    """Embeddings v, coordinates that give their distances under B, and A B^-1 v."""
+    """Embeddings v, coordinates from which distances under B are computed, and A B^-1 v."""
 
     embeddings: Matrix
     coordinates: Matrix
@@ -76,7 +78,7 @@ class Projected:
 
 
 class FewRows:
-    """B^-1 = (I - share A^T K^-1 A) / ridge, by the factor of K = share A A^T + ridge I."""
+    """B^-1 = (I - share A^T K^-1 A) / ridge, by Cholesky of K = share A A^T + ridge I."""
 
     def __init__(self, rows: Matrix, spans: list[slice], share: float, ridge: float) -> None:
         self._rows = rows if len(rows) else np.zeros((1, rows.shape[1]))
@@ -108,7 +110,7 @@ class FewRows:
 
 
 class ManyRows:
-    """B^-1 by the factor L of B: B is the identity in the coordinates L^-1 v."""
+    """B^-1 by the Cholesky factor L of B: B is the identity in the coordinates L^-1 v."""
 
     def __init__(self, rows: Matrix, spans: list[slice], share: float, ridge: float) -> None:
         self._factor = cholesky(blas.dsyrk(share, rows.T, lower=1), ridge)
@@ -127,7 +129,7 @@ class ManyRows:
 
 
 class _Solution:
-    """Scores embeddings by the solved covariances."""
+    """Scores embeddings with the solved covariances."""
 
     def __init__(
         self, common: FewRows | ManyRows, means: Matrix, spans: list[slice], owns: Vector

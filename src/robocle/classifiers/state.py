@@ -1,4 +1,4 @@
-"""The state of a classifier: its labels and its arrays, and who owns the rows of an array."""
+"""The state of a classifier: its labels, its arrays, and which labels own the rows of an array."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from robocle.errors import StateError
 
-LARGEST = 1e140  # squares of such a number, and sums of many squares, are still finite
+LARGEST = 1e140  # squares of values up to this size, and sums of many squares, are finite
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
@@ -19,7 +19,8 @@ Arrays = dict[str, NDArray[Any]]
 class ClassifierState:
     """Everything a classifier has learned, ready to be stored.
 
-    A state read from a file may hold anything, so arrays are taken out with their shape checked.
+    A state that was read from a file may contain anything, so the shape of each array is checked
+    when it is read.
 
     >>> state = ClassifierState(("mug",), {"counts": np.array([3])})
     >>> state.copied("counts", 1)
@@ -33,7 +34,7 @@ class ClassifierState:
     arrays: Mapping[str, NDArray[Any]]
     """All arrays by name."""
     prefix: str = ""
-    """What the names of the arrays in this view begin with, such as "0."."""
+    """The prefix of the names of the arrays in this view, such as "0."."""
 
     def within(self, prefix: str) -> "ClassifierState":
         """Return a view of the arrays whose names begin with a prefix."""
@@ -48,15 +49,15 @@ class ClassifierState:
         return np.array(self.checked(name, *shape), np.float64)
 
     def checked(self, name: str, *shape: int | None) -> NDArray[Any]:
-        """Return an array as it is stored; it must not be changed.
+        """Return an array as it is stored. The caller must not modify it.
 
         Args:
             name: The name of the array, without the prefix.
             shape: The expected shape; None stands for any length.
 
         Raises:
-            StateError: The array is missing, has another shape, or holds a value that is not a
-                finite number.
+            StateError: The array is missing, has a different shape, or contains a value that is not
+                a finite number.
         """
         name = self.prefix + name
         array = self.arrays.get(name)
@@ -70,16 +71,19 @@ class ClassifierState:
             raise StateError(f"state array {name!r} has shape {array.shape}, expected {shape}")
         largest = array.max(initial=0) if array.dtype.kind in "fiu" else np.inf
         if not (largest <= LARGEST and array.min(initial=0) >= -LARGEST):  # False for NaN, too
-            raise StateError(f"state array {name!r} holds values that are not finite numbers")
+            raise StateError(f"state array {name!r} contains values that are not finite numbers")
         return array
 
     def split(self, name: str, counts: str, width: int) -> list[NDArray[Any]]:
-        """Return the rows of each label from an array that holds one label's after the other's.
+        """Split an array that holds the rows of one label after another.
 
         Args:
             name: The array of rows.
             counts: The array with the number of rows per label.
             width: The length of a row.
+
+        Returns:
+            The rows of each label.
 
         Raises:
             StateError: An array is missing or damaged, or the counts do not add up.
@@ -99,7 +103,7 @@ class OneRowPerLabel:
 
 @dataclass(frozen=True)
 class RowsCountedBy:
-    """The array holds the rows of one label after the other's, as many as another array states."""
+    """The array holds the rows of one label after another; a second array holds their numbers."""
 
     counts: str
     """The name of the array with the number of rows per label."""
@@ -107,17 +111,17 @@ class RowsCountedBy:
 
 @dataclass(frozen=True)
 class Shared:
-    """The array belongs to all labels together: damage to it cannot be put down to one label."""
+    """The array belongs to all labels: damage to it cannot be attributed to one label."""
 
 
 Ownership = OneRowPerLabel | RowsCountedBy | Shared
-"""Who owns the rows of an array. The rows of arrays with one axis are always shared."""
+"""Which labels own the rows of an array. Arrays with one axis are always shared."""
 
 
 def owners(
     state: ClassifierState, name: str, rows: Iterable[int], ownership: Ownership
 ) -> set[str]:
-    """Return the labels that own some rows of an array.
+    """Return the labels that own the given rows of an array.
 
     Args:
         state: The state that holds the array.

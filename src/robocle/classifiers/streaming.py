@@ -1,7 +1,7 @@
-"""Streaming classifiers: learn one labelled embedding at a time, score many.
+"""The base class of all classifiers, which learn one labelled embedding at a time.
 
-The input is checked and the labels are kept here. `robocle.classifiers.contract` documents what a
-classifier implements.
+It checks the input and keeps track of labels. `robocle.classifiers.contract` documents what a
+classifier must implement.
 """
 
 import copy
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class StreamingClassifier(ClassifierContract, OneByOne, Described):
-    """Learns labelled embeddings one at a time; labels appear when they are taught.
+    """Learns labelled embeddings one at a time. A new label can be taught at any time.
 
     Subclasses implement the methods of `ClassifierContract`.
     """
@@ -51,19 +51,19 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many samples each label was taught with."""
+        """The number of samples taught per label."""
         return dict(zip(self._labels, self._counts, strict=True))
 
     def learn(self, embedding: ArrayLike, label: str) -> None:
-        """Learn one labelled embedding. Input that is refused changes nothing.
+        """Learn one labelled embedding. Rejected input changes nothing.
 
         Args:
             embedding: The embedding (width,). The first one fixes the width.
-            label: Its label, known or new.
+            label: Its label, which may be new.
 
         Raises:
             LabelError: The label cannot be used.
-            FeatureError: The embedding has another width, or values that are not finite.
+            FeatureError: The embedding has a different width, or values that are not finite.
 
         >>> import robocle
         >>> clf = robocle.classifier("ncm")
@@ -92,7 +92,7 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
 
         Raises:
             NothingTaughtError: Nothing has been taught yet.
-            FeatureError: The embeddings have another width, or values that are not finite.
+            FeatureError: The embeddings have a different width, or values that are not finite.
 
         >>> import robocle
         >>> clf = robocle.classifier("ncm")
@@ -131,13 +131,13 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
         """Return W (labels, width) and b with scores = W z + b, up to a term common to all labels.
 
         Raises:
-            InexactError: The classifier is not linear.
+            InexactError: The classifier does not provide linear scores.
             NothingTaughtError: Nothing has been taught yet.
         """
-        raise InexactError(f"{type(self).__name__} is not linear: only ncm and slda are")
+        raise InexactError(f"{type(self).__name__} has no linear scores: use ncm or slda")
 
     def leave_one_out(self) -> "LeaveOneOut | None":
-        """Return the leave-one-out scores of the samples taught, or None if it has none."""
+        """Return the leave-one-out scores of the taught samples, or None if there are none."""
         return None
 
     def forget(self, label: str) -> None:
@@ -161,23 +161,21 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
 
         Raises:
             UnknownLabelError: The label was never taught.
-            LabelError: The new name cannot be used, or is taken by another label.
+            LabelError: The new name cannot be used, or is already a label.
         """
         row = self._row(label)
         new = require_label(new)
         if new in self._labels:
-            raise LabelError(
-                f"cannot rename {label!r} to {new!r}: that label is taught already", new
-            )
+            raise LabelError(f"cannot rename {label!r} to {new!r}: that label already exists", new)
         self._labels[row] = new
 
     @property
     def forgets_exactly(self) -> bool:
-        """Whether a label that is forgotten leaves no trace, as if it had never been taught."""
+        """Whether forgetting a label leaves the classifier as if it had never been taught."""
         return False
 
     def merge(self, other: "StreamingClassifier") -> None:
-        """Add what another classifier has learned, as if its samples had been taught here.
+        """Add what another classifier has learned, as if its samples had been taught to this one.
 
         Labels of the same name become one label. The other classifier does not change.
 
@@ -185,7 +183,7 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
             other: A classifier with the same options.
 
         Raises:
-            InexactError: The classifiers differ, or classifiers of this kind cannot be merged.
+            InexactError: The classifiers have different options, or cannot be merged exactly.
             FeatureError: The classifiers have learned embeddings of different widths.
 
         >>> import robocle
@@ -219,17 +217,17 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
         return ClassifierState(self.labels, {"counts": counts, **self._state()})
 
     def restore(self, state: ClassifierState) -> None:
-        """Replace everything that was learned by a state.
+        """Replace everything that was learned with a state.
 
         Args:
             state: The state of a classifier with the same options.
 
         Raises:
-            StateError: The state is damaged or does not fit. Nothing has changed then.
+            StateError: The state is damaged or does not fit. The classifier has not changed.
         """
         counts = state.copied("counts", len(state.labels))
         if len(set(state.labels)) != len(state.labels) or (counts < 1).any():
-            raise StateError("state has a label twice, or one without samples")
+            raise StateError("state has a duplicate label, or a label without samples")
         before = self.__dict__.copy()
         try:
             self._labels = [require_label(label) for label in state.labels]
@@ -240,14 +238,14 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
             raise
 
     def array_owners(self) -> Mapping[str, Ownership]:
-        """Return who owns the rows of each array that a state may hold, by name.
+        """Return which labels own the rows of each array that a state may hold, by name.
 
         When a state file is damaged, this decides which labels are lost.
         """
         return {"counts": Shared(), **self._array_owners()}
 
     def rebuilt_array(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any] | None:
-        """Return an array computed from the other arrays of a state, or None if that cannot be."""
+        """Return an array computed from the other arrays of a state, or None if it cannot be."""
         return None
 
     def _append(self, label: str) -> None:
@@ -276,7 +274,7 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
 
     def _row(self, label: str) -> int:
         if label not in self._labels:
-            raise UnknownLabelError(f"{label!r} was never taught", label)
+            raise UnknownLabelError(f"the label {label!r} was never taught", label)
         return self._labels.index(label)
 
     def _checked(self, embeddings: Matrix, axes: int) -> Matrix:
@@ -285,8 +283,8 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
             raise FeatureError(f"expected {wanted}, not an array of shape {embeddings.shape}")
         if self.width is not None and embeddings.shape[-1] != self.width:
             raise FeatureError(
-                f"an embedding has width {embeddings.shape[-1]}, but {self.width} was taught"
+                f"an embedding has width {embeddings.shape[-1]}, but those taught have {self.width}"
             )
         if not np.isfinite(embeddings).all():
-            raise FeatureError("an embedding holds NaN or infinity: check where it comes from")
+            raise FeatureError("an embedding contains NaN or infinity: check how it was computed")
         return embeddings

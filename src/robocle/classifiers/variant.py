@@ -1,11 +1,11 @@
-"""Variants of a method whose public code differs from its mathematics."""
+"""Variants of a method whose public code differs from its formulas."""
 
 from typing import Literal, get_args
 
 from robocle.spec import require_choice
 
 Variant = Literal["correct", "published"]
-"""`correct`: as the mathematics says. `published`: as the public code computes it."""
+"""`correct`: by the formulas. `published`: as the public code computes it."""
 
 
 def require_variant(variant: str) -> None:

@@ -1,6 +1,6 @@
-"""The command `robocle`, and what its subcommands share.
+"""The command `robocle`, and what its subcommands have in common.
 
-A RobocleError is printed as one line on stderr, and the exit code is 1. Any other exception is a
+A RobocleError is printed to stderr as one line, and the exit code is 1. Any other exception is a
 bug and shows its traceback.
 """
 
@@ -36,7 +36,7 @@ class RobocleGroup(click.Group):
 
 
 def print_error(message: object) -> None:
-    """Print an error or a warning on stderr, as one line even if it contains newlines."""
+    """Print an error or a warning to stderr as one line, even if it contains newlines."""
     click.echo(f"robocle: {' '.join(str(message).split())}", err=True)
 
 
@@ -69,12 +69,12 @@ def picture_files(paths: Iterable[Path]) -> list[Path]:
 
 @click.group(cls=RobocleGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="robocle")
-@click.option("-v", "--verbose", is_flag=True, help="Log what is done to stderr.")
+@click.option("-v", "--verbose", is_flag=True, help="Print log messages to stderr.")
 def main(verbose: bool) -> None:
-    """Teach a device objects with a few pictures each, and recognise them later."""
+    """Teach a device new objects from a few pictures each, and recognise them later."""
     if verbose:
         logging.basicConfig(level=logging.INFO, format="%(message)s")
-    # Where Pillow only warns, robocle raises an ImageError.
+    # Pillow's warnings are not needed: robocle raises an ImageError in these cases.
     warnings.filterwarnings("ignore", module="PIL")
     # File names need not be valid Unicode: stdout escapes such bytes, as stderr already does.
     if isinstance(sys.stdout, io.TextIOWrapper):

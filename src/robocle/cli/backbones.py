@@ -27,9 +27,7 @@ def add(backbone: str, weights: str, name: str, replace: bool) -> None:
 
     BACKBONE is a name that `robocle backbones` lists, timm:MODEL for a network of the timm
     collection, or onnx:FILE,... for a network of your own. Adding a network of the first two kinds
-    needs PyTorch; running it does not:
-
-        pip install 'robocle[export]'
+    needs PyTorch, which `pip install 'robocle[export]'` installs. Running it does not.
     """
     from robocle.backbones.export.adding import add_backbone
 

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 @backbones.command()
 @click.argument("backbone")
 @click.option("--calibrate", type=FolderPath, required=True, metavar="FOLDER",
-              help="Pictures like those of the camera. If sorted by label, the twin is also "
-              "tested on some of them.")  # fmt: skip
+              help="A folder of pictures like those of your camera. If they are sorted by label, "
+              "the int8 twin is also tested on some of them.")  # fmt: skip
 @click.option("--replace", is_flag=True, help="Replace an existing int8 twin.")
 def quantize(backbone: str, calibrate: Path, replace: bool) -> None:
-    """Quantise BACKBONE to int8 and compare the two.
+    """Quantise BACKBONE to int8 and compare the result with the original.
 
-    The result is named BACKBONE_int8. It is a backbone of its own: a state taught with one cannot
-    be used with the other.
+    The result is called the int8 twin and is named BACKBONE_int8. It is a separate backbone: a
+    state taught with one cannot be used with the other.
     """
     from robocle.backbones import backbone as load
     from robocle.backbones.added import write_added
@@ -48,7 +48,7 @@ def quantize(backbone: str, calibrate: Path, replace: bool) -> None:
 def bench(names: tuple[str, ...], as_json: bool) -> None:
     """Measure the speed of backbones on this machine.
 
-    Without BACKBONE..., all that are installed are measured.
+    Without arguments, all installed backbones are measured.
     """
     from robocle.backbones.export.speed import measurable, measure_speed
 
@@ -65,8 +65,8 @@ def _require_new(name: str) -> None:
 
     if name in added_names():
         raise BackboneError(
-            f"{name} exists already: replace it with --replace (states taught with it cannot be "
-            "used any more)"
+            f"{name} exists already: replace it with --replace (states taught with it can then no "
+            "longer be used)"
         )
 
 
@@ -75,7 +75,7 @@ def _as_text(found: "Comparison", name: str) -> str:
     advice = (
         f"use it with --backbone {name}"
         if found.worth_it
-        else f"better keep the original (robocle backbones remove {name})"
+        else f"keep the original (robocle backbones remove {name})"
     )
     return "\n".join(
         [

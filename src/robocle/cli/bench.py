@@ -12,7 +12,7 @@ from robocle.errors import DataError
 
 
 class _PartOption(click.Option):
-    """An option for a spec. Its help lists the known names, which are looked up only then."""
+    """An option for a spec. Its help lists the known names, which are looked up only for help."""
 
     def __init__(self, *arguments: Any, registry: str, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -34,10 +34,11 @@ class _PartOption(click.Option):
 @click.option("--dataset", cls=_PartOption, registry="robocle.evaluation.datasets:DATASETS",
               metavar="SPEC", help="Run on this data set instead.")  # fmt: skip
 @click.option("--scenario", cls=_PartOption, registry="robocle.evaluation.scenarios:SCENARIOS",
-              metavar="SPEC", help="Use this scenario instead, as class_iid:shots=5.")  # fmt: skip
+              metavar="SPEC",
+              help="Use this scenario instead, such as class_iid:shots=5.")  # fmt: skip
 @click.option("--backbone", "backbones", multiple=True, metavar="SPEC",
               help="Use this backbone instead. May be given several times.")  # fmt: skip
-@click.option("--seeds", type=click.IntRange(1, 1000), help="The number of orderings.")
+@click.option("--seeds", type=click.IntRange(1, 1000), help="The number of random orderings.")
 @click.option("--jobs", type=click.IntRange(1, 1024), default=1, show_default=True,
               help="The number of processes on this machine.")  # fmt: skip
 @click.option("--dask", default="", metavar="ADDRESS", help="Run on a Dask cluster instead.")
@@ -82,7 +83,7 @@ def bench(experiment: str, data: tuple[str, ...], out: Path | None, **options: A
 @main.command()
 @click.argument("results", type=StatePath)
 @click.option("--out", type=FolderPath,
-              help="The folder of the reports. [default: that of RESULTS]")  # fmt: skip
+              help="The folder for the reports. [default: that of RESULTS]")  # fmt: skip
 def report(results: Path, out: Path | None) -> None:
     """Write a report of RESULTS as Markdown, LaTeX and one HTML page."""
     from robocle.reports.benchmark import as_markdown, build_report, write_report

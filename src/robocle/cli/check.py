@@ -1,4 +1,4 @@
-"""The command that checks how well a user's own objects are recognised in other conditions."""
+"""The command that checks how well a user's own objects are recognised under other conditions."""
 
 import json
 import sys
@@ -18,19 +18,19 @@ from robocle.cli.options import unknown_option
 @click.option("--out", type=StatePath, metavar="FILE.html",
               help="Also write a page with plots and small copies of a few pictures.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True,
-              help="Seed of the corruptions: the same seed gives the same numbers.")  # fmt: skip
+              help="Seed of the corruptions. Equal seeds give equal results.")  # fmt: skip
 @click.option("--draws", type=click.IntRange(1, 100), default=3, show_default=True,
-              help="How often each corruption is drawn per picture.")  # fmt: skip
+              help="How many random variants of each corruption to test per picture.")  # fmt: skip
 @unknown_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with all counts.")
 def check(images: tuple[Path, ...], state: Path | None, out: Path | None, seed: int, draws: int,
           unknown: float, as_json: bool) -> None:  # fmt: skip
-    """Test how well your own objects are recognised in other light, turned, grainy or blurred.
+    """Test how well your own objects are recognised under other lighting, turned, noisy or blurred.
 
     IMAGES are pictures or folders of pictures. The label of a picture is the name of its folder.
     Each picture is tested clean and under corruptions that simulate other conditions. Nothing is
-    stored. Test a state on pictures that it was not taught: on taught pictures the result is too
-    good.
+    stored. Test a state on pictures that it was not taught: results on taught pictures are too
+    optimistic.
     """
     from robocle.evaluation.check.conditions import Conditions
     from robocle.evaluation.check.pictures import labelled_pictures

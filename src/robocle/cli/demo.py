@@ -12,9 +12,9 @@ from robocle.errors import MissingExtraError
 @click.option("--out", type=StatePath, default="robocle-demo.html", show_default=True,
               help="The page to write, with plots and pictures.")  # fmt: skip
 def demo(out: Path) -> None:
-    """Teach 5 pictures of each of 29 objects, then test them in other conditions.
+    """Teach 5 pictures of each of 29 objects, then test them under other conditions.
 
-    The pictures come with robocle. The accuracy of five methods is printed.
+    The pictures come with robocle. Prints the accuracy of five methods.
     """
     from robocle.demo.run import run_demo
     from robocle.reports.demo_page import write_report

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 @click.argument("state", type=StatePath)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with array shapes.")
 def inspect(state: Path, as_json: bool) -> None:
-    """Show what STATE knows: its labels, which of them need more pictures, which are confused.
+    """Show the labels of STATE, which of them need more pictures, and which are easily confused.
 
-    For each label, some of its pictures are left out one at a time. The table shows how many of
-    them are recognised by what remains.
+    Some pictures of each label are left out, one at a time. The table shows how many of these are
+    still recognised.
     """
     from robocle.store import read_state
 
@@ -47,14 +47,14 @@ def inspect(state: Path, as_json: bool) -> None:
 
 
 def _readiness(state: Path, stored: "StoredState") -> "Readiness | None":
-    """Return the readiness of the labels; the backbone is not needed for it."""
+    """Return the readiness of the labels. The backbone is not loaded."""
     from robocle.embedding_learner import EmbeddingLearner
     from robocle.store import LearnerState
 
     try:
         return EmbeddingLearner(LearnerState.restore(str(state), stored)).readiness()
     except SpecError as error:
-        print_error(f"cannot tell whether labels were shown often enough: {error}")
+        print_error(f"cannot determine which labels need more pictures: {error}")
         return None
 
 

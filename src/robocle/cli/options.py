@@ -8,8 +8,8 @@ BoxOption = tuple[float, float, float, float] | None
 
 unknown_option = click.option(
     "--unknown", type=click.FloatRange(0, LARGEST_UNKNOWN), default=DEFAULT_UNKNOWN,
-    show_default=True, help="The false-rejection rate: about which share of taught objects, seen "
-    "as they were taught, may be called unknown. 0: nothing is called unknown.",
+    show_default=True, help="The false-rejection rate: roughly the fraction of taught objects that "
+    "are called unknown under the conditions they were taught in. With 0, none are.",
 )  # fmt: skip
 
 threads_option = click.option(
@@ -30,5 +30,5 @@ def _box(context: click.Context, option: click.Parameter, text: str | None) -> B
 
 box_option = click.option(
     "--box", callback=_box, metavar="X,Y,WIDTH,HEIGHT",
-    help="Use only this region of each picture, in pixels from its top left corner.",
+    help="Use only this region of each picture, in pixels from its top-left corner.",
 )  # fmt: skip

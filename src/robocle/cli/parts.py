@@ -12,8 +12,8 @@ from robocle.registry import Registry
 def parts() -> None:
     """List everything that a spec can name, with its options and their defaults.
 
-    These are the parts of a learner (backbones, views, poolings, classifiers) and what experiments
-    are made of (data sets, scenarios, corruptions).
+    These are the parts of a learner (backbones, views, poolings, classifiers) and the building
+    blocks of experiments (data sets, scenarios, corruptions).
     """
     from robocle.reports.text_table import text_table
 

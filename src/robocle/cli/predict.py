@@ -19,17 +19,18 @@ if TYPE_CHECKING:
 @main.command()
 @click.argument("state", type=StatePath)
 @click.argument("images", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per line, with all scores.")
+@click.option("--json", "as_json", is_flag=True,
+              help="Print one JSON object per line, with all scores.")  # fmt: skip
 @box_option
 @threads_option
 @unknown_option
 def predict(state: Path, images: tuple[Path, ...], as_json: bool, box: BoxOption, threads: int,
             unknown: float) -> None:  # fmt: skip
-    """Recognise the pictures IMAGES (files or folders) with what STATE was taught.
+    """Recognise the objects in IMAGES (files or folders) that STATE was taught.
 
     Prints the picture, the label, and the probability from 0 to 1 that the label is right. For an
-    unknown object it prints "unknown", the probability that it is a taught one after all, and the
-    nearest label.
+    unknown object it prints "unknown", the probability that it is a taught object after all, and
+    the nearest label.
     """
     from robocle.embedding import in_order
     from robocle.learner import Learner

@@ -27,10 +27,10 @@ Lesson = tuple[Path, str]
 @click.option("--backbone", help="The backbone of a new state.")
 @click.option("--pooling", help="The pooling of a new state.")
 @click.option("--classifier", help="The classifier of a new state.")
-@click.option("--views", help="The views in which a new state embeds taught pictures.")
+@click.option("--views", help="The views of a new state.")
 @click.option("--gate", type=click.Choice(["warn", "refuse", "off"]), default="warn",
               show_default=True, help="What to do about pictures that are dark, blurred, small, or "
-              "almost the same as the one before.")  # fmt: skip
+              "near-duplicates of the previous one.")  # fmt: skip
 @box_option
 @threads_option
 def teach(state: Path, what: tuple[str, ...], gate: "Gate", box: BoxOption, threads: int,
@@ -68,7 +68,7 @@ def teach(state: Path, what: tuple[str, ...], gate: "Gate", box: BoxOption, thre
 def _embedder(
     state: Path, parts: dict[str, str]
 ) -> "tuple[Embedder, Callable[[str], NDArray[Any] | None]]":
-    """Return what embeds pictures for a state, and what a label was last taught there."""
+    """Return an embedder for a state, and a function that returns a label's last embedding."""
     from robocle.embedding import Embedder
     from robocle.learner import Learner
     from robocle.pipeline import Pipeline
@@ -92,7 +92,7 @@ def _check(
     gate: "Gate",
     last_embedding: "Callable[[str], NDArray[Any] | None]",
 ) -> None:
-    """Print what is wrong with pictures; a gate that refuses raises for the first poor one."""
+    """Print the faults of pictures; with the gate `refuse`, raise for the first poor picture."""
     from robocle.images.gate import QualityGate
 
     checks = QualityGate(gate, last_embedding)

@@ -1,4 +1,4 @@
-"""Commands that write a state to another file or merge several: merge, export, import, recover."""
+"""Commands that merge states or write them to another file: merge, export, import, recover."""
 
 import os
 from pathlib import Path
@@ -13,7 +13,7 @@ from robocle.errors import StateError
 @click.argument("states", nargs=-1, required=True, type=StatePath)
 @click.option("-o", "--out", type=StatePath, required=True, help="The state file to write.")
 def merge(states: tuple[Path, ...], out: Path) -> None:
-    """Merge STATES into one, as if it had been taught all of their pictures."""
+    """Merge STATES into one state, as if it had been taught all of their pictures."""
     from robocle.learner import Learner
 
     _require_new(out)
@@ -34,8 +34,9 @@ def merge(states: tuple[Path, ...], out: Path) -> None:
 def export(state: Path, out: Path) -> None:
     """Write STATE to OUT: an ONNX model if OUT ends in .onnx, otherwise a state file to send.
 
-    The ONNX model contains backbone, pooling, weights and labels, and needs only ONNX Runtime. A
-    state file to send has no undo history; `robocle import` adds it to the state of another device.
+    The ONNX model contains the backbone, the pooling, the weights and the labels, and needs only
+    ONNX Runtime. A state file to send has no undo history; `robocle import` adds it to the state of
+    another device.
     """
     from robocle.learner import Learner
 
@@ -73,7 +74,7 @@ def import_(state: Path, file: Path) -> None:
 @click.argument("state", type=StatePath)
 @click.argument("out", type=StatePath)
 def recover(state: Path, out: Path) -> None:
-    """Write what is undamaged in STATE to OUT, and print what is lost."""
+    """Write everything that is intact in a damaged STATE to OUT, and print what is lost."""
     from robocle.store import recovered, write_state
 
     _require_new(out)

@@ -1,14 +1,14 @@
-"""Contract checks: what every part of a kind must do, built-in or from another package.
+"""Contract checks: the rules that every part of a kind must satisfy, built-in or plug-in.
 
     from robocle.contract import check_classifier
 
     check_classifier("knn:k=3")
 
-A check raises AssertionError with the rule that is broken. Each kind also has a tuple with its
-rules, such as `CLASSIFIER_CHECKS`, for a test with one case per rule:
+A check raises AssertionError with the rule that is broken. Each kind also has a tuple of its rules,
+such as `CLASSIFIER_CHECKS`, for tests with one case per rule:
 
     @pytest.mark.parametrize("check", CLASSIFIER_CHECKS, ids=lambda check: check.__name__)
-    def test_knn_keeps_the_contract(check):
+    def test_knn_satisfies_the_contract(check):
         check("knn:k=3")
 
 A part is named by its spec, so a plug-in must be installed before it can be checked.

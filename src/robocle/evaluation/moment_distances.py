@@ -1,7 +1,8 @@
-"""How far each moment moves under each corruption: the paper's figure of moment distributions.
+"""How much each moment changes under each corruption: the paper's figure of moment distributions.
 
-The values of each block of a moment pooling are compared between clean and corrupted pictures, by
-the Wasserstein distance: absolute, and in units of the standard deviation of the clean values.
+The values of each block of a moment pooling are compared between clean and corrupted pictures by
+their Wasserstein distance, both absolute and in units of the standard deviation of the clean
+values.
 """
 
 from collections.abc import Sequence
@@ -32,10 +33,10 @@ def moment_distances(
 
     Args:
         paths: The pictures.
-        setup: How they are embedded, apart from the corruption.
-        spec: The moment pooling.
+        setup: How the pictures are embedded, apart from the corruption.
+        spec: The spec of the moment pooling.
         corruptions: The corruptions to compare. "clean" must be one of them.
-        cache: Holds all of the embeddings already.
+        cache: The cache, which must already contain all of the embeddings.
     """
     blocks = pooling(spec).blocks
     values = {

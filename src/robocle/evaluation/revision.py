@@ -1,4 +1,4 @@
-"""The revision of robocle's own code: a result of changed code is not the result of this code."""
+"""The revision of robocle's own code, so that cached results of older code are not reused."""
 
 import hashlib
 from functools import cache
@@ -11,12 +11,12 @@ def code_revision(*paths: str) -> str:
     """Return a hash of some of robocle's source files.
 
     Args:
-        paths: Files and folders inside the package, such as "pooling" or "evaluation/run.py". Of a
-            folder, all Python files count.
+        paths: Files and folders inside the package, such as "pooling" or "evaluation/run.py". A
+            folder stands for all Python files in it.
 
     Raises:
         FileNotFoundError: A path does not exist. A file that was moved must be listed under its
-            new name, or its changes would go unnoticed.
+            new name, because otherwise changes to it would go unnoticed.
 
     Example:
         >>> code_revision("pooling") == code_revision("classifiers")
@@ -31,6 +31,6 @@ def _sources(path: Path) -> list[Path]:
     found = [path] if path.is_file() else sorted(path.rglob("*.py"))
     if not found:
         raise FileNotFoundError(
-            f"no Python file at {path}: list the files that decide a result under their new name"
+            f"no Python file at {path}: list the files that affect results under their new names"
         )
     return found

@@ -35,7 +35,7 @@ def write_onnx(learner: Learner, path: Path) -> None:
         path: The file to write.
 
     Raises:
-        StateAccessError: If the file cannot be written.
+        StateAccessError: The file cannot be written.
         NothingTaughtError, BackboneError, SpecError: As `onnx_model` does.
     """
     content = onnx_model(learner).SerializeToString(deterministic=True)
@@ -53,9 +53,9 @@ def onnx_model(learner: Learner) -> onnx.ModelProto:
             linear classifier.
 
     Raises:
-        NothingTaughtError: If the learner has no labels.
-        BackboneError: If its backbone does not provide its ONNX model.
-        SpecError: If its pooling or classifier cannot be exported.
+        NothingTaughtError: The learner has no labels.
+        BackboneError: Its backbone does not provide its ONNX model.
+        SpecError: Its pooling or classifier cannot be exported.
     """
     if not learner.labels:
         raise NothingTaughtError

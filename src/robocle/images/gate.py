@@ -16,10 +16,10 @@ class QualityGate:
 
     Args:
         gate: What to do about a poor picture.
-        last_embedding: Returns the embedding that a label was last taught, or None.
+        last_embedding: Returns the last embedding taught under a label, or None.
 
     Raises:
-        SpecError: There is no such gate.
+        SpecError: The gate is unknown.
     """
 
     def __init__(self, gate: Gate, last_embedding: Callable[[str], NDArray[Any] | None]) -> None:
@@ -34,15 +34,15 @@ class QualityGate:
         """Check one picture.
 
         Args:
-            found: What is wrong with its pixels.
-            embedding: Its embedding, to compare with the label's previous one.
-            label: What it shows.
+            found: The faults found in the pixels of the picture.
+            embedding: The embedding of the picture, to compare with the previous one of its label.
+            label: The label of the picture.
 
         Returns:
-            What to warn of.
+            The faults to warn about.
 
         Raises:
-            QualityError: The gate refuses it.
+            QualityError: The gate is `refuse` and the picture has a fault.
         """
         previous = self._checked.get(label)
         if previous is None:

@@ -3,8 +3,8 @@
     complaints(read("mug.jpg", 224))              # () if the picture is good
     near_duplicate(embedding, last_embedding)     # None if the picture shows something new
 
-Everything is measured on the pixels and the embedding that teaching computes anyway. The limits
-are meant for clearly poor pictures: an ordinary picture in weak light passes.
+All measurements use the pixels and the embedding that teaching computes anyway. The limits are set
+for clearly poor pictures: an ordinary picture in dim light passes.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,42 +21,45 @@ from robocle.types import Pixels
 Grey = NDArray[np.float32]
 
 Gate = Literal["warn", "refuse", "off"]
-"""What teaching does with a poor picture: learn it with a warning, refuse it, or not check it."""
+"""What to do with a poor picture: log a warning and learn it, refuse it, or skip the check."""
 
 Kind = Literal["small", "dark", "bright", "flat", "blurred", "duplicate"]
-"""What can be wrong with a picture."""
+"""The kinds of faults that a picture can have."""
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 SMALL = 64
-"""The shorter side must have at least this many pixels; a smaller picture is mostly enlarged."""
+"""The minimum length of the shorter side, in pixels. A smaller picture is enlarged considerably."""
 DARK = 40
-"""The brightest twentieth of a picture must reach this level of 255, 2 % of full light."""
+"""The minimum of the 95th percentile of brightness, from 0 to 255. Level 40 of the gamma-encoded
+pixels is about 2 % of full intensity."""
 BRIGHT_COLOURED, BRIGHT_WHITE = 0.5, 0.75
-"""At most this share of the centre may be at full brightness, with and without lost colours."""
+"""The maximum fraction of the centre at full brightness: the first limit applies if saturated
+pixels have lost their colour, the second if they are white."""
 FLAT = 16
-"""The darkest and brightest hundredths must differ by this many levels of 255."""
+"""The minimum difference between the 1st and the 99th percentile of brightness, from 0 to 255."""
 BLURRED = 0.32
-"""The least sharpness. A step from black to white has 0.64; blurred by a Gaussian with a standard
-deviation of 1/130 of the side it has this."""
+"""The minimum sharpness. A step from black to white has 0.64. Blurred by a Gaussian with a standard
+deviation of 1/130 of the picture's side, it has 0.32."""
 DUPLICATE = 0.25
-"""The least distance between two embeddings, relative to the norm of the longer one."""
+"""The minimum distance between two embeddings, relative to the larger of their norms."""
 
-FULL = 254  # a pixel whose largest channel reaches this is at full brightness
-WHITE, VIVID = 240, 64  # a pixel whose smallest channel is above or below has no or a pure colour
-LOST_COLOURS = 0.04  # share of the centre where one channel is full and another is not
-GRID = 112  # pixels per side that are examined, roughly: enough, in a quarter of the time
-REACH = 6  # pixels of the grid: the width of an edge that is clearly blurred
+FULL = 254  # a pixel whose largest channel reaches this level is at full brightness
+WHITE = 240  # a pixel whose smallest channel reaches this level is white
+VIVID = 64  # a pixel whose smallest channel is below this level has a pure colour, such as red
+LOST_COLOURS = 0.04  # the tolerated fraction of the centre that is saturated but not white
+GRID = 112  # about this many pixels per side are examined, which takes a quarter of the time
+REACH = 6  # in pixels of the grid: the width of a clearly blurred edge
 DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))  # (down, right)
 LUMINANCE = (0.299, 0.587, 0.114)
 
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """One fault of a picture. Its text is the advice.
+    """A fault of a picture. `str()` returns the advice.
 
     Attributes:
-        kind: Which fault.
+        kind: The kind of fault.
         value: The measured value that is beyond the limit.
         advice: One sentence that states the fault and what to do.
     """
@@ -72,21 +75,21 @@ class Complaint:
 def complaints(image: SquareImage) -> tuple[Complaint, ...]:
     """Return the faults of a picture.
 
-    Only causes are reported. A small picture is blurred because it is enlarged, and a black, white
-    or empty picture has no edges, so neither of them is also reported as blurred.
+    Only causes are reported: a small picture looks blurred because it is enlarged, and a dark,
+    overexposed or empty picture has no edges, so these are not reported as blurred as well.
 
     Args:
         image: The picture, as `robocle.images.read` returns it.
 
     Returns:
-        The faults; none if the picture is good enough.
+        The faults; empty if the picture is good enough.
 
     Example:
         >>> from robocle.images import read
         >>> [fault.kind for fault in complaints(read(np.zeros((480, 640, 3), np.uint8), 224))]
         ['dark']
     """
-    step = max(2, round(len(image.pixels) / GRID))  # resizing has blurred direct neighbours
+    step = max(2, round(len(image.pixels) / GRID))  # skips neighbours, which resizing has blurred
     colours = image.pixels[::step, ::step]
     grey = _grey(colours)
     found = (*_size_complaints(image.size), *_light_complaints(colours, grey))
@@ -99,7 +102,7 @@ def near_duplicate(
     """Return a complaint if a picture is almost the same as the last one.
 
     The embeddings of two frames of an object that is held still differ by less than a quarter of
-    their norm. Those of other pictures of the same object differ by more.
+    their norm. Those of different pictures of the same object differ by more.
 
     Args:
         embedding: The embedding of the new picture.
@@ -133,12 +136,12 @@ def require_good(found: Iterable[Complaint]) -> None:
         found: The faults of the picture.
 
     Raises:
-        QualityError: There is at least one. The error has them all in `complaints`.
+        QualityError: There is at least one fault. All of them are in the error's `complaints`.
 
     Example:
-        >>> require_good([Complaint("dark", 9, "the picture is dark: switch a light on")])
+        >>> require_good([Complaint("dark", 9, "the picture is dark: switch on a light")])
         Traceback (most recent call last):
-        robocle.errors.QualityError: the picture is dark: switch a light on
+        robocle.errors.QualityError: the picture is dark: switch on a light
     """
     complaints = tuple(found)
     advice = "; ".join(map(str, complaints))
@@ -147,7 +150,7 @@ def require_good(found: Iterable[Complaint]) -> None:
 
 
 def _grey(colours: Pixels) -> Grey:
-    red, green, blue = (  # channel by channel takes a third of the time of a matrix product
+    red, green, blue = (  # per channel, which takes a third of the time of a matrix product
         np.multiply(channel, weight, dtype=np.float32)
         for channel, weight in zip(np.moveaxis(colours, 2, 0), LUMINANCE, strict=True)
     )
@@ -167,7 +170,7 @@ def _size_complaints(size: tuple[int, int]) -> Iterator[Complaint]:
 
 
 def _light_complaints(colours: Pixels, grey: Grey) -> Iterator[Complaint]:
-    """Yield at most one complaint: too little or too much light also removes the contrast."""
+    """Yield at most one complaint, because too little or too much light also reduces contrast."""
     ranked = np.sort(grey, axis=None)  # takes a third of the time of np.percentile
     darkest, bright, brightest = (float(ranked[len(ranked) * p // 100]) for p in (1, 95, 99))
     if bright < DARK:
@@ -205,11 +208,11 @@ def _focus_complaints(grey: Grey) -> Iterator[Complaint]:
 
 
 def _saturated_share(colours: Pixels) -> float:
-    """Return the share of the centre at full brightness if it is over the limit, otherwise 0.
+    """Return the fraction of the centre at full brightness if it exceeds the limit, otherwise 0.
 
-    A pixel is at full brightness if one channel is full and no channel is almost empty, as it is in
-    a pure red or yellow. A white background is at full brightness too, but has no colour to lose.
-    If one channel is full and another is not, the sensor was saturated and the colour is lost.
+    A pixel counts if its largest channel is saturated and its smallest channel is not close to 0;
+    the second condition excludes pure colours such as red and yellow. White pixels count as well,
+    but have no colour to lose. Other pixels that count have lost their colour.
     """
     edge = len(colours) // 4
     red, green, blue = np.moveaxis(colours[edge:-edge, edge:-edge], 2, 0)
@@ -224,10 +227,10 @@ def _saturated_share(colours: Pixels) -> float:
 def sharpness(grey: Grey) -> float:
     """Return how steep the strongest edges are, in the direction where they are least steep.
 
-    It is the ratio of the differences between neighbours to those between pixels at a distance of
-    REACH. Both are 4-norms, so the strongest edges decide and plain surfaces around them do not
-    count. Noise is in both. A moving camera leaves the edges along its direction sharp, so the
-    result is the minimum over four directions.
+    Sharpness is the ratio of the differences between neighbours to the differences between pixels
+    at a distance of REACH. Both are 4-norms, so the strongest edges dominate and plain surfaces
+    hardly matter. Noise affects both. Motion blur leaves edges along the direction of motion sharp,
+    so the result is the minimum over four directions.
 
     Args:
         grey: The brightness of each pixel, from 0 to 255.

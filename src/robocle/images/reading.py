@@ -1,8 +1,8 @@
-"""Reading: from a picture of any kind to the square pixels that a backbone takes.
+"""Reading: converts a picture of any kind to the square pixels that a backbone takes.
 
-Teaching and prediction both come through here, so a picture always gets the same pixels. It is
-resized straight to the square, without cropping: first reduced by a whole factor while it stays
-larger than the target (a JPEG is reduced while it is decoded), then resized bilinearly. That is
+Teaching and prediction both use this module, so a picture always results in the same pixels. It is
+resized to the square without cropping: first reduced by an integer factor to a size that is still
+larger than the target (a JPEG is reduced while it is decoded), then resized bilinearly. This is
 three times as fast as bilinear resizing alone.
 """
 
@@ -24,15 +24,15 @@ from robocle.types import Pixels
 Picture = str | os.PathLike[str] | bytes | bytearray | BinaryIO | Image.Image | NDArray[Any]
 """A path, the bytes of a file, a file object, a PIL image, or an array from a camera."""
 
-# Formats that are pictures and nothing else: no PostScript, no remote and no vector formats. An MPO
-# is opened as the JPEG that it starts with.
+# Raster formats only: no PostScript, no vector formats, no remote files. An MPO file is opened as
+# the JPEG that it starts with.
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF", "PPM", "JPEG2000")
 SUFFIXES = frozenset(
     (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm", ".jp2")
 )
-# Pictures of formats that Pillow does not read by itself.
+# Picture formats that Pillow cannot read without plug-ins.
 OTHER_PICTURES = frozenset((".heic", ".heif", ".avif", ".jxl", ".dng", ".cr2", ".nef", ".arw"))
-# Identifies how a picture becomes pixels. Raise the number when that changes: states record it.
+# The version of this preprocessing. States record it: increase the number when the pixels change.
 PREPROCESSING = "stretched-square/1"
 MAX_PIXELS = 89_000_000  # just below the size at which Pillow warns of a decompression bomb
 ORIENTATION_TAG = 0x0112
@@ -49,7 +49,7 @@ _TRANSPOSITIONS = {
 
 @dataclass(frozen=True, slots=True)
 class SquareImage:
-    """A picture as a backbone takes it, and the size it had before."""
+    """A picture as a backbone takes it, and its original size."""
 
     pixels: Pixels
     """(side, side, 3) uint8 RGB, upright."""
@@ -78,9 +78,9 @@ def to_pixels(picture: Picture, side: int, box: Box | None = None) -> Pixels:
 
 
 def read(picture: Picture, side: int, box: Box | None = None) -> SquareImage:
-    """Return a picture as square pixels, together with the size it had.
+    """Return a picture as square pixels, together with its original size.
 
-    Takes and raises what `to_pixels` does.
+    The arguments and errors are those of `to_pixels`.
     """
     if isinstance(picture, np.ndarray):
         return _from_image(image_from_array(picture), side, box, "the array")
@@ -93,7 +93,7 @@ def read(picture: Picture, side: int, box: Box | None = None) -> SquareImage:
     if hasattr(picture, "read"):
         return _from_file(io.BytesIO(_content(picture)), side, box, "the picture")
     raise ImageError(
-        "a picture is a path, bytes, a file object, a PIL image or an array, not "
+        "a picture must be a path, bytes, a file object, a PIL image or an array, not "
         f"{type(picture).__name__}"
     )
 
@@ -102,8 +102,8 @@ def pictures_in(folder: Path) -> list[Path]:
     """Return the picture files directly in a folder, sorted by name; other files are ignored.
 
     Raises:
-        ImageError: The folder cannot be listed, or holds a picture of a format that cannot be read,
-            which would otherwise be left out silently.
+        ImageError: The folder cannot be listed, or contains a picture in a format that cannot be
+            read, which would otherwise be skipped silently.
     """
     try:
         files = sorted(file for file in folder.iterdir() if not file.name.startswith("."))
@@ -168,7 +168,7 @@ def _region(image: Image.Image, box: Box | None, name: str) -> Region | None:
 
 
 def _enough_for(region: Region | None, size: tuple[int, int], side: int) -> tuple[int, int]:
-    """Return the size that the whole picture needs for a region to fill the square."""
+    """Return the minimum size of the whole picture at which a region has the side of the square."""
     if region is None:
         return side, side
     width, height = _size_of(region)
@@ -199,7 +199,7 @@ def _upright(image: Image.Image, side: int, name: str, region: Region | None = N
     turn = _TRANSPOSITIONS.get(_orientation(image))
     used = image if region is None else image.crop(whole_pixels(region))
     small = _to_rgb(used, name).resize((side, side), Image.Resampling.BILINEAR, reducing_gap=1.0)
-    # Turned after resizing: on the square the result is the same, at a hundredth of the cost.
+    # Rotated after resizing: for a square the result is the same, at a hundredth of the cost.
     return np.asarray(small if turn is None else small.transpose(turn))
 
 

@@ -1,18 +1,20 @@
-"""Calibration: from scores to probabilities, and to known or unknown.
+"""Calibration: turns scores into probabilities, and decides between known and unknown.
 
-The best score of a picture separates taught objects from unknown ones. It says how far the picture
-lies in the direction of a class, in units of the spread within classes. The distributions of this
-score come from the classifier's own leave-one-out scores, so no other data is needed:
+The best score of a picture separates taught objects from unknown ones. It measures how far the
+picture lies in the direction of a class, in units of the spread within classes. The distributions
+of this score are estimated from the classifier's own leave-one-out scores, so no other data is
+needed:
 
-    known       normal, around the mean best score of samples left out. It is at least so wide that
-                the mean of unknown objects lies two standard deviations below, because objects are
-                later seen under other conditions than those in which they were taught.
-    unknown     normal, around the mean best score of samples whose whole class was left out.
+    known       A normal distribution with the mean of the best scores of left-out samples. Its
+                standard deviation is at least half the distance to the mean of unknown objects,
+                because objects are later seen under other conditions than they were taught in.
+    unknown     A normal distribution with the mean of the best scores of samples whose whole class
+                was left out.
     confidence  P(known) * softmax(scores / temperature), with a high prior for known objects. The
-                temperature is fitted to the samples left out.
+                temperature is fitted to the left-out samples.
 
-Few samples say too little: one picture per label cannot be left out, and with two labels no class
-can be. Then fixed shares of the distance between the class means are assumed.
+Some samples cannot be left out: the only picture of a label, and the classes if there are only two.
+If such scores are missing, fixed multiples of the distance between the class means are assumed.
 """
 
 import math
@@ -28,20 +30,22 @@ from robocle.classifiers.softmax import softmax
 from robocle.recognition.levels import require_level
 from robocle.types import Scores
 
-# The prior probability that an object is known, for the confidence.
+# The prior probability of a known object, for the confidence.
 KNOWN_PRIOR = 0.98
-# The threshold is at most the score that catches this share of unknown objects.
-CAUGHT = 0.7
-# Mean and standard deviation of scores, relative to the distance of the class means, where
-# leave-one-out scores are missing.
+# The threshold is at most this quantile of the scores of unknown objects.
+UNKNOWN_QUANTILE = 0.7
+# Mean and standard deviation of scores, relative to the distance of the class means, that are
+# assumed if leave-one-out scores are missing.
 ASSUMED_KNOWN = (0.4, 0.15)
 ASSUMED_UNKNOWN = (0.2, 0.15)
+# Mean, relative to the distance of the class means, and spread of the temperature's prior.
 ASSUMED_TEMPERATURE, TEMPERATURE_SPREAD = 0.04, 0.5
-# Pictures seen later resemble the taught ones less than these resemble each other.
-LATER = 1.1
+# The fitted temperature is raised by this factor: pictures seen later differ more from the taught
+# pictures than these differ from each other.
+TEMPERATURE_MARGIN = 1.1
 TEMPERATURE_STEPS = np.exp(np.linspace(-2, 2, 41))
-# With fewer samples, a single poor picture would be the lowest 5 %.
-ENOUGH = 100
+# The minimum number of samples for an empirical quantile: with fewer, one poor picture decides it.
+MIN_FOR_QUANTILE = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +53,13 @@ class Calibration:
     """The distributions of one classifier's best scores, for known and for unknown objects."""
 
     known: NDArray[np.float64]
-    """The best scores of samples left out, ascending; empty if no sample could be."""
+    """The best scores of left-out samples, ascending; empty if no sample could be left out."""
     unknown: NDArray[np.float64]
     """The best scores of samples whose class was left out, ascending; empty with two labels."""
     distance: float
     """The mean distance of the class means from their centre."""
     temperature: float
+    """The temperature of the softmax."""
 
     @classmethod
     def of(cls, found: LeaveOneOut) -> "Calibration | None":
@@ -63,7 +68,7 @@ class Calibration:
         distance = float(found.lengths.mean())
         if classes < 2 or distance == 0:
             return None
-        # With one class fewer there was one direction fewer to lie in.
+        # Leaving out a class also removes a dimension from the span of the class means.
         widened = math.sqrt((classes - 1) / (classes - 2)) if classes > 2 else 1.0
         usable = ~found.singleton
         scores, rows = found.scores[usable], found.rows[usable]
@@ -71,18 +76,19 @@ class Calibration:
             np.sort(scores.max(axis=1, initial=-np.inf)),
             np.sort(widened * found.class_left_out),
             distance,
-            LATER * _temperature(scores, rows, ASSUMED_TEMPERATURE * distance),
+            TEMPERATURE_MARGIN * _temperature(scores, rows, ASSUMED_TEMPERATURE * distance),
         )
 
     def probability_known(self, best: float, prior: float = 0.5) -> float:
-        """Return the posterior probability that an object with this best score is a taught one.
+        """Return the posterior probability that an object with this best score is known.
 
         Args:
             best: The best score of the picture.
-            prior: The probability before the picture is seen.
+            prior: The prior probability of a known object.
         """
         known, unknown = self._known_scores, self._unknown_scores
-        # A score above the mean of known objects is no evidence against them, and vice versa.
+        # A score above the mean of known objects is no evidence against a known object, and a score
+        # below the mean of unknown objects is no evidence against an unknown one.
         for_known = _log_density(known, min(best, known.mean))
         for_unknown = _log_density(unknown, max(best, unknown.mean))
         log_odds = for_known - for_unknown + math.log(prior / (1 - prior))
@@ -92,10 +98,10 @@ class Calibration:
         """Return the best score below which an object is called unknown.
 
         Args:
-            level: The false-rejection rate for objects seen as they were taught.
+            level: The false-rejection rate under the conditions the objects were taught in.
 
         Raises:
-            SpecError: The level is not from 0 to one half.
+            SpecError: The level is not between 0 and 0.5.
         """
         require_level(level)
         if level == 0:
@@ -119,12 +125,12 @@ class Calibration:
 
     def _lowest_known(self, level: float) -> float:
         count = len(self.known)
-        if count >= max(ENOUGH, 1 / level):
+        if count >= max(MIN_FOR_QUANTILE, 1 / level):
             return float(self.known[int(level * (count + 1)) - 1])
         if count < 2:
             mean, deviation = (share * self.distance for share in ASSUMED_KNOWN)
             return NormalDist(mean, deviation).inv_cdf(level)
-        from scipy.special import stdtrit  # imported late: it takes as long as the rest of robocle
+        from scipy.special import stdtrit  # imported here: it is as slow as the rest of robocle
 
         median, spread = self._lower_half
         return median + float(stdtrit(count - 1, level)) * spread
@@ -133,7 +139,7 @@ class Calibration:
     def _lower_half(self) -> tuple[float, float]:
         """Return the median of known scores, and the deviation of a new score below it.
 
-        Very good scores say nothing about how low the poor ones are, so only the lower half counts.
+        Only the lower half is used: high scores say nothing about how low the lowest scores are.
         """
         count = len(self.known)
         median = float(np.median(self.known))
@@ -143,8 +149,8 @@ class Calibration:
     @cached_property
     def _highest_unknown(self) -> float:
         if len(self.unknown):
-            return float(np.quantile(self.unknown, CAUGHT))
-        return self._unknown_scores.inv_cdf(CAUGHT)
+            return float(np.quantile(self.unknown, UNKNOWN_QUANTILE))
+        return self._unknown_scores.inv_cdf(UNKNOWN_QUANTILE)
 
 
 @dataclass(frozen=True)
@@ -152,7 +158,7 @@ class Recognition:
     """What the scores of one picture mean."""
 
     row: int
-    """The label with the best score."""
+    """The index of the label with the best score."""
     confidence: float
     """The probability that this label is right, with the prior KNOWN_PRIOR for known objects."""
     known: float
@@ -166,12 +172,12 @@ def recognise(scores: Scores, calibration: Calibration | None, unknown: float) -
 
     Args:
         scores: One score per label.
-        calibration: The calibration of the classifier. Without one, every object is known and the
-            confidence is the softmax of the scores; with a single label it is one half.
+        calibration: The calibration of the classifier. Without one, every object counts as known
+            and the confidence is the softmax of the scores, or 0.5 for a single label.
         unknown: The false-rejection rate.
 
     Raises:
-        SpecError: The rate is not from 0 to one half.
+        SpecError: The rate is not between 0 and 0.5.
     """
     require_level(unknown)
     row = int(scores.argmax())
@@ -190,7 +196,7 @@ def _log_density(distribution: NormalDist, value: float) -> float:
 
 
 def _temperature(scores: Scores, rows: NDArray[np.int64], assumed: float) -> float:
-    """Return the most likely temperature, with a log-normal prior around the assumed one."""
+    """Return the maximum a posteriori temperature, with a log-normal prior around `assumed`."""
     tried = assumed * TEMPERATURE_STEPS
     losses = [_negative_log_likelihood(scores / temperature, rows) for temperature in tried]
     prior = (np.log(TEMPERATURE_STEPS) / TEMPERATURE_SPREAD) ** 2 / 2

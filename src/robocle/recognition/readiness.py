@@ -1,7 +1,7 @@
-"""Readiness: whether each label was shown often enough, and which labels are confused.
+"""Readiness: whether each label was taught enough pictures, and which labels are confused.
 
-Both come from leave-one-out scores: how the classifier scores its own samples without having
-learned them. They describe the conditions in which objects were taught, and no others.
+Both are computed from leave-one-out scores: the scores of the taught samples by a classifier that
+did not learn them. They are valid only for the conditions in which the objects were taught.
 """
 
 from collections.abc import Sequence
@@ -13,9 +13,9 @@ from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
 from robocle.classifiers.softmax import softmax
 from robocle.recognition.calibration import Calibration
 
-# A label is ready when this share of its pictures is recognised when left out.
+# A label is ready if this fraction of its pictures is recognised when left out.
 READY = 0.8
-# Two labels are confusable when a picture of one is mistaken for the other with this probability.
+# Two labels are confusable if a picture of one is taken for the other with this probability.
 CONFUSABLE = 0.1
 MOST_PAIRS = 10
 
@@ -33,7 +33,7 @@ class LabelReadiness:
 
     @property
     def is_ready(self) -> bool:
-        """Whether the label was shown often enough, as far as can be told."""
+        """Whether enough of the left-out pictures were recognised."""
         return self.left_out > 0 and self.recognised >= READY * self.left_out
 
     @property
@@ -42,15 +42,15 @@ class LabelReadiness:
         if self.is_ready:
             return ""
         if not self.left_out and self.pictures > 1:
-            return "its pictures cannot be left out: nothing can be said"
+            return "its pictures cannot be left out: its readiness is unknown"
         if not self.left_out:
-            return "show it once more: one picture does not tell how much it varies"
-        return "show two more pictures, turned or moved"
+            return "teach another picture: a single one cannot be left out"
+        return "teach two more pictures, with the object turned or moved"
 
 
 @dataclass(frozen=True)
 class ConfusablePair:
-    """Two labels that are mistaken for one another."""
+    """Two labels that are easily confused."""
 
     label: str
     other: str
@@ -60,12 +60,12 @@ class ConfusablePair:
     @property
     def advice(self) -> str:
         """What to do about it."""
-        return f"{self.label} <-> {self.other}: show two more pictures of each, turned or moved"
+        return f"{self.label} <-> {self.other}: teach two more pictures of each, turned or moved"
 
 
 @dataclass(frozen=True)
 class Readiness:
-    """What a learner can tell about its own labels."""
+    """The readiness of all labels, and the pairs that are easily confused."""
 
     labels: tuple[LabelReadiness, ...]
     confusable: tuple[ConfusablePair, ...]
@@ -75,11 +75,11 @@ def readiness(counts: dict[str, int], found: LeaveOneOut) -> Readiness:
     """Return the readiness of all labels.
 
     Args:
-        counts: How many pictures each label was taught.
+        counts: The number of pictures taught per label.
         found: The leave-one-out scores.
 
     Returns:
-        The labels in the order they were taught, and confusable pairs, the worst first.
+        The labels in the order they were taught, and the confusable pairs, worst first.
     """
     usable = ~found.singleton
     rows, scores = found.rows[usable], found.scores[usable]

@@ -84,8 +84,8 @@ def write_report(results: Path, folder: Path) -> list[Path]:
         The paths of the written files.
 
     Raises:
-        DataError: If there are no results in the file.
-        RobocleError: If the folder cannot be written to.
+        DataError: There are no results in the file.
+        RobocleError: The folder cannot be written to.
     """
     report = build_report(results)
     texts = {"md": as_markdown(report), "tex": as_latex(report), "html": as_html(report)}
@@ -108,7 +108,7 @@ def build_report(results: Path) -> Report:
         results: A results file of `robocle bench`.
 
     Raises:
-        DataError: If there are no results in the file.
+        DataError: There are no results in the file.
     """
     records = sorted(read_results(results), key=lambda record: record["order"])
     if not records:

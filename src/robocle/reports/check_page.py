@@ -31,7 +31,7 @@ def write_report(
         path: The file to write.
 
     Raises:
-        RobocleError: If the file cannot be written.
+        RobocleError: The file cannot be written.
     """
     html = render_page(
         "check",

@@ -19,7 +19,7 @@ def write_report(result: DemoResult, path: Path) -> None:
     """Write the page of the demo.
 
     Raises:
-        RobocleError: If the file cannot be written.
+        RobocleError: The file cannot be written.
     """
     html = render_page(
         "demo",

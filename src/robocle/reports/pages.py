@@ -14,7 +14,7 @@ def require_report_extra() -> None:
     """Check that the extra "bench", which pages and plots need, is installed.
 
     Raises:
-        MissingExtraError: If one of its libraries is missing; the message says what to install.
+        MissingExtraError: One of its libraries is missing; the message says what to install.
     """
     try:
         import jinja2  # noqa: F401
@@ -28,8 +28,8 @@ def require_page_path(path: Path) -> None:
     """Check, before any work is done, that a page can be written to a path.
 
     Raises:
-        RobocleError: If the name does not end in .html, so that no other file is replaced by
-            mistake, or if there is no such folder.
+        RobocleError: The name does not end in .html, which prevents replacing another file by
+            mistake, or the folder does not exist.
     """
     if path.suffix.lower() not in (".html", ".htm"):
         raise RobocleError(f"cannot write a page to {path}: give --out a name that ends in .html")
@@ -56,7 +56,7 @@ def write_page(path: Path, html: str) -> None:
     """Write a page to a file.
 
     Raises:
-        RobocleError: If the file cannot be written.
+        RobocleError: The file cannot be written.
     """
     try:
         path.write_text(html, "utf-8")

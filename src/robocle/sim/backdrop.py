@@ -1,7 +1,7 @@
 """Backdrops: the table or floor that an object stands on, and the wall behind it.
 
-Both are infinite planes that are intersected with rays, so they need no mesh. They are drawn
-independently of the object, so that a backdrop carries no information about the category.
+Both are infinite planes that are intersected with rays, so they need no mesh. They are chosen at
+random, independently of the object, so a backdrop carries no information about the category.
 """
 
 from collections.abc import Callable
@@ -33,7 +33,7 @@ WOODS = (
 
 
 def calm(rng: Rng) -> Floats:
-    """Draw an unobtrusive colour."""
+    """Draw a muted colour."""
     return CALM[int(rng.integers(len(CALM)))]
 
 
@@ -54,7 +54,7 @@ def planks(rng: Rng) -> Pattern:
 
 
 def tiles(rng: Rng) -> Pattern:
-    """Square tiles with grout, chequered in some cases."""
+    """Square tiles with grout, sometimes chequered."""
     one = calm(rng)
     two = calm(rng) if rng.random() < 0.4 else one
     grout, width = calm(rng) * 0.7, float(rng.uniform(0.35, 0.7))
@@ -121,8 +121,8 @@ def behind(
         directions: Directions of the rays, (n, 3).
 
     Returns:
-        For each ray the point that it hits, the normal there, and the coordinates of the point on
-        its plane, all of shape (n, 3).
+        For each ray, the point that it hits, the normal at that point, and the coordinates of the
+        point on its plane, all of shape (n, 3).
     """
     eye, (right, _, ahead) = camera.eye, replace(camera, azimuth=wall_azimuth).axes
     flat = unit(np.array([ahead[0], ahead[1], 0.0]))

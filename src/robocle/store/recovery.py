@@ -49,8 +49,8 @@ def _recovered_base(snapshot: Snapshot, lost: list[str]) -> StreamingClassifier:
     except (RobocleError, ValueError, LookupError, TypeError, ArithmeticError) as error:
         # The arrays that say which label owns a row may themselves be damaged.
         lost.append(
-            f"everything taught before the last {len(stored.history)} operations, of "
-            f"{', '.join(stored.labels)} ({error})"
+            f"all pictures of {', '.join(stored.labels)} that were taught before the last "
+            f"{len(stored.history)} operations ({error})"
         )
         return CLASSIFIERS.build(stored.parts.classifier)
     for label in sorted(damaged):

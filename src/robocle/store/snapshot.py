@@ -207,7 +207,7 @@ def _damaged(path: Path, arrays: Arrays, expected: object) -> dict[str, list[int
     for name, array in arrays.items():
         found, wanted = checksums(array), expected[name]
         if not isinstance(wanted, str) or len(wanted) != len(found):
-            raise StateError(f"{path} is damaged: {name} has another shape than described")
+            raise StateError(f"{path} is damaged: {name} has an unexpected shape")
         if found != wanted:
             starts = range(0, len(found), 8)
             damage[name] = [at // 8 for at in starts if found[at : at + 8] != wanted[at : at + 8]]

@@ -28,7 +28,7 @@ class JpegCompression(Described):
     """
 
     in_words: ClassVar[str] = "strongly compressed"
-    advice: ClassVar[str] = "show it compressed, too, or send pictures of better quality"
+    advice: ClassVar[str] = "also teach compressed pictures, or send pictures of better quality"
     checked: ClassVar[bool] = True
 
     def __init__(self, low: int = 5, high: int = 20) -> None:

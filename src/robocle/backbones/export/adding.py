@@ -25,7 +25,7 @@ DEFAULT_WEIGHTS = "IMAGENET1K_V1"
 
 @dataclass(frozen=True)
 class Recipe:
-    """Where a model comes from, and a function that makes it."""
+    """The source of a model, and a function that builds it."""
 
     source: str
     make: Callable[[], Model]
@@ -52,9 +52,9 @@ def add_backbone(spec: str, weights: str = "", name: str = "", replaces: bool = 
         replaces: Whether to replace a backbone of the same name from another source.
 
     Raises:
-        SpecError: If there is no such network.
-        BackboneError: If the name is taken or invalid, or the network cannot be exported.
-        MissingExtraError: If PyTorch is needed and not installed.
+        SpecError: There is no such network.
+        BackboneError: The name is taken or invalid, or the network cannot be exported.
+        MissingExtraError: PyTorch is needed and not installed.
     """
     recipe = _recipe(spec, weights)
     name = _usable_name(spec, name)
@@ -64,7 +64,7 @@ def add_backbone(spec: str, weights: str = "", name: str = "", replaces: bool = 
     if existing is not None and not replaces:
         raise BackboneError(
             f"{name} was already added, from {existing.source}: replace it with --replace (states "
-            "taught with it cannot be used any more), or add this one under another --name"
+            "taught with it can then no longer be used), or add this one under another --name"
         )
     manifest, model = recipe.make()
     manifest = replace(manifest, name=name, source=recipe.source)

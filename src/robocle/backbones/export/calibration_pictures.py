@@ -37,7 +37,7 @@ def calibration_pictures(folder: Path) -> list[Path]:
     """Draw pictures from a folder and its subfolders, always the same ones.
 
     Raises:
-        DataError: If the folder cannot be read, or has too few pictures.
+        DataError: The folder cannot be read, or has too few pictures.
     """
     found = sorted(_pictures_under(folder))
     if len(found) < FEWEST:

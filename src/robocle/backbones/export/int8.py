@@ -2,9 +2,9 @@
 
 The range of every activation is measured once, on calibration pictures. Weights are signed with one
 scale per channel; activations are unsigned. The normalisation of the pixels and the first
-convolutions stay in float, where rounding does the most harm and float costs the least time. The
-graph keeps its operators and gets pairs of quantise and dequantise nodes (QDQ), which ONNX Runtime
-replaces by its int8 kernels.
+convolutions stay in float, because rounding does the most harm there and float costs the least
+time. Quantise and dequantise nodes (QDQ) are inserted around the operators; ONNX Runtime replaces
+them with its int8 kernels.
 """
 
 import platform
@@ -23,7 +23,7 @@ from robocle.types import Pixels
 
 SUFFIX = "_int8"
 FLOAT_CONVOLUTIONS = 3
-# Sums and norms stay in float: int8 would lose the residuals of a transformer.
+# Additions and normalisation layers stay in float: int8 would lose a transformer's residuals.
 QUANTISED = ("Conv", "Gemm", "MatMul", "Clip", "Relu", "MaxPool")
 
 
@@ -49,13 +49,13 @@ def quantised(
 
     Returns:
         The manifest and the serialised model of the int8 twin. The same batches in the same order
-        result in the same bytes, on processors that agree on `int8_sums_saturate`.
+        result in the same bytes on processors with the same `int8_sums_saturate`.
 
     Raises:
-        BackboneError: If the original is int8 already, or cannot be quantised.
+        BackboneError: The original is already int8, or cannot be quantised.
     """
     if manifest.name.endswith(SUFFIX):
-        raise BackboneError(f"{manifest.name} is int8 already")
+        raise BackboneError(f"{manifest.name} is already int8")
     small = _quantised_model(manifest.name, model, batches)
     twin = replace(
         manifest,
@@ -69,8 +69,8 @@ def quantised(
 def int8_sums_saturate() -> bool:
     """Return whether sums of int8 products can saturate on this processor.
 
-    An x86 processor without VNNI adds two products in 16 bits. Weights then get 7 bits only. The
-    answer is True if it cannot be determined.
+    An x86 processor without VNNI adds two products in 16 bits, so weights must be limited to 7
+    bits. If this cannot be determined, True is returned.
     """
     if platform.machine().lower() not in ("x86_64", "amd64", "i386", "i686"):
         return False
@@ -120,7 +120,7 @@ def _named_first_convolutions(model: onnx.ModelProto) -> list[str]:
 
 
 class _Reader:
-    """Provides batches of pixels in the way that ONNX Runtime's calibration expects."""
+    """Provides batches of pixels through the interface that ONNX Runtime's calibration expects."""
 
     def __init__(self, name: str, batches: Iterable[Pixels]) -> None:
         self._name = name

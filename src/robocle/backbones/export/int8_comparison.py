@@ -1,7 +1,7 @@
-"""Two backbones side by side: the speed that an int8 twin gains and the accuracy that it loses.
+"""Comparison of a backbone with its int8 twin: how much speed it gains and accuracy it loses.
 
 Each picture is read once and embedded with both. The few-shot accuracy is that of the default
-pooling and classifier, taught five pictures of each label, over several orderings.
+pooling and classifier, taught five pictures per label, averaged over several orderings.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -41,11 +41,11 @@ class Comparison:
     speed: float
     """How many times faster the twin is, one picture at a time."""
     size: float
-    """The twin's size, as a share of the original's."""
+    """The size of the twin relative to the original."""
     cosine: float
-    """The mean cosine similarity between the embeddings of both."""
+    """The mean cosine similarity between the embeddings of the two backbones."""
     map_error: float
-    """The norm of the difference between the feature maps, relative to the original's."""
+    """The norm of the difference between the feature maps, relative to that of the original's."""
     accuracies: NDArray[np.float64]
     """Accuracy in percent: one row per ordering, one column each for original and twin."""
     checked_on: str
@@ -53,7 +53,7 @@ class Comparison:
 
     @property
     def lost(self) -> float:
-        """The percentage points of accuracy that the twin loses, on average."""
+        """The mean loss of accuracy, in percentage points."""
         before, after = self.accuracies.mean(axis=0)
         return float(before - after)
 
@@ -91,7 +91,7 @@ def compared(
 
 
 class _Pair:
-    """Embeds pictures with both backbones and sums up how far the feature maps differ."""
+    """Embeds pictures with both backbones and accumulates the difference of their feature maps."""
 
     def __init__(self, original: Backbone, twin: Backbone) -> None:
         self._both = (original, twin)

@@ -40,8 +40,8 @@ def int8_twin(network: Backbone, folder: Path, progress: Progress) -> Int8Twin:
         progress: Wraps an iterable to show progress; its second argument says what is done.
 
     Raises:
-        BackboneError: If the backbone cannot be quantised.
-        DataError: If the folder has too few pictures.
+        BackboneError: The backbone cannot be quantised.
+        DataError: The folder has too few pictures.
     """
     if not isinstance(network, OnnxBackbone):
         raise BackboneError(f"cannot quantise {network.name}: it is not an ONNX model")

@@ -73,7 +73,7 @@ def picture_input(graph: onnx.GraphProto, size: int, name: str) -> PictureInput:
         name: The name of the network, for error messages.
 
     Raises:
-        BackboneError: If the graph does not take one square colour picture.
+        BackboneError: The graph does not take one square colour picture.
     """
     declared = _only_input(graph, name)
     tensor = declared.type.tensor_type

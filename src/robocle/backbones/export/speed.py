@@ -49,8 +49,8 @@ def measure_speed(spec: str) -> BackboneSpeed:
         spec: The backbone, without the option `threads`.
 
     Raises:
-        SpecError: If the name or an option is unknown, or the spec sets `threads`.
-        BackboneError: If the backbone cannot be loaded.
+        SpecError: The name or an option is unknown, or the spec sets `threads`.
+        BackboneError: The backbone cannot be loaded.
     """
     networks = [backbone(_with_threads(spec, threads)) for threads in THREADS]
     return BackboneSpeed(

@@ -58,7 +58,7 @@ def standard_model(network: Network) -> tuple[Manifest, bytes]:
         The manifest and the serialised model.
 
     Raises:
-        BackboneError: If the network does not take pictures, has no feature map, or cannot be run.
+        BackboneError: The network does not take pictures, has no feature map, or cannot be run.
     """
     model, name = network.model, network.name
     _require_opset(model, name)

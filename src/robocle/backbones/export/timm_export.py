@@ -27,7 +27,7 @@ def timm_network(name: str, weights: str) -> TorchNetwork:
         weights: A checkpoint file. If empty, the published weights are downloaded.
 
     Raises:
-        BackboneError: If the network is unknown, its input is not square, or its weights cannot be
+        BackboneError: The network is unknown, its input is not square, or its weights cannot be
             downloaded or read, or do not fit.
     """
     _require_known(name)

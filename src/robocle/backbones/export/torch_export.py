@@ -1,8 +1,8 @@
-"""Exporting a PyTorch network to a standard model, and comparing the two.
+"""Export of a PyTorch network to a standard model, and a comparison of the two.
 
-Only `robocle backbones add` uses this module. It uses PyTorch's newer exporter, which knows that
-only the batch size varies and computes everything else in advance. The older exporter writes Swin
-as 13,000 nodes instead of 1,300, which adds seconds to every start.
+Only `robocle backbones add` uses this module. It uses PyTorch's newer exporter (dynamo), which
+treats only the batch size as variable and folds everything else into constants. The older exporter
+writes Swin as 13,000 nodes instead of 1,300, which adds seconds to every start.
 """
 
 import logging
@@ -40,9 +40,9 @@ class TorchNetwork:
     normalisation: Normalisation
     licence: str
     prefix: int = 0
-    """How many tokens precede those of the positions."""
+    """The number of prefix tokens, which precede the tokens of the positions."""
     has_token: bool = True
-    """Whether the first of these is a class token."""
+    """Whether the first prefix token is a class token."""
 
 
 def export(network: TorchNetwork) -> tuple[Manifest, bytes]:
@@ -52,7 +52,7 @@ def export(network: TorchNetwork) -> tuple[Manifest, bytes]:
         The manifest and the serialised model.
 
     Raises:
-        BackboneError: If the network cannot be exported, or the export differs from PyTorch.
+        BackboneError: The network cannot be exported, or the export differs from PyTorch.
     """
     network.module.eval()
     try:
@@ -74,7 +74,7 @@ def export(network: TorchNetwork) -> tuple[Manifest, bytes]:
 
 
 def reference(network: TorchNetwork, pixels: Any) -> Any:
-    """Compute the map with PyTorch, in the network's own layout.
+    """Compute the feature map with PyTorch, in the network's own layout.
 
     Args:
         network: The network.
@@ -147,7 +147,7 @@ def as_positions(maps: Any, prefix: int) -> Any:
 
     Args:
         maps: (channels, rows, columns), (rows, columns, channels) or (tokens, channels).
-        prefix: How many tokens precede those of the positions.
+        prefix: The number of prefix tokens.
     """
     if maps.ndim == 2:
         return maps[prefix:]

@@ -1,4 +1,4 @@
-"""The sixteen networks of the paper from torchvision, each cut at the map before its pooling.
+"""The paper's sixteen networks from torchvision, each cut off before its global pooling.
 
 Only `robocle backbones add` uses this module. torchvision downloads its published weights. A
 checkpoint file can be used instead, even one with another classifier, because the classifier is
@@ -28,14 +28,14 @@ LICENCE = "BSD-3-Clause (torchvision)"
 
 @dataclass(frozen=True)
 class _Family:
-    """How the networks of one family are cut."""
+    """How the feature map of the networks of one family is computed."""
 
     head: str
     """The prefix of the names of the classifier's weights."""
     feature_map: Callable[[Any, Any], Any]
     """Computes the map before pooling, from a network and pictures."""
     prefix: int = 0
-    """How many tokens precede those of the positions."""
+    """The number of prefix tokens, which precede the tokens of the positions."""
 
 
 def _features(network: Any, pictures: Any) -> Any:
@@ -68,23 +68,23 @@ FAMILIES = {
 
 @dataclass(frozen=True)
 class _Weights:
-    """Weights that were selected but not read yet."""
+    """Weights that have been selected but not read yet."""
 
     read: Callable[[], dict[str, Any]]
     licence: str
     published: Any
-    """The published weights whose preprocessing applies to them."""
+    """The published weights with the same preprocessing."""
 
 
 def torchvision_network(name: str, weights: str) -> TorchNetwork:
     """Load one of the sixteen networks.
 
     Args:
-        name: Its name in torchvision.
+        name: The name of the network in torchvision.
         weights: The name of published weights, which are downloaded, or a checkpoint file.
 
     Raises:
-        BackboneError: If the weights cannot be found, downloaded or read, or do not fit.
+        BackboneError: The weights cannot be found, downloaded or read, or do not fit.
     """
     selected = _selected(name, weights)
     family = next(family for prefix, family in FAMILIES.items() if name.startswith(prefix))
@@ -128,7 +128,7 @@ def _downloaded(name: str, published: Any) -> dict[str, Any]:
             )
     except (OSError, RuntimeError) as error:
         raise BackboneError(
-            f"cannot download {published.url} ({one_line(error)}): get that file in another way "
+            f"cannot download {published.url} ({one_line(error)}): obtain the file in another way "
             f"and run robocle backbones add {name} --weights FILE"
         ) from error
     return tensors

@@ -45,8 +45,8 @@ class UserOnnx(OnnxBackbone):
         threads: The number of CPU threads.
 
     Raises:
-        BackboneError: If the file cannot be read or cannot be used as a backbone.
-        SpecError: If an option has an impossible value.
+        BackboneError: The file cannot be read or cannot be used as a backbone.
+        SpecError: An option has an invalid value.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ def read_onnx(path: Path) -> onnx.ModelProto:
     """Read a model, including weights that it keeps in other files of the same folder.
 
     Raises:
-        BackboneError: If the file or its weights cannot be read.
+        BackboneError: The file or its weights cannot be read.
     """
     try:
         model = onnx.load(path, load_external_data=False)
@@ -137,7 +137,7 @@ def triple(option: str, text: str, imagenet: Triple) -> Triple:
         imagenet: What "imagenet" stands for.
 
     Raises:
-        SpecError: If the text cannot be parsed, or a number is out of range.
+        SpecError: The text cannot be parsed, or a number is out of range.
 
     Example:
         >>> triple("std", "0.229/0.224/0.225", IMAGENET_STD)

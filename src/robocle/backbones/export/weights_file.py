@@ -1,7 +1,7 @@
 """Loading weights from a checkpoint file into a PyTorch network, without running code in it.
 
 Only `robocle backbones add` uses this module. A checkpoint is a pickle, and a pickle can run code,
-so PyTorch is told to load tensors and nothing else.
+so PyTorch is restricted to loading tensors.
 """
 
 import pickle
@@ -25,7 +25,7 @@ def read_weights(path: Path) -> dict[str, Any]:
         The tensors by name.
 
     Raises:
-        BackboneError: If the file cannot be read, or contains anything but tensors.
+        BackboneError: The file cannot be read, or contains anything but tensors.
     """
     try:
         if path.suffix == ".safetensors":
@@ -71,7 +71,7 @@ def load_weights(
         name: The name of the network, for error messages.
 
     Raises:
-        BackboneError: If a weight is missing, unexpected or of another shape.
+        BackboneError: A weight is missing, unexpected or of a different shape.
     """
     wanted = {n: t for n, t in network.state_dict().items() if not n.startswith(heads)}
     given = {n: t for n, t in tensors.items() if not n.startswith(heads)}

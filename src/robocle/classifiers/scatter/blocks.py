@@ -1,4 +1,4 @@
-"""The scatter of an embedding that may be divided into blocks with a covariance of their own."""
+"""The scatter of embeddings whose blocks may each have a covariance of their own."""
 
 from collections.abc import Callable, Sequence
 
@@ -7,14 +7,14 @@ import numpy as np
 from robocle.classifiers.scatter.class_factors import ClassFactors, SampleIndex
 from robocle.classifiers.scatter.compressed import CompressedScatter
 from robocle.classifiers.scatter.dense import DenseScatter
-from robocle.classifiers.scatter.forms import Form, array_owners, fitting, merged, restored
+from robocle.classifiers.scatter.forms import Form, array_owners, fastest, merged, restored
 from robocle.classifiers.scatter.leave_one_out import Products
 from robocle.classifiers.scatter.shrinkage import regularised
 from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Ownership, Vector
 from robocle.errors import StateError
 
 Regulariser = tuple[float, Vector]
-"""The share of a scatter and the ridge of each of its blocks that make a shrunk covariance."""
+"""(share, ridge): the shrunk covariance is share * scatter + ridge, with one ridge per block."""
 
 
 class BlockScatters:
@@ -22,8 +22,8 @@ class BlockScatters:
 
     Args:
         count: How many blocks have a covariance of their own.
-        ridges: How many ridges each of these covariances has.
-        factors: Returns new class factors.
+        ridges: How many ridge parameters each of these covariances has.
+        factors: Returns new, empty class factors.
     """
 
     def __init__(self, count: int, ridges: int, factors: Callable[[], ClassFactors]) -> None:
@@ -34,7 +34,7 @@ class BlockScatters:
 
     @property
     def dense(self) -> bool:
-        """Whether a scatter is in the dense form."""
+        """Whether a scatter is stored in the dense form."""
         return any(isinstance(form, DenseScatter) for form in self._forms)
 
     @property
@@ -43,7 +43,7 @@ class BlockScatters:
         return all(form.separable for form in self._forms)
 
     def add_row(self, width: int) -> None:
-        """Make room for a new class of embeddings of this width."""
+        """Add a class of embeddings of this width."""
         if not self._forms:
             self._forms = [
                 CompressedScatter(width // self._count, self._ridges, self._new_factors())
@@ -62,12 +62,12 @@ class BlockScatters:
         blocks = sample.reshape(len(self._forms), -1)
         for number, form in enumerate(self._forms):
             form.add(blocks[number], row, weight, step)
-            self._forms[number] = fitting(form)
+            self._forms[number] = fastest(form)
 
     def merge(
         self, other: "BlockScatters", rows: list[int], weights: Vector, steps: Vector
     ) -> None:
-        """Add what another has learned; see `forms.merged`."""
+        """Add what another classifier has learned; see `forms.merged`."""
         for number, (mine, added) in enumerate(zip(self._forms, other._forms, strict=True)):
             self._forms[number] = merged(mine, added, rows, weights, steps)
 
@@ -94,7 +94,7 @@ class BlockScatters:
         return weights, np.sum([products for _, products in solved], axis=0)
 
     def residual_counts(self, counts: Sequence[int]) -> list[int]:
-        """Return of how many samples of each class leave-one-out scores can be computed."""
+        """Return how many samples per class leave-one-out scores can be computed for."""
         each = [form.residual_counts(counts) for form in self._forms]
         return [min(kept) for kept in zip(*each, strict=True)]
 
@@ -109,13 +109,13 @@ class BlockScatters:
         return [form.products(*regular, samples, counts) for form, regular in pairs]
 
     def discard_order(self) -> None:
-        """Keep nothing but sums; see `CompressedScatter.discard_order`."""
+        """Keep only sums; see `CompressedScatter.discard_order`."""
         for form in self._forms:
             if isinstance(form, CompressedScatter):
                 form.discard_order()
 
     def state(self) -> Arrays:
-        """Return copies of the arrays, their names beginning with the number of the block."""
+        """Return copies of the arrays. Each name begins with the number of the block."""
         return {
             f"{number}.{name}": array
             for number, form in enumerate(self._forms)
@@ -123,7 +123,7 @@ class BlockScatters:
         }
 
     def restore(self, state: ClassifierState) -> int | None:
-        """Replace everything by a state; return the width, or None if nothing was ever taught.
+        """Replace everything with a state; return the width, or None if nothing was ever taught.
 
         Raises:
             StateError: The state is damaged.
@@ -140,7 +140,7 @@ class BlockScatters:
         return self._forms[0].width * len(self._forms)
 
     def array_owners(self) -> dict[str, Ownership]:
-        """Return who owns the rows of each array that a state may hold."""
+        """Return which labels own the rows of each array that a state may hold."""
         owners: dict[str, Ownership] = {}
         for number in range(self._count):
             owners |= array_owners(f"{number}.")

@@ -1,13 +1,13 @@
-"""Class factors: what each class contributes to a shared scatter, so that it can be removed again.
+"""Class factors: the contribution of each class to a shared scatter, so that it can be removed.
 
-The factor of a class is a few rows R with R^T R its contribution to the scatter: one row per sample
-after the first, and never more than the width (then R is replaced by its triangular factor, which
-has the same R^T R). A row may be shorter than the width: its missing entries are zero.
+The factor of a class consists of rows R such that R^T R is the contribution of the class: one row
+per sample after the first. If that becomes too many, R may be replaced by its triangular (QR)
+factor, which has the same R^T R. A row may be shorter than the width: missing entries are zero.
 
-A class's rows and its mean determine its samples up to rounding: see docs/classifiers.md.
+The rows and the mean of a class determine its samples up to rounding: see docs/classifiers.md.
 
-When all rows together would need more room than the scatter itself, only a subsample of them is
-kept: no class can be removed exactly any more, but leave-one-out scores can still be computed.
+When all rows together would take more memory than the scatter itself, only a subsample of them is
+kept. Classes can then no longer be removed exactly, but leave-one-out scores can be computed.
 """
 
 import math
@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Vector
 
-# The factors of a narrow scatter are kept at least up to this many rows: they take little room.
+# Up to this many rows are kept even if the scatter is narrower: they take little memory.
 MIN_ROWS = 256
-# How many rows a subsample has, and how many per class at least.
+# The number of rows in a subsample, and the minimum number per class.
 SUBSAMPLE, SUBSAMPLE_PER_CLASS = 256, 4
 
 SampleIndex = tuple[int, int]
@@ -31,8 +31,8 @@ class ClassFactors:
     """The rows that each class contributes to a scatter: all of them, a subsample, or none.
 
     Args:
-        complete: Whether all rows are kept, as long as there is room for them.
-        subsample: How many rows are kept when there is no room for all.
+        complete: Whether all rows are kept, up to the limit of `bound`.
+        subsample: How many rows are kept beyond that limit.
     """
 
     def __init__(self, *, complete: bool = True, subsample: int = SUBSAMPLE) -> None:
@@ -44,7 +44,7 @@ class ClassFactors:
         return sum(map(len, self._rows))
 
     def add_class(self) -> None:
-        """Make room for a new class."""
+        """Add a class without rows."""
         self._rows.append([])
 
     def remove_class(self, number: int) -> None:
@@ -52,16 +52,16 @@ class ClassFactors:
         del self._rows[number]
 
     def add(self, number: int, row: Vector) -> None:
-        """Add row^T row to the contribution of a class; a subsample that is full ignores it."""
+        """Add row^T row to the contribution of a class. A full subsample ignores the row."""
         if self.complete or len(self._rows[number]) < self._rows_per_class():
             self._rows[number].append(row.copy())
 
     def bound(self, width: int, rank: int | None = None) -> None:
-        """Keep at most as many rows as the scatter itself has, otherwise a subsample.
+        """Draw a subsample if there are more rows than the scatter has.
 
         Args:
             width: The width of the scatter.
-            rank: Its rank, if it is known to be lower: a class needs no more rows than this.
+            rank: The rank of the scatter, if it is known: a class needs no more rows than this.
         """
         most = max(width, MIN_ROWS)
         if self.complete and len(self) > most and rank is not None:
@@ -70,7 +70,7 @@ class ClassFactors:
             self._draw_subsample()
 
     def rows(self, number: int, width: int) -> Matrix:
-        """Return the rows of a class, filled up with zeros to the width."""
+        """Return the rows of a class, padded with zeros to the width."""
         found = np.zeros((len(self._rows[number]), width))
         for index, row in enumerate(self._rows[number]):
             found[index, : len(row)] = row
@@ -82,7 +82,11 @@ class ClassFactors:
         return np.vstack([*each, np.empty((0, width))])
 
     def residual_counts(self, counts: Sequence[int]) -> list[int]:
-        """Return how many residuals there are of each class, which was taught `counts` samples."""
+        """Return how many residuals of each class are available.
+
+        Args:
+            counts: The number of samples taught per class.
+        """
         kept = zip(self._rows, counts, strict=True)
         return [count if len(rows) == count - 1 else len(rows) for rows, count in kept]
 
@@ -91,12 +95,12 @@ class ClassFactors:
     ) -> Matrix:
         """Return one row per sample: its deviation from its class mean.
 
-        Where a class has another number of rows than samples after the first, the rows stand for
-        the samples: they have the same second moments.
+        If a class does not have one row for each sample after the first, its rows are used in place
+        of the samples: they have the same second moments.
 
         Args:
-            samples: Which samples.
-            counts: How many samples each class was taught with.
+            samples: The samples.
+            counts: The number of samples taught per class.
             width: The width of the scatter.
         """
         found = np.zeros((len(samples), width))
@@ -107,11 +111,11 @@ class ClassFactors:
         return found
 
     def _residuals(self, number: int, indices: NDArray[np.int64], count: int, width: int) -> Matrix:
-        """Rows of samples after the first are Helmert contrasts of the samples: invert these."""
+        """Invert the Helmert contrasts: these are the rows of the samples after the first."""
         rows = self.rows(number, width)
         if len(rows) == count - 1:
             return _inverse_helmert(indices, count) @ rows
-        samples = len(rows) if self.complete else count - 1  # triangular rows stand for more
+        samples = len(rows) if self.complete else count - 1  # triangular rows represent all samples
         return math.sqrt(samples / count) * rows[indices]
 
     def transformed(self, matrix: Matrix) -> "ClassFactors":
@@ -122,12 +126,12 @@ class ClassFactors:
         return result
 
     def merge(self, other: "ClassFactors", numbers: list[int], between: Matrix) -> None:
-        """Add the factors of another.
+        """Add the factors of another classifier.
 
         Args:
             other: The factors to add.
-            numbers: Where its classes are here.
-            between: One row per class of the other: what the distance of the two means adds.
+            numbers: The index, in these factors, of each class of the other.
+            between: One row per class of the other: what the difference of the means contributes.
         """
         self.complete = self.complete and other.complete
         for number, rows, row in zip(numbers, other._rows, between, strict=True):
@@ -137,7 +141,7 @@ class ClassFactors:
             self._draw_subsample()
 
     def state(self, width: int) -> Arrays:
-        """Return the arrays; their names are those of state files, fixed since the first."""
+        """Return the arrays under the names that they have in state files."""
         if not (self.complete or len(self)):
             return {}
         kind = "part" if self.complete else "sample"
@@ -145,25 +149,25 @@ class ClassFactors:
         return {f"{kind}_rows": self.all_rows(width), f"{kind}_counts": counts}
 
     def restore(self, state: ClassifierState, width: int) -> None:
-        """Replace the rows by those in a state: all, a subsample, or none."""
+        """Replace the rows with those in a state: all rows, a subsample, or none."""
         self._rows = [[] for _ in state.labels]
         if not (self.complete or self._subsample):
             return
         self.complete = state.has("part_rows") or state.has("part_counts")
         kind = "part" if self.complete else "sample"
         if self.complete or state.has("sample_rows") or state.has("sample_counts"):
-            # The rows are never changed in place, so they need not be copied.
+            # The rows are never modified in place, so they need not be copied.
             rows = state.split(f"{kind}_rows", f"{kind}_counts", width)
             self._rows = [list(own) for own in rows]
 
     def _triangularise(self, rank: int) -> None:
-        """Bring every class down to at most `rank` rows with the same R^T R."""
+        """Replace the rows of each class by at most `rank` rows with the same R^T R."""
         for number, rows in enumerate(self._rows):
             if len(rows) > rank:
                 self._rows[number] = list(np.linalg.qr(self.rows(number, rank), mode="r"))
 
     def _draw_subsample(self) -> None:
-        """Keep equally many rows of each class, evenly spaced."""
+        """Keep the same number of rows per class, evenly spaced."""
         self.complete = False
         most = self._rows_per_class()
         for number, rows in enumerate(self._rows):
@@ -171,14 +175,14 @@ class ClassFactors:
             self._rows[number] = [rows[index] for index in kept]
 
     def _rows_per_class(self) -> int:
-        """Return how many rows of one class a subsample has."""
+        """Return how many rows per class a subsample has."""
         if not self._subsample:
             return 0
         return max(SUBSAMPLE_PER_CLASS, self._subsample // len(self._rows))
 
 
 def _inverse_helmert(indices: NDArray[np.int64], count: int) -> Matrix:
-    """Return some rows of the transposed Helmert matrix: from contrasts to the chosen samples.
+    """Return rows of the transposed Helmert matrix, which maps contrasts to the chosen samples.
 
     The contrast of a sample is its deviation from the mean of the c samples before it, times
     sqrt(c / (c + 1)).

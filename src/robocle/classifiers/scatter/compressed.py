@@ -35,10 +35,10 @@ from robocle.classifiers.scatter.solving import (
 from robocle.classifiers.scatter.span_arrays import SpanArrays
 from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Vector
 
-# So many samples wait until they are projected together, by matrix products.
+# Samples are collected and projected in batches of this size, by matrix products.
 BATCH = 64
-# The rank, relative to the width, from which on the dense form is faster: when samples are learned
-# in bulk, and when a prediction follows each sample.
+# The dense form is faster if the rank, relative to the width, exceeds these limits: the first when
+# samples are learned in bulk, the second when each sample is followed by a prediction.
 DENSE_FROM_IN_BULK = 1 / 8
 DENSE_FROM = 1 / 2
 
@@ -56,7 +56,7 @@ class CompressedScatter(ScatterForm):
         self._in_bulk = False
 
     @property
-    def crowded(self) -> bool:
+    def dense_is_faster(self) -> bool:
         """Whether the dense form would be faster."""
         limit = DENSE_FROM_IN_BULK if self._in_bulk else DENSE_FROM
         return self.rank > limit * self.width
@@ -80,7 +80,7 @@ class CompressedScatter(ScatterForm):
         self._span.remove_mean(row)
         self._factors.remove_class(row)
         if self._factors.complete:
-            # No direction that only the removed class had is kept, and the scatter is summed anew.
+            # Directions that only the removed class used are dropped. The scatter is recomputed.
             self._rotate(span(np.vstack([self._span.means, self._factors.all_rows(self.rank)])))
 
     def merge(
@@ -173,10 +173,10 @@ class CompressedScatter(ScatterForm):
         return dense
 
     def discard_order(self) -> None:
-        """Replace the basis by one that depends on means and scatter alone.
+        """Replace the basis by one that depends only on the means and the scatter.
 
-        The basis grows sample by sample. Kept as it is, it would reveal the samples even though no
-        class factors are kept.
+        The original basis grows sample by sample, so it would reveal the samples even without class
+        factors.
         """
         self._flush()
         assert not len(self._factors)
@@ -238,11 +238,11 @@ class CompressedScatter(ScatterForm):
         self._grams = BlockGrams(self.blocks)
 
     def _coordinates(self, samples: Matrix) -> Matrix:
-        """Return the coordinates of samples; the basis grows by the directions it lacks."""
+        """Return the coordinates of samples, after extending the basis by missing directions."""
         basis = self._span.basis
         known = samples @ basis.T
         rest = samples - known @ basis
-        again = rest @ basis.T  # the first pass left rounding; twice is enough (Kahan)
+        again = rest @ basis.T  # removes the rounding error of the first pass (Kahan)
         rest -= again @ basis
         fresh = directions(rest, np.linalg.norm(samples, axis=1), basis)
         self._span.extend(fresh)

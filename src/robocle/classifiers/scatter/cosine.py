@@ -1,19 +1,20 @@
-"""Cosine scores: the direction of each class mean as seen from the centre of all class means.
+"""Cosine scores: the direction of each class mean relative to the mean of all class means.
 
-Everything is made of the inner products P_ij = m_i A m_j of the class means under A = C^-1.
+They are computed from the inner products P_ij = m_i A m_j of the class means under A = C^-1.
 """
 
 import numpy as np
 
 from robocle.classifiers.state import Matrix, Vector
 
-ROUNDING = 1e-12  # relative to the largest squared length: a smaller one is rounding
+ROUNDING = 1e-12  # a squared length below this, relative to the largest, is rounding error
 
 
 def cosine_discriminant(weights: Matrix, products: Matrix) -> tuple[Matrix, Vector]:
-    """Return W and b with W z + b = (z - c) A (m_j - c) / |m_j - c|, c the mean of the means.
+    """Return W and b with W z + b = (z - c) A (m_j - c) / |m_j - c|.
 
-    The length |z - c| is the same for all classes and is left out.
+    Here c is the mean of the class means. The factor 1 / |z - c| is the same for all classes and is
+    omitted.
 
     Args:
         weights: The rows m_j A.
@@ -35,5 +36,10 @@ def distances_from_centre(products: Matrix) -> Vector:
 
 
 def rooted(squared: Matrix, scale: float) -> Matrix:
-    """Return the square roots; a square that is only rounding, relative to `scale`, counts as 0."""
+    """Return the square roots. A square that is only rounding error counts as 0.
+
+    Args:
+        squared: The squares.
+        scale: The size of the terms that the squares were computed from.
+    """
     return np.sqrt(np.where(squared > ROUNDING * scale, squared, 0))

@@ -1,9 +1,10 @@
-"""Scatter and class means in full width: for more samples than the compressed form is good for.
+"""Scatter and class means in full width, for many samples.
 
-One width x width array holds everything. Its lower triangle is the scatter S; new deviations wait
-in a buffer and are added together. Its upper triangle is the Cholesky factor of S + ridge, computed
-at the first prediction; after that, RidgeSolution follows new samples without factoring again. Both
-share the diagonal, so the factor's diagonal is kept separately and swapped in while it is used.
+A single width x width array is used. Its lower triangle is the scatter S; new deviations are
+collected in a buffer and added in batches. Its upper triangle is the Cholesky factor of S + ridge,
+computed at the first prediction; after that, RidgeSolution updates the solution for new samples
+without a new factorisation. The two triangles share the diagonal, so the diagonal of the factor is
+kept separately and swapped in while the factor is used.
 """
 
 import math
@@ -29,27 +30,27 @@ from robocle.classifiers.scatter.triangle import (
 )
 from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Vector
 
-# Deviations that are added together: enough for the matrix product to reach its full speed.
+# Deviations per batch: enough for the matrix product to reach its full speed.
 BATCH = 128
-# With more samples than this between two predictions, factoring again is faster than following.
-MAX_FOLLOWED = 8
+# With more samples than this between two predictions, a new factorisation is faster than updates.
+MAX_PENDING_UPDATES = 8
 
 
 class DenseScatter(ScatterForm):
     """Within-class scatter and class means in full width, in a single width x width array.
 
-    It is filled by `begin` or `restore` before anything else.
+    Call `begin` or `restore` before any other method.
     """
 
     def __init__(
         self, width: int, blocks: int, factors: ClassFactors, *, centred: bool = True
     ) -> None:
         super().__init__(width, blocks, factors, centred=centred)
-        # What the last prediction computed, and the samples that it does not include yet.
+        # The solution and |S|^2 of the last prediction, and the samples since.
         self._solution: RidgeSolution | None = None
-        self._unfollowed: list[tuple[Vector, int, float, float]] = []
+        self._pending_updates: list[tuple[Vector, int, float, float]] = []
         self._square: float | None = None
-        self._unsquared: list[Vector] = []
+        self._pending_squares: list[Vector] = []
 
     def begin(self, means: Matrix, rows: Matrix) -> None:
         """Start from class means and a scatter rows^T rows."""
@@ -60,7 +61,7 @@ class DenseScatter(ScatterForm):
         self._means = means
         self._array = np.zeros((self.width, self.width), order="F")
         self._buffer = np.empty((BATCH, self.width))
-        self._waiting = 0
+        self._buffered = 0
         self._factor_diagonal = np.empty(self.width)
 
     @property
@@ -75,7 +76,7 @@ class DenseScatter(ScatterForm):
         self._means = np.delete(self._means, row, axis=0)
         self._factors.remove_class(row)
         if self._factors.complete:
-            self._waiting = 0
+            self._buffered = 0
             self._array[:] = 0
             self._add_products(self._factors.all_rows(self.width))
         self._drop_solution()
@@ -100,23 +101,23 @@ class DenseScatter(ScatterForm):
     def add(self, sample: Vector, row: int, weight: float, step: float) -> None:
         deviation = sample - self._means[row] if self._centred else sample
         self._means[row] += step * deviation
-        np.multiply(deviation, math.sqrt(weight), out=self._buffer[self._waiting])
+        np.multiply(deviation, math.sqrt(weight), out=self._buffer[self._buffered])
         if weight:
-            self._factors.add(row, self._buffer[self._waiting])
+            self._factors.add(row, self._buffer[self._buffered])
             self._factors.bound(self.width)
-        self._waiting += 1
-        if self._waiting == BATCH:
+        self._buffered += 1
+        if self._buffered == BATCH:
             self._fold()
-        if len(self._unfollowed) == MAX_FOLLOWED:
+        if len(self._pending_updates) == MAX_PENDING_UPDATES:
             self._drop_solution()
         if self._solution is not None:
-            self._unfollowed.append((deviation, row, weight, step))
+            self._pending_updates.append((deviation, row, weight, step))
         if self._square is not None:
-            self._unsquared.append(math.sqrt(weight) * deviation)
+            self._pending_squares.append(math.sqrt(weight) * deviation)
 
     def traces(self) -> Vector:
-        waiting = self._buffer[: self._waiting]
-        diagonal = np.diagonal(self._array) + np.einsum("ij,ij->j", waiting, waiting)
+        buffered = self._buffer[: self._buffered]
+        diagonal = np.diagonal(self._array) + np.einsum("ij,ij->j", buffered, buffered)
         traces: Vector = diagonal.reshape(self.blocks, -1).sum(axis=1)
         return traces
 
@@ -131,8 +132,8 @@ class DenseScatter(ScatterForm):
             self._fold()
             self._square = float(block_squares(self._array, 1).sum())
         else:
-            self._square += self._square_of_unsquared()
-        self._unsquared.clear()
+            self._square += self._added_square()
+        self._pending_squares.clear()
         return np.array([[self._square]])
 
     def solve(self, share: float, ridge: Vector) -> tuple[Matrix, Matrix]:
@@ -160,7 +161,7 @@ class DenseScatter(ScatterForm):
 
     def restore(self, state: ClassifierState) -> None:
         means = state.copied("means", len(state.labels), self.width)
-        # Its size is checked before memory of that size is allocated.
+        # The size is checked first, because memory of that size is allocated next.
         triangle = state.checked("scatter", packed_size(self.width))
         self._allocate(means)
         unpack(triangle, self._array)
@@ -168,45 +169,45 @@ class DenseScatter(ScatterForm):
         self._drop_solution()
 
     def _fold(self) -> None:
-        """Add the waiting deviations to the lower triangle."""
-        if self._waiting:
-            self._add_products(self._buffer[: self._waiting])
-            self._waiting = 0
+        """Add the buffered deviations to the lower triangle."""
+        if self._buffered:
+            self._add_products(self._buffer[: self._buffered])
+            self._buffered = 0
 
     def _add_products(self, rows: Matrix) -> None:
         with one_blas_thread():
             blas.dsyrk(1.0, rows.T, beta=1.0, c=self._array, lower=1, overwrite_c=1)
 
     def _drop_solution(self) -> None:
-        """Drop what the last prediction computed: too much has changed."""
+        """Discard what the last prediction computed, because too much has changed."""
         self._solution = self._square = None
-        self._unfollowed.clear()
-        self._unsquared.clear()
+        self._pending_updates.clear()
+        self._pending_squares.clear()
 
     def _ridge_weights(self, ridge: Vector) -> Matrix:
-        """Return (S + diag(ridge))^-1 m per class, from the last solution if that is near."""
-        if self._solution is not None and self._solution.reaches(ridge):
-            for deviation, row, weight, step in self._unfollowed:
-                self._solution.follow(deviation, row, weight, step)
+        """Return (S + diag(ridge))^-1 m per class, by updating the last solution if possible."""
+        if self._solution is not None and self._solution.can_update_to(ridge):
+            for deviation, row, weight, step in self._pending_updates:
+                self._solution.update(deviation, row, weight, step)
         else:
             self._fold()
             self._factorise(ridge)
             self._solution = RidgeSolution(self._solve_factored, self._means, ridge)
-        self._unfollowed.clear()
+        self._pending_updates.clear()
         return self._solution.weights(ridge)
 
-    def _square_of_unsquared(self) -> float:
+    def _added_square(self) -> float:
         """Return how much the deviations V since the last call have added to |S|^2.
 
-        They are in S already: |S|^2 - |S - V^T V|^2 = 2 tr(V S V^T) - |V V^T|^2.
+        S already includes them: |S|^2 - |S - V^T V|^2 = 2 tr(V S V^T) - |V V^T|^2.
         """
-        rows = np.array(self._unsquared).reshape(-1, self.width)
+        rows = np.array(self._pending_squares).reshape(-1, self.width)
         products = sum(float(row @ self._times(row)) for row in rows)
         return 2 * products - square(rows @ rows.T)
 
     def _times(self, vector: Vector) -> Vector:
-        """Return S vector, including the waiting deviations."""
-        rows = self._buffer[: self._waiting]
+        """Return S @ vector, including the buffered deviations."""
+        rows = self._buffer[: self._buffered]
         product: Vector = blas.dsymv(1.0, self._array, vector, lower=1)
         return product + rows.T @ (rows @ vector)
 
@@ -223,9 +224,9 @@ class DenseScatter(ScatterForm):
         require_solved(failed)
 
     def _solve_factored(self, rows: Matrix) -> Matrix:
-        """Return rows x with (S + diag(ridge)) x = row, for the S and ridge last factored."""
+        """Solve (S + diag(ridge)) x = row for each row, with the last S and ridge factorised."""
         with self._factor_in_place():
-            if len(rows) == 1:  # two triangular solves read less memory than dpotrs
+            if len(rows) == 1:  # two calls of dtrsv read less memory than dpotrs
                 half = blas.dtrsv(self._array, rows[0], lower=0, trans=1)
                 return blas.dtrsv(self._array, half, lower=0, overwrite_x=1)[None]  # type: ignore[no-any-return]
             solution, _ = lapack.dpotrs(self._array, rows.T, lower=0)

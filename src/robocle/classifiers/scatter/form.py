@@ -1,4 +1,4 @@
-"""What both forms of a scatter do. `robocle.classifiers.scatter.forms` chooses between them."""
+"""The interface of both forms of a scatter. `robocle.classifiers.scatter.forms` selects one."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -13,8 +13,8 @@ class ScatterForm(ABC):
 
     Args:
         width: The length of an embedding (or block).
-        blocks: How many blocks with a ridge of their own it is made of.
-        factors: Keeps what each class contributes to the scatter.
+        blocks: How many blocks with their own ridge the scatter is divided into.
+        factors: Keeps the contribution of each class to the scatter.
         centred: Whether deviations are taken from the class mean. If not, they are the samples
             themselves, and with steps of 1 the means are sums.
     """
@@ -34,7 +34,7 @@ class ScatterForm(ABC):
 
     @abstractmethod
     def add_row(self) -> None:
-        """Make room for a new class; its mean starts at zero."""
+        """Add a class whose mean is zero."""
 
     @abstractmethod
     def remove_row(self, row: int) -> None:
@@ -61,7 +61,7 @@ class ScatterForm(ABC):
         """Return the sum of squares of all samples for each block, from means and factors.
 
         Args:
-            counts: How many samples each class was taught with.
+            counts: The number of samples taught per class.
             blocks: How many blocks the embedding is divided into.
         """
 
@@ -70,12 +70,12 @@ class ScatterForm(ABC):
         """Return rows w = (share S + diag(ridge))^-1 m per class mean m, and all products m . w.
 
         Args:
-            share: The factor of the scatter.
+            share: The weight of the scatter.
             ridge: One number per block.
         """
 
     def residual_counts(self, counts: Sequence[int]) -> list[int]:
-        """Return of how many samples of each class leave-one-out scores can be computed."""
+        """Return how many samples per class leave-one-out scores can be computed for."""
         return self._factors.residual_counts(counts)
 
     @abstractmethod
@@ -85,10 +85,10 @@ class ScatterForm(ABC):
         """Return the inner products that leave-one-out scores need; only for a single block.
 
         Args:
-            share: The factor of the scatter.
+            share: The weight of the scatter.
             ridge: One number.
-            samples: Which samples are left out.
-            counts: How many samples each class was taught with.
+            samples: The samples to leave out.
+            counts: The number of samples taught per class.
         """
 
     @abstractmethod
@@ -97,4 +97,4 @@ class ScatterForm(ABC):
 
     @abstractmethod
     def restore(self, state: ClassifierState) -> None:
-        """Replace everything by the arrays of a state."""
+        """Replace everything with the arrays of a state."""

@@ -1,4 +1,4 @@
-"""The two forms of a scatter: compressed while samples are few, dense beyond. Both are exact."""
+"""The two forms of a scatter: compressed for few samples, dense for many. Both are exact."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,27 +21,29 @@ from robocle.classifiers.state import (
 Form = CompressedScatter | DenseScatter
 
 
-def fitting(form: Form) -> Form:
-    """Return the form, or the dense one where that is faster."""
-    return form.to_dense() if isinstance(form, CompressedScatter) and form.crowded else form
+def fastest(form: Form) -> Form:
+    """Return the form itself, or its dense equivalent if that is faster."""
+    if isinstance(form, CompressedScatter) and form.dense_is_faster:
+        return form.to_dense()
+    return form
 
 
 def merged(mine: Form, added: Form, rows: list[int], weights: Vector, steps: Vector) -> Form:
-    """Return a form with what two forms have learned; the first one must not be used afterwards.
+    """Return a form with what two forms have learned. The first one must not be used afterwards.
 
-    With v the difference between the mean of a class there and here, step * v is added to the mean
-    and weight * v v^T to the scatter.
+    Let v be the difference between the means of a class in `added` and in `mine`: step * v is added
+    to the mean and weight * v v^T to the scatter.
 
     Args:
         mine: The form to add to.
         added: The form to add. It does not change.
-        rows: The rows of its classes in `mine`.
+        rows: The row in `mine` of each class of `added`.
         weights: One weight per class of `added`.
         steps: One step per class of `added`.
     """
     if isinstance(mine, CompressedScatter) and isinstance(added, CompressedScatter):
         mine.merge(added, rows, weights, steps)
-        return fitting(mine)
+        return fastest(mine)
     mine, added = (
         form.to_dense() if isinstance(form, CompressedScatter) else form for form in (mine, added)
     )
@@ -66,7 +68,7 @@ def restored(
 
 
 def array_owners(prefix: str = "") -> dict[str, Ownership]:
-    """Return who owns the rows of each array that a form may hold, by name with a prefix."""
+    """Return which labels own the rows of each array of a form, by array name with a prefix."""
     owners: dict[str, Ownership] = {
         "means": OneRowPerLabel(),
         "mean_coordinates": OneRowPerLabel(),
@@ -79,7 +81,7 @@ def array_owners(prefix: str = "") -> dict[str, Ownership]:
 
 
 def rebuilt_scatter(name: str, arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any] | None:
-    """Return a scatter as the sum of all class factors, or None if these are not known."""
+    """Return a scatter as the sum of all class factors, or None if the state has none."""
     prefix = name.removesuffix("span_scatter").removesuffix("scatter")
     rows = arrays.get(f"{prefix}part_rows")
     if prefix == name or rows is None or rows.ndim != 2:

@@ -1,13 +1,14 @@
 """Leave-one-out scores of a classifier's own samples, computed from its statistics alone.
 
-Nothing is taught again. Each sample is scored twice:
+Nothing is retrained. Each sample is scored twice:
 - with the sample left out of its class mean and of the covariance, as a known object;
 - with its whole class left out, as an unknown object.
 
-The scores are made of inner products under A = (share S + ridge I)^-1: between the class means m,
-and between the means and a sample's residual r, its deviation from its own class mean. Leaving out
-one of n samples of a class subtracts n/(n-1) r r^T from S and moves the class mean by -r/(n-1). By
-Sherman and Morrison, A then gains g A r r^T A. The shrinkage is not estimated again.
+The scores are computed from inner products under A = (share S + ridge I)^-1: between the class
+means m, and between the means and a sample's residual r, its deviation from its own class mean.
+Leaving out one of n samples of a class subtracts n/(n-1) r r^T from S and moves the class mean by
+-r/(n-1). By the Sherman-Morrison formula, this adds g A r r^T A to A. The shrinkage is not
+estimated again.
 """
 
 from collections.abc import Sequence
@@ -19,8 +20,8 @@ from numpy.typing import NDArray
 from robocle.classifiers.scatter.cosine import distances_from_centre, rooted
 from robocle.classifiers.state import Matrix, Vector
 
-# Samples that are scored: enough to estimate a false-rejection rate of 5 %, few enough to be scored
-# after every taught picture. With more labels than this, one sample per label is scored.
+# The number of samples to score: enough to estimate a false-rejection rate of 5 %, few enough to
+# score after every taught picture. With more labels than this, one sample per label is scored.
 MAX_SAMPLES = 128
 
 
@@ -45,7 +46,7 @@ class Products:
     """Inner products under A within one block of the embedding."""
 
     share: float
-    """The factor of the scatter S in A^-1."""
+    """The weight of the scatter S in A^-1."""
     means: Matrix
     """m_i A m_j: (classes, classes)."""
     crossed: Matrix
@@ -55,7 +56,7 @@ class Products:
 
 
 def chosen_samples(counts: Sequence[int]) -> list[tuple[int, int]]:
-    """Return which samples are scored as (class, index within the class), equally many per class.
+    """Return the samples to score as (class, index within the class), balanced over the classes.
 
     >>> chosen_samples([2, 0, 1])
     [(0, 0), (0, 1), (2, 0)]
@@ -76,7 +77,7 @@ def leave_one_out_scores(
     Args:
         blocks: The inner products within each block of the embedding.
         rows: The class of each sample.
-        counts: How many samples each class was taught with.
+        counts: The number of samples taught per class.
     """
     classes, samples = len(counts), len(rows)
     singleton = counts[rows] < 2

@@ -1,20 +1,20 @@
-"""Orthonormal rows: what new samples add to a basis, and the span of given rows."""
+"""Orthonormal rows: the directions that new samples add to a basis, and the span of given rows."""
 
 import numpy as np
 from scipy.linalg import qr
 
 from robocle.classifiers.state import Matrix, Vector
 
-# A sample this close to the span, relative to its length, adds no direction: float32 features are
-# not more precise.
+# A sample this close to the span, relative to its length, adds no direction: the difference is
+# below the precision of float32 features.
 TOLERANCE = 1e-8
-# A residual shorter than this, relative to its sample, is imprecise once it is normalised: it is
-# made orthogonal to the basis a third time.
+# Normalising a residual shorter than this, relative to its sample, amplifies rounding errors, so it
+# is orthogonalised against the basis a third time.
 SHORT = 1e-3
 
 
 def directions(rest: Matrix, lengths: Vector, basis: Matrix) -> Matrix:
-    """Return orthonormal rows that span what samples add to a basis.
+    """Return orthonormal rows that extend a basis to the span of new samples.
 
     Args:
         rest: The samples minus their projections on the basis.
@@ -34,7 +34,7 @@ def directions(rest: Matrix, lengths: Vector, basis: Matrix) -> Matrix:
 
 
 def span(rows: Matrix) -> Matrix:
-    """Return orthonormal rows that span the given ones, each precise to the tolerance."""
+    """Return orthonormal rows that span the given rows, each up to the tolerance."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     longest = float(lengths.max(initial=0))
     if not rows.size:
@@ -45,8 +45,8 @@ def span(rows: Matrix) -> Matrix:
 def span_of_sums(means: Matrix, scatter: Matrix) -> Matrix:
     """Return orthonormal rows that span the means and the scatter, and depend on nothing else.
 
-    The eigenvectors of the scatter come first, by falling eigenvalue. They are followed by the
-    directions of the means outside their span.
+    The eigenvectors of the scatter come first, in order of decreasing eigenvalue. They are followed
+    by the directions of the means outside their span.
     """
     values, vectors = np.linalg.eigh(scatter)
     rounding = np.finfo(np.float64).eps * len(scatter) * values.max(initial=0.0)
@@ -60,8 +60,8 @@ def span_of_sums(means: Matrix, scatter: Matrix) -> Matrix:
 
 
 def _leading_directions(relative: Matrix) -> Matrix:
-    """Return orthonormal rows that span the given ones beyond the tolerance."""
-    # With pivoting, all directions after the first one below the tolerance are below it too.
+    """Return orthonormal rows that span the given rows, up to the tolerance."""
+    # With pivoting, the diagonal decreases, so the directions above the tolerance come first.
     orthogonal, triangle, _ = qr(relative.T, mode="economic", pivoting=True, check_finite=False)
     found: Matrix = orthogonal.T[: int((np.abs(np.diag(triangle)) > TOLERANCE).sum())]
     return found

@@ -1,12 +1,12 @@
-"""Follows a ridge solution: new samples and a drifting ridge without factoring again.
+"""Updates of a ridge solution for new samples and a changing ridge, without a new factorisation.
 
-Known are a factor of B = S + r I and, for the class means M, the columns
+A Cholesky factor of B = S + r I is known and, for the class means M, the columns
 
     F0 = B^-1 M,   F1 = B^-1 F0,   F2 = B^-1 F1.
 
-A sample adds a v v^T to S and moves one mean by a multiple of v. By Sherman and Morrison,
+A sample adds a v v^T to S and moves one mean by a multiple of v. By the Sherman-Morrison formula,
 B'^-1 = B^-1 - g u u^T with u = B^-1 v and g = a / (1 + a v.u), so each F changes by a sum of outer
-products of B^-1 v, B^-2 v, B^-3 v. A ridge r + d gives a power series in d:
+products of B^-1 v, B^-2 v, B^-3 v. A ridge r + d leads to a power series in d:
 
     (B + d I)^-1 M = F0 - d F1 + d^2 F2 - ...
 
@@ -20,15 +20,15 @@ import numpy as np
 from robocle.classifiers.state import Matrix, Vector
 
 ORDER = 3
-MAX_DRIFT = 0.015  # relative to the ridge: the truncation error stays below 4e-6
-MAX_HISTORY = 100
+MAX_DRIFT = 0.015  # of the ridge, relative to it: the truncation error stays below 4e-6
+MAX_UPDATES = 100  # samples, until a new factorisation is computed
 
 
 class RidgeSolution:
     """(S + ridge)^-1 M, kept up to date while samples are added and the ridge drifts.
 
     Args:
-        solve: Returns B^-1 of each row.
+        solve: Returns B^-1 row for each row.
         means: The class means M, as rows.
         ridge: The ridge r: one number per block.
     """
@@ -37,18 +37,18 @@ class RidgeSolution:
         self._solve = solve
         self._ridge = ridge
         self._means = means.copy()
-        self._powers = [solve(self._means)]  # the higher ones are computed at the first change
-        self._history: list[tuple[Vector, float]] = []
+        self._powers = [solve(self._means)]  # higher powers are computed at the first update
+        self._updates: list[tuple[Vector, float]] = []
 
-    def reaches(self, ridge: Vector) -> bool:
-        """Return whether the solution for this ridge is close enough to be followed."""
-        # The series is in one number: with one ridge per block, none may have drifted.
+    def can_update_to(self, ridge: Vector) -> bool:
+        """Return whether the solution for this ridge can be computed by updates."""
+        # The power series is in a single variable, so ridges per block must not have changed.
         allowed = MAX_DRIFT if len(ridge) == 1 else 0.0
         drift = float(np.abs(ridge / self._ridge - 1).max())
-        return drift <= allowed and len(self._history) < MAX_HISTORY
+        return drift <= allowed and len(self._updates) < MAX_UPDATES
 
     def weights(self, ridge: Vector) -> Matrix:
-        """Return the solution, one row per class, for a ridge near the first one."""
+        """Return the solution, one row per class, for a ridge close to the original one."""
         drift = float(ridge[0] - self._ridge[0])
         if drift == 0:
             return self._powers[0]
@@ -56,13 +56,23 @@ class RidgeSolution:
         return sum((-drift) ** order * power for order, power in enumerate(self._powers))  # type: ignore[return-value]
 
     def applied(self, rows: Matrix, ridge: Vector) -> Matrix:
-        """Return (S + ridge)^-1 of any rows for a ridge near the first: two terms of the series."""
+        """Return (S + ridge)^-1 row for each row, for a ridge close to the original one.
+
+        Two terms of the series are used.
+        """
         solved = self._apply(rows)
         drift = float(ridge[0] - self._ridge[0])
         return solved - drift * self._apply(solved) if drift else solved
 
-    def follow(self, deviation: Vector, row: int, weight: float, step: float) -> None:
-        """Add weight * v v^T to S and step * v to a class mean; the row after the last is new."""
+    def update(self, deviation: Vector, row: int, weight: float, step: float) -> None:
+        """Add weight * v v^T to S and step * v to a class mean.
+
+        Args:
+            deviation: v.
+            row: The class. The row after the last one adds a class.
+            weight: The weight of v v^T.
+            step: The step of the mean.
+        """
         self._complete()
         if row == len(self._means):
             self._means = np.vstack([self._means, np.zeros_like(deviation)])
@@ -77,7 +87,7 @@ class RidgeSolution:
                 coefficients.insert(0, -gain * (self._powers[order - 1] @ chain[0]))
             for link, coefficient in zip(chain, coefficients, strict=False):
                 power += np.outer(coefficient, link)
-        self._history.append((chain[0], gain))
+        self._updates.append((chain[0], gain))
 
     def _complete(self) -> None:
         while len(self._powers) < ORDER:
@@ -91,10 +101,10 @@ class RidgeSolution:
         return [link[0] for link in links]
 
     def _apply(self, rows: Matrix) -> Matrix:
-        """Return B^-1 of each row: the factor's solution, corrected for every followed sample."""
+        """Return B^-1 row for each row: the factor's solution, corrected for every update."""
         solved = self._solve(rows)
-        if self._history:
-            directions = np.array([direction for direction, _ in self._history])
-            gains = np.array([gain for _, gain in self._history])
+        if self._updates:
+            directions = np.array([direction for direction, _ in self._updates])
+            gains = np.array([gain for _, gain in self._updates])
             solved = solved - (rows @ directions.T * gains) @ directions
         return solved

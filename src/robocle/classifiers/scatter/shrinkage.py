@@ -1,9 +1,9 @@
-"""Shrinkage: how far a covariance of few samples is drawn to a multiple of the identity.
+"""Shrinkage of a covariance estimated from few samples towards a multiple of the identity.
 
-Two ways: a fixed share (the paper's epsilon, towards the identity itself), and the oracle
-approximating share of Chen, Wiesel, Eldar & Hero, "Shrinkage algorithms for MMSE covariance
-estimation" (2010), eq. 23, towards the mean variance. Both need only traces of the scatter, so they
-stay exact while samples stream in.
+The intensity is either fixed (the paper's epsilon, towards the identity itself), or the oracle
+approximating shrinkage (OAS) of Chen, Wiesel, Eldar & Hero, "Shrinkage algorithms for MMSE
+covariance estimation" (2010), eq. 23, towards the mean variance times the identity. Both need only
+traces of the scatter, so they are exact for streaming samples.
 """
 
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from robocle.errors import SpecError
 from robocle.spec import require_between
 
 MIN_SHRINKAGE = 1e-9
-# Relative to the squared means: a scatter below this is rounding, of pictures that are the same.
+# A scatter below this, relative to the squared means, is the rounding error of identical pictures.
 NEGLIGIBLE = 1e-24
-# Relative to the trace of the covariance: float64 cannot tell a smaller ridge from rounding.
+# In float64, a ridge below this, relative to the trace of the covariance, is lost in rounding.
 SMALLEST_RIDGE = 1e-13
 
 
@@ -29,7 +29,7 @@ class Regulariser:
 
 
 def fixed(shrinkage: float, samples: int) -> Regulariser:
-    """Return the paper's: (1 - shrinkage) S / samples + shrinkage * identity."""
+    """Return the paper's regulariser: (1 - shrinkage) S / samples + shrinkage * identity."""
     return Regulariser((1 - shrinkage) / samples, shrinkage)
 
 
@@ -39,13 +39,13 @@ def oracle_approximating(
     """Return the regulariser of Chen et al.
 
     Args:
-        samples: How many samples were taught.
-        freedom: How many independent deviations are summed in the scatter S.
+        samples: The number of samples taught.
+        freedom: The degrees of freedom: the number of independent deviations summed in S.
         width: The width of S.
         trace: tr S.
         square: tr S^2.
     """
-    if trace == 0:  # no deviation yet: all directions count equally, as in NCM
+    if trace == 0:  # no deviation yet: use the identity, as NCM does
         return Regulariser(0.0, 1.0)
     numerator = (1 - 2 / width) * square + trace**2
     denominator = (freedom + 1 - 2 / width) * (square - trace**2 / width)
@@ -58,22 +58,23 @@ def require_shrinkage(shrinkage: float | str) -> None:
     if not isinstance(shrinkage, str):
         require_between("shrinkage", shrinkage, MIN_SHRINKAGE, 1)
     elif shrinkage != "oas":
-        raise SpecError(f"shrinkage={shrinkage} is not known: give a number or oas")
+        raise SpecError(f"shrinkage={shrinkage} is unknown: give a number or oas")
 
 
 def regularised(
     form: ScatterForm, power: Vector, shrinkage: float | str, samples: int, freedom: int
 ) -> tuple[float, Vector]:
-    """Return the share of the scatter and the ridge of each block that make a shrunk covariance.
+    """Return the weight of the scatter and the ridge of each block in the shrunk covariance.
 
-    Blocks scaled by g turn (s S + e I) into (s G S G + e I), which is the same as a ridge e / g^2.
+    Scaling the blocks by g turns s S + e I into s G S G + e I, which is equivalent to using the
+    ridge e / g^2.
 
     Args:
         form: The scatter.
         power: g^2 of each block.
         shrinkage: A number, or `oas`.
-        samples: How many samples were taught.
-        freedom: How many independent deviations are summed in the scatter.
+        samples: The number of samples taught.
+        freedom: The degrees of freedom, as in `oracle_approximating`.
     """
     trace = float(form.traces() @ power)
     if trace <= NEGLIGIBLE * samples * form.largest_square() * float(power.max()):

@@ -1,4 +1,4 @@
-"""Small linear systems, solved by LAPACK for many right-hand sides given as rows."""
+"""Linear systems, solved by LAPACK for many right-hand sides given as rows."""
 
 import numpy as np
 from scipy.linalg import blas, lapack
@@ -8,7 +8,7 @@ from robocle.errors import FeatureError
 
 
 def solve_positive(matrix: Matrix, rows: Matrix) -> Matrix:
-    """Return rows x with matrix x = row, for a positive definite matrix, which is overwritten."""
+    """Solve matrix x = row for each row. The matrix is positive definite and is overwritten."""
     if not matrix.size:
         return rows
     _, solution, failed = lapack.dposv(matrix, rows.T, lower=1, overwrite_a=1)
@@ -17,7 +17,7 @@ def solve_positive(matrix: Matrix, rows: Matrix) -> Matrix:
 
 
 def solve_general(matrix: Matrix, rows: Matrix) -> Matrix:
-    """Return rows x with matrix x = row."""
+    """Solve matrix x = row for each row, for any regular matrix."""
     if not matrix.size:
         return rows
     _, _, solution, failed = lapack.dgesv(matrix, rows.T)
@@ -26,7 +26,10 @@ def solve_general(matrix: Matrix, rows: Matrix) -> Matrix:
 
 
 def cholesky(matrix: Matrix, ridge: float = 0.0) -> Matrix:
-    """Return the lower factor of matrix + ridge I, by its lower triangle, which is overwritten."""
+    """Return the lower Cholesky factor of matrix + ridge I.
+
+    Only the lower triangle of the matrix is read. The matrix is overwritten.
+    """
     if not matrix.size:
         return matrix
     matrix[np.diag_indices(len(matrix))] += ridge
@@ -36,7 +39,7 @@ def cholesky(matrix: Matrix, ridge: float = 0.0) -> Matrix:
 
 
 def solve_triangular(factor: Matrix, rows: Matrix, transposed: int = 0) -> Matrix:
-    """Return L^-1 row for each row, or L^-T row, of a lower factor L."""
+    """Return L^-1 row for each row, or L^-T row if transposed, for a lower triangular factor L."""
     if not factor.size:
         return rows
     solution: Matrix = blas.dtrsm(1.0, factor, rows.T, lower=1, trans_a=transposed)
@@ -46,4 +49,4 @@ def solve_triangular(factor: Matrix, rows: Matrix, transposed: int = 0) -> Matri
 def require_solved(failed: int) -> None:
     """Raise FeatureError if LAPACK reports that a matrix is singular."""
     if failed:
-        raise FeatureError("the covariance cannot be solved: raise the classifier's shrinkage")
+        raise FeatureError("the covariance is singular: increase the classifier's shrinkage")

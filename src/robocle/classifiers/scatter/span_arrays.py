@@ -1,7 +1,7 @@
-"""Basis, class means and scatter in coordinates of a growing span, with room to grow.
+"""Basis, class means and scatter in coordinates of a growing span, with spare capacity.
 
-Arrays that grew with each sample would be copied with each sample. These are larger than what is in
-use and are copied when they are full, to arrays half as large again.
+Arrays that grew with each sample would be copied for each sample. These arrays have spare capacity.
+When they are full, they are copied to arrays that are larger by half.
 """
 
 import numpy as np

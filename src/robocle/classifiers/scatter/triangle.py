@@ -1,6 +1,6 @@
-"""Symmetric matrices of which only the lower triangle is stored, in one Fortran-ordered array.
+"""Symmetric matrices of which only the lower triangle is stored, in a Fortran-ordered array.
 
-Large triangles are handled in tiles: copying a whole one would double the memory.
+Large matrices are processed in tiles, because a full copy would double the memory.
 """
 
 from itertools import combinations_with_replacement
@@ -29,7 +29,7 @@ def packed_size(width: int) -> int:
 
 
 def unpack(triangle: NDArray[Any], array: Matrix) -> None:
-    """Fill the lower triangle of an array from a packed one."""
+    """Fill the lower triangle of an array from a packed triangle."""
     start = 0
     for column in range(len(array)):
         end = start + len(array) - column
@@ -38,7 +38,7 @@ def unpack(triangle: NDArray[Any], array: Matrix) -> None:
 
 
 def mirror(array: Matrix) -> None:
-    """Copy the strict lower triangle to the upper one, in place."""
+    """Copy the strict lower triangle to the upper triangle, in place."""
     for start in range(0, len(array), TILE):
         end = min(start + TILE, len(array))
         array[start:end, end:] = array[end:, start:end].T

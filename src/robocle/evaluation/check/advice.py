@@ -15,11 +15,11 @@ class Weakness:
 
     Attributes:
         label: The label.
-        is_taught: Whether the learner was taught it.
-        condition: The corruption under which it is recognised least.
+        is_taught: Whether the learner was taught the label.
+        condition: The corruption under which the label is recognised least often.
         clean: The tally of the clean pictures.
         corrupted: The tally in `condition`.
-        taken_for: The most frequent mistake there; None if that is "unknown".
+        taken_for: The most frequent wrong prediction in `condition`; None if that is "unknown".
     """
 
     label: str
@@ -48,7 +48,7 @@ class Weakness:
 
 
 def weaknesses(result: CheckResult) -> list[Weakness]:
-    """Return the labels that are recognised too rarely in some condition, the worst first."""
+    """Return the labels that are recognised too rarely in some condition, worst first."""
     found = []
     for label, is_taught in result.labels.items():
         tallies = result.of_label(label)

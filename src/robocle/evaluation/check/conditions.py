@@ -49,7 +49,7 @@ class Conditions:
             backbone: Decides the size of the pixels and the unit of the noise.
 
         Raises:
-            ImageError: If the picture cannot be read.
+            ImageError: The picture cannot be read.
         """
         content = content_hash(picture)
         pixels = to_pixels(picture, backbone.input_size)

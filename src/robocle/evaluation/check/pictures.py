@@ -21,8 +21,8 @@ def labelled_pictures(paths: Iterable[Path]) -> list[Example]:
         paths: Picture files, folders of pictures, or folders of such folders.
 
     Raises:
-        ImageError: If a path does not exist, or if there is no picture in it.
-        LabelError: If the name of a picture's folder cannot be a label.
+        ImageError: A path does not exist, or contains no picture.
+        LabelError: The name of a picture's folder cannot be a label.
     """
     found: dict[str, Example] = {}
     for path in paths:
@@ -47,7 +47,7 @@ def require_enough(
         why_not: Why the others are not usable, for the message.
 
     Raises:
-        DataError: If there is one label only, or a label with fewer than two usable pictures.
+        DataError: There is one label only, or a label with fewer than two usable pictures.
     """
     labels = dict.fromkeys(picture.label for picture in pictures)
     if len(labels) < 2:

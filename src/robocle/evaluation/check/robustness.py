@@ -1,7 +1,7 @@
-"""Robustness: which learner is tested on which picture.
+"""The robustness check: which learner is tested on which picture.
 
-A state is tested on all pictures. Without a state, learners are taught in memory by k-fold
-cross-validation: each is taught all pictures but one fold and tested on that fold.
+A state is tested on all pictures. Without a state, k-fold cross-validation is used: each learner is
+taught all folds but one, in memory, and is tested on the remaining fold.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -100,9 +100,9 @@ def check_state(
         evaluator: How to test.
 
     Raises:
-        NothingTaughtError: If the learner was taught nothing.
-        DataError: If it was taught one label only.
-        ImageError: If no picture can be read.
+        NothingTaughtError: The learner was taught nothing.
+        DataError: The learner was taught only one label.
+        ImageError: No picture can be read.
     """
     if not learner.labels:
         raise NothingTaughtError
@@ -119,16 +119,16 @@ def check_state(
 def check_by_cross_validation(
     backbone: Backbone, pictures: Sequence[Example], evaluator: Evaluator
 ) -> CheckResult:
-    """Teach learners of the default parts and test each on pictures that it was not taught.
+    """Teach learners with the default parts and test each on pictures that it was not taught.
 
     Args:
         backbone: The default backbone.
-        pictures: The labelled pictures, at least two of each of two labels.
+        pictures: The labelled pictures: at least two labels with at least two pictures each.
         evaluator: How to test.
 
     Raises:
-        DataError: If there are too few pictures or labels.
-        ImageError: If no picture can be read.
+        DataError: There are too few pictures or labels.
+        ImageError: No picture can be read.
     """
     require_enough(pictures, pictures)
     embeddings, unreadable, copies = _embedded(Learner(backbone), pictures, evaluator.progress)
@@ -143,7 +143,7 @@ def check_by_cross_validation(
 def cross_validation_tests(
     embeddings: TaughtEmbeddings, backbone: Backbone
 ) -> Iterator[LearnerTest]:
-    """Yield every picture once, with a learner that was taught all folds but the picture's own."""
+    """Yield every picture once, with a learner that was taught all folds except the picture's."""
     for fold in folds(list(embeddings)):
         learner = Learner(backbone)
         held_out = set(fold)
@@ -153,10 +153,10 @@ def cross_validation_tests(
 
 
 def folds(pictures: Sequence[Example]) -> list[list[Example]]:
-    """Return the pictures in up to five folds, each picture in one of them.
+    """Divide the pictures into up to five folds.
 
-    Neighbours of a label are in the same fold: pictures taken one after another look alike. A label
-    with fewer pictures than there are folds is in the first ones only.
+    Consecutive pictures of a label go into the same fold, because pictures taken one after another
+    look alike. A label with fewer pictures than folds occurs only in the first folds.
 
     Args:
         pictures: The pictures, at least two per label, in the order they were taken.
@@ -175,7 +175,7 @@ def folds(pictures: Sequence[Example]) -> list[list[Example]]:
 def _embedded(
     learner: Learner, pictures: Sequence[Example], progress: Progress
 ) -> tuple[TaughtEmbeddings, list[str], list[str]]:
-    """The embeddings for teaching; messages about unreadable pictures and about copies."""
+    """Return embeddings for teaching, and messages about unreadable pictures and duplicates."""
     embeddings: TaughtEmbeddings = {}
     unreadable, copies = [], []
     first_with: dict[str, Example] = {}

@@ -5,7 +5,7 @@
 
 A corruption is a function (pixels, rng) -> pixels. The caller owns the generator, so two learners
 tested with the same seed see the same pixels. A new corruption is one class and one line in
-`CORRUPTIONS`: the benchmark can then name it, and `robocle check` tries it.
+`CORRUPTIONS`: experiments can then use it, and so can `robocle check`.
 """
 
 from typing import ClassVar, Protocol
@@ -24,11 +24,11 @@ class Corruption(Protocol):
     """The interface of a corruption."""
 
     in_words: ClassVar[str]
-    """The condition in words, as `robocle check` shows it: "in other light"."""
+    """The condition in words, as `robocle check` shows it: "in different lighting"."""
     advice: ClassVar[str]
     """What to do about an object that is not recognised in this condition."""
     checked: ClassVar[bool]
-    """Whether `robocle check` tries it."""
+    """Whether `robocle check` tests it."""
 
     def __call__(self, pixels: Pixels, rng: np.random.Generator) -> Pixels:
         """Return a corrupted copy of one square picture (side, side, 3)."""
@@ -51,8 +51,8 @@ def corruption(spec: str, **context: Option) -> Corruption:
     """Return the corruption that a spec describes.
 
     Args:
-        spec: Such as "noise:low=0.1,high=0.3".
-        context: Values for options that the spec leaves open, such as `unit`: one unit of the
+        spec: The name and options of the corruption, such as "noise:low=0.1,high=0.3".
+        context: Values for options that the spec does not set, such as `unit`: one unit of the
             backbone's normalised input, in pixel levels.
 
     Raises:
@@ -66,10 +66,10 @@ def corruption(spec: str, **context: Option) -> Corruption:
 
 
 def corruption_rng(seed: int, image_key: Key, corruption_name: str) -> np.random.Generator:
-    """Return the generator that belongs to a seed, a picture and a corruption.
+    """Return the random generator for a seed, a picture and a corruption.
 
-    The options of a spec do not count: at every strength a picture is turned the same way, only
-    further.
+    The options of a spec are not part of the key. At a greater strength, a picture is therefore
+    changed in the same way, only further.
 
     Args:
         seed: The seed of all draws of an evaluation.

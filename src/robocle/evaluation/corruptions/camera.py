@@ -21,7 +21,7 @@ class Noise(Described):
     """Additive Gaussian noise, clipped to the range of a pixel."""
 
     in_words: ClassVar[str] = "grainy"
-    advice: ClassVar[str] = "show it in dim light, too, or give the camera more light"
+    advice: ClassVar[str] = "also teach it in dim light, or add more light"
     checked: ClassVar[bool] = True
 
     def __init__(self, low: float = 0.1, high: float = 0.5, unit: float = 128.0) -> None:
@@ -47,7 +47,7 @@ class Blur(Described):
     """Gaussian blur with an 11 x 11 kernel."""
 
     in_words: ClassVar[str] = "out of focus"
-    advice: ClassVar[str] = "show it a little out of focus, too, or wipe the lens"
+    advice: ClassVar[str] = "also teach it slightly out of focus, or clean the lens"
     checked: ClassVar[bool] = True
 
     def __init__(self, low: float = 0.5, high: float = 3.0) -> None:

@@ -1,4 +1,4 @@
-"""The two ends of the scale: no corruption, and several at once."""
+"""No corruption, and several corruptions at once."""
 
 from typing import ClassVar
 
@@ -13,11 +13,11 @@ from robocle.types import Pixels
 
 
 class Clean(Described):
-    """The picture as it is."""
+    """The unchanged picture."""
 
     in_words: ClassVar[str] = "as it is"
-    advice: ClassVar[str] = "show two more, turned or moved"
-    checked: ClassVar[bool] = False  # it is what `robocle check` compares the others with
+    advice: ClassVar[str] = "teach two more pictures, with the object turned or moved"
+    checked: ClassVar[bool] = False  # `robocle check` always tests clean pictures as the baseline
 
     def __call__(self, pixels: Pixels, rng: np.random.Generator) -> Pixels:
         side_of(pixels)
@@ -27,9 +27,9 @@ class Clean(Described):
 class All(Described):
     """Illumination, then geometry, then noise."""
 
-    in_words: ClassVar[str] = "in other light, turned or moved, and grainy"
-    advice: ClassVar[str] = "show it in more light, poses and places"
-    checked: ClassVar[bool] = False  # its components are checked one by one
+    in_words: ClassVar[str] = "in different lighting, turned or moved, and grainy"
+    advice: ClassVar[str] = "also teach it in other lighting, poses and places"
+    checked: ClassVar[bool] = False  # its components are tested one by one
 
     def __init__(self, strength: float = 1.0, unit: float = 128.0) -> None:
         """Scale the components.

@@ -51,9 +51,7 @@ class Geometry(Described):
     """One random homography: affine, perspective and flips; uncovered areas are black."""
 
     in_words: ClassVar[str] = "turned or moved"
-    advice: ClassVar[str] = (
-        "show it turned, tilted, from further away and away from the middle, too"
-    )
+    advice: ClassVar[str] = "also teach it turned, tilted, from further away and off-centre"
     checked: ClassVar[bool] = True
 
     def __init__(self, strength: float = 1.0, shear_unit: ShearUnit = "degrees") -> None:

@@ -34,8 +34,8 @@ class Light:
 class Illumination(Described):
     """Colour jitter: brightness, contrast, saturation and hue, in a random order."""
 
-    in_words: ClassVar[str] = "in other light"
-    advice: ClassVar[str] = "show it by the window, under a lamp and in the shade, too"
+    in_words: ClassVar[str] = "in different lighting"
+    advice: ClassVar[str] = "also teach it by the window, under a lamp and in the shade"
     checked: ClassVar[bool] = True
 
     def __init__(self, strength: float = 1.0) -> None:

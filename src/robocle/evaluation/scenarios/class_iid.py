@@ -1,4 +1,4 @@
-"""class_iid: one class per step, a few random pictures of it."""
+"""class_iid: one class per step, with a few random pictures of it."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal, get_args
@@ -23,7 +23,7 @@ Known = Literal["all", "half"]
 
 
 class ClassIid(Described):
-    """One class per step: a few random pictures of it are taught, the others test it."""
+    """One class per step: a few random pictures of it are taught, the others are for testing."""
 
     def __init__(
         self,
@@ -36,9 +36,9 @@ class ClassIid(Described):
 
         Args:
             shots: The number of taught pictures per class, or "all".
-            disjoint: What taught and test pictures must not share.
+            disjoint: What taught and test pictures must not have in common.
             few: What to do about a class with too few pictures.
-            known: Whether all classes are taught or half of them. The others are unknown objects
+            known: Whether all classes are taught, or half of them. The others are unknown objects
                 in the tests.
         """
         require_count("shots", shots)
@@ -48,7 +48,18 @@ class ClassIid(Described):
         self.shots, self.disjoint, self.few, self.known = shots, disjoint, few, known
 
     def stream(self, examples: Iterable[Example], seed: int) -> Stream:
-        """Teach from the train split and test on the test split, where the data have them."""
+        """Return a stream of pictures to teach and to test.
+
+        If the data set has splits, taught pictures are from the train split and test pictures from
+        the test split.
+
+        Args:
+            examples: The labelled pictures.
+            seed: The seed of the order of classes and of the choice of pictures.
+
+        Raises:
+            DataError: A class has too few pictures, or a picture has no known instance.
+        """
         to_teach, to_test = split_pools(examples)
         teachable, testable = by_label(to_teach), by_label(to_test)
         steps, tests = [], []
@@ -74,9 +85,10 @@ class ClassIid(Described):
 
     def _drawn(self, pool: Sequence[Example], seed: int, label: str) -> list[Example]:
         drawn = shuffled(pool, seed, "pictures", label)
-        if self.disjoint == "instances":  # one instance after the other, so that few are used up
+        if self.disjoint == "instances":  # one instance after another, so that few are used
             instances = sorted({_instance(example) for example in pool})
-            order = shuffled(instances, seed, "things", label)  # another key gives other streams
+            # The key "things" must not change: another key would result in other streams.
+            order = shuffled(instances, seed, "things", label)
             rank = {instance: place for place, instance in enumerate(order)}
             drawn.sort(key=lambda example: rank[example.instance])
         return drawn if isinstance(self.shots, str) else drawn[: self.shots]
