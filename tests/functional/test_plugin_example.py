@@ -44,18 +44,18 @@ def test_its_parts_are_listed(environment: dict[str, str]) -> None:
 
 
 def test_a_state_with_its_classifier_is_taught_and_opened(
-    environment: dict[str, str], things: Path, tmp_path: Path
+    environment: dict[str, str], objects: Path, tmp_path: Path
 ) -> None:
     state = str(tmp_path / "home.robocle")
-    teach = ("robocle", "teach", state, str(things), "--classifier", "knn:k=1")
+    teach = ("robocle", "teach", state, str(objects), "--classifier", "knn:k=1")
     assert "taught 8 pictures" in run(environment, *teach)
-    predicted = run(environment, "robocle", "predict", state, str(things / "ball" / "0.jpg"))
+    predicted = run(environment, "robocle", "predict", state, str(objects / "ball" / "0.jpg"))
     assert predicted.split("\t")[1] == "ball"
     assert "knn:k=1,per_class=20" in run(environment, "robocle", "inspect", state)
 
 
 def test_the_robustness_check_tries_its_corruption(
-    environment: dict[str, str], things: Path
+    environment: dict[str, str], objects: Path
 ) -> None:
-    checked = run(environment, "robocle", "check", str(things), "--draws", "1")
+    checked = run(environment, "robocle", "check", str(objects), "--draws", "1")
     assert "jpeg, strongly compressed" in checked
