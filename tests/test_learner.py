@@ -119,6 +119,7 @@ def test_labels_can_be_renamed_and_forgotten(
     assert learner.predict(tested.path).label == "my cup"
 
 
+@pytest.mark.slow
 def test_objects_that_were_not_taught_are_often_unknown_and_taught_ones_seldom(
     learner: robocle.Learner, pictures: list[DemoPicture]
 ) -> None:

@@ -39,6 +39,7 @@ def one_by_one(lite0: Backbone) -> Learner:
     return learner
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("batch_size", "threads"), [(1, 1), (4, 1), (3, 2), (64, 3)])
 def test_pictures_taught_and_predicted_together_give_the_same_predictions(
     batch_size: int, threads: int, lite0: Backbone, one_by_one: Learner

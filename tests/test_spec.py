@@ -232,6 +232,7 @@ plausible_specs = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(text=plausible_specs | st.text())
 @example(text="moments:r=" + "9" * 400)
 @example(text="slda:shrinkage=" + "9" * 400)

@@ -23,6 +23,9 @@ from robocle.images import to_pixels
 Twin = tuple[Manifest, bytes]
 
 
+pytestmark = pytest.mark.slow
+
+
 def home_pictures(start: int, count: int) -> list[Path]:
     examples = dataset("home").examples()
     step = len(examples) // 100

@@ -200,6 +200,7 @@ def test_a_checkpoint_can_be_wrapped_as_training_programs_do(
         assert key.startswith("fc.") or torch.equal(tensor, plain[key])
 
 
+@pytest.mark.slow
 def test_weights_of_another_network_are_rejected_with_the_first_misfit(
     cache: Path, checkpoint: Any, refusal: Refusal
 ) -> None:
@@ -338,6 +339,7 @@ def test_a_failed_download_names_the_url_and_says_how_to_use_a_file(
     assert message.endswith("robocle backbones add resnet50 --weights FILE")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["resnet18", "efficientnet_b1", "swin_t"])
 def test_published_weights_are_read_from_the_cache_of_torchvision(
     name: str,

@@ -7,6 +7,7 @@ import pytest
 
 from robocle.classifiers import CLASSIFIERS, classifier
 from robocle.contract import CLASSIFIER_CHECKS
+from robocle.contract.classifier_states import the_state_does_not_grow_with_the_samples
 from robocle.contract.classifier_streams import WIDTH, stream, taught
 from robocle.errors import FeatureError, NothingTaughtError
 
@@ -34,7 +35,15 @@ SPECS = [
 ]
 
 
-@pytest.mark.parametrize("check", CLASSIFIER_CHECKS, ids=lambda check: check.__name__)
+# Thousands of samples each.
+SLOW = (the_state_does_not_grow_with_the_samples,)
+CHECKS = [
+    pytest.param(check, id=check.__name__, marks=pytest.mark.slow if check in SLOW else ())
+    for check in CLASSIFIER_CHECKS
+]
+
+
+@pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("spec", SPECS)
 def test_every_classifier_satisfies_the_contract(spec: str, check: Callable[[str], None]) -> None:
     check(spec)

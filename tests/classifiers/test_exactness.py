@@ -179,6 +179,7 @@ def test_the_basis_keeps_no_direction_of_a_forgotten_label() -> None:
     assert np.abs(basis @ basis.T - np.eye(len(basis))).max() < 1e-10
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**32 - 1),

@@ -135,6 +135,7 @@ def test_per_class_stores_that_many_samples_of_each_class() -> None:
         assert sizes == {name: min(2, count) for name, count in clf.counts.items()}
 
 
+@pytest.mark.slow
 def test_every_stored_sample_may_be_replaced() -> None:
     """The buffer must not keep only the first or the last samples of a class."""
     places = np.concatenate(

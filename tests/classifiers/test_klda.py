@@ -17,6 +17,7 @@ def taught(spec: str, embeddings: Floats, labels: list[str]) -> StreamingClassif
     return clf
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gamma", [0.1, 1.0, 5.0])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_products_of_fourier_features_converge_to_the_gaussian_kernel(

@@ -27,6 +27,7 @@ def teach(clf: StreamingClassifier, embeddings: NDArray[np.float64]) -> int:
     return tracemalloc.get_traced_memory()[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CLASSIFIERS.names())
 def test_twice_the_samples_take_no_more_memory(name: str) -> None:
     embeddings = np.abs(np.random.default_rng(0).normal(size=(2 * SAMPLES, WIDTH)))

@@ -167,6 +167,7 @@ def test_the_exact_scatter_predicts_the_same_labels_as_lda_in_scikit_learn() -> 
     assert (ours == reference.predict(embeddings)).all()
 
 
+@pytest.mark.slow
 def test_oas_shrinkage_equals_that_of_scikit_learn_for_wide_embeddings() -> None:
     embeddings = np.random.default_rng(0).normal(size=(50, 2000)) * np.linspace(0.5, 2, 2000)
     reference = OAS(assume_centered=True).fit(embeddings)

@@ -51,6 +51,7 @@ def tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "tokens"
 
 
+@pytest.mark.slow
 def test_installed_backbones_are_used_and_others_are_skipped_with_how_to_add_them(
     tokens: str, pictures: Path, tmp_path: Path, cache: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -67,6 +67,7 @@ def test_the_accuracy_of_a_trial_is_that_of_a_learner_taught_by_hand(
     assert record["result"]["accuracy"]["test/clean"] == pytest.approx(per_step[-1])
 
 
+@pytest.mark.slow
 def test_open_set_metrics_are_those_of_a_learner_taught_by_hand(
     pictures: Path, tmp_path: Path, cache: Path, lite0: Backbone
 ) -> None:
@@ -109,6 +110,7 @@ def test_a_finished_run_computes_nothing_again(pictures: Path, tmp_path: Path, c
     assert results.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_run_continues_after_a_half_written_line(
     pictures: Path, tmp_path: Path, cache: Path
 ) -> None:
@@ -121,6 +123,7 @@ def test_a_run_continues_after_a_half_written_line(
     assert len({record["key"] for record in trials}) == len(trials) == 4
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_number_of_processes(
     pictures: Path, tmp_path: Path, cache: Path
 ) -> None:
@@ -133,6 +136,7 @@ def test_results_do_not_depend_on_the_number_of_processes(
     assert accuracies[0] == accuracies[1]
 
 
+@pytest.mark.slow
 def test_corruptions_make_a_matrix_and_are_the_same_for_every_method(
     pictures: Path, tmp_path: Path, cache: Path
 ) -> None:
@@ -168,6 +172,7 @@ def test_moment_distributions_are_measured_once_per_form_and_corruption(
     assert results.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_an_unreadable_picture_stops_the_run_with_its_name_or_is_skipped_on_request(
     pictures: Path, tmp_path: Path, cache: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -184,6 +189,7 @@ def test_an_unreadable_picture_stops_the_run_with_its_name_or_is_skipped_on_requ
     assert {r["result"]["pictures_taught"] + r["result"]["pictures_tested"] for r in trials} == {26}
 
 
+@pytest.mark.slow
 def test_other_pictures_are_another_trial(pictures: Path, tmp_path: Path, cache: Path) -> None:
     results = tmp_path / "results.jsonl"
     benchmark(pictures, results, cache).run(experiment(), quietly)
@@ -204,6 +210,7 @@ def test_a_misspelt_part_is_reported_before_any_work(
     assert not cache.exists()
 
 
+@pytest.mark.slow
 def test_a_pooling_that_needs_a_class_token_is_skipped_for_other_backbones(
     pictures: Path, tmp_path: Path, cache: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -294,6 +301,7 @@ def test_a_dask_address_without_a_scheduler_is_an_error_of_one_line(
         plan.run(experiment(), quietly)
 
 
+@pytest.mark.slow
 def test_every_result_names_its_origin(pictures: Path, tmp_path: Path, cache: Path) -> None:
     results = tmp_path / "results.jsonl"
     benchmark(pictures, results, cache).run(experiment(), quietly)

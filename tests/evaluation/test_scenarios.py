@@ -187,6 +187,7 @@ specs = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @given(examples=collections(), spec=specs, n=st.integers(1, 4), seed=st.integers(0), data=st.data())
 def test_any_stream_is_disjoint_and_the_same_for_any_order_of_the_listing(
     examples: list[Example], spec: str, n: int, seed: int, data: st.DataObject
@@ -210,6 +211,7 @@ def test_any_stream_is_disjoint_and_the_same_for_any_order_of_the_listing(
         assert len({step[0].label for step in stream.steps}) == len(stream.steps)
 
 
+@pytest.mark.slow
 @given(examples=collections(), seed=st.integers(0), few=st.integers(1, 3))
 def test_fewer_shots_are_the_first_of_more(examples: list[Example], seed: int, few: int) -> None:
     def shots(count: int) -> dict[str, tuple[Example, ...]]:

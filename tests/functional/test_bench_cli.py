@@ -40,6 +40,7 @@ def experiment(tmp_path: Path, cache: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_an_experiment_on_a_folder_of_pictures_is_run_and_reported(
     experiment: Path, objects: Path, tmp_path: Path
 ) -> None:

@@ -59,6 +59,7 @@ def test_the_table_has_one_row_per_condition(objects: Path) -> None:
     assert lines[9].startswith("  all but clean")
 
 
+@pytest.mark.slow
 def test_every_picture_is_tested_once_per_draw(objects: Path) -> None:
     result = check(objects, "--draws", "3", "--json")
     found = json.loads(result.stdout)
@@ -69,6 +70,7 @@ def test_every_picture_is_tested_once_per_draw(objects: Path) -> None:
     assert (found["seed"], found["draws"], found["unknown"]) == (0, 3, 0.05)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_numbers(objects: Path) -> None:
     first, again = (check(objects, "--seed", "7", "--draws", "1").stdout for _ in range(2))
     assert first == again
@@ -85,6 +87,7 @@ def test_another_seed_changes_the_corruptions_but_not_the_clean_pictures() -> No
         assert one["taught"][condition]["right"] >= 0.6 * one["pictures"]
 
 
+@pytest.mark.slow
 def test_with_meaningless_labels_accuracy_is_no_better_than_chance(
     objects: Path, tmp_path: Path
 ) -> None:
@@ -139,6 +142,7 @@ def test_a_state_can_be_tested_on_a_single_picture(state: Path, objects: Path) -
 # ---- the page
 
 
+@pytest.mark.slow
 def test_the_page_needs_no_other_file_and_nothing_else_is_written(
     objects: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -28,6 +28,7 @@ def test_the_demo_prints_tables_and_writes_a_page_that_needs_no_other_file(tmp_p
     assert not re.search(r"(src|href)=\"(?!data:|#)", html)
 
 
+@pytest.mark.slow
 def test_without_the_extra_the_demo_prints_its_tables_and_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

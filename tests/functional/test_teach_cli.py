@@ -136,6 +136,7 @@ def test_a_box_that_is_not_four_numbers_is_a_usage_error(
     assert state.read_bytes() == taught
 
 
+@pytest.mark.slow
 def test_several_threads_teach_the_same_in_the_same_order(objects: Path, tmp_path: Path) -> None:
     pictures = sorted(objects.rglob("*.jpg")) * 3  # more than one batch
     outputs = []

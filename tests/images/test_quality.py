@@ -207,6 +207,7 @@ def frame(pixels: Pixels, down: int, right: int, gain: float, seed: int) -> Pixe
     return levels(region * gain + noise)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("down", "right", "gain"), [(0, 0, 1.0), (1, 0, 1.0), (-1, 2, 1.0), (0, 0, 1.05), (2, 1, 0.95)]
 )
@@ -221,6 +222,7 @@ def test_the_next_frame_of_an_object_held_still_is_a_duplicate(
         assert complaint.kind == "duplicate"
 
 
+@pytest.mark.slow
 def test_other_pictures_of_the_same_object_are_not_duplicates(
     embed: Callable[[Pixels], Any],
 ) -> None:

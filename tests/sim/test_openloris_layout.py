@@ -27,6 +27,9 @@ from robocle.sim.stage import covered_pixels, hidden_share
 FRAMES = 5
 
 
+pytestmark = pytest.mark.slow
+
+
 def split_of(number: int, count: int) -> str:
     return frame_path(Recording(0, "mug", 1, "pixel", 1), number, count).partition("/")[0]
 

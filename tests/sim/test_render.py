@@ -69,10 +69,12 @@ def in_new_process(code: str, **environment: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_another_process_and_another_order_render_the_same_pixels() -> None:
     assert hashes_elsewhere(PLANNED[::-1]) == hashes_here(PLANNED)
 
 
+@pytest.mark.slow
 def test_a_processor_without_extensions_renders_the_same_pixels() -> None:
     found = np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])
     assert hashes_elsewhere(PLANNED, NPY_DISABLE_CPU_FEATURES=" ".join(found)) == hashes_here(
@@ -80,6 +82,7 @@ def test_a_processor_without_extensions_renders_the_same_pixels() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_set_written_in_another_order_by_another_process_has_the_same_bytes(
     tmp_path: Path,
 ) -> None:
@@ -111,6 +114,7 @@ def on_grey(obj: SceneObject, size: int = 64) -> NDArray[np.float64]:
     return pixels(draw(Scene(obj, [], [], camera, Lighting(), grey, grey), size))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("category", categories())
 def test_instances_of_a_category_look_different(category: str) -> None:
     looks = [on_grey(build(0, category, instance)) for instance in (1, 2, 3)]

@@ -47,6 +47,7 @@ def test_the_set_is_small_enough_to_ship() -> None:
     assert sum(p.stat().st_size for p in HOME.rglob("*") if p.is_file()) < 7_200_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("planned", PLAN[5::97], ids=lambda planned: planned.path)
 def test_a_picture_rendered_alone_equals_the_shipped_file(
     planned: PlannedPicture, index: dict[str, Any]

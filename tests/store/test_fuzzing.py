@@ -151,6 +151,7 @@ def test_a_damaged_or_hostile_state_is_loaded_or_refused_in_one_line(
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < MEMORY
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("classifier", ["ncm", "slda"])
 def test_recovery_from_any_of_them_returns_a_state_or_raises_an_error_of_one_line(
