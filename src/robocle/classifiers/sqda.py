@@ -9,7 +9,7 @@ analysis", 1989):
 
 All classes have B = share A^T A + ridge I in common, where the rows of A are the deviations of all
 samples. Class k adds own R^T R, where R are its rows of A. With P P^T = I + own R B^-1 R^T,
-Woodbury's identity gives
+Woodbury's identity yields
 
     d^T C_k^-1 d = d^T B^-1 d - own |P^-1 R B^-1 d|^2,      det C_k = det B (det P)^2
 

@@ -6,7 +6,7 @@ lies in its span, so it is kept in coordinates c = Q z, and the ridge solution i
     W = M (s Q^T S_r Q + e I)^-1 = M_r (s S_r + e I)^-1 Q            (M = M_r Q)
 
 with no term of size 1/e to cancel. With one ridge per block of the embedding, E = diag(e), the
-push-through identity gives the same at the same size:
+push-through identity yields the same at the same size:
 
     W = M_r (s G S_r + I)^-1 Q E^-1        with G = Q E^-1 Q^T
 
