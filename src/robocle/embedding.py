@@ -77,6 +77,9 @@ class Embedder:
         self.pipeline = pipeline
         self.purpose = purpose
 
+    def __repr__(self) -> str:
+        return f"Embedder({self.pipeline!r}, {self.purpose!r})"
+
     def embed(self, picture: Picture, box: Box | None = None) -> Embedding:
         """Return the embedding of a picture, or of the region that a box covers.
 

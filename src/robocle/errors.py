@@ -154,7 +154,8 @@ class StateLockedError(StateAccessError):
     def __init__(self, path: Path) -> None:
         RobocleError.__init__(
             self,
-            f"{path} is being taught by another program: wait until it is done, or teach a copy",
+            f"{path} is being taught by another program, or by another learner of this one: close "
+            "that first, or teach a copy",
         )
         self.path = path
         self.reason = "locked"

@@ -50,6 +50,9 @@ class Registry(Generic[Part]):
         self._found = found
         self._obtainable = obtainable
 
+    def __repr__(self) -> str:
+        return f"<Registry of {self.kind}s: {', '.join(self.names())}>"
+
     def names(self) -> list[str]:
         """Return all names that can be built, the built-in ones first."""
         return list({**self._builtin, **self._found(), **self._plugins()})

@@ -78,7 +78,7 @@ def test_missing_pictures_and_empty_folders_are_refused(
     assert_refused(run("teach", state, bare), "has no label folders")
     assert_refused(run("teach", state, missing), "missing.jpg")
     assert_refused(run("predict", state, missing), "missing.jpg", "No such file")
-    assert_refused(run("predict", state, bare), "there is no picture in")
+    assert_refused(run("predict", state, bare), "there is no picture in", "itself")
     assert state.read_bytes() == taught
 
 

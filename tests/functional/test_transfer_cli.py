@@ -30,6 +30,12 @@ def test_states_of_two_robots_can_be_merged_in_any_order(objects: Path, tmp_path
     assert_refused(run("merge", tmp_path / "one", "-o", tmp_path / "ab"), "exists")
 
 
+def test_a_state_is_not_imported_into_itself(state: Path) -> None:
+    before = read_state(state).counts
+    assert_refused(run("import", state, state), "would count twice")
+    assert read_state(state).counts == before
+
+
 def test_an_exported_state_can_be_imported_by_another_robot(
     state: Path, objects: Path, tmp_path: Path
 ) -> None:

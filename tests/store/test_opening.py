@@ -1,5 +1,6 @@
 """Opening a state creates it under the lock, reads it once, and builds one classifier."""
 
+import gc
 from pathlib import Path
 from typing import Any
 
@@ -117,3 +118,17 @@ def test_the_working_directory_may_change_while_a_state_is_open(
     assert not list(elsewhere.iterdir())
     assert sorted(file.name for file in path.parent.iterdir()) == [elsewhere.name, path.name]
     assert Learner.load(path, lite0).counts == {"mug": 3, "cup": 3}
+
+
+def test_a_learner_that_is_dropped_without_being_closed_releases_its_lock(
+    path: Path, lite0: Backbone
+) -> None:
+    learner = Learner.open(path, lite0)
+    learner.teach_embedding(np.ones(6, np.float32), "cup")
+    with pytest.raises(StateLockedError, match="another learner of this one"):
+        Learner.open(path, lite0)
+    del learner
+    gc.collect()
+    with Learner.open(path, lite0) as again:
+        assert again.counts == {"mug": 3, "cup": 2}
+    assert [file.name for file in path.parent.iterdir()] == [path.name]

@@ -1,7 +1,9 @@
 """`learn_one`, `predict_one` and `predict_proba_one`: the methods that river's estimators have.
 
 https://riverml.xyz passes a sample as a dict of feature names to values. An embedding is a row of
-numbers, so the order of the features is fixed by the first dict.
+numbers, so the order of the features is fixed by the first dict. A state has no feature names: pass
+features in the same order to a restored classifier. River's own pipelines with metrics and its
+`evaluate` accept only subclasses of its classes, so use these methods in a loop of your own.
 """
 
 from abc import ABC, abstractmethod

@@ -62,7 +62,7 @@ def picture_files(paths: Iterable[Path]) -> list[Path]:
     for path in paths:
         inside = pictures_in(path) if os.path.isdir(path) else [path]
         if not inside:
-            raise ImageError(f"there is no picture in {path}")
+            raise ImageError(f"there is no picture in {path} itself: give files or their folder")
         found += inside
     return found
 

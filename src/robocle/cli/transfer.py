@@ -62,6 +62,8 @@ def import_(state: Path, file: Path) -> None:
     if not os.path.exists(state):
         received.save(state)
         known = plural(len(received.labels), "label")
+    elif os.path.samefile(state, file):
+        raise StateError(f"{file} is {state} itself: everything in it would count twice")
     else:
         with Learner.open(state, received.backbone) as learner:
             learner.merge(received)

@@ -11,6 +11,7 @@ journal only grows, and the journal names its snapshot.
 import logging
 import os
 import re
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Self
@@ -119,6 +120,10 @@ class StateStore:
     def __init__(self, path: Path, handle: int) -> None:
         self.path = path
         self._lock: int | None = handle
+        # A store that is dropped without being closed releases its lock. The file of the lock
+        # stays: it may belong to the process that this one was forked from.
+        self._dropped = weakref.finalize(self, os.close, handle)
+        self._dropped.atexit = False
         self._journal: Journal | None = None
         self._identity = b""
         # Where the journal that was found at opening ends, and its number of records.
@@ -255,6 +260,7 @@ class StateStore:
 
     def _release(self) -> None:
         if self._lock is not None:
+            self._dropped.detach()
             lock.release(self.path, self._lock)
             self._lock = None
 
