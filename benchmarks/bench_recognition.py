@@ -25,7 +25,27 @@ def main() -> None:
     network = backbone()
     for labels, shots in ((10, 5), (40, 10)) if quick else ((10, 5), (40, 10), (100, 20)):
         compare(network, labels, shots, rounds=5 if quick else 200)
+    growth(*((200, 800) if quick else (1000, 8000)))
     finish(demanding=not quick)
+
+
+def growth(few: int, many: int) -> None:
+    """Report how the cost of leave-one-out scores grows with the labels: 1 is in proportion."""
+    times = [leave_one_out_seconds(labels) for labels in (few, many)]
+    print(f"leave-one-out scores: {few} labels {1e3 * times[0]:.0f} ms, "
+          f"{many} labels {1e3 * times[1]:.0f} ms")  # fmt: skip
+    growth = times[1] / times[0] / (many / few)
+    report(f"growth from {few} to {many} labels", growth, 2, at_least=False, unit="x proportional")
+
+
+def leave_one_out_seconds(labels: int, width: int = 192, shots: int = 2) -> float:
+    rng = np.random.default_rng(2)
+    plain = classifier(DEFAULT_CLASSIFIER, blocks=BLOCKS)
+    for label, centre in enumerate(rng.random((labels, width))):
+        for embedding in centre + 0.5 * rng.random((shots, width)):
+            plain.learn(embedding, str(label))
+    plain.scores(rng.random((1, width)))
+    return seconds(plain.leave_one_out)
 
 
 def compare(network: Backbone, labels: int, shots: int, rounds: int) -> None:

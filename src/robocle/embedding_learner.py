@@ -189,8 +189,9 @@ class EmbeddingLearner:
         Returns:
             The readiness; None if the classifier has no leave-one-out scores.
         """
-        found = self._classifier.leave_one_out()
-        return readiness(self.counts, found) if found else None
+        if self._classifier.leave_one_out() is None:
+            return None
+        return readiness(self.counts, self._classifier.leave_one_out_of_all(), self._calibration())
 
     def unknown_below(self, unknown: float = DEFAULT_UNKNOWN) -> float | None:
         """Return the threshold: an object whose best score is below it is called unknown.

@@ -168,4 +168,37 @@ def test_chosen_samples_are_spread_over_the_classes_and_bounded() -> None:
     chosen = chosen_samples([1000] * 10)
     assert len(chosen) <= MAX_SAMPLES
     assert {row for row, _ in chosen} == set(range(10))
-    assert chosen_samples([5] * 1000) == [(row, 0) for row in range(1000)]
+    chosen = chosen_samples([5] * 1000)
+    assert len(chosen) == MAX_SAMPLES
+    assert chosen[0] == (0, 0)
+    assert chosen[-1] == (999, 0)
+
+
+def test_with_many_classes_those_with_several_samples_come_first() -> None:
+    chosen = chosen_samples([1, 5] * 200)
+    assert len(chosen) == MAX_SAMPLES
+    assert all(row % 2 for row, _ in chosen)
+    mixed = [row for row, _ in chosen_samples([1] * 500 + [5] * 100)]
+    assert len(mixed) == MAX_SAMPLES
+    assert set(range(500, 600)) <= set(mixed)
+
+
+def test_chunks_score_samples_of_every_class_as_if_each_were_scored_alone() -> None:
+    classes = 2 * MAX_SAMPLES + 5
+    embeddings, rows = labelled_samples(2 * classes, width=12, classes=classes)
+    clf = taught("slda:score=cosine", embeddings, rows)
+    chunks = list(clf.leave_one_out_of_all())
+    assert all(len(chunk.rows) <= MAX_SAMPLES for chunk in chunks)
+    assert np.concatenate([chunk.rows for chunk in chunks]).tolist() == list(range(classes))
+    bounded = leave_one_out(clf)
+    assert len(bounded.rows) == MAX_SAMPLES
+    together = np.vstack([chunk.scores for chunk in chunks])
+    np.testing.assert_allclose(together[bounded.rows], bounded.scores, rtol=1e-9, atol=1e-12)
+    unknown = np.concatenate([chunk.class_left_out for chunk in chunks])
+    np.testing.assert_allclose(unknown[bounded.rows], bounded.class_left_out, rtol=1e-9)
+
+
+def test_a_chunk_holds_every_sample_of_its_classes() -> None:
+    embeddings, rows = labelled_samples(3 * 90, width=12, classes=90)
+    clf = taught("slda:score=cosine", embeddings, rows)
+    assert [len(chunk.rows) for chunk in clf.leave_one_out_of_all()] == [90]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from robocle.classifiers import classifier
+from robocle.recognition.calibration import Calibration
 from robocle.recognition.readiness import LabelReadiness, Readiness, readiness
 
 WIDTH = 40
@@ -24,7 +25,7 @@ def readiness_of(*labels: tuple[str, float, int]) -> Readiness:
             clf.learn(centre + rng.normal(size=WIDTH), label)
     leave_one_out = clf.leave_one_out()
     assert leave_one_out is not None
-    return readiness(clf.counts, leave_one_out)
+    return readiness(clf.counts, clf.leave_one_out_of_all(), Calibration.of(leave_one_out))
 
 
 def test_labels_far_apart_are_ready_and_not_confusable() -> None:

@@ -25,7 +25,7 @@ are wide (at least 256). With `keep=sums` they are not kept. A few samples can b
 sums, too: see docs/classifiers.md.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Literal, get_args
 
@@ -34,13 +34,15 @@ from numpy.typing import NDArray
 
 from robocle.blas import one_blas_thread
 from robocle.classifiers.scatter.blocks import BlockScatters, Regulariser
-from robocle.classifiers.scatter.class_factors import SUBSAMPLE, ClassFactors
+from robocle.classifiers.scatter.class_factors import SUBSAMPLE, ClassFactors, SampleIndex
 from robocle.classifiers.scatter.cosine import cosine_discriminant
 from robocle.classifiers.scatter.forms import rebuilt_scatter
 from robocle.classifiers.scatter.leave_one_out import (
+    MAX_SAMPLES,
     LeaveOneOut,
     chosen_samples,
     leave_one_out_scores,
+    samples_of,
 )
 from robocle.classifiers.scatter.shrinkage import require_shrinkage
 from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Ownership, Shared, Vector
@@ -162,20 +164,29 @@ class StreamingLDA(StreamingClassifier):
         weights, products = self._scatters.solve(self._regularisers())
         if self.score == "cosine":
             return cosine_discriminant(weights, products)
-        return weights, -0.5 * np.diagonal(products)
+        return weights, -0.5 * products.squares
 
     def leave_one_out(self) -> LeaveOneOut | None:
-        """Return the leave-one-out scores of the taught samples, or None if there are none.
+        """Return leave-one-out scores of at most MAX_SAMPLES samples, or None if there are none.
 
         They require cosine scores, the exact scatter, class factors, and one ridge per covariance.
         """
         possible = self.score == "cosine" and self._factors_known() and self._ridges() == 1
         if self._left_out is None and possible and self._labels:
-            self._left_out = self._leave_one_out()
+            samples = chosen_samples(self._scatters.residual_counts(self._counts))
+            self._left_out = next(self._leave_out(samples))
         return self._left_out
 
-    def _leave_one_out(self) -> LeaveOneOut:
-        samples = chosen_samples(self._scatters.residual_counts(self._counts))
+    def leave_one_out_of_all(self) -> Iterator[LeaveOneOut]:
+        """Yield leave-one-out scores of samples of every label, in chunks of bounded size."""
+        found = self.leave_one_out()
+        if found is not None and len(self._labels) > MAX_SAMPLES:
+            kept = self._scatters.residual_counts(self._counts)
+            yield from self._leave_out(samples_of(range(len(kept)), kept))
+        elif found is not None:
+            yield found
+
+    def _leave_out(self, samples: list[SampleIndex]) -> Iterator[LeaveOneOut]:
         with one_blas_thread():
             products = self._scatters.products(self._regularisers(), samples, self._counts)
         rows = np.array([row for row, _ in samples], np.int64)

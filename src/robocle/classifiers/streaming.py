@@ -6,7 +6,7 @@ classifier must implement.
 
 import copy
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -137,8 +137,14 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
         raise InexactError(f"{type(self).__name__} has no linear scores: use ncm or slda")
 
     def leave_one_out(self) -> "LeaveOneOut | None":
-        """Return the leave-one-out scores of the taught samples, or None if there are none."""
+        """Return leave-one-out scores of a bounded number of samples; None if there are none."""
         return None
+
+    def leave_one_out_of_all(self) -> "Iterator[LeaveOneOut]":
+        """Yield leave-one-out scores of samples of every label, in chunks of bounded size."""
+        found = self.leave_one_out()
+        if found is not None:
+            yield found
 
     def forget(self, label: str) -> None:
         """Forget a label; see `forgets_exactly`.

@@ -4,14 +4,16 @@ Both are computed from leave-one-out scores: the scores of the taught samples by
 did not learn them. They are valid only for the conditions in which the objects were taught.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
 from robocle.classifiers.softmax import softmax
 from robocle.recognition.calibration import Calibration
+from robocle.types import Scores
 
 # A label is ready if this fraction of its pictures is recognised when left out.
 READY = 0.8
@@ -71,39 +73,55 @@ class Readiness:
     confusable: tuple[ConfusablePair, ...]
 
 
-def readiness(counts: dict[str, int], found: LeaveOneOut) -> Readiness:
+def readiness(
+    counts: dict[str, int], found: Iterable[LeaveOneOut], calibration: Calibration | None
+) -> Readiness:
     """Return the readiness of all labels.
 
     Args:
         counts: The number of pictures taught per label.
-        found: The leave-one-out scores.
+        found: The leave-one-out scores. The samples of a label must be in the same chunk.
+        calibration: The calibration of the scores; without one, no pair is called confusable.
 
     Returns:
         The labels in the order they were taught, and the confusable pairs, worst first.
     """
-    usable = ~found.singleton
-    rows, scores = found.rows[usable], found.scores[usable]
-    right = scores.argmax(axis=1) == rows if len(rows) else np.zeros(0, bool)
-    each = tuple(
-        LabelReadiness(label, count, int((rows == row).sum()), int(right[rows == row].sum()))
-        for row, (label, count) in enumerate(counts.items())
+    labels = tuple(counts)
+    left_out, recognised = (np.zeros(len(labels), int) for _ in range(2))
+    mistaken: dict[tuple[int, int], float] = {}
+    for chunk in found:
+        usable = ~chunk.singleton
+        rows, scores = chunk.rows[usable], chunk.scores[usable]
+        right = scores.argmax(axis=1) == rows if len(rows) else np.zeros(0, bool)
+        left_out += np.bincount(rows, minlength=len(labels))
+        recognised += np.bincount(rows[right], minlength=len(labels))
+        if calibration:
+            _add_mistaken(mistaken, rows, softmax(scores / calibration.temperature))
+    each = zip(labels, counts.values(), left_out.tolist(), recognised.tolist(), strict=True)
+    pairs = sorted(mistaken.items(), key=lambda pair: -pair[1])[:MOST_PAIRS]
+    return Readiness(
+        tuple(LabelReadiness(*label) for label in each),
+        tuple(ConfusablePair(labels[one], labels[other], p) for (one, other), p in pairs),
     )
-    calibration = Calibration.of(found)
-    pairs = _confusable(tuple(counts), found, calibration) if calibration else ()
-    return Readiness(each, pairs)
 
 
-def _confusable(
-    labels: Sequence[str], found: LeaveOneOut, calibration: Calibration
-) -> tuple[ConfusablePair, ...]:
-    usable = ~found.singleton
-    mistaken = np.zeros((len(labels), len(labels)))
-    probabilities = softmax(found.scores[usable] / calibration.temperature)
-    np.add.at(mistaken, found.rows[usable], probabilities)
-    mistaken /= np.maximum(np.bincount(found.rows[usable], minlength=len(labels)), 1)[:, None]
-    worse = np.triu(np.maximum(mistaken, mistaken.T), 1)
-    pairs = [
-        ConfusablePair(labels[one], labels[other], float(worse[one, other]))
-        for one, other in np.argwhere(worse >= CONFUSABLE)
-    ]
-    return tuple(sorted(pairs, key=lambda pair: -pair.likelihood)[:MOST_PAIRS])
+def _add_mistaken(
+    mistaken: dict[tuple[int, int], float], rows: NDArray[np.int64], probabilities: Scores
+) -> None:
+    """Add the pairs of labels that are confusable, with the larger of two probabilities.
+
+    Args:
+        mistaken: The probability of a mistake per pair; it is changed.
+        rows: The label of each sample, ascending.
+        probabilities: (samples, labels): what each sample is taken for.
+    """
+    classes, starts = np.unique(rows, return_index=True)
+    if not len(classes):
+        return
+    sizes = np.diff(np.append(starts, len(rows)))
+    means = np.add.reduceat(probabilities, starts, axis=0) / sizes[:, None]
+    means[np.arange(len(classes)), classes] = 0
+    for place, other in np.argwhere(means >= CONFUSABLE).tolist():
+        one = int(classes[place])
+        pair = min(one, other), max(one, other)
+        mistaken[pair] = max(mistaken.get(pair, 0.0), float(means[place, other]))

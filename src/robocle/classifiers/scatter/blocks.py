@@ -6,6 +6,7 @@ import numpy as np
 
 from robocle.classifiers.scatter.class_factors import ClassFactors, SampleIndex
 from robocle.classifiers.scatter.compressed import CompressedScatter
+from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.dense import DenseScatter
 from robocle.classifiers.scatter.forms import Form, array_owners, fastest, merged, restored
 from robocle.classifiers.scatter.leave_one_out import Products
@@ -86,12 +87,12 @@ class BlockScatters:
             for form, own in pairs
         ]
 
-    def solve(self, regularisers: Sequence[Regulariser]) -> tuple[Matrix, Matrix]:
-        """Return rows w = C^-1 m per class mean m, and all products m . w."""
+    def solve(self, regularisers: Sequence[Regulariser]) -> tuple[Matrix, MeanProducts]:
+        """Return rows w = C^-1 m per class mean m, and products m . w."""
         pairs = zip(self._forms, regularisers, strict=True)
         solved = [form.solve(*regular) for form, regular in pairs]
         weights = np.hstack([weights for weights, _ in solved])
-        return weights, np.sum([products for _, products in solved], axis=0)
+        return weights, MeanProducts.total(products for _, products in solved)
 
     def residual_counts(self, counts: Sequence[int]) -> list[int]:
         """Return how many samples per class leave-one-out scores can be computed for."""

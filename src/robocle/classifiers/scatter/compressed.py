@@ -22,6 +22,7 @@ import numpy as np
 from robocle.blas import one_blas_thread
 from robocle.classifiers.scatter.block_grams import BlockGrams
 from robocle.classifiers.scatter.class_factors import ClassFactors, SampleIndex
+from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.dense import DenseScatter
 from robocle.classifiers.scatter.form import ScatterForm
 from robocle.classifiers.scatter.leave_one_out import Products
@@ -134,16 +135,16 @@ class CompressedScatter(ScatterForm):
         squares: Matrix = np.einsum("aij,bji->ab", products, products)
         return squares
 
-    def solve(self, share: float, ridge: Vector) -> tuple[Matrix, Matrix]:
+    def solve(self, share: float, ridge: Vector) -> tuple[Matrix, MeanProducts]:
         self._flush()
         if self.blocks == 1:
             small = solve_positive(self._regularised(share, ridge), self._span.means)
-            return small @ self._span.basis, self._span.means @ small.T
+            return small @ self._span.basis, MeanProducts.of(self._span.means, small)
         gram = np.tensordot(1 / ridge, self._grams.of(self._span.basis), 1)
         matrix = share * gram @ self._span.scatter + np.eye(self.rank)
         duals = solve_general(matrix.T, self._span.means)
         weights = duals @ self._span.basis / np.repeat(ridge, self.width // self.blocks)
-        return weights, self._span.means @ gram @ duals.T
+        return weights, MeanProducts.of(self._span.means @ gram, duals)
 
     def residual_counts(self, counts: Sequence[int]) -> list[int]:
         self._flush()
@@ -158,7 +159,7 @@ class CompressedScatter(ScatterForm):
         # Products of rows L^-1 r are products of r under (L L^T)^-1.
         whitened = solve_triangular(factor, np.vstack([self._span.means, residuals]))
         means, rows = np.split(whitened, [len(self._span.means)])
-        return Products(share, means @ means.T, rows @ means.T, (rows**2).sum(axis=1))
+        return Products(share, means, means, rows, (rows**2).sum(axis=1))
 
     def to_dense(self) -> DenseScatter:
         """Return the same scatter and means in full width."""

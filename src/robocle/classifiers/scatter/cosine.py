@@ -1,7 +1,12 @@
 """Cosine scores: the direction of each class mean relative to the mean of all class means.
 
-They are computed from the inner products P_ij = m_i A m_j of the class means under A = C^-1.
+They are computed from inner products of the class means under A = C^-1. Of these, only those of
+each mean with itself and with the centre are needed, so the cost is proportional to the number of
+classes.
 """
+
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,7 +15,35 @@ from robocle.classifiers.state import Matrix, Vector
 ROUNDING = 1e-12  # a squared length below this, relative to the largest, is rounding error
 
 
-def cosine_discriminant(weights: Matrix, products: Matrix) -> tuple[Matrix, Vector]:
+@dataclass(frozen=True, eq=False)
+class MeanProducts:
+    """Inner products of the class means m_j and their mean, the centre c, under A."""
+
+    squares: Vector
+    """m_j A m_j."""
+    towards_centre: Vector
+    """c A m_j."""
+
+    @classmethod
+    def of(cls, means: Matrix, weights: Matrix) -> "MeanProducts":
+        """Return the products, where m_i A m_j is the dot product of means_i and weights_j."""
+        squares = np.einsum("ij,ij->i", means, weights)
+        return cls(squares, weights @ means.mean(axis=0))
+
+    @classmethod
+    def total(cls, blocks: Iterable["MeanProducts"]) -> "MeanProducts":
+        """Return the products of whole embeddings from those of their blocks."""
+        each = list(blocks)
+        squares = np.sum([block.squares for block in each], axis=0)
+        return cls(squares, np.sum([block.towards_centre for block in each], axis=0))
+
+    def distances_from_centre(self) -> Vector:
+        """Return the distance of each class mean from the centre."""
+        squared = self.squares - 2 * self.towards_centre + self.towards_centre.mean()
+        return rooted(squared, float(self.squares.max(initial=0.0)))
+
+
+def cosine_discriminant(weights: Matrix, products: MeanProducts) -> tuple[Matrix, Vector]:
     """Return W and b with W z + b = (z - c) A (m_j - c) / |m_j - c|.
 
     Here c is the mean of the class means. The factor 1 / |z - c| is the same for all classes and is
@@ -18,21 +51,13 @@ def cosine_discriminant(weights: Matrix, products: Matrix) -> tuple[Matrix, Vect
 
     Args:
         weights: The rows m_j A.
-        products: The inner products m_i A m_j.
+        products: The inner products of the class means.
     """
-    lengths = distances_from_centre(products)
+    lengths = products.distances_from_centre()
     # A class mean that lies on the centre has no direction: its score is 0.
     inverse = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-    towards_centre = products.mean(axis=0)
-    bias = towards_centre.mean() - towards_centre
+    bias = products.towards_centre.mean() - products.towards_centre
     return (weights - weights.mean(axis=0)) * inverse[:, None], bias * inverse
-
-
-def distances_from_centre(products: Matrix) -> Vector:
-    """Return the distance of each class mean from the mean of the class means."""
-    towards_centre = products.mean(axis=0)
-    squared = np.diagonal(products) - 2 * towards_centre + towards_centre.mean()
-    return rooted(squared, float(np.diagonal(products).max(initial=0.0)))
 
 
 def rooted(squared: Matrix, scale: float) -> Matrix:

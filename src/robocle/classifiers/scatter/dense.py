@@ -16,6 +16,7 @@ from scipy.linalg import blas, lapack
 
 from robocle.blas import one_blas_thread
 from robocle.classifiers.scatter.class_factors import ClassFactors, SampleIndex
+from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.form import ScatterForm
 from robocle.classifiers.scatter.leave_one_out import Products
 from robocle.classifiers.scatter.ridge_solution import RidgeSolution
@@ -136,23 +137,24 @@ class DenseScatter(ScatterForm):
         self._pending_squares.clear()
         return np.array([[self._square]])
 
-    def solve(self, share: float, ridge: Vector) -> tuple[Matrix, Matrix]:
+    def solve(self, share: float, ridge: Vector) -> tuple[Matrix, MeanProducts]:
         if share == 0:
             weights = self._means / np.repeat(ridge, self.width // self.blocks)
         else:
             weights = self._ridge_weights(ridge / share) / share
-        return weights, self._means @ weights.T
+        return weights, MeanProducts.of(self._means, weights)
 
     def products(
         self, share: float, ridge: Vector, samples: Sequence[SampleIndex], counts: Sequence[int]
     ) -> Products:
-        weights, means = self.solve(share, ridge)
+        weights, _ = self.solve(share, ridge)
         rows = self._factors.residuals(samples, counts, self.width)
         solved = rows / ridge[0]
         if share:
             assert self._solution is not None
             solved = self._solution.applied(rows, ridge / share) / share
-        return Products(share, means, rows @ weights.T, np.einsum("ij,ij->i", rows, solved))
+        squares = np.einsum("ij,ij->i", rows, solved)
+        return Products(share, self._means, weights, rows, squares)
 
     def state(self) -> Arrays:
         self._fold()

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from robocle.classifiers.scatter.class_factors import ClassFactors, SampleIndex
+from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.leave_one_out import Products
 from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Vector
 
@@ -66,8 +67,8 @@ class ScatterForm(ABC):
         """
 
     @abstractmethod
-    def solve(self, share: float, ridge: Vector) -> tuple[Matrix, Matrix]:
-        """Return rows w = (share S + diag(ridge))^-1 m per class mean m, and all products m . w.
+    def solve(self, share: float, ridge: Vector) -> tuple[Matrix, MeanProducts]:
+        """Return rows w = (share S + diag(ridge))^-1 m per class mean m, and products m . w.
 
         Args:
             share: The weight of the scatter.

@@ -11,17 +11,19 @@ Leaving out one of n samples of a class subtracts n/(n-1) r r^T from S and moves
 estimated again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robocle.classifiers.scatter.cosine import distances_from_centre, rooted
+from robocle.blas import one_blas_thread
+from robocle.classifiers.scatter.cosine import MeanProducts
+from robocle.classifiers.scatter.left_out_products import Change, ChunkProducts, cosine_scores
 from robocle.classifiers.state import Matrix, Vector
 
 # The number of samples to score: enough to estimate a false-rejection rate of 5 %, few enough to
-# score after every taught picture. With more labels than this, one sample per label is scored.
+# score after every taught picture. The cost grows in proportion to the number of labels.
 MAX_SAMPLES = 128
 
 
@@ -43,102 +45,106 @@ class LeaveOneOut:
 
 @dataclass(frozen=True, eq=False)
 class Products:
-    """Inner products under A within one block of the embedding."""
+    """Inner products under A within one block of the embedding, as factors to be multiplied."""
 
     share: float
     """The weight of the scatter S in A^-1."""
     means: Matrix
-    """m_i A m_j: (classes, classes)."""
-    crossed: Matrix
-    """r A m_j: (samples, classes)."""
+    """(classes, k): m_i A m_j is the dot product of means_i and weights_j."""
+    weights: Matrix
+    """(classes, k)."""
+    residuals: Matrix
+    """(samples, k): r A m_j is the dot product of a residual and weights_j."""
     squares: Vector
     """r A r: (samples,)."""
 
 
 def chosen_samples(counts: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the samples to score as (class, index within the class), balanced over the classes.
+    """Return at most MAX_SAMPLES samples to score, balanced over the classes.
+
+    With more classes than that, classes with at least two samples come first: the only sample of a
+    class cannot be left out.
+
+    Args:
+        counts: The number of samples available per class.
+
+    Returns:
+        The class and the index within the class of each sample, in the order of the classes.
 
     >>> chosen_samples([2, 0, 1])
     [(0, 0), (0, 1), (2, 0)]
     """
+    several = [row for row, count in enumerate(counts) if count > 1]
+    single = [row for row, count in enumerate(counts) if count == 1]
+    classes = _spread(several, MAX_SAMPLES)
+    classes += _spread(single, MAX_SAMPLES - len(classes))
+    return samples_of(sorted(classes), counts)
+
+
+def samples_of(classes: Sequence[int], counts: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the samples to score of some classes, evenly spaced within each class.
+
+    Args:
+        classes: The classes.
+        counts: The number of samples available of every class.
+    """
     per_class = max(1, MAX_SAMPLES // max(len(counts), 1))
-    return [
-        (row, index)
-        for row, count in enumerate(counts)
-        for index in np.linspace(0, count - 1, min(count, per_class)).astype(int).tolist()
-    ]
+    return [(row, index) for row in classes for index in _spread(range(counts[row]), per_class)]
+
+
+def _spread(items: Sequence[int], most: int) -> list[int]:
+    """Return at most this many of the items, evenly spaced."""
+    places = np.linspace(0, len(items) - 1, min(len(items), most)).astype(int)
+    return [items[place] for place in places]
 
 
 def leave_one_out_scores(
     blocks: Sequence[Products], rows: NDArray[np.int64], counts: Vector
-) -> LeaveOneOut:
-    """Return the scores of samples with the sample, and with its class, left out.
+) -> Iterator[LeaveOneOut]:
+    """Yield the scores of samples with the sample, and with its class, left out.
+
+    They come in chunks, so that memory stays bounded: a chunk ends with the class that its sample
+    number MAX_SAMPLES belongs to. There is at least one chunk, which may be empty.
 
     Args:
         blocks: The inner products within each block of the embedding.
-        rows: The class of each sample.
+        rows: The class of each sample, ascending.
         counts: The number of samples taught per class.
     """
-    classes, samples = len(counts), len(rows)
-    singleton = counts[rows] < 2
-    shift = np.where(singleton, 0, 1 / np.maximum(counts[rows] - 1, 1))
-    own = np.zeros((samples, classes))
-    own[np.arange(samples), rows] = 1
-    equal_weights = np.full(own.shape, 1 / classes)
-    without_sample = _Geometry(own * shift[:, None], equal_weights, shift / classes)
-    scores = _scores(blocks, rows, counts, without_sample)
+    means = [MeanProducts.of(block.means, block.weights) for block in blocks]
+    start, stop = 0, -1
+    while stop < len(rows):
+        last = rows[start : start + MAX_SAMPLES][-1:]
+        stop = int(np.searchsorted(rows, last, side="right").max(initial=0))
+        yield _scored(blocks, means, slice(start, stop), rows[start:stop], counts)
+        start = stop
+
+
+def _scored(
+    blocks: Sequence[Products],
+    means: Sequence[MeanProducts],
+    chunk: slice,
+    rows: NDArray[np.int64],
+    counts: Vector,
+) -> LeaveOneOut:
+    """Return the scores of one chunk of the samples, whose classes are `rows`."""
+    classes, taught = len(counts), counts[rows]
+    with one_blas_thread():
+        products = [
+            ChunkProducts(
+                means=each,
+                own=block.means[rows] @ block.weights.T,
+                crossed=block.residuals[chunk] @ block.weights.T,
+                squares=block.squares[chunk],
+                share=block.share,
+            )
+            for block, each in zip(blocks, means, strict=True)
+        ]
+    scores = cosine_scores(products, rows, taught, Change.without_sample(taught, classes))
     class_left_out = np.empty(0)
     if classes > 2:
-        weights = (1 - own) / (classes - 1)
-        without_class = _Geometry(np.zeros_like(own), weights, np.zeros(samples))
-        others = _scores(blocks, rows, counts, without_class)
-        class_left_out = np.where(own == 1, -np.inf, others).max(axis=1)
-    products = np.sum([block.means for block in blocks], axis=0)
-    lengths = distances_from_centre(products)
-    return LeaveOneOut(rows, singleton, scores, class_left_out, lengths)
-
-
-@dataclass(frozen=True, eq=False)
-class _Geometry:
-    """The class means and their centre for each left-out sample with residual r."""
-
-    mean_shift: Matrix
-    """(samples, classes): the class mean is m - mean_shift r."""
-    centre_weights: Matrix
-    """(samples, classes): the weight of each class mean in the centre c."""
-    centre_shift: Vector
-    """(samples,): the centre is c - centre_shift r."""
-
-
-def _scores(
-    blocks: Sequence[Products], rows: NDArray[np.int64], counts: Vector, geometry: _Geometry
-) -> Matrix:
-    """Return (z - c) A (m - c) / |m - c| with each sample z left out of the scatter."""
-    shift, weights, back = geometry.mean_shift, geometry.centre_weights, geometry.centre_shift
-    zm, mm, cm = (np.zeros(shift.shape) for _ in range(3))
-    zc, cc = (np.zeros(len(rows)) for _ in range(2))
-    removed = np.where(counts[rows] > 1, counts[rows] / np.maximum(counts[rows] - 1, 1), 0)
-    for block in blocks:
-        gram, cross, square = block.means, block.crossed, block.squares
-        sample = gram[rows] + cross  # z . m
-        sample_residual = cross[np.arange(len(rows)), rows] + square  # z . r
-        centre = weights @ gram
-        centre_cross = (weights * cross).sum(axis=1)
-        centre_residual = centre_cross - back * square  # c . r
-        mean_residual = cross - shift * square[:, None]  # m . r
-        gain = removed * block.share
-        gain = gain / np.maximum(1 - gain * square, 1e-9)
-        correction = (gain * sample_residual)[:, None] * mean_residual
-        zm += sample - shift * sample_residual[:, None] + correction
-        mm += np.diagonal(gram) - 2 * shift * cross + shift**2 * square[:, None]
-        mm += gain[:, None] * mean_residual**2
-        cm += centre - back[:, None] * cross - shift * centre_residual[:, None]
-        cm += (gain * centre_residual)[:, None] * mean_residual
-        zc += (weights * sample).sum(axis=1) - back * sample_residual
-        zc += gain * sample_residual * centre_residual
-        cc += (weights * centre).sum(axis=1) - 2 * back * centre_cross
-        cc += back**2 * square + gain * centre_residual**2
-    lengths = rooted(mm - 2 * cm + cc[:, None], float(mm.max(initial=0.0)))
-    numerators = zm - cm - zc[:, None] + cc[:, None]
-    scores: Matrix = np.divide(numerators, lengths, out=np.zeros_like(zm), where=lengths > 0)
-    return scores
+        others = cosine_scores(products, rows, taught, Change.without_class(taught, classes))
+        others[np.arange(len(rows)), rows] = -np.inf
+        class_left_out = others.max(axis=1)
+    lengths = MeanProducts.total(means).distances_from_centre()
+    return LeaveOneOut(rows, taught < 2, scores, class_left_out, lengths)
