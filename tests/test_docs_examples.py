@@ -64,6 +64,7 @@ def _embeddings() -> dict[str, Any]:
 def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lite0: Backbone) -> dict[str, Any]:
     """A folder with the files that the examples read, and the names they take for granted."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["recognise.py", "mug.jpg"])
     for name, source in PICTURES.items():
         shutil.copy(HOME / source, name)
     learner = robocle.Learner(lite0)

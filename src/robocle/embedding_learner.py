@@ -95,7 +95,7 @@ class EmbeddingLearner:
         """
         values = values_for("prediction", embedding)
         scores = self._classifier.scores(values[None])[0]
-        found = recognise(scores, self._calibration(), unknown)
+        found = recognise(scores, self.calibration(), unknown)
         nearest = self.labels[found.row]
         named = dict(zip(self.labels, scores.tolist(), strict=True))
         label = nearest if found.is_known else None
@@ -191,7 +191,7 @@ class EmbeddingLearner:
         """
         if self._classifier.leave_one_out() is None:
             return None
-        return readiness(self.counts, self._classifier.leave_one_out_of_all(), self._calibration())
+        return readiness(self.counts, self._classifier.leave_one_out_of_all(), self.calibration())
 
     def unknown_below(self, unknown: float = DEFAULT_UNKNOWN) -> float | None:
         """Return the threshold: an object whose best score is below it is called unknown.
@@ -205,7 +205,7 @@ class EmbeddingLearner:
         Raises:
             SpecError: The false-rejection rate is out of range.
         """
-        calibration = self._calibration()
+        calibration = self.calibration()
         return calibration.threshold(unknown) if calibration else None
 
     def linear(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -217,8 +217,13 @@ class EmbeddingLearner:
         """
         return self._classifier.linear()
 
-    def _calibration(self) -> Calibration | None:
-        """Return the calibration of the scores. It is computed once after each change."""
+    def calibration(self) -> Calibration | None:
+        """Return the calibration of the scores. It is computed once after each change.
+
+        Returns:
+            The calibration; None with a single label, and if the classifier has no leave-one-out
+            scores.
+        """
         found = self._classifier.leave_one_out()
         if found is None:
             return None

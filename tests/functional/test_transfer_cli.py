@@ -64,7 +64,7 @@ def test_an_exported_model_predicts_the_same_labels_with_onnx_runtime_alone(
     for picture in (objects / "ball" / "2.jpg", objects / "box" / "2.jpg"):
         with Image.open(picture) as image:
             pixels = np.asarray(image.resize((224, 224), Image.Resampling.BILINEAR))
-        (label,), _ = session.run(None, {"pixels": pixels[None]})
+        ((label,),) = session.run(["label"], {"pixels": pixels[None]})
         assert label == run("predict", state, picture).stdout.split("\t")[1] == picture.parent.name
     labels = session.get_modelmeta().custom_metadata_map["robocle.labels"]
     assert json.loads(labels) == ["ball", "box"]
@@ -81,6 +81,19 @@ def test_an_exported_model_contains_the_threshold_for_unknown_objects(
         ball = np.asarray(image.resize((224, 224)))[None]
     best = [session.run(["scores"], {"pixels": pixels})[0].max() for pixels in (noise, ball)]
     assert best[0] < threshold < best[1]
+
+
+def test_the_false_rejection_rate_of_an_exported_model_is_an_option(
+    state: Path, tmp_path: Path
+) -> None:
+    thresholds = []
+    for rate in ("0", "0.2"):
+        model = tmp_path / f"{rate}.onnx"
+        assert run("export", state, model, "--unknown", rate).exit_code == 0
+        metadata = onnxruntime.InferenceSession(model).get_modelmeta().custom_metadata_map
+        assert float(metadata["robocle.unknown"]) == float(rate)
+        thresholds.append(float(metadata["robocle.unknown_below"]))
+    assert thresholds[0] == -np.inf < thresholds[1]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from robocle.cli.app import StatePath, main, plural
+from robocle.cli.options import unknown_option
 from robocle.errors import StateError
 
 
@@ -31,12 +32,15 @@ def merge(states: tuple[Path, ...], out: Path) -> None:
 @main.command()
 @click.argument("state", type=StatePath)
 @click.argument("out", type=StatePath)
-def export(state: Path, out: Path) -> None:
+@unknown_option
+def export(state: Path, out: Path, unknown: float) -> None:
     """Write STATE to OUT: an ONNX model if OUT ends in .onnx, otherwise a state file to send.
 
-    The ONNX model contains the backbone, the pooling, the weights and the labels, and needs only
-    ONNX Runtime. A state file to send has no undo history; `robocle import` adds it to the state of
-    another device.
+    The ONNX model contains the backbone, the pooling, the weights, the labels and the threshold for
+    unknown objects, and needs only ONNX Runtime. --unknown applies to ONNX models only.
+
+    A state file to send has no undo history; `robocle import` adds it to the state of another
+    device.
     """
     from robocle.learner import Learner
 
@@ -45,7 +49,7 @@ def export(state: Path, out: Path) -> None:
     if out.suffix == ".onnx":
         from robocle.export.onnx_model import write_onnx
 
-        write_onnx(learner, out)
+        write_onnx(learner, out, unknown)
     else:
         learner.save(out)
     click.echo(f"exported {plural(len(learner.labels), 'label')} to {out}")

@@ -86,7 +86,7 @@ class Calibration:
             best: The best score of the picture.
             prior: The prior probability of a known object.
         """
-        known, unknown = self._known_scores, self._unknown_scores
+        known, unknown = self.known_scores, self.unknown_scores
         # A score above the mean of known objects is no evidence against a known object, and a score
         # below the mean of unknown objects is no evidence against an unknown one.
         for_known = _log_density(known, min(best, known.mean))
@@ -109,15 +109,17 @@ class Calibration:
         return min(self._lowest_known(level), self._highest_unknown)
 
     @cached_property
-    def _known_scores(self) -> NormalDist:
+    def known_scores(self) -> NormalDist:
+        """The distribution of the best scores of known objects."""
         mean, deviation = (share * self.distance for share in ASSUMED_KNOWN)
         if len(self.known):
             mean, deviation = float(self.known.mean()), float(self.known.std())
-        gap = (mean - self._unknown_scores.mean) / 2
+        gap = (mean - self.unknown_scores.mean) / 2
         return NormalDist(mean, max(deviation, gap, 1e-9 * self.distance))
 
     @cached_property
-    def _unknown_scores(self) -> NormalDist:
+    def unknown_scores(self) -> NormalDist:
+        """The distribution of the best scores of unknown objects."""
         mean, deviation = (share * self.distance for share in ASSUMED_UNKNOWN)
         if len(self.unknown):
             mean, deviation = float(self.unknown.mean()), float(self.unknown.std())
@@ -150,7 +152,7 @@ class Calibration:
     def _highest_unknown(self) -> float:
         if len(self.unknown):
             return float(np.quantile(self.unknown, UNKNOWN_QUANTILE))
-        return self._unknown_scores.inv_cdf(UNKNOWN_QUANTILE)
+        return self.unknown_scores.inv_cdf(UNKNOWN_QUANTILE)
 
 
 @dataclass(frozen=True)
@@ -183,12 +185,21 @@ def recognise(scores: Scores, calibration: Calibration | None, unknown: float) -
     row = int(scores.argmax())
     best = float(scores[row])
     if calibration is None:
-        known = 1.0 if len(scores) > 1 else 0.5
+        known = known_without_calibration(len(scores))
         return Recognition(row, known * float(softmax(scores)[row]), known, True)
     known = calibration.probability_known(best)
     confidence = calibration.probability_known(best, KNOWN_PRIOR)
     confidence *= float(softmax(scores / calibration.temperature)[row])
     return Recognition(row, confidence, known, best >= calibration.threshold(unknown))
+
+
+def known_without_calibration(labels: int) -> float:
+    """Return the posterior probability of a known object if there is no calibration.
+
+    Args:
+        labels: The number of labels. With one there is nothing to compare with.
+    """
+    return 1.0 if labels > 1 else 0.5
 
 
 def _log_density(distribution: NormalDist, value: float) -> float:

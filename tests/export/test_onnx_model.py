@@ -1,0 +1,182 @@
+"""The exported ONNX model predicts what the learner predicts, and the example needs no robocle."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import pytest
+from numpy.typing import NDArray
+from PIL import Image, ImageOps
+
+import robocle
+from refusal import Refusal
+from robocle import Learner
+from robocle.backbones import Backbone
+from robocle.errors import NothingTaughtError, SpecError
+from robocle.export.onnx_model import onnx_model, write_onnx
+from robocle.images import to_pixels
+from robocle.images.reading import ORIENTATION_TAG
+from robocle.learner import DEFAULT_CLASSIFIER
+from robocle.types import Prediction
+
+Outputs = dict[str, NDArray[Any]]
+CLEAN = Path(robocle.__file__).parent / "demo/home/clean"
+OBJECTS = sorted(path.name for path in CLEAN.iterdir())[:40]
+
+
+@pytest.fixture(scope="module")
+def pictures(lite0: Backbone) -> NDArray[np.uint8]:
+    """A taught object, another object, and random pixels."""
+    rendered = [
+        to_pixels(CLEAN / name / "7.jpg", lite0.input_size) for name in ("apple_01", "clock_01")
+    ]
+    noise = np.random.default_rng(0).integers(0, 255, (1, *rendered[0].shape), np.uint8)
+    return np.concatenate([np.stack(rendered), noise])
+
+
+@pytest.fixture(scope="module")
+def taught(lite0: Backbone) -> Callable[..., Learner]:
+    """A function that teaches a learner the first objects of the rendered home."""
+    embed = cache(Learner(lite0).embed_for_teaching)  # each picture once: this is what takes time
+
+    def teach(labels: int, shots: int, classifier: str = DEFAULT_CLASSIFIER) -> Learner:
+        learner = Learner(lite0, classifier=classifier)
+        for name in OBJECTS[:labels]:
+            for shot in range(shots):
+                learner.teach_embedding(embed(CLEAN / name / f"{shot}.jpg"), name)
+        return learner
+
+    return teach
+
+
+def outputs_of(learner: Learner, pictures: NDArray[np.uint8], **options: float) -> Outputs:
+    """Run the exported model on pictures."""
+    session = onnxruntime.InferenceSession(onnx_model(learner, **options).SerializeToString())
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(None, {"pixels": pictures}), strict=True))
+
+
+def assert_same(outputs: Outputs, expected: list[Prediction]) -> None:
+    assert outputs["nearest"].tolist() == [each.nearest for each in expected]
+    assert outputs["label"].tolist() == [each.label or "unknown" for each in expected]
+    assert outputs["unknown"].tolist() == [each.label is None for each in expected]
+    assert outputs["known"] == pytest.approx([each.known for each in expected], abs=1e-6)
+    confidences = [each.confidence for each in expected]
+    assert outputs["confidence"] == pytest.approx(confidences, abs=1e-6)
+
+
+@pytest.mark.parametrize("classifier", [DEFAULT_CLASSIFIER, "ncm", "slda"])
+@pytest.mark.parametrize(("labels", "shots"), [(1, 1), (1, 2), (2, 1), (2, 2), (5, 1)])
+def test_the_outputs_are_those_of_the_learner(
+    classifier: str,
+    labels: int,
+    shots: int,
+    taught: Callable[..., Learner],
+    pictures: NDArray[np.uint8],
+) -> None:
+    learner = taught(labels, shots, classifier)
+    assert_same(outputs_of(learner, pictures), learner.predict_many(pictures))
+
+
+@pytest.mark.slow
+def test_the_outputs_for_forty_labels_are_those_of_the_learner(
+    taught: Callable[..., Learner], pictures: NDArray[np.uint8]
+) -> None:
+    learner = taught(len(OBJECTS), 2)
+    outputs, expected = outputs_of(learner, pictures), learner.predict_many(pictures)
+    assert_same(outputs, expected)
+    scores = np.array([list(each.scores.values()) for each in expected])
+    assert outputs["scores"] == pytest.approx(scores, abs=1e-6 * np.abs(scores).max())
+    assert set(outputs["unknown"].tolist()) == {True, False}
+
+
+def test_an_unknown_object_has_the_label_unknown_and_still_a_nearest_label(
+    taught: Callable[..., Learner], pictures: NDArray[np.uint8]
+) -> None:
+    outputs = outputs_of(taught(3, 2), pictures[-1:])
+    assert outputs["label"].tolist() == ["unknown"]
+    assert outputs["unknown"].tolist() == [True]
+    assert outputs["nearest"][0] in OBJECTS[:3]
+
+
+@pytest.mark.parametrize("unknown", [0.0, 0.01, 0.5])
+def test_the_false_rejection_rate_of_the_model_can_be_chosen(
+    unknown: float, taught: Callable[..., Learner], pictures: NDArray[np.uint8]
+) -> None:
+    learner = taught(3, 2)
+    outputs = outputs_of(learner, pictures, unknown=unknown)
+    assert_same(outputs, learner.predict_many(pictures, unknown))
+
+
+def test_a_rate_out_of_range_and_a_learner_without_labels_are_refused(
+    taught: Callable[..., Learner], lite0: Backbone, refusal: Refusal
+) -> None:
+    assert "0.5" in refusal(SpecError, lambda: onnx_model(taught(2, 1), unknown=0.6))
+    refusal(NothingTaughtError, lambda: onnx_model(Learner(lite0)))
+
+
+def test_the_model_says_what_it_was_made_from(taught: Callable[..., Learner]) -> None:
+    learner = taught(2, 2)
+    metadata = {each.key: each.value for each in onnx_model(learner, 0.1).metadata_props}
+    assert metadata["robocle.labels"] == f'["{OBJECTS[0]}", "{OBJECTS[1]}"]'
+    assert metadata["robocle.backbone"] == learner.parts.backbone
+    assert metadata["robocle.unknown"] == "0.1"
+    assert float(metadata["robocle.unknown_below"]) == learner.unknown_below(0.1)
+
+
+NOT_NEEDED = ("robocle", "onnx", "scipy", "safetensors", "click", "platformdirs")
+
+
+def run_example(folder: Path, picture: Path) -> str:
+    """Run the first Python example of docs/export.md in a process that cannot import robocle."""
+    page = Path(__file__).parents[2] / "docs/export.md"
+    found = re.search(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    assert found
+    code = f"import sys; sys.argv[:] = {['recognise.py', str(picture)]!r}\n"
+    code += "".join(f"sys.modules[{name!r}] = None\n" for name in NOT_NEEDED)
+    command = [sys.executable, "-c", code + found.group(1)]
+    result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["photograph.jpg", "turned.jpg", "drawing.png"])
+def test_the_example_needs_no_robocle_and_prints_what_the_learner_predicts(
+    name: str,
+    taught: Callable[..., Learner],
+    tmp_path: Path,
+) -> None:
+    learner = taught(3, 2)
+    write_onnx(learner, tmp_path / "home.onnx")
+    orientation = Image.Exif()
+    orientation[ORIENTATION_TAG] = 6 if name == "turned.jpg" else 1
+    with Image.open(CLEAN / "apple_01" / "7.jpg") as small:
+        large = small.resize((1600, 1187), Image.Resampling.BICUBIC)
+    large.save(tmp_path / name, exif=orientation)
+    expected = learner.predict(tmp_path / name)
+    label, confidence = run_example(tmp_path, tmp_path / name).split()
+    assert label == (expected.label or "unknown")
+    assert float(confidence) == pytest.approx(expected.confidence, abs=6e-4)
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("size", [(1600, 1187), (640, 480), (333, 1000)])
+def test_the_example_resizes_a_picture_to_the_pixels_of_the_learner(
+    orientation: int, size: tuple[int, int], photo: NDArray[np.uint8], tmp_path: Path
+) -> None:
+    exif = Image.Exif()
+    exif[ORIENTATION_TAG] = orientation
+    Image.fromarray(photo).resize(size).save(tmp_path / "photo.jpg", exif=exif)
+    with Image.open(tmp_path / "photo.jpg") as image:
+        image.draft(image.mode, (224, 224))
+        upright = ImageOps.exif_transpose(image).convert("RGB")
+        square = upright.resize((224, 224), Image.Resampling.BILINEAR, reducing_gap=1.0)
+    expected = to_pixels(tmp_path / "photo.jpg", 224)
+    assert np.array_equal(np.asarray(square), expected)
