@@ -11,7 +11,7 @@ from typing import Self
 
 import numpy as np
 
-from robocle.backbones import Backbone, backbone
+from robocle.backbones import Backbone, backbone, backbone_of_state
 from robocle.classifiers import CLASSIFIERS, StreamingClassifier
 from robocle.errors import BackboneError, SpecError, StateError
 from robocle.images import PREPROCESSING
@@ -54,7 +54,8 @@ class Pipeline:
             StateError: A part is not installed, or the backbone or the preprocessing differs.
         """
         try:
-            found = cls.build(network or parts.backbone, parts.pooling, parts.views)
+            loaded = network or backbone_of_state(parts.backbone, parts.fingerprint)
+            found = cls.build(loaded, parts.pooling, parts.views)
         except (SpecError, BackboneError) as error:
             raise StateError(f"{name} needs a part that is not installed: {error}") from error
         here = found.backbone

@@ -1,6 +1,7 @@
 """A user's ONNX file works as a backbone, or is rejected with a message that says why."""
 
 import os
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,13 @@ from onnx import TensorProto, helper, numpy_helper
 
 import robocle
 from refusal import Refusal
-from robocle.backbones import BACKBONES
+from robocle.backbones import BACKBONES, backbone_of_state
+from robocle.backbones.export.adding import add_backbone
+from robocle.backbones.model_folder import CACHE_VARIABLE
 from robocle.errors import BackboneError, SpecError, StateError
+
+# Every network that is given is kept in the cache.
+pytestmark = pytest.mark.usefixtures("cache")
 
 # ---- small networks, built by hand
 
@@ -280,13 +286,73 @@ def test_a_state_taught_with_a_relative_path_loads_from_any_directory(
     state = tmp_path / "plain.robocle"
     assert robocle.Learner.load(state).predict(light).label == "day"
     (tmp_path / "plain.onnx").rename(tmp_path / "moved.onnx")
-    message = refusal(StateError, lambda: robocle.Learner.load(state))
-    assert "plain.onnx: No such file" in message
+    assert robocle.Learner.load(state).predict(light).label == "day"
     moved = f"onnx:{tmp_path}/moved.onnx,mean=0.5"
     assert robocle.Learner.load(state, moved).predict(light).label == "day"
     other = f"onnx:{tmp_path}/moved.onnx,mean=0.4"
     message = refusal(StateError, lambda: robocle.Learner.load(state, other))
     assert "load it with that backbone" in message
+
+
+def state_from_elsewhere(network: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a state that was taught with a network on another machine."""
+    with monkeypatch.context() as there:
+        there.setenv(CACHE_VARIABLE, str(folder / "their cache"))
+        learner = robocle.Learner(f"onnx:{network}", "avg", "ncm")
+        learner.teach(np.zeros((40, 40, 3), np.uint8), "night")
+        learner.save(folder / "received.robocle")
+    return folder / "received.robocle"
+
+
+def test_a_state_from_elsewhere_does_not_make_robocle_open_the_file_it_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: Refusal
+) -> None:
+    network = save(plain(), tmp_path / "net.onnx")
+    state = state_from_elsewhere(network, tmp_path, monkeypatch)
+    network.unlink()
+    os.mkfifo(network)  # opening it would never return
+    message = refusal(StateError, lambda: robocle.Learner.load(state))
+    assert f"the network onnx:{network} (sha" in message
+    assert f"run robocle backbones add onnx:{network} --name NAME" in message
+
+
+def test_a_state_from_elsewhere_opens_once_its_network_is_added_under_any_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = save(plain(), tmp_path / "net.onnx")
+    state = state_from_elsewhere(network, tmp_path, monkeypatch)
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "ours"))
+    added = add_backbone(f"onnx:{network}", name="mine")
+    shutil.rmtree(tmp_path / "ours" / "backbones" / "given")
+    network.unlink()
+    learner = robocle.Learner.load(state)
+    assert learner.backbone.fingerprint == added.manifest.fingerprint
+    assert learner.parts.backbone == f"onnx:{network}"
+
+
+@pytest.mark.parametrize("fingerprint", ["", "../added/mine", "0" * 64])
+def test_a_fingerprint_from_a_hostile_state_leads_to_no_other_folder(
+    fingerprint: str, tmp_path: Path, refusal: Refusal
+) -> None:
+    add_backbone(f"onnx:{save(plain(), tmp_path / 'net.onnx')}", name="mine")
+    message = refusal(BackboneError, lambda: backbone_of_state("onnx:net.onnx", fingerprint))
+    assert "has not been given on this machine" in message
+
+
+def test_a_damaged_copy_of_a_given_network_is_not_used(
+    cache: Path, tmp_path: Path, refusal: Refusal
+) -> None:
+    network = robocle.backbone(f"onnx:{save(plain(), tmp_path / 'net.onnx')}")
+    model = cache / "backbones" / "given" / network.fingerprint / "model.onnx"
+    model.write_bytes(model.read_bytes()[:-1] + b"x")
+    message = refusal(BackboneError, lambda: backbone_of_state(network.name, network.fingerprint))
+    assert "has not been given on this machine" in message
+
+
+def test_a_pipe_is_not_read_as_a_network(tmp_path: Path, refusal: Refusal) -> None:
+    os.mkfifo(tmp_path / "pipe.onnx")
+    message = refusal(BackboneError, lambda: robocle.backbone(f"onnx:{tmp_path}/pipe.onnx"))
+    assert message == f"{tmp_path}/pipe.onnx is not a regular file: give an ONNX file"
 
 
 def test_a_learner_on_a_transformer_is_exported_as_one_model(tmp_path: Path) -> None:
@@ -408,7 +474,7 @@ def test_a_missing_file_and_a_folder_are_rejected(tmp_path: Path, refusal: Refus
     message = refusal(BackboneError, lambda: robocle.backbone(f"onnx:{tmp_path}/gone.onnx"))
     assert message == f"cannot read {tmp_path}/gone.onnx: No such file or directory"
     message = refusal(BackboneError, lambda: robocle.backbone(f"onnx:{tmp_path}"))
-    assert "Is a directory" in message
+    assert "is not a regular file" in message
 
 
 def test_a_missing_weights_file_is_named(tmp_path: Path, refusal: Refusal) -> None:

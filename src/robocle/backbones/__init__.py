@@ -115,6 +115,25 @@ def backbone(spec: str = "efficientnet_lite0") -> Backbone:
     return BACKBONES.build(spec)
 
 
+def backbone_of_state(spec: str, fingerprint: str) -> Backbone:
+    """Load the backbone that a state records. A file that the state names is not opened.
+
+    Args:
+        spec: Its name and options, from the state.
+        fingerprint: Its fingerprint, from the state. Only the network of an ONNX file is found by
+            it; the caller must compare that of other backbones.
+
+    Raises:
+        SpecError: The name or an option is unknown.
+        BackboneError: The backbone is not on this machine.
+    """
+    if parse_spec(spec).name != "onnx":
+        return backbone(spec)
+    from robocle.backbones.given_onnx import GivenOnnx
+
+    return GivenOnnx(spec, fingerprint)
+
+
 def require_backbone(spec: str) -> None:
     """Raise if a backbone is not on this machine, without loading it.
 

@@ -56,8 +56,8 @@ def add_backbone(spec: str, weights: str = "", name: str = "", replaces: bool = 
         BackboneError: The name is taken or invalid, or the network cannot be exported.
         MissingExtraError: PyTorch is needed and not installed.
     """
-    recipe = _recipe(spec, weights)
     name = _usable_name(spec, name)
+    recipe = _recipe(spec, weights)
     existing = _existing(name)
     if existing is not None and existing.source == recipe.source:
         return Added(existing, added_folder(name), is_new=False)

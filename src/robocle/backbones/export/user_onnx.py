@@ -20,6 +20,7 @@ from robocle.backbones.export.pixel_input import (
     Triple,
 )
 from robocle.backbones.export.standard_model import MAX_PREFIX, Network, standard_model
+from robocle.backbones.given_onnx import keep_given
 from robocle.backbones.onnx_backbone import OnnxBackbone, one_line
 from robocle.errors import BackboneError, SpecError
 from robocle.spec import Spec, require_between, require_choice
@@ -73,6 +74,7 @@ class UserOnnx(OnnxBackbone):
         self.order: ChannelOrder = order
         self.output, self.size, self.prefix = output, size, prefix
         manifest, self._model = standard_model(self._network(Path(file)))
+        keep_given(manifest, self._model)
         super().__init__(manifest, self._model, threads)
 
     def _network(self, path: Path) -> Network:
@@ -112,6 +114,8 @@ def read_onnx(path: Path) -> onnx.ModelProto:
     Raises:
         BackboneError: The file or its weights cannot be read.
     """
+    if path.exists() and not path.is_file():  # reading a pipe or a device may never end
+        raise BackboneError(f"{path} is not a regular file: give an ONNX file")
     try:
         model = onnx.load(path, load_external_data=False)
         onnx.load_external_data_for_model(model, str(path.parent))
