@@ -27,6 +27,9 @@ RECORD = struct.Struct("<4sII")  # mark, length of the content, its CRC-32
 MARK = b"\xabRB\n"
 WORDS = struct.Struct("<I")  # length of the JSON words; an embedding follows them
 MAX_LENGTH = 1 << 26
+# How many bytes may be checksummed in the search for the record after a damaged one, relative to
+# the length of the journal. A hostile journal has many marks, each with a length up to its end.
+MAX_SEARCHED = 8
 
 
 @dataclass
@@ -70,13 +73,14 @@ def read_journal(path: Path) -> JournalContent | None:
 
 def _records(content: bytes, identity: bytes) -> JournalContent:
     found = JournalContent(identity, end=HEADER.size)
-    at, damaged = HEADER.size, False
+    at, damaged, searched = HEADER.size, False, 0
     while at < len(content):
         operation, after = _record(content, at)
         if operation is None:
             damaged = True
+            searched += after - at
             at = content.find(MARK, at + 1)
-            if at < 0:
+            if at < 0 or searched > MAX_SEARCHED * len(content):
                 break
             continue
         # A damaged range counts as one lost operation: MARK may also occur inside an embedding.
@@ -88,7 +92,7 @@ def _records(content: bytes, identity: bytes) -> JournalContent:
 
 
 def _record(content: bytes, at: int) -> tuple[Operation | Undo | None, int]:
-    """Return the operation at an offset, or None if it is damaged, and the offset after it."""
+    """Return the operation at an offset, or None if it is damaged, and where reading it ended."""
     if at + RECORD.size > len(content):
         return None, at
     mark, length, checksum = RECORD.unpack_from(content, at)
@@ -96,12 +100,11 @@ def _record(content: bytes, at: int) -> tuple[Operation | Undo | None, int]:
     if mark != MARK or length > min(MAX_LENGTH, len(content) - start):
         return None, at
     inside = content[start : start + length]
-    if zlib.crc32(inside) != checksum:
-        return None, at
     try:
-        return _decoded(inside), start + length
+        intact = zlib.crc32(inside) == checksum
+        return _decoded(inside) if intact else None, start + length
     except (ValueError, RecursionError, struct.error):
-        return None, at
+        return None, start + length
 
 
 def encoded(operation: Operation | Undo) -> bytes:
