@@ -1,5 +1,6 @@
 """A built model is kept, checked at every load, and built again if it is damaged."""
 
+import hashlib
 import json
 import logging
 import subprocess
@@ -14,8 +15,13 @@ from numpy.typing import NDArray
 import robocle
 from refusal import Refusal
 from robocle.backbones import Backbone, efficientnet_lite
-from robocle.backbones.efficientnet_lite import MANIFEST, build_model, checkpoint_path
-from robocle.backbones.model_folder import CACHE_VARIABLE, cache_folder
+from robocle.backbones.efficientnet_lite import (
+    MANIFEST,
+    MODEL_SHA256,
+    build_model,
+    checkpoint_path,
+)
+from robocle.backbones.model_folder import CACHE_VARIABLE, cache_folder, write_folder
 from robocle.errors import BackboneError
 
 
@@ -48,6 +54,26 @@ def test_the_first_use_builds_the_model_and_the_second_reads_it(
     assert (after.st_mtime_ns, after.st_ino) == (before.st_mtime_ns, before.st_ino)
     for backbone in (first, second):
         assert np.array_equal(backbone.features(pixels).grid, expected)
+
+
+def test_the_model_has_the_hash_that_the_code_names() -> None:
+    assert hashlib.sha256(build_model()).hexdigest() == MODEL_SHA256
+
+
+def test_another_model_is_not_used_even_if_its_manifest_names_its_hash(
+    cache: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    robocle.backbone()
+    folder = model_folder(cache)
+    foreign = (folder / "model.onnx").read_bytes() + b"\x82\x01\x00"
+    write_folder(folder, MANIFEST, foreign)
+    robocle.backbone()
+    assert "is not the one that robocle builds" in caplog.text
+    assert (folder / "model.onnx").read_bytes() != foreign
+    caplog.clear()
+    monkeypatch.setattr(efficientnet_lite, "checkpoint_path", lambda: cache / "no weights")
+    robocle.backbone()
+    assert caplog.text == ""
 
 
 def test_the_second_use_does_not_need_the_weights(

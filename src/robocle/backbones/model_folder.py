@@ -59,18 +59,23 @@ def backbones_folder() -> Path:
     return cache_folder() / "backbones"
 
 
-def load_or_build(manifest: Manifest, build: Callable[[], bytes]) -> bytes:
+def load_or_build(manifest: Manifest, build: Callable[[], bytes], sha256: str) -> bytes:
     """Return a model from its folder, or build it and keep it for the next time.
 
     Args:
         manifest: The description of the model.
         build: Builds the serialised model. Called if the folder is missing, damaged or outdated.
+        sha256: The hash of the model that `build` returns. A model in the folder with another hash
+            is not used, whatever its manifest says.
 
     Returns:
         The serialised model.
     """
     folder = backbones_folder() / f"{manifest.name}-{manifest.fingerprint[:16]}"
     model = _read(folder, manifest)
+    if model is not None and hashlib.sha256(model).hexdigest() != sha256:
+        log.warning("the model in %s is not the one that robocle builds: building it again", folder)
+        model = None
     if model is None:
         log.info("building %s (only once: it is kept in %s)", manifest.name, folder)
         model = build()
