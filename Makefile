@@ -1,7 +1,11 @@
 # The commands to know are `make demo`, which shows robocle at work, and `make test`, which runs
 # every check and test. Each sets up .venv first; this takes no time when nothing has changed.
 PYTHON ?= python3
+ifeq ($(OS),Windows_NT)
+BIN := .venv/Scripts
+else
 BIN := .venv/bin
+endif
 READY := .venv/ready
 
 .PHONY: demo test check lint docs hooks bench bench-quick results torch clean
@@ -26,6 +30,8 @@ lint: $(READY)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32 src
+	$(BIN)/mypy --platform darwin --cache-dir .mypy_cache/darwin src
 	$(BIN)/lint-imports
 
 # The documentation as a site in site/. `$(BIN)/mkdocs serve` shows it while you write.

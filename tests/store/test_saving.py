@@ -133,7 +133,7 @@ def test_only_its_owner_can_read_a_state(state: Path, lite0: Backbone) -> None:
     assert stat.S_IMODE(state.stat().st_mode) == 0o600
 
 
-@pytest.mark.parametrize("step", ["replace", "fsync"])
+@pytest.mark.parametrize("step", ["os.replace", "robocle.files.flush_file"])
 def test_a_failed_write_leaves_the_old_state_and_no_other_file(
     step: str,
     state: Path,
@@ -148,7 +148,7 @@ def test_a_failed_write_leaves_the_old_state_and_no_other_file(
     learner = Learner.load(state, lite0)
     learner.forget("ball")
     with monkeypatch.context() as patched:
-        patched.setattr(os, step, full)
+        patched.setattr(step, full)
         message = refusal(StateError, lambda: learner.save(state))
     assert message == f"cannot write {state}: No space left on device"
     assert state.read_bytes() == saved

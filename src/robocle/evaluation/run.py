@@ -1,7 +1,8 @@
 """Running one trial: teach its stream, evaluate after each step, and compute the metrics."""
 
 import hashlib
-import resource
+import math
+import sys
 from functools import partial
 from statistics import median
 from typing import Any
@@ -146,8 +147,18 @@ def _costs(
         predicting=median(timed(partial(clf.scores, each[None])) for each in embeddings),
         taught=len(stream.taught),
         state_bytes=sum(array.nbytes for array in clf.state().arrays.values()),
-        peak_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        peak_bytes=_peak_bytes(),
     )
+
+
+def _peak_bytes() -> float:
+    """Return the most memory that this process has used; NaN on Windows, which does not tell."""
+    if sys.platform == "win32":
+        return math.nan
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024  # macOS reports bytes, Linux kB
 
 
 def _seconds_to_embed(trial: Trial, setup: EmbeddingSetup, examples: tuple[Example, ...]) -> float:

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from robocle.errors import StateAccessError, StateError
-from robocle.files import replace_file
+from robocle.files import flush_file, open_binary, patiently, replace_file
 from robocle.store.operations import Operation, Teach, Undo, from_words, to_words
 
 HEADER = struct.Struct("<16s32sI")  # magic, identity of the snapshot, CRC-32 of both
@@ -55,7 +55,7 @@ def read_journal(path: Path) -> JournalContent | None:
         StateError: Its header is damaged, or it cannot be read.
     """
     try:
-        content = path.read_bytes()
+        content = patiently(path.read_bytes)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -148,7 +148,7 @@ class Journal:
         """
         head = MAGIC + identity
         replace_file(path, head + struct.pack("<I", zlib.crc32(head)))
-        return cls(path, os.open(path, os.O_RDWR), HEADER.size, 0)
+        return cls(path, open_binary(path, os.O_RDWR), HEADER.size, 0)
 
     @classmethod
     def reopen(cls, path: Path, end: int, records: int) -> "Journal":
@@ -157,10 +157,10 @@ class Journal:
         Raises:
             OSError: The journal cannot be written.
         """
-        handle = os.open(path, os.O_RDWR)
+        handle = open_binary(path, os.O_RDWR)
         try:
             os.ftruncate(handle, end)
-            os.fsync(handle)
+            flush_file(handle)
         except BaseException:
             os.close(handle)
             raise
@@ -192,7 +192,7 @@ class Journal:
 
     def _flush(self) -> None:
         try:
-            _sync(self._handle)
+            flush_file(self._handle)
         except OSError:
             # The kernel may have dropped the data it could not write, so later writes are unsafe.
             self._broken = True
@@ -201,18 +201,13 @@ class Journal:
     def _cut_off(self) -> None:
         try:
             os.ftruncate(self._handle, self._end)
-            _sync(self._handle)
+            flush_file(self._handle)
         except OSError:
             self._broken = True
 
 
-def _sync(handle: int) -> None:
-    """Flush the content and length of a file, and other metadata only if the system requires it."""
-    (os.fdatasync if hasattr(os, "fdatasync") else os.fsync)(handle)
-
-
 def _write(handle: int, content: bytes, at: int) -> None:
+    os.lseek(handle, at, os.SEEK_SET)  # Windows has no pwrite, and there is only one writer
     view = memoryview(content)
     while view:
-        written = os.pwrite(handle, view, at)
-        view, at = view[written:], at + written
+        view = view[os.write(handle, view) :]

@@ -22,7 +22,7 @@ from safetensors import safe_open
 from safetensors.numpy import save
 
 from robocle.errors import StateAccessError, StateError
-from robocle.files import replace_file
+from robocle.files import patiently, replace_file
 from robocle.store.operations import Operation, Teach, Undo, counts_after, from_words, to_words
 from robocle.store.parts import Parts
 
@@ -92,8 +92,7 @@ def read_identity(path: Path) -> bytes:
         StateAccessError: The file cannot be read.
     """
     try:
-        with open(path, "rb") as file:
-            return _identity(file)
+        return _identity_at(path)
     except OSError as error:
         raise StateAccessError.of("read", path, error) from error
 
@@ -108,18 +107,21 @@ def read_snapshot(path: Path) -> Snapshot:
     if not os.path.isfile(path):  # unlike path.is_file(), no error for a name that is too long
         raise StateError(f"there is no state file {path}: teach something to make one")
     try:
-        # Everything is read through one handle: a writer may rename a new file over the path.
-        with open(path, "rb") as file:
-            name = f"/proc/self/fd/{file.fileno()}"
-            with safe_open(name if os.path.exists(name) else path, framework="numpy") as tensors:
-                metadata = tensors.metadata() or {}
-                arrays = {key: tensors.get_tensor(key) for key in tensors.keys()}  # noqa: SIM118
-            identity = _identity(file)
+        before, identity = b"", _identity_at(path)
+        while before != identity:  # a writer has renamed a new file over the path: read that
+            metadata, arrays = _read_tensors(path)
+            before, identity = identity, _identity_at(path)
     except OSError as error:
         raise StateAccessError.of("read", path, error) from error
     except Exception as error:  # a damaged file can fail in any way
         raise StateError(f"{path} is damaged or not a robocle state ({error})") from error
     return _parsed(path, metadata, arrays, identity)
+
+
+def _read_tensors(path: Path) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
+    with patiently(lambda: safe_open(path, framework="numpy")) as tensors:
+        arrays = {key: tensors.get_tensor(key) for key in tensors.keys()}  # noqa: SIM118
+        return tensors.metadata() or {}, arrays
 
 
 def encoded(state: StoredState) -> bytes:
@@ -158,6 +160,11 @@ def checksums(array: NDArray[Any]) -> str:
     rows = np.ascontiguousarray(array)
     rows = rows.reshape(len(rows), -1) if array.ndim > 1 and len(rows) else rows.reshape(1, -1)
     return "".join(f"{zlib.crc32(row.data, start):08x}" for row in rows)
+
+
+def _identity_at(path: Path) -> bytes:
+    with patiently(lambda: open(path, "rb")) as file:
+        return _identity(file)
 
 
 def _identity(file: BinaryIO) -> bytes:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Self
 
 from robocle.errors import StateAccessError, StateError
-from robocle.files import flush_folder
+from robocle.files import flush_folder, remove_file
 from robocle.store import lock
 from robocle.store.journal import Journal, JournalContent, read_journal
 from robocle.store.operations import Operation, Undo, applied
@@ -122,7 +122,7 @@ class StateStore:
         self._lock: int | None = handle
         # A store that is dropped without being closed releases its lock. The file of the lock
         # stays: it may belong to the process that this one was forked from.
-        self._dropped = weakref.finalize(self, os.close, handle)
+        self._dropped = weakref.finalize(self, lock.drop, path, handle)
         self._dropped.atexit = False
         self._journal: Journal | None = None
         self._identity = b""
@@ -244,7 +244,7 @@ class StateStore:
             self._journal.close()
             self._journal = None
         try:
-            journal_path(self.path).unlink(missing_ok=True)
+            remove_file(journal_path(self.path))
             flush_folder(self.path.parent)
         except OSError as error:
             log.warning("cannot remove %s (%s): it is ignored", journal_path(self.path), error)

@@ -38,7 +38,7 @@ class Costs:
     taught: int
     """The number of taught pictures."""
     state_bytes: int
-    peak_bytes: int
+    peak_bytes: float
     """The peak memory of the process."""
 
 
