@@ -124,6 +124,13 @@ def test_unknown_networks_and_networks_that_were_not_added_are_rejected(refusal:
 
 
 @pytest.mark.usefixtures("timm", "cache")
+@pytest.mark.parametrize("revision", ["", "@main", "@1234abcd"])
+def test_a_model_of_a_hub_must_name_its_commit(revision: str, refusal: Refusal) -> None:
+    name = f"timm:hf-hub:ada/net{revision}"
+    message = refusal(BackboneError, lambda: add_backbone(name))
+    assert message.startswith(f"{name} names no commit")
+
+
 def test_a_failed_download_says_how_to_use_a_file(
     monkeypatch: pytest.MonkeyPatch, refusal: Refusal
 ) -> None:

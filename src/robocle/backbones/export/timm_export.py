@@ -3,6 +3,7 @@
 Only `robocle backbones add` uses this module.
 """
 
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -58,11 +59,22 @@ def _feature_map(module: Any, pictures: Any) -> Any:
 
 
 def _require_known(name: str) -> None:
+    if name.startswith(("hf-hub:", "hf_hub:")):
+        _require_revision(name)
+        return
     known = timm.list_models()
-    if name.partition(".")[0] not in known and not name.startswith(("hf-hub:", "hf_hub:")):
+    if name.partition(".")[0] not in known:
         close = suggestion(name, known)
         advice = close if len(close) < 100 else "python -c 'import timm; print(timm.list_models())'"
         raise BackboneError(f"timm has no model {name!r}: {advice}")
+
+
+def _require_revision(name: str) -> None:
+    """Raise unless a model of a hub names a commit: without one, its owner could replace it."""
+    if not re.fullmatch(r"[^@]+@[0-9a-f]{40}", name):
+        raise BackboneError(
+            f"timm:{name} names no commit, so it may change: give ...@ and the 40 digits of one"
+        )
 
 
 def _published(name: str) -> Any:
