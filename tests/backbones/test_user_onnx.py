@@ -15,6 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 import robocle
 from refusal import Refusal
 from robocle.backbones import BACKBONES, backbone_of_state
+from robocle.backbones.export import standard_model
 from robocle.backbones.export.adding import add_backbone
 from robocle.backbones.model_folder import CACHE_VARIABLE
 from robocle.errors import BackboneError, SpecError, StateError
@@ -353,6 +354,32 @@ def test_a_pipe_is_not_read_as_a_network(tmp_path: Path, refusal: Refusal) -> No
     os.mkfifo(tmp_path / "pipe.onnx")
     message = refusal(BackboneError, lambda: robocle.backbone(f"onnx:{tmp_path}/pipe.onnx"))
     assert message == f"{tmp_path}/pipe.onnx is not a regular file: give an ONNX file"
+
+
+def endless() -> onnx.ModelProto:
+    """Return a network with a loop that never ends."""
+    turns = helper.make_graph(
+        [helper.make_node("Identity", ["on"], ["still on"]),
+         helper.make_node("Identity", ["before"], ["after"])],
+        "turn",
+        [helper.make_tensor_value_info("turn", TensorProto.INT64, []),
+         helper.make_tensor_value_info("on", TensorProto.BOOL, []),
+         helper.make_tensor_value_info("before", FLOAT, None)],
+        [helper.make_tensor_value_info("still on", TensorProto.BOOL, []),
+         helper.make_tensor_value_info("after", FLOAT, None)],
+    )  # fmt: skip
+    loop = helper.make_node("Loop", ["", "yes", "start"], ["map"], body=turns)
+    constants = KERNEL | {"yes": np.array(True)}
+    return model([convolution(output="start"), loop], PICTURE, ["map"], constants)
+
+
+def test_a_network_that_does_not_end_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: Refusal
+) -> None:
+    monkeypatch.setattr(standard_model, "TIME_LIMIT", 0.2)
+    path = save(endless(), tmp_path / "endless.onnx")
+    message = refusal(BackboneError, lambda: robocle.backbone(f"onnx:{path}"))
+    assert message == "endless.onnx was stopped after 0.2 s: it is too slow, or does not end"
 
 
 def test_a_learner_on_a_transformer_is_exported_as_one_model(tmp_path: Path) -> None:

@@ -6,10 +6,12 @@ a class token, `token` (n, channels). The shapes of the outputs are found by run
 a network that cannot work is rejected when it is added and not at the first picture.
 """
 
+import threading
 from dataclasses import dataclass, field
 
 import numpy as np
 import onnx
+import onnxruntime
 from numpy.typing import NDArray
 from onnx import compose
 
@@ -20,12 +22,15 @@ from robocle.backbones.model_folder import Manifest
 from robocle.backbones.onnx_backbone import one_line, open_session
 from robocle.backbones.onnx_graph import opset_version
 from robocle.errors import BackboneError
+from robocle.types import Pixels
 
 RESERVED_NAMES = ("pixels", "feature_map", "token")
 OLDEST_OPSET = 11
 POOLING_NODES = ("GlobalAveragePool", "GlobalMaxPool", "ReduceMean", "AveragePool")
 TOLERANCE = 1e-3
 MAX_PREFIX = 16
+TIME_LIMIT = 120
+"""Seconds that a network may take for one or two pictures when it is checked."""
 
 
 @dataclass(frozen=True)
@@ -164,16 +169,40 @@ def _outputs(
     pixels = np.random.default_rng(0).integers(0, 256, (2, side, side, 3), np.uint8)
     names = [each.name for each in model.graph.output]
     try:
-        alone = session.run(names, {"pixels": pixels[:1]})
+        alone = _run(session, name, names, pixels[:1])
+    except BackboneError:
+        raise
     except Exception as error:  # ONNX Runtime has an exception type of its own for each fault
         raise BackboneError(f"cannot run {name}: {one_line(error)}") from error
     try:
-        batch = session.run(names, {"pixels": pixels})
+        batch = _run(session, name, names, pixels)
+    except BackboneError:
+        raise
     except Exception as error:
         raise BackboneError(
             f"{name} takes one picture at a time: export it with a dynamic batch axis"
         ) from error
     return dict(zip(names, zip(alone, batch, strict=True), strict=True))
+
+
+def _run(
+    session: onnxruntime.InferenceSession, name: str, outputs: list[str], pixels: Pixels
+) -> list[NDArray[np.floating]]:
+    """Run a network, and stop it after TIME_LIMIT: a loop in it may never end."""
+    options = onnxruntime.RunOptions()
+    stop = threading.Timer(TIME_LIMIT, lambda: setattr(options, "terminate", True))
+    stop.start()
+    try:
+        found: list[NDArray[np.floating]] = session.run(outputs, {"pixels": pixels}, options)
+    except Exception as error:
+        if options.terminate:
+            raise BackboneError(
+                f"{name} was stopped after {TIME_LIMIT} s: it is too slow, or does not end"
+            ) from error
+        raise
+    finally:
+        stop.cancel()
+    return found
 
 
 def _require_independent(
