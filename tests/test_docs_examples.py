@@ -74,9 +74,11 @@ def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lite0: Backbone) -> d
     learner.save("office-sent.robocle")
     write_onnx(learner, Path("home.onnx"))
     frame = np.asarray(Image.open("mug1.jpg"))
+    opencv = SimpleNamespace(read=lambda: (True, frame[..., ::-1]))
     return {
         **_embeddings(),
         "camera": SimpleNamespace(read=lambda: frame),
+        "cv2": SimpleNamespace(VideoCapture=lambda _: opencv),
         "frame": frame,
         "learner": learner,
         "onnxruntime": onnxruntime,

@@ -104,7 +104,8 @@ class Learner(EmbeddingLearner):
         """Learn one labelled picture. The picture itself is not kept.
 
         Args:
-            picture: A path, bytes, a file object, a PIL image, or an RGB array from a camera.
+            picture: A path, bytes, a file object, a PIL image, or an RGB array. Frames of OpenCV
+                are BGR: pass `frame[..., ::-1]`.
             label: What the picture shows.
             gate: What to do about a poor picture (dark, blurred, a near-duplicate of the last one):
                 `warn` in the log and learn it, `refuse` it, or `off` to skip the check.
@@ -172,7 +173,8 @@ class Learner(EmbeddingLearner):
         """Recognise the object in one picture, or report that it is unknown.
 
         Args:
-            picture: A path, bytes, a file object, a PIL image, or an RGB array from a camera.
+            picture: A path, bytes, a file object, a PIL image, or an RGB array. Frames of OpenCV
+                are BGR: pass `frame[..., ::-1]`.
             unknown: The false-rejection rate, from 0 to 0.5: roughly the fraction of taught objects
                 that are called unknown under the conditions they were taught in. 0 rejects nothing.
             box: (x, y, width, height) of the region to recognise, in pixels of the upright picture.

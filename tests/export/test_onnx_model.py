@@ -21,7 +21,7 @@ from robocle.backbones import Backbone
 from robocle.errors import NothingTaughtError, SpecError
 from robocle.export.onnx_model import onnx_model, write_onnx
 from robocle.images import to_pixels
-from robocle.images.reading import ORIENTATION_TAG
+from robocle.images.square import ORIENTATION_TAG
 from robocle.learner import DEFAULT_CLASSIFIER
 from robocle.types import Prediction
 

@@ -29,7 +29,7 @@ BAD_PICTURES: dict[str, Callable[[], bytes]] = {
     "text.jpg": lambda: b"milk, bread, eggs\n" * 30,
     "dot.png": lambda: encoded(Image.new("RGB", (1, 1)), format="PNG"),
     "bomb.png": lambda: black_png(20_000, 20_000),
-    "large.png": lambda: black_png(12_000, 10_000),
+    "large.png": lambda: black_png(12_000, 10_001),
     "moving.gif": animated_gif,
 }
 

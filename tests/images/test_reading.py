@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from picture_files import ORIENTATIONS, encoded_with_orientation, png
-from robocle.images.reading import ORIENTATION_TAG, pictures_in, read, to_pixels
+from robocle.images.folders import pictures_in
+from robocle.images.reading import read, to_pixels
+from robocle.images.square import ORIENTATION_TAG
 
 Rgb = tuple[int, int, int]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from robocle.images.reading import ORIENTATION_TAG
+from robocle.images.square import ORIENTATION_TAG
 
 
 def encoded(image: Image.Image, **options: Any) -> bytes:

@@ -12,6 +12,7 @@ from robocle.evaluation.corruptions import CORRUPTIONS, corruption, corruption_r
 from robocle.evaluation.embedding_cache import EmbeddingCache, embedding_key
 from robocle.evaluation.revision import code_revision
 from robocle.images import PREPROCESSING, to_pixels
+from robocle.images.opening import require_regular_file
 from robocle.images.views import VIEWS
 from robocle.pipeline import feature_maps, pooled
 from robocle.pooling import POOLINGS
@@ -20,8 +21,9 @@ from robocle.types import Embeddings, Pixels
 WRITTEN_AT_ONCE = 64
 # The code that decides an embedding, besides the backbone, which has a fingerprint.
 DECIDING = (
-    *("backbones/onnx_backbone.py", "evaluation/corruptions", "images/reading.py"),
-    *("images/views.py", "pipeline.py", "pooling", "randomness.py"),
+    *("backbones/onnx_backbone.py", "evaluation/corruptions", "images/arrays.py"),
+    *("images/opening.py", "images/reading.py", "images/square.py", "images/views.py"),
+    *("pipeline.py", "pooling", "randomness.py"),
 )
 
 
@@ -90,6 +92,7 @@ def content_hash(path: Path) -> str:
     Raises:
         ImageError: The file cannot be read.
     """
+    require_regular_file(path)
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:

@@ -25,10 +25,11 @@ def image_from_array(array: NDArray[Any]) -> Image.Image:
     described = f"the {array.dtype} array of shape {array.shape}"
     values = array[..., 0] if array.ndim == 3 and array.shape[2] == 1 else array
     if not (values.ndim == 2 or (values.ndim == 3 and values.shape[2] in (3, 4))):
-        raise ImageError(f"cannot use {described}: give height x width x 3, RGB")
+        raise ImageError(f"cannot use {described}: give height x width x 3, RGB{_hint(array)}")
     if values.dtype not in (np.uint8, np.uint16) and values.dtype.kind != "f":
         raise ImageError(
-            f"cannot use {described}: give uint8 values from 0 to 255, or floats from 0 to 1"
+            f"cannot use {described}: give uint8 values from 0 to 255, for example with "
+            "astype('uint8'), or floats from 0 to 1"
         )
     if min(values.shape[:2]) < MIN_SIDE:
         raise ImageError(f"cannot use {described}: give at least {MIN_SIDE}x{MIN_SIDE} pixels")
@@ -46,6 +47,12 @@ def eight_bit(values: NDArray[np.integer], name: str) -> NDArray[np.uint8]:
     return (values >> 8).astype(np.uint8)
 
 
+def _hint(array: NDArray[Any]) -> str:
+    if array.ndim == 3 and array.shape[0] in (1, 3, 4):
+        return "; if the channels come first, give array.transpose(1, 2, 0)"
+    return "; give the pictures of a batch one by one" if array.ndim == 4 else ""
+
+
 def _eight_bit(values: NDArray[Any]) -> NDArray[np.uint8]:
     if values.dtype == np.uint16:
         return eight_bit(values, "the array")
@@ -57,7 +64,9 @@ def _from_floats(values: NDArray[np.floating]) -> NDArray[np.uint8]:
     if not (low >= 0 and high <= 1):  # NaN fails both comparisons
         raise ImageError(
             f"cannot use a {values.dtype} array with values from {low:g} to {high:g}: "
-            "divide by the largest possible value, so that they are from 0 to 1, or give uint8"
+            "divide by the largest possible value, such as 255, so that they are from 0 to 1, or "
+            "give uint8"
         )
-    levels: NDArray[np.uint8] = np.rint(values * values.dtype.type(255)).astype(np.uint8)
-    return levels
+    levels = values * values.dtype.type(255)
+    np.rint(levels, out=levels)
+    return levels.astype(np.uint8)

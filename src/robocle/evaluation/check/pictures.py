@@ -2,12 +2,12 @@
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from robocle.classifiers.labels import require_label
 from robocle.errors import DataError, ImageError, LabelError
-from robocle.images import pictures_in
+from robocle.images import pictures_under
 from robocle.types import Example
 
 FEWEST = 2
@@ -28,7 +28,7 @@ def labelled_pictures(paths: Iterable[Path]) -> list[Example]:
     for path in paths:
         if not os.path.exists(path):
             raise ImageError(f"cannot read {path}: No such file or directory")
-        inside = list(_under(path, set())) if os.path.isdir(path) else [path]
+        inside = pictures_under(path) if os.path.isdir(path) else [path]
         if not inside:
             raise ImageError(f"there is no picture in {path}")
         for picture in inside:
@@ -63,18 +63,6 @@ def require_enough(
             f"there are too few pictures of {rare}{because}: give at least {FEWEST} of each label, "
             "or a --state that was taught other pictures"
         )
-
-
-def _under(folder: Path, visited: set[str]) -> Iterator[Path]:
-    """The pictures in and below a folder; no folder is visited twice, so links may form a loop."""
-    real = os.path.realpath(folder)
-    if real in visited:
-        return
-    visited.add(real)
-    yield from pictures_in(folder)
-    for inner in sorted(folder.glob("[!.]*")):
-        if inner.is_dir():
-            yield from _under(inner, visited)
 
 
 def _label_of(picture: Path) -> str:
