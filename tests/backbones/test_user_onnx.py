@@ -392,7 +392,7 @@ def test_a_learner_on_a_transformer_is_exported_as_one_model(tmp_path: Path) -> 
     for label, picture in zip("abc", pictures(), strict=True):
         learner.teach(picture, label)
     session = onnxruntime.InferenceSession(onnx_model(learner).SerializeToString())
-    labels, scores = session.run(None, {"pixels": pictures()})
+    labels, scores = session.run(["label", "scores"], {"pixels": pictures()})
     assert labels.tolist() == ["a", "b", "c"]
     expected = np.array(list(learner.predict(pictures()[0]).scores.values()))
     # The exported scores lack the term that is the same for all labels of a picture.
