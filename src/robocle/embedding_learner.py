@@ -2,6 +2,7 @@
 
 import copy
 import os
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Self
 
@@ -38,8 +39,7 @@ class EmbeddingLearner:
     def __repr__(self) -> str:
         parts = self.parts
         return (
-            f"<{type(self).__name__}: {plural(len(self.labels), 'label')}, "
-            f"{plural(sum(self.counts.values()), 'picture')}; "
+            f"<{type(self).__name__}: {self._size()}; "
             f"{parts.backbone}, {parts.pooling}, {parts.classifier}, {parts.views}>"
         )
 
@@ -133,22 +133,47 @@ class EmbeddingLearner:
         """
         self._state.do(Rename(label, new))
 
+    def step(self, description: str | None = None) -> AbstractContextManager[None]:
+        """Return a context in which all operations are one step, which `undo` undoes as a whole.
+
+        Each operation is still written when its call returns. If an error ends the context early,
+        the operations before it stay, as one step. A step within a step is part of it.
+
+        Args:
+            description: What `undo` says that it undid; None describes the operations.
+
+        Example:
+            >>> from robocle import Learner
+            >>> learner = Learner(pooling="avg")
+            >>> with learner.step("a first lesson"):
+            ...     learner.teach_embedding([0.9, 0.1], "mug")
+            ...     learner.teach_embedding([0.2, 0.8], "pan")
+            >>> learner.undo(), learner.labels
+            ('a first lesson', ())
+        """
+        return self._state.step(description)
+
+    @property
+    def steps(self) -> list[str]:
+        """What can be undone, the last step first, such as "teaching 3 pictures of 'mug'"."""
+        return self._state.steps
+
     @property
     def undoable(self) -> int:
-        """How many operations can be undone."""
-        return len(self._state.operations)
+        """How many steps can be undone."""
+        return len(self.steps)
 
     def undo(self) -> str:
-        """Undo the last `teach`, `forget` or `rename`.
+        """Undo the last step: a `teach`, `teach_many`, `forget`, `rename` or `merge`, or a `step`.
 
         Returns:
             A description of what was undone, such as "teaching 'mug'".
 
         Raises:
-            NothingToUndoError: No operation can be undone.
+            NothingToUndoError: No step can be undone.
             StateError: The change cannot be written to the learner's file.
         """
-        return str(self._state.undo())
+        return self._state.undo()
 
     def purge(self) -> None:
         """Delete the undo history, and with it everything that was forgotten or undone.
@@ -156,16 +181,17 @@ class EmbeddingLearner:
         Raises:
             StateError: The change cannot be written to the learner's file.
         """
-        self._state.restart(copy.deepcopy(self._classifier))
+        self._state.purge()
 
     def merge(self, other: "EmbeddingLearner") -> None:
-        """Add what another learner with the same parts has learned. This cannot be undone.
+        """Add what another learner with the same parts has learned.
 
         Args:
             other: The other learner; it does not change.
 
         Raises:
-            StateError: The other learner has different parts.
+            StateError: The other learner has different parts, or the change cannot be written to
+                the learner's file.
             InexactError: Classifiers of this kind cannot be merged.
         """
         if not isinstance(other, EmbeddingLearner):
@@ -181,7 +207,11 @@ class EmbeddingLearner:
             )
         merged = copy.deepcopy(self._classifier)
         merged.merge(other._classifier)
-        self._state.restart(merged)
+        self._state.merge(merged, f"merging {other._size()}")
+
+    def _size(self) -> str:
+        pictures = plural(sum(self.counts.values()), "picture")
+        return f"{plural(len(self.labels), 'label')}, {pictures}"
 
     def readiness(self) -> Readiness | None:
         """Return which labels need more pictures and which are easily confused.

@@ -7,7 +7,7 @@
     │   └── UnknownLabelError  (KeyError)    a label that was never taught
     ├── FeatureError         (ValueError)    a feature map or embedding of the wrong shape
     ├── NothingTaughtError   (RuntimeError)  a prediction before anything was taught
-    ├── NothingToUndoError   (RuntimeError)  an undo when no operation can be undone
+    ├── NothingToUndoError   (RuntimeError)  an undo when no step can be undone
     ├── InexactError         (ValueError)    a merge that could not be exact
     ├── SpecError            (ValueError)    an unknown part name or option
     ├── BackboneError        (RuntimeError)  a backbone that cannot be built or run
@@ -92,11 +92,11 @@ class NothingTaughtError(RobocleError, RuntimeError):
 
 
 class NothingToUndoError(RobocleError, RuntimeError):
-    """An undo was requested when no operation can be undone."""
+    """An undo was requested when no step can be undone."""
 
     def __init__(self) -> None:
         super().__init__(
-            "nothing to undo: only the most recent operations can be undone, none before a merge"
+            "nothing to undo: only the most recent steps can be undone, none before a purge"
         )
 
 

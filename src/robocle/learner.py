@@ -26,7 +26,7 @@ from robocle.images.views import Plain
 from robocle.pipeline import Pipeline
 from robocle.pooling import Pooling
 from robocle.recognition.levels import DEFAULT_UNKNOWN
-from robocle.store import History, LearnerState, StateStore, StoredState, read_state
+from robocle.store import LearnerState, StateStore, StoredState, read_state
 from robocle.types import Prediction
 from robocle.wording import plural
 
@@ -74,8 +74,8 @@ class Learner(EmbeddingLearner):
         views: str = DEFAULT_VIEWS,
     ) -> None:
         pipeline = Pipeline.build(backbone, pooling, views)
-        history = History(lambda: CLASSIFIERS.build(classifier, blocks=pipeline.pooling.blocks))
-        self._assemble(pipeline, LearnerState(pipeline.parts(history.now), history))
+        built = CLASSIFIERS.build(classifier, blocks=pipeline.pooling.blocks)
+        self._assemble(pipeline, LearnerState.new(pipeline.parts(built), built))
 
     def _assemble(self, pipeline: Pipeline, state: LearnerState) -> None:
         super().__init__(state)
@@ -135,6 +135,7 @@ class Learner(EmbeddingLearner):
         """Learn labelled pictures in their order.
 
         All pictures are embedded before the first is learned, so one bad picture stops them all.
+        `undo` undoes all of them in one step.
 
         Args:
             pictures: The pictures.
@@ -161,10 +162,11 @@ class Learner(EmbeddingLearner):
         _require_one_label_each(len(embeddings), len(checked))
         samples = list(zip(embeddings, checked, strict=True))
         found = [checks.check(each.complaints, each.values, label) for each, label in samples]
-        for (embedding, label), complaints in zip(samples, found, strict=True):
-            self.teach_embedding(embedding, label)
-            for complaint in complaints:
-                log.warning("%s: %s", label, complaint)
+        with self.step():
+            for (embedding, label), complaints in zip(samples, found, strict=True):
+                self.teach_embedding(embedding, label)
+                for complaint in complaints:
+                    log.warning("%s: %s", label, complaint)
         return found
 
     def predict(

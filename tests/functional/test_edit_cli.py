@@ -87,25 +87,45 @@ def test_forget_says_if_the_label_stays_in_the_shared_statistics(
     ]
 
 
-def test_undo_reverts_one_operation_at_a_time_until_none_is_left(
-    state: Path, objects: Path
-) -> None:
-    before = run("predict", "--json", state, objects / "ball" / "3.jpg").stdout
+def test_undo_reverts_one_command_at_a_time_until_none_is_left(state: Path, objects: Path) -> None:
+    picture = objects / "ball" / "3.jpg"
+    before = run("predict", "--json", state, picture).stdout
     run("teach", state, "ball", objects / "box" / "2.jpg", objects / "box" / "3.jpg")
-    result = run("undo", state, "--times", "2")
-    assert result.stdout.splitlines() == [
-        "undid teaching 'ball'",
-        "undid teaching 'ball'",
+    between = run("predict", "--json", state, picture).stdout
+    run("teach", state, objects)
+    assert run("undo", state).stdout.splitlines() == [
+        "undid teaching 8 pictures of 'ball', 'box'",
         f"{state} knows 2 labels",
     ]
-    assert run("predict", "--json", state, objects / "ball" / "3.jpg").stdout == before
+    assert run("predict", "--json", state, picture).stdout == between
+    assert run("undo", state).stdout.startswith("undid teaching 2 pictures of 'ball'\n")
+    assert run("predict", "--json", state, picture).stdout == before
     assert_refused(run("undo", state), "nothing to undo")
 
 
-def test_undo_of_more_changes_than_there_are_changes_nothing(state: Path, objects: Path) -> None:
+def test_undo_lists_what_it_can_undo_and_undoes_several_steps(state: Path, objects: Path) -> None:
+    run("teach", state, "toy", objects / "box" / "2.jpg")
+    run("rename", state, "toy", "bag")
+    run("forget", state, "ball")
+    before = state.read_bytes()
+    assert [line.split(None, 1) for line in run("undo", state, "--list").stdout.splitlines()] == [
+        ["1", "forgetting 'ball'"],
+        ["2", "renaming 'toy' to 'bag'"],
+        ["3", "teaching 'toy'"],
+    ]
+    assert state.read_bytes() == before
+    assert json.loads(run("inspect", "--json", state).stdout)["undoable"] == 3
+    assert run("undo", state, "--times", "2").stdout.splitlines() == [
+        "undid forgetting 'ball'",
+        "undid renaming 'toy' to 'bag'",
+        f"{state} knows 3 labels",
+    ]
+
+
+def test_undo_of_more_steps_than_there_are_changes_nothing(state: Path, objects: Path) -> None:
     run("teach", state, "ball", objects / "box" / "2.jpg")
     before = state.read_bytes()
-    assert_refused(run("undo", state, "--times", "3"), f"only 1 change of {state} can be undone")
+    assert_refused(run("undo", state, "--times", "3"), f"only 1 step of {state} can be undone")
     assert state.read_bytes() == before
 
 

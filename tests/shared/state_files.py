@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
-from safetensors.numpy import save
+from safetensors.numpy import load, save
 
 from robocle.store import METADATA_KEY, read_state
-from robocle.store.snapshot import checksums, sealed
+from robocle.store.description import checksums, sealed
 
 Arrays = dict[str, NDArray[Any]]
 Description = dict[str, Any]
@@ -58,3 +58,9 @@ def rewrite(
     else:
         text = changed if isinstance(changed, str) else json.dumps(changed)
         path.write_bytes(save(others, {METADATA_KEY: text}))
+
+
+def rewrite_all(path: Path, description: Callable[[Description], Description]) -> None:
+    """Replace the description of a state file, and keep all arrays, those of checkpoints too."""
+    content = path.read_bytes()
+    path.write_bytes(sealed_file(description(description_of(content)), load(content)))

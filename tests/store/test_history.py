@@ -30,7 +30,9 @@ def assert_taught(learner: Learner, lessons: Lessons, width: int) -> None:
 
 STEP = st.tuples(
     st.sampled_from(
-        ["teach"] * 5 + ["undo"] * 3 + ["forget", "rename", "merge", "purge", "reopen"]
+        ["teach"] * 5
+        + ["undo"] * 3
+        + ["forget", "rename", "merge", "purge", "reopen", "folder", "large folder"]
     ),
     st.sampled_from("abcd"),
     st.sampled_from("abcd"),
@@ -84,7 +86,7 @@ def perform(
     if verb == "teach":
         learner.teach_embedding(embedding(number, width), label)
         versions.append([*now, (number, label)])
-    elif verb == "undo" and len(versions) > 1:
+    elif verb == "undo" and learner.undoable:
         learner.undo()
         versions.pop()
     elif verb == "forget" and label in known:
@@ -97,7 +99,15 @@ def perform(
         other = Learner(STUB, "avg", learner.parts.classifier)
         other.teach_embedding(embedding(1000 + number, width), label)
         learner.merge(other)
-        versions[:] = [[*now, (1000 + number, label)]]
+        versions.append([*now, (1000 + number, label)])
+    elif verb.endswith("folder"):
+        seeds = range(
+            10_000 * (number + 1), 10_000 * (number + 1) + (3 if verb == "folder" else 60)
+        )
+        with learner.step():
+            for seed in seeds:
+                learner.teach_embedding(embedding(seed, width), label)
+        versions.append([*now, *((seed, label) for seed in seeds)])
     elif verb == "purge":
         learner.purge()
         versions[:] = [now]
@@ -132,7 +142,7 @@ def test_fifty_operations_can_be_undone_and_at_most_a_hundred_are_stored(tmp_pat
     for _ in range(UNDOABLE):
         learner.undo()
     assert learner.counts == {"mug": 187}
-    for _ in learner._state.operations:
+    for _ in range(learner.undoable):
         learner.undo()
     with pytest.raises(NothingToUndoError):
         learner.undo()

@@ -79,14 +79,14 @@ def test_a_file_that_is_not_a_state_is_refused(
 # ---- states of another version or of other parts
 
 
-@pytest.mark.parametrize("version", [0, 3, "1", None, [1], {}, 1e9])
+@pytest.mark.parametrize("version", [0, 4, "1", None, [1], {}, 1e9])
 def test_another_format_version_is_refused(
     version: object, state: Path, lite0: Backbone, refusal: Refusal
 ) -> None:
     rewrite(state, replaced(format=version))
     message = refusal(StateError, lambda: Learner.load(state, lite0))
     assert message.startswith(
-        f"{state} has state format {version}, and this robocle reads format 2"
+        f"{state} has state format {version}, and this robocle reads formats 2 and 3"
     )
 
 

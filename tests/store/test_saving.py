@@ -98,7 +98,7 @@ def test_the_backbone_named_in_the_file_is_loaded(state: Path) -> None:
 
 def test_a_state_describes_the_parts_of_its_learner(saved: bytes, lite0: Backbone) -> None:
     description = description_of(saved)
-    assert description["format"] == 2
+    assert description["format"] == 3
     assert description["backbone"] == "efficientnet_lite0"
     assert description["fingerprint"] == lite0.fingerprint
     assert description["preprocessing"] == "stretched-square/1"

@@ -46,15 +46,25 @@ def rename(state: Path, label: str, new: str) -> None:
 @main.command()
 @click.argument("state", type=StatePath)
 @click.option("--times", type=click.IntRange(1, 1000), default=1, show_default=True,
-              help="How many changes to undo.")  # fmt: skip
-def undo(state: Path, times: int) -> None:
-    """Undo the last change to STATE: a taught picture, or a label forgotten or renamed."""
+              help="How many steps to undo.")  # fmt: skip
+@click.option("--list", "only_list", is_flag=True,
+              help="Only list what can be undone, the last step first.")  # fmt: skip
+def undo(state: Path, times: int, only_list: bool) -> None:
+    """Undo the last step of STATE, which is what the last command changed.
+
+    That is all pictures of one `teach`, a label forgotten or renamed, or an import.
+    """
     from robocle.learner import Learner
+    from robocle.store import read_state
 
     _require_file(state)
+    if only_list:
+        for number, step in enumerate(read_state(state).steps, 1):
+            click.echo(f"{number:3}  {step}")
+        return
     with Learner.open(state) as learner:
         if 0 < learner.undoable < times:
-            raise StateError(f"only {plural(learner.undoable, 'change')} of {state} can be undone")
+            raise StateError(f"only {plural(learner.undoable, 'step')} of {state} can be undone")
         for _ in range(times):
             click.echo(f"undid {learner.undo()}")
         known = plural(len(learner.labels), "label")

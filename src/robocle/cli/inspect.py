@@ -28,7 +28,7 @@ def inspect(state: Path, as_json: bool) -> None:
 
     stored = read_state(state)
     try:
-        counts = stored.counts
+        counts, steps = stored.counts, stored.steps
     except StateError as error:
         raise StateError(f"{state} is damaged: {error}") from error
     readiness = _readiness(state, stored)
@@ -37,7 +37,8 @@ def inspect(state: Path, as_json: bool) -> None:
         "readiness": asdict(readiness) if readiness else None,
         "parts": vars(stored.parts),
         "arrays": {name: list(array.shape) for name, array in sorted(stored.arrays.items())},
-        "undoable": len(stored.history),
+        "undoable": len(steps),
+        "steps": steps,
         "bytes": state.stat().st_size,
     }
     if as_json:
@@ -64,7 +65,7 @@ def _lines(state: Path, summary: dict[str, Any], readiness: "Readiness | None") 
     labels = summary["labels"]
     pictures = plural(sum(labels.values()), "picture")
     head = f"{state}: {plural(len(labels), 'label')}, {pictures}, {summary['bytes'] / 1e6:.2f} MB"
-    rows = {"can be undone": plural(summary["undoable"], "operation"), **summary["parts"]}
+    rows = {"can be undone": plural(summary["undoable"], "step"), **summary["parts"]}
     about = text_table(list(rows.items()), align="ll")
     known = _readiness_lines(readiness) if readiness else _count_lines(labels)
     return [head, "", *known, "", about]

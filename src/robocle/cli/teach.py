@@ -57,7 +57,7 @@ def teach(state: Path, what: tuple[str, ...], gate: "Gate", box: BoxOption, thre
     )
     _check(lessons, embeddings, gate, last_embedding)
     given.pop("backbone", None)
-    with Learner.open(state, embedder.pipeline.backbone, **given) as learner:
+    with Learner.open(state, embedder.pipeline.backbone, **given) as learner, learner.step():
         for embedding, (_, label) in zip(embeddings, lessons, strict=True):
             learner.teach_embedding(embedding, label)
     taught = list(dict.fromkeys(label for _, label in lessons))

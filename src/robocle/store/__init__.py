@@ -5,7 +5,7 @@ every operation since the snapshot; an operation is on disk before its call retu
 specified in `docs/state-file.md`.
 """
 
-from robocle.store.history import History
+from robocle.store.description import METADATA_KEY
 from robocle.store.learner_state import LearnerState
 from robocle.store.operations import (
     Forget,
@@ -18,18 +18,20 @@ from robocle.store.operations import (
 )
 from robocle.store.parts import Parts
 from robocle.store.recovery import recovered
-from robocle.store.snapshot import METADATA_KEY, StoredState, write_state
+from robocle.store.snapshot import write_state
 from robocle.store.state_store import StateStore, read_state
+from robocle.store.steps import Step
+from robocle.store.stored_state import StoredState
 
 __all__ = [
     "METADATA_KEY",
     "Forget",
-    "History",
     "LearnerState",
     "Operation",
     "Parts",
     "Rename",
     "StateStore",
+    "Step",
     "StoredState",
     "Teach",
     "Undo",

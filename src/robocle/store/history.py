@@ -1,96 +1,87 @@
-"""Undo for every classifier: a base state and the operations applied since.
+"""The undo history: how a classifier results from what is stored, and how the history is bounded.
 
-To undo the last operation, all others are applied to the base again. The result is therefore exact
-for every classifier. The base is between UNDOABLE and 2 * UNDOABLE operations old.
+To undo a step, the operations before it are applied to the stored classifier again. The result is
+therefore exact for every classifier. At most 3 * UNDOABLE operations are kept, so a state opens
+quickly. The oldest become part of the stored classifier. A step with more than UNDOABLE operations
+gets a checkpoint, because its operations are not kept.
 """
 
-import copy
-from collections.abc import Callable
+from dataclasses import replace
 
-from robocle.classifiers import ClassifierState, StreamingClassifier
-from robocle.errors import NothingToUndoError
-from robocle.store.operations import Operation
+from robocle.classifiers import CLASSIFIERS, ClassifierState, StreamingClassifier
+from robocle.store.operations import Operation, start_of_last_step
+from robocle.store.stored_state import StoredState
 
 UNDOABLE = 50
-"""The minimum number of operations that can be undone."""
+"""The minimum number of operations before the last step that can be undone."""
 
 
-class History:
-    """A classifier together with the operations that can be undone."""
+def replayed(stored: StoredState) -> StreamingClassifier:
+    """Return the classifier of a stored state, after its operations.
 
-    def __init__(
-        self,
-        make: Callable[[], StreamingClassifier],
-        operations: tuple[Operation, ...] = (),
-        base_state: ClassifierState | None = None,
-    ) -> None:
-        """Create a history.
-
-        Args:
-            make: Returns the classifier before the operations, as a new object.
-            operations: The operations since then, oldest first.
-            base_state: The state of that classifier, if it is already known.
-        """
-        # The base is built only when it has to change, so opening a state builds one classifier.
-        self._make = make
-        self._base: StreamingClassifier | None = None
-        self._base_state = base_state
-        self._operations = list(operations)
-        self.now = self._replayed()
-
-    @property
-    def base_state(self) -> ClassifierState:
-        """The state of the classifier before the operations."""
-        if self._base is None and self._base_state is not None:
-            return self._base_state
-        return self._made_base().state()
-
-    @property
-    def operations(self) -> tuple[Operation, ...]:
-        """The operations that can be undone, oldest first."""
-        return tuple(self._operations)
-
-    def do(self, operation: Operation) -> None:
-        """Apply an operation. If it raises, nothing changes."""
-        operation.apply(self.now)
-        self._operations.append(operation)
-
-    def undo(self) -> Operation:
-        """Undo the last operation and return it.
-
-        Raises:
-            NothingToUndoError: No operation can be undone.
-        """
-        if not self._operations:
-            raise NothingToUndoError
-        last = self._operations.pop()
-        self.now = self._replayed()
-        return last
-
-    def advance_base(self) -> None:
-        """Apply the oldest operations to the base once there are more than 2 * UNDOABLE."""
-        if len(self._operations) > 2 * UNDOABLE:
-            for operation in self._operations[:-UNDOABLE]:
-                operation.apply(self._made_base())
-            del self._operations[:-UNDOABLE]
-
-    def restart(self, classifier: StreamingClassifier) -> None:
-        """Continue from a classifier; what came before cannot be undone."""
-        self.now, self._base, self._make = classifier, copy.deepcopy(classifier), _already_made
-        self._operations.clear()
-
-    def _made_base(self) -> StreamingClassifier:
-        if self._base is None:
-            self._base = self._make()
-            self._make = _already_made
-        return self._base
-
-    def _replayed(self) -> StreamingClassifier:
-        classifier = copy.deepcopy(self._base) if self._base else self._make()
-        for operation in self._operations:
-            operation.apply(classifier)
-        return classifier
+    Raises:
+        RobocleError: The stored state is inconsistent.
+    """
+    return _applied(stored, stored.history)
 
 
-def _already_made() -> StreamingClassifier:
-    raise AssertionError("the base has already been built")
+def bounded(stored: StoredState) -> StoredState:
+    """Return a stored state with at most 3 * UNDOABLE operations. Steps are not divided."""
+    if not (_has_large_step(stored) or _surplus(stored)):
+        return stored
+    # After a crash, the history may have large steps without a checkpoint anywhere in it.
+    state = replace(stored, history=())
+    for operation in stored.history:
+        state = state.appended(operation)
+        if _has_large_step(state):
+            state = _with_checkpoint(state)
+        elif surplus := _surplus(state):
+            state = _shortened(state, surplus)
+    return state
+
+
+def _has_large_step(stored: StoredState) -> bool:
+    """Return whether the last step is large and has no checkpoint yet."""
+    history = stored.history
+    large = len(history) - start_of_last_step(history) > UNDOABLE
+    return large and not stored.continues_checkpoint(len(history))
+
+
+def _with_checkpoint(stored: StoredState) -> StoredState:
+    """Return a stored state with a checkpoint before the last step."""
+    start = start_of_last_step(stored.history)
+    step = stored.history[start].step
+    assert step is not None  # without one, it would be a single operation
+    return stored.with_checkpoint(step, _state(stored, start), stored.history[start:])
+
+
+def _surplus(stored: StoredState) -> int:
+    """Return how many of the oldest operations are too many; 0 until there are UNDOABLE of them."""
+    history = stored.history
+    start = start_of_last_step(history)
+    if stored.continues_checkpoint(len(history)):
+        start = len(history)  # the step can be undone without its operations
+    if start <= 2 * UNDOABLE:
+        return 0
+    end = start - UNDOABLE
+    return end if stored.continues_checkpoint(end) else start_of_last_step(history[: end + 1])
+
+
+def _shortened(stored: StoredState, end: int) -> StoredState:
+    """Return a stored state whose classifier has learned the first operations."""
+    base, history = _state(stored, end), stored.history[end:]
+    # Steps before these operations can no longer be undone, unless they belong to the same step.
+    checkpoints = stored.checkpoints if stored.continues_checkpoint(end) else ()
+    return StoredState(stored.parts, base.labels, base.arrays, history, checkpoints)
+
+
+def _state(stored: StoredState, end: int) -> ClassifierState:
+    return _applied(stored, stored.history[:end]).state()
+
+
+def _applied(stored: StoredState, operations: tuple[Operation, ...]) -> StreamingClassifier:
+    classifier = CLASSIFIERS.build(stored.parts.classifier)
+    classifier.restore(stored.base)
+    for operation in operations:
+        operation.apply(classifier)
+    return classifier

@@ -135,7 +135,7 @@ class Journal:
     def __init__(self, path: Path, handle: int, end: int, records: int) -> None:
         self._path = path
         self._handle = handle
-        self._end = end
+        self.end = end
         self.records = records
         self._broken = False
 
@@ -176,14 +176,14 @@ class Journal:
             raise StateAccessError("write", self._path, "an earlier write failed; open it again")
         record = encoded(operation)
         try:
-            _write(self._handle, record, self._end)
+            _write(self._handle, record, self.end)
             self._flush()
         except BaseException as error:
             self._cut_off()
             if isinstance(error, OSError):
                 raise StateAccessError.of("write", self._path, error) from error
             raise
-        self._end += len(record)
+        self.end += len(record)
         self.records += 1
 
     def close(self) -> None:
@@ -200,7 +200,7 @@ class Journal:
 
     def _cut_off(self) -> None:
         try:
-            os.ftruncate(self._handle, self._end)
+            os.ftruncate(self._handle, self.end)
             flush_file(self._handle)
         except OSError:
             self._broken = True

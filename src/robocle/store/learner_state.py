@@ -5,20 +5,23 @@ reverted, so memory and file never differ.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robocle.classifiers import CLASSIFIERS, ClassifierState, StreamingClassifier
+from robocle.classifiers import StreamingClassifier
 from robocle.errors import FeatureError, LabelError, StateError
-from robocle.store.history import History
+from robocle.store.history import bounded, replayed
 from robocle.store.operations import Operation, Undo, last_taught
 from robocle.store.parts import Parts
-from robocle.store.snapshot import StoredState
 from robocle.store.state_store import StateStore, located
+from robocle.store.steps import Step
+from robocle.store.stored_state import StoredState
 
 log = logging.getLogger("robocle")
 
@@ -26,10 +29,23 @@ log = logging.getLogger("robocle")
 class LearnerState:
     """What a learner has learned, and the operations that change it."""
 
-    def __init__(self, parts: Parts, history: History) -> None:
-        self.parts = parts
-        self._history = history
+    def __init__(self, stored: StoredState, classifier: StreamingClassifier) -> None:
+        """Create the state of a learner.
+
+        Args:
+            stored: The classifier before the operations of the history, and these operations.
+            classifier: The classifier after these operations.
+        """
+        self.classifier = classifier
+        self._stored = stored
+        self._step: Step | None = None
         self._store: StateStore | None = None
+
+    @classmethod
+    def new(cls, parts: Parts, classifier: StreamingClassifier) -> "LearnerState":
+        """Return the state of a learner without history."""
+        state = classifier.state()
+        return cls(StoredState(parts, state.labels, state.arrays), classifier)
 
     @classmethod
     def restore(cls, name: str, stored: StoredState) -> "LearnerState":
@@ -42,49 +58,80 @@ class LearnerState:
         Raises:
             StateError: The stored state is inconsistent.
         """
-        state = ClassifierState(stored.labels, stored.arrays)
-        try:
-            history = History(lambda: _restored(stored.parts, state), stored.history, state)
-        except (StateError, LabelError, FeatureError, np.linalg.LinAlgError) as error:
-            raise StateError(f"{name} is damaged: {error}") from error
-        return cls(stored.parts, history)
+        return cls(stored, _replayed(name, stored))
 
     @property
-    def classifier(self) -> StreamingClassifier:
-        """The classifier as it is now."""
-        return self._history.now
+    def parts(self) -> Parts:
+        """The specs of the learner's parts."""
+        return self._stored.parts
+
+    @parts.setter
+    def parts(self, parts: Parts) -> None:
+        self._stored = replace(self._stored, parts=parts)
 
     @property
-    def operations(self) -> tuple[Operation, ...]:
-        """The operations that can be undone, oldest first."""
-        return self._history.operations
+    def steps(self) -> list[str]:
+        """What can be undone, the last step first."""
+        return self._stored.steps
 
     def last_embedding(self, label: str) -> NDArray[Any] | None:
         """Return the last embedding taught under a label; None once it is out of the history."""
-        return last_taught(self._history.operations, label)
+        return last_taught(self._stored.history, label)
+
+    @contextmanager
+    def step(self, description: str | None) -> Iterator[None]:
+        """Make all operations one step until the context ends. A step within a step is part of it.
+
+        Args:
+            description: What the step does; None if its operations say it.
+        """
+        outer = self._step
+        self._step = outer or Step.of(description)
+        try:
+            yield
+        finally:
+            self._step = outer
 
     def do(self, operation: Operation) -> None:
         """Apply an operation. If it raises or cannot be written, nothing changes."""
-        self._history.do(operation)
-        self._write(operation, otherwise=self._history.undo)
-        self._history.advance_base()
+        operation = replace(operation, step=self._step)
+        before, classifier = self._stored, self.classifier
+        after = before.appended(operation)
+        try:
+            operation.apply(classifier)
+        except (LabelError, FeatureError):
+            raise
+        except BaseException:
+            self.classifier = replayed(before)
+            raise
+        self._change(operation, after, classifier)
 
-    def undo(self) -> Operation:
-        """Undo the last operation and return it."""
-        last = self._history.undo()
-        self._write(Undo(), otherwise=lambda: self._history.do(last))
-        return last
+    def undo(self) -> str:
+        """Undo the last step and return what it did."""
+        before = self._stored
+        after = before.without_last_step()
+        classifier = _replayed("the undo history", after)
+        description = before.last_step
+        self._change(Undo(), after, classifier)
+        return description
 
-    def restart(self, classifier: StreamingClassifier) -> None:
-        """Continue from a classifier; what came before cannot be undone."""
-        if self._store is not None:
-            self._store.compact(self._without_history(classifier))
-        self._history.restart(classifier)
+    def merge(self, classifier: StreamingClassifier, description: str) -> None:
+        """Continue from a classifier that others were merged into. This can be undone.
+
+        Args:
+            classifier: The merged classifier.
+            description: What was merged.
+        """
+        step = self._step or Step.of(description)
+        self._restart(self._stored.with_checkpoint(step, classifier.state()), classifier)
+
+    def purge(self) -> None:
+        """Continue without history; what came before cannot be undone."""
+        self._restart(self._without_history(), self.classifier)
 
     def stored(self) -> StoredState:
         """Return the state to store: the classifier before the history, and the history."""
-        base = self._history.base_state
-        return StoredState(self.parts, base.labels, base.arrays, self._history.operations)
+        return self._stored
 
     def attach(self, store: StateStore) -> None:
         """Write every change from now on to a file."""
@@ -93,9 +140,9 @@ class LearnerState:
     def write(self, path: Path) -> None:
         """Write the state to a file. The undo history is written to the state's own file only."""
         if self._store is not None and located(path) == self._store.path:
-            self._store.compact(self.stored())
+            self._store.compact(self._stored)
             return
-        StateStore.replace(path, self._without_history(self.classifier))
+        StateStore.replace(path, self._without_history())
 
     def close(self) -> None:
         """Compact the journal and release the lock."""
@@ -107,31 +154,53 @@ class LearnerState:
         finally:
             self._store.close()
 
-    def _without_history(self, classifier: StreamingClassifier) -> StoredState:
-        state = classifier.state()
-        return StoredState(self.parts, state.labels, state.arrays)
-
-    def _write(self, operation: Operation | Undo, otherwise: Callable[[], object]) -> None:
-        """Write an operation to the journal. If that fails, call `otherwise`, which reverts it."""
-        if self._store is None:
-            return
+    def _change(
+        self, change: Operation | Undo, after: StoredState, classifier: StreamingClassifier
+    ) -> None:
+        """Write a change to the journal and continue from what it leads to."""
+        before = self._stored
+        written = self._store.position if self._store else 0
         try:
-            self._store.append(operation)
+            if self._store is not None:
+                self._store.append(change)
+            self._stored, self.classifier = after, classifier
         except BaseException:
-            otherwise()
+            # An interrupt may arrive after the change was written.
+            if self._store is not None and self._store.position != written:
+                self._stored, self.classifier = after, classifier
+            else:
+                self._stored, self.classifier = before, replayed(before)
             raise
-        if self._store.is_full:
+        self._stored = bounded(self._stored)
+        if self._store is not None and self._store.is_full:
             self._compact(self._store)
+
+    def _restart(self, after: StoredState, classifier: StreamingClassifier) -> None:
+        """Write a snapshot and continue from it."""
+        if self._store is not None:
+            identity = self._store.identity
+            try:
+                self._store.compact(after)
+            except BaseException:
+                if self._store.identity != identity:
+                    self._stored, self.classifier = after, classifier
+                raise
+        self._stored, self.classifier = after, classifier
+
+    def _without_history(self) -> StoredState:
+        state = self.classifier.state()
+        return StoredState(self.parts, state.labels, state.arrays)
 
     def _compact(self, store: StateStore) -> None:
         """Compact the journal. If that fails, every operation is still in the journal."""
         try:
-            store.compact(self.stored())
+            store.compact(self._stored)
         except StateError as error:
             log.warning("%s; what was taught is safe in the journal", error)
 
 
-def _restored(parts: Parts, state: ClassifierState) -> StreamingClassifier:
-    classifier = CLASSIFIERS.build(parts.classifier)
-    classifier.restore(state)
-    return classifier
+def _replayed(name: str, stored: StoredState) -> StreamingClassifier:
+    try:
+        return replayed(stored)
+    except (StateError, LabelError, FeatureError, np.linalg.LinAlgError) as error:
+        raise StateError(f"{name} is damaged: {error}") from error

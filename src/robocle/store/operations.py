@@ -1,4 +1,7 @@
-"""Operations that change a state, as values that can be applied, written and read back."""
+"""Operations that change a state, as values that can be applied, written and read back.
+
+Operations with the same step are undone together. An operation without a step is undone alone.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,6 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robocle.classifiers import StreamingClassifier
+from robocle.store.steps import (
+    Step,
+    listed,
+    same_step,
+    step_from_words,
+    step_words,
+    teaching,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,6 +27,7 @@ class Teach:
 
     label: str
     embedding: NDArray[Any]
+    step: Step | None = None
 
     def apply(self, classifier: StreamingClassifier) -> None:
         """Teach the embedding to a classifier."""
@@ -30,6 +42,7 @@ class Forget:
     """Forget a label."""
 
     label: str
+    step: Step | None = None
 
     def apply(self, classifier: StreamingClassifier) -> None:
         """Make a classifier forget the label."""
@@ -45,6 +58,7 @@ class Rename:
 
     label: str
     new: str
+    step: Step | None = None
 
     def apply(self, classifier: StreamingClassifier) -> None:
         """Rename the label in a classifier."""
@@ -56,27 +70,30 @@ class Rename:
 
 @dataclass(frozen=True)
 class Undo:
-    """Undo the last operation that has not been undone."""
+    """Undo the last step that has not been undone."""
 
 
 Operation = Teach | Forget | Rename
 
 
-def to_words(operation: Operation | Undo) -> list[str]:
+def to_words(operation: Operation | Undo) -> list[Any]:
     """Return an operation as a list of words. The embedding of a Teach is stored separately.
 
     >>> to_words(Rename("mug", "cup"))
     ['rename', 'mug', 'cup']
+    >>> to_words(Forget("mug", Step("tidying up", "5e1f")))
+    ['forget', 'mug', {'step': '5e1f', 'description': 'tidying up'}]
     """
     match operation:
         case Teach(label):
-            return ["teach", label]
+            words = ["teach", label]
         case Forget(label):
-            return ["forget", label]
+            words = ["forget", label]
         case Rename(label, new):
-            return ["rename", label, new]
+            words = ["rename", label, new]
         case Undo():
             return ["undo"]
+    return [*words, step_words(operation.step)] if operation.step else words
 
 
 def from_words(words: object, embedding: NDArray[Any] | None) -> Operation | Undo:
@@ -89,13 +106,17 @@ def from_words(words: object, embedding: NDArray[Any] | None) -> Operation | Und
     Raises:
         ValueError: The words describe no operation.
     """
+    step = None
+    match words:
+        case [*rest, {"step": _} as described]:
+            words, step = rest, step_from_words(described)
     match words:
         case ["teach", str(label)] if embedding is not None:
-            return Teach(_printable(label), embedding)
+            return Teach(_printable(label), embedding, step)
         case ["forget", str(label)]:
-            return Forget(_printable(label))
+            return Forget(_printable(label), step)
         case ["rename", str(label), str(new)]:
-            return Rename(_printable(label), _printable(new))
+            return Rename(_printable(label), _printable(new), step)
         case ["undo"]:
             return Undo()
     raise ValueError("unknown operation")
@@ -124,19 +145,35 @@ def last_taught(operations: Iterable[Operation], label: str) -> NDArray[Any] | N
     return None
 
 
-def applied(operations: list[Operation], changes: list[Operation | Undo]) -> list[Operation]:
-    """Return the operations followed by the changes; each Undo removes the operation before it.
+def start_of_last_step(operations: tuple[Operation, ...]) -> int:
+    """Return the position of the first operation of the last step; 0 if there are no operations.
 
-    Raises:
-        IndexError: There is nothing left to undo.
+    >>> step = Step()
+    >>> start_of_last_step((Forget("mug"), Forget("pan", step), Forget("jar", step)))
+    1
     """
-    remaining = list(operations)
-    for change in changes:
-        if isinstance(change, Undo):
-            remaining.pop()
-        else:
-            remaining.append(change)
-    return remaining
+    start = max(len(operations) - 1, 0)
+    while start and same_step(operations[start - 1].step, operations[start].step):
+        start -= 1
+    return start
+
+
+def described(operations: tuple[Operation, ...]) -> str:
+    """Return what the operations of a step did.
+
+    >>> lessons = [Teach(label, np.zeros(2)) for label in ("mug", "pan", "mug")]
+    >>> described(tuple(lessons))
+    "teaching 3 pictures of 'mug', 'pan'"
+    """
+    step = operations[0].step
+    if step is not None and step.description is not None:
+        return step.description
+    if len(operations) == 1:
+        return str(operations[0])
+    taught = [operation.label for operation in operations if isinstance(operation, Teach)]
+    parts = [teaching(len(taught), dict.fromkeys(taught))] if taught else []
+    others = [str(operation) for operation in operations if not isinstance(operation, Teach)]
+    return listed([*parts, *others], "other change")
 
 
 def counts_after(counts: dict[str, int], operations: tuple[Operation, ...]) -> dict[str, int]:

@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 from robocle.classifiers import CLASSIFIERS, ClassifierState, StreamingClassifier
 from robocle.classifiers.state import Shared, owners
 from robocle.errors import RobocleError, StateError
+from robocle.store.description import CHECKPOINT, HISTORY
 from robocle.store.journal import read_journal
 from robocle.store.operations import Operation, Teach, Undo
-from robocle.store.snapshot import HISTORY, Snapshot, StoredState, read_snapshot
+from robocle.store.snapshot import Snapshot, read_snapshot
 from robocle.store.state_store import journal_path
+from robocle.store.stored_state import StoredState
 
 
 def recovered(path: Path) -> tuple[StoredState, list[str]]:
@@ -66,7 +68,11 @@ def _restore_undamaged(snapshot: Snapshot, classifier: StreamingClassifier) -> s
         StateError: The damage cannot be attributed to individual labels.
     """
     stored, declared = snapshot.state, classifier.array_owners()
-    damage = {name: rows for name, rows in snapshot.damage.items() if name != HISTORY}
+    damage = {
+        name: rows
+        for name, rows in snapshot.damage.items()
+        if name != HISTORY and not name.startswith(CHECKPOINT)
+    }
     arrays = {name: _zeroed(array, damage.get(name, [])) for name, array in stored.arrays.items()}
     labels: set[str] = set()
     for name, rows in damage.items():

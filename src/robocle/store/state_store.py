@@ -16,18 +16,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
-from robocle.errors import StateAccessError, StateError
+from robocle.errors import NothingToUndoError, StateAccessError, StateError
 from robocle.files import flush_folder, remove_file
 from robocle.store import lock
-from robocle.store.journal import Journal, JournalContent, read_journal
-from robocle.store.operations import Operation, Undo, applied
-from robocle.store.snapshot import (
-    Snapshot,
-    StoredState,
-    read_identity,
-    read_snapshot,
-    write_state,
-)
+from robocle.store.journal import HEADER, Journal, JournalContent, read_journal
+from robocle.store.operations import Operation, Undo
+from robocle.store.snapshot import Snapshot, read_identity, read_snapshot, write_state
+from robocle.store.stored_state import StoredState
 
 log = logging.getLogger("robocle")
 
@@ -86,15 +81,14 @@ def _joined(path: Path, snapshot: Snapshot, journal: JournalContent | None) -> S
     """Return the state of a snapshot and its journal, if both are intact."""
     _require_intact(path, snapshot, journal)
     state = snapshot.state
-    if journal is None:
-        return state
     try:
-        history = applied(list(state.history), journal.operations)
-    except IndexError as error:
+        for change in journal.operations if journal else []:
+            state = state.appended(change)
+    except NothingToUndoError as error:
         raise StateError(
             f"{journal_path(path)} is damaged: it undoes more operations than there are"
         ) from error
-    return StoredState(state.parts, state.labels, state.arrays, tuple(history))
+    return state
 
 
 def _require_intact(path: Path, snapshot: Snapshot, journal: JournalContent | None) -> None:
@@ -177,6 +171,18 @@ class StateStore:
         self.close()
 
     @property
+    def identity(self) -> bytes:
+        """The identity of the snapshot."""
+        return self._identity
+
+    @property
+    def position(self) -> int:
+        """The offset after the last operation that was written to the journal."""
+        if self._journal is not None:
+            return self._journal.end
+        return self._found[0] if self._found else HEADER.size
+
+    @property
     def is_full(self) -> bool:
         """Whether the journal is long enough to be compacted."""
         return self._journal is not None and self._journal.records >= FULL
@@ -206,7 +212,7 @@ class StateStore:
         self._require_open()
         try:
             self._identity = write_state(self.path, state)
-        except StateError:
+        except BaseException:
             self._close_if_replaced()
             raise
         # The journal is obsolete now: it continues a snapshot that no longer exists.

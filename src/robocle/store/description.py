@@ -1,0 +1,203 @@
+"""What is in a snapshot: arrays by name, and a description of them in JSON.
+
+The description has the format version, the parts (backbone by name and fingerprint, preprocessing,
+pooling, classifier, views), the labels, the operations and checkpoints for undo, and checksums. The
+arrays are those of the classifier, the embeddings of the operations, and the same for each
+checkpoint. `docs/state-file.md` specifies both.
+"""
+
+import json
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robocle.errors import StateError
+from robocle.store.operations import Operation, Teach, Undo, from_words, to_words
+from robocle.store.parts import Parts
+from robocle.store.steps import step_from_words, step_words
+from robocle.store.stored_state import Arrays, Checkpoint, StoredState
+
+FORMAT = 3
+READABLE = (2, 3)
+"""The formats that can be read. Format 2 has no steps and no checkpoints."""
+METADATA_KEY = "robocle"
+HISTORY = "history"
+"""The array that holds the embeddings of the operations."""
+CHECKPOINT = "undo."
+"""The names of the arrays of checkpoints begin with this and a number, such as "undo.0."."""
+
+
+def encoded(state: StoredState) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
+    """Return the arrays of a snapshot, and its metadata."""
+    arrays = _arrays_of(state)
+    for number, checkpoint in enumerate(state.checkpoints):
+        inner = _arrays_of(checkpoint)
+        arrays |= {f"{CHECKPOINT}{number}.{name}": array for name, array in inner.items()}
+    head = {
+        "format": FORMAT,
+        **asdict(state.parts),
+        **_words_of(state),
+        "checkpoints": [{**step_words(each.step), **_words_of(each)} for each in state.checkpoints],
+        "crc32": {name: checksums(array) for name, array in sorted(arrays.items())},
+    }
+    return arrays, sealed(head)
+
+
+def _arrays_of(state: StoredState | Checkpoint) -> dict[str, NDArray[Any]]:
+    arrays = {name: np.ascontiguousarray(array) for name, array in state.arrays.items()}
+    embeddings = [op.embedding for op in state.history if isinstance(op, Teach)]
+    return arrays | ({HISTORY: np.array(embeddings)} if embeddings else {})
+
+
+def _words_of(state: StoredState | Checkpoint) -> dict[str, Any]:
+    history = [to_words(operation) for operation in state.history]
+    return {"labels": list(state.labels), "history": history}
+
+
+def sealed(head: Mapping[str, object]) -> dict[str, str]:
+    """Return a header as metadata. Its last entry is the CRC-32 of the text before that entry."""
+    text = json.dumps({**head, "seal": "00000000"})
+    return {METADATA_KEY: f'{text[:-10]}{_seal(text)}"}}'}
+
+
+def _seal(text: str) -> str:
+    return f"{zlib.crc32(text[:-10].encode()):08x}"
+
+
+def checksums(array: NDArray[Any]) -> str:
+    """Return the checksums of an array, 8 hexadecimal digits each.
+
+    There is one CRC-32 per row, or a single one for an array with one axis. Each starts from the
+    CRC-32 of the shape.
+    """
+    start = zlib.crc32(repr(array.shape).encode())
+    rows = np.ascontiguousarray(array)
+    rows = rows.reshape(len(rows), -1) if array.ndim > 1 and len(rows) else rows.reshape(1, -1)
+    return "".join(f"{zlib.crc32(row.data, start):08x}" for row in rows)
+
+
+def decoded(
+    path: Path, metadata: Mapping[str, str], arrays: dict[str, NDArray[Any]]
+) -> tuple[StoredState, dict[str, list[int]]]:
+    """Return the state that a snapshot describes.
+
+    Args:
+        path: The snapshot, for messages.
+        metadata: Its metadata.
+        arrays: Its arrays.
+
+    Returns:
+        The state, and the rows whose checksum is wrong, by array name.
+
+    Raises:
+        StateError: The description is damaged, or has another format.
+    """
+    head = _head(path, metadata)
+    version = head.pop("format", None)
+    if version not in READABLE or isinstance(version, float):
+        raise StateError(
+            f"{path} has state format {version}, and this robocle reads formats 2 and 3: "
+            "use the robocle version that wrote it"
+        )
+    expected, seal = (head.pop(key, None) for key in ("crc32", "seal"))
+    if seal != _seal(metadata[METADATA_KEY]):
+        raise StateError(f"{path} is damaged: the checksum of its description is wrong")
+    damage = _damaged(path, arrays, expected)
+    checkpoints = _checkpoints(path, head.pop("checkpoints", []), arrays)
+    labels, history = _labels(path, head), _history(path, head, arrays)
+    own = {name: array for name, array in arrays.items() if not name.startswith(CHECKPOINT)}
+    own.pop(HISTORY, None)
+    return StoredState(_parts(path, head), labels, own, history, checkpoints), damage
+
+
+def _head(path: Path, metadata: Mapping[str, str]) -> dict[str, Any]:
+    if METADATA_KEY not in metadata:
+        raise StateError(f"{path} is not a robocle state")
+    try:
+        head = json.loads(metadata[METADATA_KEY])
+    except (ValueError, RecursionError) as error:
+        raise StateError(f"{path} is damaged: its description cannot be read") from error
+    if not isinstance(head, dict) or "format" not in head:
+        raise StateError(f"{path} is damaged: its description cannot be read")
+    return head
+
+
+def _damaged(path: Path, arrays: Arrays, expected: object) -> dict[str, list[int]]:
+    if not isinstance(expected, dict) or set(expected) != set(arrays):
+        raise StateError(f"{path} is damaged: its arrays are not those of its description")
+    damage = {}
+    for name, array in arrays.items():
+        found, wanted = checksums(array), expected[name]
+        if not isinstance(wanted, str) or len(wanted) != len(found):
+            raise StateError(f"{path} is damaged: {name} has an unexpected shape")
+        if found != wanted:
+            starts = range(0, len(found), 8)
+            damage[name] = [at // 8 for at in starts if found[at : at + 8] != wanted[at : at + 8]]
+    return damage
+
+
+def _parts(path: Path, head: dict[str, Any]) -> Parts:
+    try:
+        parts = Parts(**head)
+    except TypeError as error:
+        raise StateError(f"{path} is damaged: its description is incomplete") from error
+    _require_plain_text(path, asdict(parts).values())
+    return parts
+
+
+def _labels(path: Path, head: dict[str, Any]) -> tuple[str, ...]:
+    labels = head.pop("labels", None)
+    if not isinstance(labels, list):
+        raise StateError(f"{path} is damaged: its description is incomplete")
+    _require_plain_text(path, labels)
+    return tuple(labels)
+
+
+def _require_plain_text(path: Path, texts: Iterable[object]) -> None:
+    # Printable text cannot send control sequences to a terminal when it is shown.
+    if not all(isinstance(text, str) and text.isprintable() for text in texts):
+        raise StateError(f"{path} is damaged: a part or label in it is not plain text")
+
+
+def _history(path: Path, head: dict[str, Any], arrays: Arrays) -> tuple[Operation, ...]:
+    words = head.pop("history", None)
+    rows = iter(arrays.get(HISTORY, np.empty((0, 0))))
+    operations: list[Operation] = []
+    try:
+        if not isinstance(words, list):
+            raise ValueError("no list of operations")
+        for each in words:
+            embedding = next(rows) if isinstance(each, list) and each[:1] == ["teach"] else None
+            operation = from_words(each, embedding)
+            if isinstance(operation, Undo):
+                raise ValueError("an undo, which a snapshot does not hold")
+            operations.append(operation)
+    except (ValueError, TypeError, StopIteration) as error:
+        raise StateError(f"{path} is damaged: its history cannot be read") from error
+    return tuple(operations)
+
+
+def _checkpoints(path: Path, found: object, arrays: Arrays) -> tuple[Checkpoint, ...]:
+    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+        raise StateError(f"{path} is damaged: its checkpoints cannot be read")
+    return tuple(_checkpoint(path, each, n, arrays) for n, each in enumerate(found))
+
+
+def _checkpoint(path: Path, words: dict[str, Any], number: int, arrays: Arrays) -> Checkpoint:
+    prefix = f"{CHECKPOINT}{number}."
+    inner = {
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
+    }
+    labels, history = _labels(path, words), _history(path, words, inner)
+    inner.pop(HISTORY, None)
+    try:
+        return Checkpoint(step_from_words(words), labels, inner, history)
+    except ValueError as error:
+        raise StateError(f"{path} is damaged: its checkpoints cannot be read") from error

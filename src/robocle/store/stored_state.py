@@ -1,0 +1,177 @@
+"""A state as it is stored: a classifier, the operations since, and checkpoints to return to.
+
+To undo a step, its operations are removed, and the others are applied to the stored classifier
+again. A large step or a merge cannot be undone that way. A checkpoint is kept instead: what was
+stored before that step.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robocle.classifiers import ClassifierState
+from robocle.errors import NothingToUndoError, StateError
+from robocle.store.operations import (
+    Operation,
+    Teach,
+    Undo,
+    counts_after,
+    described,
+    start_of_last_step,
+)
+from robocle.store.parts import Parts
+from robocle.store.steps import Step, same_step, teaching
+
+Arrays = Mapping[str, NDArray[Any]]
+
+CHECKPOINT_BYTES = 16_000_000
+"""More than one checkpoint is kept only while they take no more bytes than this."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What was stored before a step that cannot be undone operation by operation."""
+
+    step: Step
+    labels: tuple[str, ...]
+    arrays: Arrays
+    history: tuple[Operation, ...] = ()
+
+    @property
+    def bytes(self) -> int:
+        """The size of its arrays and of the embeddings of its operations."""
+        embeddings = [each.embedding for each in self.history if isinstance(each, Teach)]
+        return sum(array.nbytes for array in [*self.arrays.values(), *embeddings])
+
+
+@dataclass(frozen=True)
+class StoredState:
+    """A state as it is stored: a classifier, and the operations applied since."""
+
+    parts: Parts
+    labels: tuple[str, ...]
+    arrays: Arrays
+    history: tuple[Operation, ...] = ()
+    checkpoints: tuple[Checkpoint, ...] = ()
+    """Oldest first. The last one precedes the arrays."""
+
+    @property
+    def base(self) -> ClassifierState:
+        """The state of the classifier before the operations."""
+        return ClassifierState(self.labels, self.arrays)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of pictures taught per label, after the operations.
+
+        Raises:
+            StateError: The arrays hold no valid counts.
+        """
+        return counts_after(_counts(self.labels, self.arrays), self.history)
+
+    @property
+    def steps(self) -> list[str]:
+        """What can be undone, the last step first.
+
+        Raises:
+            StateError: The arrays hold no valid counts.
+        """
+        found = []
+        remaining = self
+        while remaining.history or remaining.checkpoints:
+            found.append(remaining.last_step)
+            remaining = remaining.without_last_step()
+        return found
+
+    @property
+    def last_step(self) -> str:
+        """What the last step did.
+
+        Raises:
+            NothingToUndoError: No step can be undone.
+        """
+        operations = self.history[start_of_last_step(self.history) :]
+        before = self.without_last_step()
+        if len(before.checkpoints) == len(self.checkpoints):
+            return described(operations)
+        step = self.checkpoints[-1].step
+        if step.description is not None:
+            return step.description
+        counts = before.counts
+        added = {label: n - counts.get(label, 0) for label, n in self.counts.items()}
+        taught = {label: n for label, n in added.items() if n > 0}
+        return teaching(sum(taught.values()), taught) if taught else "several changes"
+
+    def appended(self, change: Operation | Undo) -> "StoredState":
+        """Return the state after one more operation.
+
+        Raises:
+            NothingToUndoError: It is an undo, and no step can be undone.
+        """
+        if isinstance(change, Undo):
+            return self.without_last_step()
+        return replace(self, history=(*self.history, change))
+
+    def without_last_step(self) -> "StoredState":
+        """Return the state before the last step.
+
+        Raises:
+            NothingToUndoError: No step can be undone.
+        """
+        if not (self.history or self.checkpoints):
+            raise NothingToUndoError
+        start = start_of_last_step(self.history)
+        if start == 0 and self.continues_checkpoint(len(self.history)):
+            *older, last = self.checkpoints
+            return StoredState(self.parts, last.labels, last.arrays, last.history, tuple(older))
+        return replace(self, history=self.history[:start])
+
+    def continues_checkpoint(self, end: int) -> bool:
+        """Return whether the first operations belong to the step of the last checkpoint.
+
+        Args:
+            end: The number of these operations.
+        """
+        step = self.checkpoints[-1].step if self.checkpoints else None
+        return step is not None and all(
+            same_step(operation.step, step) for operation in self.history[:end]
+        )
+
+    def with_checkpoint(
+        self, step: Step, base: ClassifierState, history: tuple[Operation, ...] = ()
+    ) -> "StoredState":
+        """Return a state from which undo returns to what was stored before a step.
+
+        Args:
+            step: The step.
+            base: The classifier to store from now on.
+            history: The operations since.
+        """
+        ours = [same_step(operation.step, step) for operation in self.history]
+        before = self.history[: ours.index(True)] if True in ours else self.history
+        checkpoints = self.checkpoints
+        # A step has one checkpoint, however often it replaces the classifier.
+        if before or not checkpoints or not same_step(checkpoints[-1].step, step):
+            last = Checkpoint(step, self.labels, self.arrays, before)
+            checkpoints = _bounded((*checkpoints, last))
+        return StoredState(self.parts, base.labels, base.arrays, history, checkpoints)
+
+
+def _counts(labels: tuple[str, ...], arrays: Arrays) -> dict[str, int]:
+    counts = arrays.get("counts", np.empty(0))
+    if counts.shape != (len(labels),) or counts.dtype.kind not in "iu":
+        raise StateError("state has no valid number of pictures per label")
+    return dict(zip(labels, counts.tolist(), strict=True))
+
+
+def _bounded(checkpoints: tuple[Checkpoint, ...]) -> tuple[Checkpoint, ...]:
+    """Return the last checkpoint, and those before it while all are small enough."""
+    size = checkpoints[-1].bytes
+    first = len(checkpoints) - 1
+    while first and size + checkpoints[first - 1].bytes <= CHECKPOINT_BYTES:
+        first -= 1
+        size += checkpoints[first].bytes
+    return checkpoints[first:]

@@ -1,0 +1,339 @@
+"""Undo by what the user did: a step is undone as a whole, whatever its size, in memory and file."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from from_scratch import equals_learning_from_scratch
+from refusal import Refusal
+from robocle import Learner
+from robocle.backbones import Backbone
+from robocle.errors import LabelError, NothingToUndoError, StateError
+from robocle.store import read_state, recovered
+from robocle.store.history import UNDOABLE
+from robocle.store.stored_state import CHECKPOINT_BYTES
+from state_files import replaced, rewrite_all
+from stub_backbone import STUB, embedding
+
+WIDTH = 24
+
+
+def opened(path: Path, classifier: str = "ncm") -> Learner:
+    return Learner.open(path, STUB, pooling="avg", classifier=classifier)
+
+
+def teach(learner: Learner, label: str, pictures: int, seed: int = 0) -> None:
+    for number in range(pictures):
+        learner.teach_embedding(embedding([seed, number], WIDTH), label)
+
+
+def another(label: str, pictures: int, classifier: str = "ncm") -> Learner:
+    """Return another learner that was taught pictures of a label."""
+    learner = Learner(STUB, "avg", classifier)
+    teach(learner, label, pictures, seed=99)
+    return learner
+
+
+def crash(learner: Learner) -> None:
+    """Release the lock without compacting the journal."""
+    assert learner._state._store is not None
+    learner._state._store.close()
+
+
+@pytest.mark.parametrize("pictures", [2, UNDOABLE + 1, 2 * UNDOABLE + 1, 7 * UNDOABLE + 3])
+@pytest.mark.parametrize("when", ["at once", "after closing", "after a crash"])
+def test_a_step_of_any_size_is_undone_as_a_whole_and_so_is_what_came_before_it(
+    pictures: int, when: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "home"
+    learner = opened(path)
+    teach(learner, "mug", 3)
+    with learner.step():
+        teach(learner, "pan", pictures)
+    assert learner.undoable == 4
+    if when != "at once":
+        (Learner.close if when == "after closing" else crash)(learner)
+        learner = opened(path)
+    assert learner.steps[0] == f"teaching {pictures} pictures of 'pan'"
+    assert learner.undo() == f"teaching {pictures} pictures of 'pan'"
+    assert learner.counts == read_state(path).counts == {"mug": 3}
+    assert learner.undo() == "teaching 'mug'"
+    assert learner.counts == read_state(path).counts == {"mug": 2}
+    learner.close()
+    assert Learner.load(path, STUB).steps == ["teaching 'mug'", "teaching 'mug'"]
+
+
+def test_teaching_many_pictures_in_one_call_is_one_step(
+    lite0: Backbone, photo: NDArray[np.uint8]
+) -> None:
+    learner = Learner(lite0, "avg", "ncm", "plain")
+    learner.teach_many([photo, photo[::-1]], ["mug", "pan"])
+    assert learner.undo() == "teaching 2 pictures of 'mug', 'pan'"
+    assert learner.labels == ()
+
+
+def test_a_step_says_what_it_was_told_to_say() -> None:
+    learner = Learner(STUB, "avg", "ncm")
+    with learner.step("the kitchen,\n\x1bfirst shelf"):
+        teach(learner, "mug", 2)
+        with learner.step("a step within"):
+            learner.rename("mug", "cup")
+    assert learner.steps == ["the kitchen, first shelf"]
+    with learner.step():
+        teach(learner, "mug", 2)
+        learner.rename("mug", "jug")
+        learner.forget("cup")
+    description = "teaching 2 pictures of 'mug', renaming 'mug' to 'jug', forgetting 'cup'"
+    assert learner.undo() == description
+    assert learner.undo() == "the kitchen, first shelf"
+    with pytest.raises(NothingToUndoError):
+        learner.undo()
+
+
+def test_a_step_with_many_labels_names_the_first_five() -> None:
+    learner = Learner(STUB, "avg", "ncm")
+    with learner.step():
+        for number in range(9):
+            teach(learner, f"{number}", 1)
+    named = "'0', '1', '2', '3', '4'"
+    assert learner.steps == [f"teaching 9 pictures of {named} and 4 other labels"]
+
+
+def test_an_error_within_a_step_keeps_what_was_taught_before_it_as_one_step() -> None:
+    learner = Learner(STUB, "avg", "ncm")
+
+    def lesson() -> None:
+        with learner.step():
+            teach(learner, "mug", 2)
+            teach(learner, "", 1)
+
+    with pytest.raises(LabelError):
+        lesson()
+    teach(learner, "pan", 1)
+    assert learner.counts == {"mug": 2, "pan": 1}
+    assert learner.steps == ["teaching 'pan'", "teaching 2 pictures of 'mug'"]
+
+
+@pytest.mark.parametrize("classifier", ["ncm", "slda", "sqda", "ridge"])
+def test_a_merge_can_be_undone_and_so_can_what_came_before_it(
+    classifier: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "home"
+    learner = opened(path, classifier)
+    teach(learner, "mug", 3)
+    learner.merge(another("pan", 4, classifier))
+    teach(learner, "jar", 2)
+    learner.close()
+    learner = opened(path)
+    assert learner.counts == {"mug": 3, "pan": 4, "jar": 2}
+    assert [learner.undo() for _ in range(3)] == [
+        "teaching 'jar'",
+        "teaching 'jar'",
+        "merging 1 label, 4 pictures",
+    ]
+    assert learner.undo() == "teaching 'mug'"
+    learner.close()
+    lessons = [(embedding([0, number], WIDTH), "mug") for number in range(2)]
+    assert equals_learning_from_scratch(Learner.load(path, STUB), lessons)
+
+
+def test_merges_and_lessons_in_one_step_are_undone_together() -> None:
+    learner = Learner(STUB, "avg", "ncm")
+    teach(learner, "mug", 1)
+    with learner.step("a visit"):
+        teach(learner, "pan", 2)
+        learner.merge(another("jar", 1))
+        teach(learner, "pan", 70)
+        learner.merge(another("cup", 1))
+        teach(learner, "pan", 1)
+    assert learner.steps == ["a visit", "teaching 'mug'"]
+    learner.undo()
+    assert learner.counts == {"mug": 1}
+
+
+def test_the_history_in_a_file_is_bounded(tmp_path: Path) -> None:
+    with opened(tmp_path / "home") as learner:
+        for number in range(5):
+            with learner.step():
+                teach(learner, f"{number}", 170)
+            teach(learner, "mug", 20)
+    stored = read_state(tmp_path / "home")
+    assert UNDOABLE <= len(stored.history) <= 3 * UNDOABLE
+    assert all(len(each.history) <= 2 * UNDOABLE for each in stored.checkpoints)
+    assert len(stored.steps) == 20 + 5 + 4 * 20  # nothing is lost while checkpoints are small
+
+
+def test_checkpoints_beyond_the_bound_are_dropped_but_for_the_last(tmp_path: Path) -> None:
+    wide = CHECKPOINT_BYTES // 8 // 3  # three labels of this width fill the bound
+    with opened(tmp_path / "home") as learner:
+        for number in range(5):
+            other = Learner(STUB, "avg", "ncm")
+            other.teach_embedding(embedding(number, wide), f"{number}")
+            learner.merge(other)
+    assert [len(each.labels) for each in read_state(tmp_path / "home").checkpoints] == [4]
+    with opened(tmp_path / "home") as learner:
+        assert learner.undo() == "merging 1 label, 1 picture"
+        assert len(learner.labels) == 4
+        assert learner.undoable == 0
+
+
+def test_a_large_step_can_be_undone_until_fifty_operations_follow(tmp_path: Path) -> None:
+    with opened(tmp_path / "home") as learner:
+        with learner.step():
+            teach(learner, "pan", 120)
+        teach(learner, "mug", UNDOABLE - 1)
+    with opened(tmp_path / "home") as learner:
+        assert learner.undoable == UNDOABLE
+        teach(learner, "mug", 3 * UNDOABLE)
+    stored = read_state(tmp_path / "home")
+    assert stored.checkpoints == ()
+    assert len(stored.steps) >= UNDOABLE
+
+
+def test_a_purge_deletes_checkpoints(tmp_path: Path) -> None:
+    with opened(tmp_path / "home") as learner:
+        teach(learner, "secret", 3)
+        learner.merge(another("pan", 1))
+        learner.forget("secret")
+        assert b"secret" in (tmp_path / "home").read_bytes()
+        learner.purge()
+        assert learner.undoable == 0
+    assert b"secret" not in (tmp_path / "home").read_bytes()
+
+
+def test_a_copy_has_no_checkpoints(tmp_path: Path) -> None:
+    learner = another("mug", 1)
+    learner.merge(another("pan", 1))
+    learner.save(tmp_path / "copy")
+    assert read_state(tmp_path / "copy").checkpoints == ()
+
+
+# ---- failures
+
+
+def failing(error: BaseException) -> Callable[..., None]:
+    def call(*_: object, **__: object) -> None:
+        raise error
+
+    return call
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+@pytest.mark.parametrize("call", ["replace", "fdatasync"])
+def test_a_merge_that_cannot_be_written_changes_nothing(
+    call: str, error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "home"
+    with opened(path) as learner:
+        teach(learner, "mug", 2)
+        with monkeypatch.context() as patched:
+            patched.setattr(os, call, failing(error))
+            with pytest.raises((StateError, KeyboardInterrupt)):
+                learner.merge(another("pan", 1))
+        assert learner.counts == read_state(path).counts == {"mug": 2}
+        teach(learner, "mug", 1)
+        learner.undo()
+        learner.undo()
+    assert read_state(path).counts == {"mug": 1}
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_an_undo_of_a_step_that_cannot_be_written_changes_nothing(
+    error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "home"
+    with opened(path) as learner:
+        with learner.step():
+            teach(learner, "mug", 130)
+        with monkeypatch.context() as patched:
+            patched.setattr("robocle.store.journal._write", failing(error))
+            with pytest.raises((StateError, KeyboardInterrupt)):
+                learner.undo()
+        assert learner.counts == read_state(path).counts == {"mug": 130}
+        learner.undo()
+        assert learner.counts == read_state(path).counts == {}
+
+
+def test_an_interrupt_after_a_merge_is_in_the_file_keeps_it_in_memory_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "home"
+    with opened(path) as learner:
+        teach(learner, "mug", 2)
+        with monkeypatch.context() as patched:
+            store = learner._state._store
+            patched.setattr(type(store), "_drop_journal", failing(KeyboardInterrupt()))
+            with pytest.raises(KeyboardInterrupt):
+                learner.merge(another("pan", 1))
+        assert learner.counts == read_state(path).counts == {"mug": 2, "pan": 1}
+        learner.undo()
+        assert learner.counts == {"mug": 2}
+    assert read_state(path).counts == {"mug": 2}
+
+
+def test_a_journal_cut_off_anywhere_holds_a_step_up_to_the_cut_or_not_its_undo(
+    tmp_path: Path,
+) -> None:
+    path, journal = tmp_path / "home", tmp_path / "home-journal"
+    learner = opened(path)
+    teach(learner, "mug", 1)
+    with learner.step():
+        teach(learner, "pan", 3)
+    before = journal.stat().st_size
+    learner.undo()
+    content = journal.read_bytes()
+    crash(learner)
+    for cut in range(before, len(content)):
+        journal.write_bytes(content[:cut])
+        assert read_state(path).counts == {"mug": 1, "pan": 3}
+        assert read_state(path).steps == ["teaching 3 pictures of 'pan'", "teaching 'mug'"]
+    journal.write_bytes(content)
+    assert read_state(path).counts == {"mug": 1}
+
+
+def test_damage_to_a_checkpoint_loses_only_the_undo_history(
+    tmp_path: Path, refusal: Refusal
+) -> None:
+    path = tmp_path / "home"
+    with opened(path) as learner:
+        teach(learner, "mug", 2)
+        learner.save(path)
+        learner.merge(another("pan", 1))
+    checkpoint = read_state(path).checkpoints[0]
+    values = checkpoint.history[1].embedding.tobytes()  # type: ignore[union-attr]
+    content = path.read_bytes()
+    assert content.count(values) == 1
+    path.write_bytes(content.replace(values, bytes([values[0] ^ 1]) + values[1:]))
+    message = refusal(StateError, lambda: read_state(path))
+    assert "undo.0.history" in message
+    assert "recover" in message
+    state, lost = recovered(path)
+    assert (state.counts, lost) == ({"mug": 2, "pan": 1}, [])
+
+
+def test_a_checkpoint_with_impossible_contents_is_refused_when_it_is_needed(
+    tmp_path: Path, refusal: Refusal
+) -> None:
+    path = tmp_path / "home"
+    with opened(path) as learner:
+        teach(learner, "mug", 2)
+        learner.merge(another("pan", 1))
+    rewrite_all(path, replaced(checkpoints=[{"step": "x", "labels": ["a"], "history": []}]))
+    with opened(path) as learner:
+        assert "undo history is damaged" in refusal(StateError, learner.undo)
+        assert learner.counts == {"mug": 2, "pan": 1}
+
+
+@pytest.mark.parametrize(
+    "checkpoints", [None, 3, ["x"], [{}], [{"step": 3, "labels": [], "history": []}], [[]]]
+)
+def test_a_description_with_wrong_checkpoints_is_refused(
+    checkpoints: object, tmp_path: Path, refusal: Refusal
+) -> None:
+    another("mug", 1).save(tmp_path / "home")
+    rewrite_all(tmp_path / "home", replaced(checkpoints=checkpoints))
+    assert "is damaged" in refusal(StateError, lambda: read_state(tmp_path / "home"))
