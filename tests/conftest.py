@@ -1,6 +1,7 @@
 """Fixtures that many tests share: the default backbone, and pictures drawn for the tests."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
 import robocle
-from refusal import Refusal
+from refusal import Refusal, SetUmask
 from robocle.backbones import Backbone
 from robocle.errors import RobocleError
 
@@ -39,6 +40,15 @@ def refusal() -> Refusal:
         return message
 
     return message_of
+
+
+@pytest.fixture
+def set_umask() -> Iterator[SetUmask]:
+    """A function that sets the umask for this test."""
+    before = os.umask(0)
+    os.umask(before)
+    yield os.umask
+    os.umask(before)
 
 
 @pytest.fixture(scope="session")

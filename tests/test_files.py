@@ -6,22 +6,15 @@ import importlib.util
 import os
 import stat
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
+from refusal import SetUmask
 from robocle import files
 from robocle.files import remove_file, replace_file
-
-
-@pytest.fixture
-def umask() -> Iterator[None]:
-    before = os.umask(0o022)
-    yield
-    os.umask(before)
 
 
 def permissions(path: Path) -> int:
@@ -35,12 +28,35 @@ def test_a_file_gets_its_new_content_and_nothing_else_is_left(tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == [tmp_path / "file"]
 
 
-@pytest.mark.usefixtures("umask")
-def test_only_the_owner_can_read_a_file_unless_permissions_are_given(tmp_path: Path) -> None:
-    replace_file(tmp_path / "private", b"")
-    replace_file(tmp_path / "shared", b"", permissions=0o666)
-    assert permissions(tmp_path / "private") == 0o600
-    assert permissions(tmp_path / "shared") == 0o644
+@pytest.mark.parametrize("umask", [0o022, 0o027, 0o077], ids=oct)
+def test_a_new_file_gets_the_permissions_that_the_umask_leaves(
+    umask: int, tmp_path: Path, set_umask: SetUmask
+) -> None:
+    set_umask(umask)
+    replace_file(tmp_path / "file", b"")
+    assert permissions(tmp_path / "file") == 0o666 & ~umask
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o666], ids=oct)
+def test_a_replaced_file_keeps_its_permissions(
+    mode: int, tmp_path: Path, set_umask: SetUmask
+) -> None:
+    set_umask(0o022)
+    (tmp_path / "file").write_bytes(b"old")
+    (tmp_path / "file").chmod(mode)
+    replace_file(tmp_path / "file", b"new", like=Path(__file__))
+    assert permissions(tmp_path / "file") == mode
+    replace_file(tmp_path / "beside", b"", like=tmp_path / "file")
+    assert permissions(tmp_path / "beside") == mode
+
+
+def test_a_read_only_file_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"old")
+    (tmp_path / "file").chmod(0o444)
+    with pytest.raises(PermissionError, match="it is read-only; make it writable first"):
+        replace_file(tmp_path / "file", b"new")
+    assert (tmp_path / "file").read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [tmp_path / "file"]
 
 
 def test_a_failed_write_leaves_no_temporary_file(

@@ -11,6 +11,7 @@ The same code runs on Linux, macOS and Windows. Where they differ:
 import errno
 import os
 import secrets
+import stat
 import sys
 import time
 from collections.abc import Callable
@@ -41,21 +42,28 @@ ATTEMPTS = 50
 PAUSE = 0.02  # seconds; all attempts together take a second
 
 
-def replace_file(path: Path, content: bytes, permissions: int = 0o600) -> None:
+def replace_file(path: Path, content: bytes, like: Path | None = None) -> None:
     """Replace a file by one atomic rename; the content is on the disk when this returns.
+
+    A file that exists keeps its permissions. Those of a new one follow from the umask.
 
     Args:
         path: The file, which need not exist. Its folder must.
         content: All bytes of the new file.
-        permissions: Of the new file; the umask removes bits from them. Only the owner can read and
-            write the file unless others are named here.
+        like: A file whose permissions a new file gets instead.
 
     Raises:
-        OSError: The file cannot be written. It is as it was before, and no temporary file remains.
+        OSError: The file cannot be written, or it is read-only. It is as it was before, and no
+            temporary file remains.
     """
+    require_writable(path)
+    model = next((each for each in (path, like) if each and os.path.exists(each)), None)
+    permissions = 0o666 if model is None else stat.S_IMODE(os.stat(model).st_mode)
     temporary = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
     handle = open_binary(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, permissions)
     try:
+        if model is not None:
+            os.chmod(temporary, permissions)  # the umask has removed some
         with os.fdopen(handle, "wb") as file:
             file.write(content)
             file.flush()
@@ -65,6 +73,21 @@ def replace_file(path: Path, content: bytes, permissions: int = 0o600) -> None:
         temporary.unlink(missing_ok=True)
         raise
     flush_folder(path.parent)
+
+
+def require_writable(path: Path) -> None:
+    """Check that a file may be replaced.
+
+    A rename replaces even a file that its owner has made read-only. That must not happen by
+    mistake. The bits of the mode count also for the superuser, whom nothing else stops.
+
+    Raises:
+        PermissionError: The file exists and is read-only.
+    """
+    if not os.path.exists(path):
+        return
+    if not os.access(path, os.W_OK) or not os.stat(path).st_mode & 0o222:
+        raise PermissionError(errno.EACCES, "it is read-only; make it writable first")
 
 
 def remove_file(path: Path) -> None:

@@ -1,10 +1,12 @@
 """Where pages may be written, and what they need."""
 
+import stat
 import sys
 from pathlib import Path
 
 import pytest
 
+from refusal import SetUmask
 from robocle.errors import MissingExtraError, RobocleError
 from robocle.reports.pages import require_page_path, require_report_extra, write_page
 
@@ -33,3 +35,12 @@ def test_a_missing_library_names_the_extra(library: str, monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(MissingExtraError, match=rf"{library}: pip install 'robocle\[bench\]'"):
         require_report_extra()
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o027, 0o077], ids=oct)
+def test_a_page_gets_the_permissions_that_the_umask_leaves(
+    umask: int, tmp_path: Path, set_umask: SetUmask
+) -> None:
+    set_umask(umask)
+    write_page(tmp_path / "page.html", "<p>")
+    assert stat.S_IMODE((tmp_path / "page.html").stat().st_mode) == 0o666 & ~umask

@@ -1,9 +1,12 @@
-"""The type of the fixture `refusal`."""
+"""The types of the fixtures `refusal` and `set_umask`."""
 
 from collections.abc import Callable
 from typing import Protocol
 
 from robocle.errors import RobocleError
+
+SetUmask = Callable[[int], int]
+"""Sets the umask for one test."""
 
 
 class Refusal(Protocol):

@@ -19,7 +19,8 @@ import sys
 import threading
 import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -132,11 +133,8 @@ def teach(path: Path) -> dict[str, Any]:
             refused = str(error)
         predicted = learner.predict_embedding(embedding(0, 96)).nearest
         while_journal = Learner.load(path, STUB).counts
-        reader = threading.Thread(target=keep_open, args=(path, path.with_name("home-journal")))
-        reader.start()
-        time.sleep(0.05)
-        learner.save(path)
-        reader.join()
+        with kept_open_until_refused(path, path.with_name("home-journal")):
+            learner.save(path)
     with Learner.open(path, STUB) as learner:
         learner.teach_embedding(embedding(9, 96), "jar")
         counts = learner.counts
@@ -163,11 +161,23 @@ def import_everything() -> int:
     return len(names)
 
 
-def keep_open(*paths: Path) -> None:
-    """Keep files open, the last one longest."""
-    for file in [path.open("rb") for path in paths]:
-        time.sleep(0.1)
-        file.close()
+@contextmanager
+def kept_open_until_refused(*paths: Path) -> Iterator[None]:
+    """Keep files open, as a reader does, until something is refused because of it."""
+    files = {str(path): path.open("rb") for path in paths}
+    saved = threading.Event()
+
+    def close() -> None:
+        while not all(file.closed for file in files.values()):
+            for path in files if saved.wait(0.001) else set(refusals):
+                if path in files:
+                    files[path].close()
+
+    reader = threading.Thread(target=close)
+    reader.start()
+    yield
+    saved.set()
+    reader.join()
 
 
 def open_and_close(path: Path, hold: bool) -> str:

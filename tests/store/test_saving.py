@@ -11,11 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from refusal import Refusal
+from refusal import Refusal, SetUmask
 from robocle import Learner
 from robocle.backbones import Backbone
 from robocle.classifiers import CLASSIFIERS
 from robocle.errors import StateError
+from robocle.export.onnx_model import write_onnx
 from robocle.store import Parts, StoredState, read_state, write_state
 from state_files import Arrays, description_of
 
@@ -127,10 +128,47 @@ def test_a_stored_state_is_read_as_it_was_written(tmp_path: Path) -> None:
 # ---- completely or not at all
 
 
-def test_only_its_owner_can_read_a_state(state: Path, lite0: Backbone) -> None:
-    state.chmod(0o644)
-    Learner.load(state, lite0).save(state)
-    assert stat.S_IMODE(state.stat().st_mode) == 0o600
+def modes(folder: Path) -> dict[str, int]:
+    """Return the permissions of all files in a folder."""
+    return {file.name: stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()}
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o027, 0o077], ids=oct)
+def test_the_files_of_a_new_state_get_the_permissions_that_the_umask_leaves(
+    umask: int, lite0: Backbone, tmp_path: Path, set_umask: SetUmask
+) -> None:
+    set_umask(umask)
+    with Learner.open(tmp_path / "home", lite0) as learner:
+        learner.teach_embedding(np.ones(6, np.float32), "mug")
+        expected = 0o666 & ~umask
+        assert modes(tmp_path) == dict.fromkeys(("home", "home-journal", "home-lock"), expected)
+    write_onnx(learner, tmp_path / "home.onnx")
+    assert modes(tmp_path) == dict.fromkeys(("home", "home.onnx"), expected)
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o660], ids=["private", "shared by a group"])
+def test_a_state_keeps_its_permissions_and_so_do_its_journal_and_its_lock_file(
+    mode: int, lite0: Backbone, tmp_path: Path, set_umask: SetUmask
+) -> None:
+    set_umask(0o022)
+    Learner(lite0).save(tmp_path / "home")
+    (tmp_path / "home").chmod(mode)
+    with Learner.open(tmp_path / "home", lite0) as learner:
+        learner.teach_embedding(np.ones(6, np.float32), "mug")
+        assert modes(tmp_path) == dict.fromkeys(("home", "home-journal", "home-lock"), mode)
+    assert modes(tmp_path) == {"home": mode}
+
+
+def test_a_read_only_state_is_neither_taught_nor_replaced(
+    state: Path, saved: bytes, lite0: Backbone, refusal: Refusal
+) -> None:
+    state.chmod(0o444)
+    learner = Learner.load(state, lite0)
+    for change in (lambda: Learner.open(state, lite0), lambda: learner.save(state)):
+        message = refusal(StateError, change)
+        assert message == f"cannot write {state}: it is read-only; make it writable first"
+    assert state.read_bytes() == saved
+    assert modes(state.parent) == {state.name: 0o444}
 
 
 @pytest.mark.parametrize("step", ["os.replace", "robocle.files.flush_file"])

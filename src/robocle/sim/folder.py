@@ -94,6 +94,6 @@ def write_pictures(
 def _write(path: Path, data: bytes) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, data, permissions=0o666)
+        replace_file(path, data)
     except OSError as error:
         raise DataError(f"cannot write {path}: {error.strerror}") from error

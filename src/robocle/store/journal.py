@@ -140,14 +140,16 @@ class Journal:
         self._broken = False
 
     @classmethod
-    def create(cls, path: Path, identity: bytes) -> "Journal":
+    def create(cls, path: Path, identity: bytes, snapshot: Path) -> "Journal":
         """Create an empty journal that continues a snapshot. An existing journal is replaced.
+
+        The journal gets the permissions of the snapshot: it is as private.
 
         Raises:
             OSError: The journal cannot be written.
         """
         head = MAGIC + identity
-        replace_file(path, head + struct.pack("<I", zlib.crc32(head)))
+        replace_file(path, head + struct.pack("<I", zlib.crc32(head)), like=snapshot)
         return cls(path, open_binary(path, os.O_RDWR), HEADER.size, 0)
 
     @classmethod

@@ -16,7 +16,9 @@ existence of a file. If a program is killed, such a file can block all others.
 
 import errno
 import os
+import shutil
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from robocle.errors import StateAccessError, StateLockedError
@@ -95,9 +97,12 @@ def drop(path: Path, handle: int) -> None:
 
 
 def _opened_and_locked(path: Path) -> int:
-    handle = open_binary(lock_path(path), os.O_RDWR | os.O_CREAT, 0o600)
+    handle = open_binary(lock_path(path), os.O_RDWR | os.O_CREAT)
     try:
         _lock(handle)
+        with suppress(OSError):  # there is no state yet, or the lock file is someone else's
+            # Whoever may write the state may lock it, even after this program was killed.
+            shutil.copymode(path, lock_path(path))
     except BaseException as error:
         os.close(handle)
         if isinstance(error, OSError) and error.errno in HELD:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Self
 
 from robocle.errors import NothingToUndoError, StateAccessError, StateError
-from robocle.files import flush_folder, remove_file
+from robocle.files import flush_folder, remove_file, require_writable
 from robocle.store import lock
 from robocle.store.journal import HEADER, Journal, JournalContent, read_journal
 from robocle.store.operations import Operation, Undo
@@ -141,6 +141,7 @@ class StateStore:
             StateError: The state cannot be read or written, is damaged, or is open elsewhere.
         """
         path = located(path)
+        _require_writable(path)
         store = cls(path, lock.acquire(path))
         try:
             _remove_leftovers(path)
@@ -240,7 +241,7 @@ class StateStore:
         try:
             if self._found is not None:
                 return Journal.reopen(path, *self._found)
-            return Journal.create(path, self._identity)
+            return Journal.create(path, self._identity, self.path)
         except OSError as error:
             raise StateAccessError.of("write", path, error) from error
 
@@ -269,6 +270,14 @@ class StateStore:
             self._dropped.detach()
             lock.release(self.path, self._lock)
             self._lock = None
+
+
+def _require_writable(path: Path) -> None:
+    """Raise StateAccessError for a read-only state, before anything is taught."""
+    try:
+        require_writable(path)
+    except OSError as error:
+        raise StateAccessError.of("write", path, error) from error
 
 
 def _remove_leftovers(path: Path) -> None:
