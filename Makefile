@@ -14,7 +14,7 @@ demo: $(READY)
 	$(BIN)/robocle demo
 
 # Coverage must be at least 95 %. The export of backbones needs PyTorch: without it, its tests are
-# skipped, the coverage is printed, and the floor does not apply.
+# skipped, the last lines say how many, and the floor does not apply.
 FLOOR = $(shell $(BIN)/python -c 'import importlib.util as u; print(95 if u.find_spec("torch") else 0)')
 # From Python 3.12 on, sys.monitoring measures coverage at almost no cost.
 CORE = $(shell $(BIN)/python -c 'import sys; print("sysmon" if sys.version_info >= (3, 12) else "ctrace")')

@@ -14,6 +14,7 @@ import robocle
 from refusal import Refusal, SetUmask
 from robocle.backbones import Backbone
 from robocle.errors import RobocleError
+from skipped_tests import pytest_terminal_summary as pytest_terminal_summary
 
 # Each run tests the same examples; `pytest --hypothesis-profile=search` looks for new ones.
 settings.register_profile("repeatable", deadline=None, derandomize=True)

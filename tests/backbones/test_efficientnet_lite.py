@@ -109,7 +109,9 @@ IMAGENET = {
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not OFFICE.is_dir(), reason="needs the Office-Caltech10 pictures")
+@pytest.mark.skipif(
+    not OFFICE.is_dir(), reason="needs data that is not in the repository: Office-Caltech10"
+)
 @pytest.mark.parametrize("name", IMAGENET)
 def test_office_objects_are_classified_correctly(
     name: str, top_five: Callable[[Any], list[int]]

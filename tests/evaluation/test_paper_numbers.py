@@ -16,7 +16,9 @@ from robocle.evaluation.paper import COORDINATES, PaperNumber, paper_number, pap
 PAPER = Path(__file__).parents[3] / "shared" / "paper.tex"
 NUMBERS = paper_numbers()
 
-needs_the_paper = pytest.mark.skipif(not PAPER.exists(), reason="the paper is not at hand")
+needs_the_paper = pytest.mark.skipif(
+    not PAPER.exists(), reason="needs data that is not in the repository: the paper"
+)
 
 # ---- an independent reader of the paper's tables
 

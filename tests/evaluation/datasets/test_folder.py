@@ -104,7 +104,9 @@ def test_an_unknown_layout_is_rejected(refusal: Refusal) -> None:
     assert message == "layout=flat is not known: choose auto or classes or domains or split"
 
 
-@pytest.mark.skipif(not (SHARED / "office_caltech10").is_dir(), reason="the data are not here")
+@pytest.mark.skipif(
+    not (SHARED / "office_caltech10").is_dir(), reason="needs data that is not in the repository"
+)
 def test_office_caltech_is_four_domains_of_ten_classes() -> None:
     found = dataset("folder").examples(SHARED / "office_caltech10")
     assert Counter(e.domain for e in found) == {
@@ -114,7 +116,9 @@ def test_office_caltech_is_four_domains_of_ten_classes() -> None:
     assert len(found) == 2533
 
 
-@pytest.mark.skipif(not (SHARED / "grocery_store").is_dir(), reason="the data are not here")
+@pytest.mark.skipif(
+    not (SHARED / "grocery_store").is_dir(), reason="needs data that is not in the repository"
+)
 def test_the_grocery_store_is_81_classes_with_train_and_test() -> None:
     found = dataset("folder").examples(SHARED / "grocery_store")
     assert Counter(e.split for e in found) == {"train": 2640, "test": 2485}
