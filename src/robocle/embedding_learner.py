@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robocle.classifiers import StreamingClassifier
+from robocle.classifiers.labels import never_taught, require_label, spelling_of
 from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
 from robocle.embedding import Embedding, values_for
 from robocle.errors import StateError
@@ -74,7 +75,9 @@ class EmbeddingLearner:
             LabelError: The label cannot be used.
             StateError: The change cannot be written to the learner's file.
         """
-        self._state.do(Teach(label, stored_embedding(values_for("teaching", embedding))))
+        values = stored_embedding(values_for("teaching", embedding))
+        label = require_label(label)
+        self._state.do(Teach(spelling_of(label, self.labels) or label, values))
 
     def predict_embedding(
         self, embedding: Embedding | ArrayLike, unknown: float = DEFAULT_UNKNOWN
@@ -107,7 +110,7 @@ class EmbeddingLearner:
         Args:
             label: The label, under its present name.
         """
-        return self._state.last_embedding(label)
+        return self._state.last_embedding(spelling_of(label, self.labels) or label)
 
     def forget(self, label: str) -> None:
         """Forget a label. This can be undone until `purge` is called.
@@ -116,7 +119,7 @@ class EmbeddingLearner:
             UnknownLabelError: The label was never taught.
             StateError: The change cannot be written to the learner's file.
         """
-        self._state.do(Forget(label))
+        self._state.do(Forget(self._known(label)))
 
     @property
     def forgets_exactly(self) -> bool:
@@ -131,7 +134,16 @@ class EmbeddingLearner:
             LabelError: The new name cannot be used, or is already a label.
             StateError: The change cannot be written to the learner's file.
         """
-        self._state.do(Rename(label, new))
+        old, new = self._known(label), require_label(new)
+        existing = spelling_of(new, [each for each in self.labels if each != old])
+        self._state.do(Rename(old, existing or new))
+
+    def _known(self, label: str) -> str:
+        """Return the label as it is spelled in the state."""
+        known = spelling_of(label, self.labels)
+        if known is None:
+            raise never_taught(label, self.labels)
+        return known
 
     def step(self, description: str | None = None) -> AbstractContextManager[None]:
         """Return a context in which all operations are one step, which `undo` undoes as a whole.
@@ -196,18 +208,19 @@ class EmbeddingLearner:
         """
         if not isinstance(other, EmbeddingLearner):
             raise StateError(f"only a learner can be merged, not {other!r}: load it first")
-        mine, theirs = self.parts, other.parts
-        theirs.require_same(
-            "the other learner", mine.backbone, mine.fingerprint, mine.preprocessing
-        )
-        if theirs.pooling != mine.pooling:
-            raise StateError(
-                f"cannot merge what was learned with pooling {theirs.pooling} into "
-                f"{mine.pooling}: both learners must have the same parts"
-            )
+        self.parts.require_mergeable(other.parts)
         merged = copy.deepcopy(self._classifier)
-        merged.merge(other._classifier)
+        merged.merge(other._spelled_as(self.labels))
         self._state.merge(merged, f"merging {other._size()}")
+
+    def _spelled_as(self, labels: tuple[str, ...]) -> StreamingClassifier:
+        """Return the classifier; its labels are spelled as those of another learner."""
+        others = {each: spelling_of(each, labels) for each in self.labels if each not in labels}
+        changes = {old: new for old, new in others.items() if new and new not in self.labels}
+        classifier = copy.deepcopy(self._classifier) if changes else self._classifier
+        for old, new in changes.items():
+            classifier.rename(old, new)
+        return classifier
 
     def _size(self) -> str:
         pictures = plural(sum(self.counts.values()), "picture")

@@ -176,4 +176,6 @@ def test_a_merge_with_other_parts_is_refused_and_changes_nothing() -> None:
     learner.teach_embedding(embedding(0, 24), "mug")
     with pytest.raises(StateError, match="both learners must have the same parts"):
         learner.merge(Learner(STUB, "max", "ncm"))
+    with pytest.raises(StateError, match=r"cannot merge what was learned with sqda\S* into ncm"):
+        learner.merge(Learner(STUB, "avg", "sqda"))
     assert learner.undo() == "teaching 'mug'"

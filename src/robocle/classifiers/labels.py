@@ -1,27 +1,60 @@
-"""Labels: the names under which objects are taught."""
+"""Labels: the names under which objects are taught.
 
-from collections.abc import Iterable
+A classifier takes any text of one line as a label. A learner takes less: its labels are normalised,
+so that two spellings that look the same are one label, and none of them is "unknown".
+"""
 
-from robocle.errors import LabelError
+import difflib
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from robocle.errors import LabelError, UnknownLabelError
+from robocle.wording import plural
 
 MAX_LABEL_LENGTH = 200
+LISTED = 10
+"""How many labels a message lists."""
+UNKNOWN = "unknown"
+"""What is printed for objects that were not taught."""
 
 
 def require_label(label: str) -> str:
-    """Check that a label can be used.
+    """Return a label as a learner keeps it.
 
     Args:
-        label: The label to check.
+        label: The label as it was given.
 
     Returns:
-        The label as a plain `str`.
+        The label in Unicode's composed form (NFC), without surrounding white space.
+
+    Raises:
+        LabelError: The label is not text, is empty or too long, cannot be shown on one line, or is
+            "unknown".
+
+    >>> require_label(" coffee mug ")
+    'coffee mug'
+    >>> require_label("cafe\\N{COMBINING ACUTE ACCENT}") == "caf\\N{LATIN SMALL LETTER E WITH ACUTE}"
+    True
+    >>> require_label("Unknown")
+    Traceback (most recent call last):
+    robocle.errors.LabelError: 'Unknown' is what is printed for objects that were not taught: choose another label
+    """  # noqa: E501
+    found = plain_label(normalised(label) if isinstance(label, str) else label)
+    if found.casefold() == UNKNOWN:
+        raise LabelError(
+            f"{found!r} is what is printed for objects that were not taught: choose another label",
+            label,
+        )
+    return found
+
+
+def plain_label(label: str) -> str:
+    """Return a label as a classifier keeps it: any text of one line, as it was given.
 
     Raises:
         LabelError: The label is not text, is empty or too long, or cannot be shown on one line.
 
-    >>> require_label("coffee mug")
-    'coffee mug'
-    >>> require_label(" ")
+    >>> plain_label(" ")
     Traceback (most recent call last):
     robocle.errors.LabelError: the label is empty: give the object a name
     """
@@ -36,12 +69,14 @@ def require_label(label: str) -> str:
             label,
         )
     if not label.isprintable():
-        raise LabelError(f"the label {label!r} contains control characters: use plain text", label)
+        raise LabelError(
+            f"the label {label!r} contains control or invisible characters: use plain text", label
+        )
     return str(label)  # numpy's texts, for example, are of a subclass
 
 
 def require_labels(labels: Iterable[str]) -> list[str]:
-    """Return labels that can be used.
+    """Return labels as a learner keeps them.
 
     Raises:
         LabelError: A label cannot be used, or a single text was given in place of a list.
@@ -55,3 +90,48 @@ def require_labels(labels: Iterable[str]) -> list[str]:
             f"the labels are the single text {labels!r}: give a list of labels", labels
         )
     return [require_label(label) for label in labels]
+
+
+def normalised(label: str) -> str:
+    """Return a label in Unicode's composed form (NFC), without surrounding white space."""
+    return unicodedata.normalize("NFC", label).strip()
+
+
+def spelling_of(label: str, known: Sequence[str]) -> str | None:
+    """Return the known label that a label means, or None. States of 0.1.0 may have any spelling.
+
+    >>> spelling_of("mug", [" mug", "pan"])
+    ' mug'
+    """
+    if label in known or not isinstance(label, str):
+        return label if label in known else None
+    wanted = normalised(label)
+    return next((each for each in known if normalised(each) == wanted), None)
+
+
+def similar_label(label: str, known: Iterable[str]) -> str | None:
+    """Return a known label that differs from a label in upper and lower case only, or None.
+
+    >>> similar_label("Mug", ["pan", "mug"])
+    'mug'
+    """
+    folded = label.casefold()
+    return next((each for each in known if each != label and each.casefold() == folded), None)
+
+
+def never_taught(label: object, known: Sequence[str]) -> UnknownLabelError:
+    """Return the error for a label that was never taught, with the labels it might mean.
+
+    >>> print(never_taught("bik", ["box", "bike", "Mug"]))
+    the label 'bik' was never taught: did you mean 'bike'? (known: Mug, bike, box)
+    """
+    message = f"the label {label!r} was never taught"
+    folded = {each.casefold(): each for each in known}
+    close = difflib.get_close_matches(str(label).casefold(), folded, n=1)
+    hint = f" did you mean {folded[close[0]]!r}?" if close else ""
+    listed = ", ".join(sorted(known)[:LISTED])
+    more = f" and {plural(len(known) - LISTED, 'other')}" if len(known) > LISTED else ""
+    listing = f"known: {listed}{more}" if known else "nothing has been taught yet"
+    return UnknownLabelError(
+        f"{message}:{hint} ({listing})" if hint else f"{message}; {listing}", label
+    )

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robocle.classifiers.contract import ClassifierContract
-from robocle.classifiers.labels import require_label
+from robocle.classifiers.labels import never_taught, plain_label
 from robocle.classifiers.one_by_one import OneByOne
 from robocle.classifiers.softmax import softmax
 from robocle.classifiers.state import ClassifierState, Matrix, Ownership, Shared, Vector
@@ -24,7 +24,6 @@ from robocle.errors import (
     NothingTaughtError,
     RobocleError,
     StateError,
-    UnknownLabelError,
 )
 from robocle.spec import Described
 from robocle.types import Scores
@@ -72,7 +71,7 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
         >>> clf
         <NearestClassMean(), 2 samples of 2 labels>
         """
-        label = require_label(label)
+        label = plain_label(label)
         sample = self._checked(np.asarray(embedding, np.float64), 1)
         self.width = len(sample)
         if label not in self._labels:
@@ -170,7 +169,7 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
             LabelError: The new name cannot be used, or is already a label.
         """
         row = self._row(label)
-        new = require_label(new)
+        new = plain_label(new)
         if new in self._labels:
             raise LabelError(f"cannot rename {label!r} to {new!r}: that label already exists", new)
         self._labels[row] = new
@@ -236,7 +235,7 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
             raise StateError("state has a duplicate label, or a label without samples")
         before = self.__dict__.copy()
         try:
-            self._labels = [require_label(label) for label in state.labels]
+            self._labels = [plain_label(label) for label in state.labels]
             self._counts = [int(count) for count in counts]
             self.width = self._restore(state)
         except RobocleError:
@@ -263,8 +262,7 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
         mine, theirs = self._options(), other._options()
         if type(other) is not type(self) or mine != theirs:
             raise InexactError(
-                f"a {type(self).__name__} with {mine} cannot be merged with a "
-                f"{type(other).__name__} with {theirs}: only equal classifiers can be merged"
+                f"{other!r} cannot be merged into {self!r}: only equal classifiers can be merged"
             )
         if None not in (self.width, other.width) and self.width != other.width:
             raise FeatureError(
@@ -273,14 +271,14 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
             )
         obstacle = self._merge_obstacle()
         if obstacle:
-            raise InexactError(f"{type(self).__name__} cannot be merged: {obstacle}")
+            raise InexactError(f"classifiers of this kind cannot be merged: {obstacle}")
 
     def _options(self) -> dict[str, object]:
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
     def _row(self, label: str) -> int:
         if label not in self._labels:
-            raise UnknownLabelError(f"the label {label!r} was never taught", label)
+            raise never_taught(label, self._labels)
         return self._labels.index(label)
 
     def _checked(self, embeddings: Matrix, axes: int) -> Matrix:

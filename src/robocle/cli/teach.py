@@ -58,6 +58,7 @@ def teach(state: Path, what: tuple[str, ...], gate: "Gate", box: BoxOption, thre
     _check(lessons, embeddings, gate, last_embedding)
     given.pop("backbone", None)
     with Learner.open(state, embedder.pipeline.backbone, **given) as learner, learner.step():
+        _point_out_similar({label for _, label in lessons}, learner.labels)
         for embedding, (_, label) in zip(embeddings, lessons, strict=True):
             learner.teach_embedding(embedding, label)
     taught = list(dict.fromkeys(label for _, label in lessons))
@@ -105,6 +106,15 @@ def _check(
             print_error(f"{path}: {complaint}")
 
 
+def _point_out_similar(labels: set[str], known: tuple[str, ...]) -> None:
+    """Say which new labels differ from known ones in upper and lower case only."""
+    from robocle.classifiers.labels import similar_label
+
+    for label in sorted(labels.difference(known)):
+        if similar := similar_label(label, known):
+            print_error(f"{label!r} is a new label: there is also {similar!r}")
+
+
 def _lessons(what: tuple[str, ...]) -> list[Lesson]:
     """Return the pictures to teach with their labels, in order."""
     from robocle.classifiers.labels import require_label
@@ -113,13 +123,7 @@ def _lessons(what: tuple[str, ...]) -> list[Lesson]:
     if len(what) == 1:
         return _lessons_of_folder(Path(what[0]))
     label, *images = what
-    require_label(label)
-    if label == "unknown":
-        raise LabelError(
-            "'unknown' is what predict prints for objects that were not taught: choose another "
-            "label",
-            label,
-        )
+    label = require_label(label)
     if Path(label).suffix.lower() in {*SUFFIXES, ".robocle"}:
         raise LabelError(
             f"{label!r} is a file, not a label: give STATE LABEL IMAGES, in this order", label
@@ -128,6 +132,7 @@ def _lessons(what: tuple[str, ...]) -> list[Lesson]:
 
 
 def _lessons_of_folder(folder: Path) -> list[Lesson]:
+    from robocle.classifiers.labels import require_label
     from robocle.images import pictures_in
 
     if not folder.is_dir():
@@ -139,4 +144,4 @@ def _lessons_of_folder(folder: Path) -> list[Lesson]:
     for name, pictures in lessons.items():
         if not pictures:
             raise ImageError(f"there is no picture of {name!r} in {folder / name}")
-    return [(path, name) for name, pictures in lessons.items() for path in pictures]
+    return [(path, require_label(name)) for name, pictures in lessons.items() for path in pictures]

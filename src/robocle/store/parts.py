@@ -41,3 +41,17 @@ class Parts:
                 f"{name} was learned with preprocessing {self.preprocessing!r}, and this robocle "
                 f"has {preprocessing!r}: use the robocle version that wrote it"
             )
+
+    def require_mergeable(self, other: "Parts") -> None:
+        """Require that what was learned with other parts can be merged into these.
+
+        Raises:
+            StateError: A part differs that what was learned depends on.
+        """
+        other.require_same("the other learner", self.backbone, self.fingerprint, self.preprocessing)
+        for mine, theirs in ((self.pooling, other.pooling), (self.classifier, other.classifier)):
+            if theirs != mine:
+                raise StateError(
+                    f"cannot merge what was learned with {theirs} into {mine}: both learners must "
+                    "have the same parts"
+                )

@@ -1,0 +1,159 @@
+"""Labels: one label per name, however it is typed; "unknown" is none; a wrong one is corrected."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from command_line import assert_refused, run
+from refusal import Refusal
+from robocle import Learner
+from robocle.backbones import Backbone
+from robocle.errors import LabelError, UnknownLabelError
+from state_files import replaced, rewrite
+from stub_backbone import STUB, embedding
+
+COMPOSED = "caf\N{LATIN SMALL LETTER E WITH ACUTE}"
+DECOMPOSED = "cafe\N{COMBINING ACUTE ACCENT}"
+
+
+def taught(*labels: str) -> Learner:
+    learner = Learner(STUB, "avg", "ncm")
+    for number, label in enumerate(labels):
+        learner.teach_embedding(embedding(number, 8), label)
+    return learner
+
+
+@pytest.mark.parametrize("label", [DECOMPOSED, COMPOSED, f" {COMPOSED}\t\n", f"\u00a0{DECOMPOSED}"])
+def test_all_spellings_that_look_the_same_are_one_label(label: str) -> None:
+    learner = taught(COMPOSED, label)
+    assert learner.counts == {COMPOSED: 2}
+    assert learner.last_embedding(label) is not None
+    learner.rename(label, " mug ")
+    assert learner.labels == ("mug",)
+    learner.rename("mug", label)
+    assert learner.labels == (COMPOSED,)
+    learner.forget(label)
+    assert not learner.labels
+
+
+def test_labels_of_many_pictures_are_normalised(lite0: Backbone, photo: NDArray[np.uint8]) -> None:
+    learner = Learner(lite0, "avg", "ncm", "plain")
+    learner.teach_many([photo, photo[::-1]], [COMPOSED, f"{DECOMPOSED} "])
+    assert learner.counts == {COMPOSED: 2}
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """A state with labels as version 0.1.0 accepted them."""
+    path = tmp_path / "old.robocle"
+    taught("a", "b", "c").save(path)
+    rewrite(path, replaced(labels=[DECOMPOSED, " mug ", "unknown"]))
+    return path
+
+
+def test_a_state_with_labels_in_any_spelling_can_be_used(old: Path) -> None:
+    with Learner.open(old, STUB) as learner:
+        learner.teach_embedding(embedding(9, 8), COMPOSED)
+        learner.teach_embedding(embedding(9, 8), "mug")
+        assert learner.counts == {DECOMPOSED: 2, " mug ": 2, "unknown": 1}
+        with pytest.raises(LabelError, match="choose another"):
+            learner.teach_embedding(embedding(9, 8), "unknown")
+        learner.rename(COMPOSED, COMPOSED)
+        learner.rename("unknown", "jar")
+        learner.forget("mug")
+        assert learner.labels == (COMPOSED, "jar")
+    assert Learner.load(old, STUB).labels == (COMPOSED, "jar")
+
+
+def test_a_merge_unites_labels_in_any_spelling(old: Path) -> None:
+    learner = taught(COMPOSED, "mug", "pan")
+    learner.merge(Learner.load(old, STUB))
+    assert learner.counts == {COMPOSED: 2, "mug": 2, "pan": 1, "unknown": 1}
+    older = Learner.load(old, STUB)
+    older.merge(taught(COMPOSED, "pan"))
+    assert older.counts == {DECOMPOSED: 2, " mug ": 1, "unknown": 1, "pan": 1}
+
+
+@pytest.mark.parametrize("label", ["unknown", "Unknown", " UNKNOWN "])
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda learner, label: learner.teach_embedding(embedding(1, 8), label),
+        lambda learner, label: learner.rename("mug", label),
+        lambda learner, label: learner.teach(np.zeros((90, 90, 3), np.uint8), label),
+        lambda learner, label: learner.teach_many([], [label]),
+    ],
+    ids=["teach_embedding", "rename", "teach", "teach_many"],
+)
+def test_unknown_is_refused_as_a_label(
+    use: Callable[[Learner, str], None], label: str, refusal: Refusal
+) -> None:
+    learner = taught("mug")
+    message = refusal(LabelError, lambda: use(learner, label))
+    assert message == (
+        f"{label.strip()!r} is what is printed for objects that were not taught: "
+        "choose another label"
+    )
+    assert learner.counts == {"mug": 1}
+
+
+@pytest.mark.parametrize("label", ["mug\u200b", "m\u00adug", "tea\u00a0cup", "a\nb", "\u202emug"])
+def test_invisible_characters_are_refused(label: str, refusal: Refusal) -> None:
+    assert "invisible characters" in refusal(LabelError, lambda: taught(label))
+
+
+def test_a_label_that_was_never_taught_is_answered_with_the_labels_there_are(
+    refusal: Refusal,
+) -> None:
+    learner = taught("bike", "MUG", "box")
+    assert refusal(UnknownLabelError, lambda: learner.forget("bik")) == (
+        "the label 'bik' was never taught: did you mean 'bike'? (known: MUG, bike, box)"
+    )
+    assert "did you mean 'MUG'?" in refusal(UnknownLabelError, lambda: learner.rename("mug", "x"))
+    assert refusal(UnknownLabelError, lambda: learner.forget("sofa")) == (
+        "the label 'sofa' was never taught; known: MUG, bike, box"
+    )
+    many = taught(*(f"object {number:02}" for number in range(40)))
+    message = refusal(UnknownLabelError, lambda: many.forget("zebra"))
+    assert message.endswith("known: " + ", ".join(many.labels[:10]) + " and 30 others")
+    assert refusal(UnknownLabelError, lambda: taught().forget("mug")) == (
+        "the label 'mug' was never taught; nothing has been taught yet"
+    )
+
+
+# ---- on the command line
+
+
+def test_folders_whose_names_look_the_same_teach_one_label(objects: Path, tmp_path: Path) -> None:
+    for name, number in ((COMPOSED, 0), (DECOMPOSED, 1)):
+        (tmp_path / "pictures" / name).mkdir(parents=True)
+        picture = objects / "ball" / f"{number}.jpg"
+        (tmp_path / "pictures" / name / "0.jpg").write_bytes(picture.read_bytes())
+    state = tmp_path / "home.robocle"
+    result = run("teach", state, tmp_path / "pictures")
+    assert result.stdout == f"taught 2 pictures of {COMPOSED}; {state} knows 1 label\n"
+    assert run("forget", state, DECOMPOSED).exit_code == 0
+
+
+def test_a_folder_called_unknown_is_refused(objects: Path, tmp_path: Path) -> None:
+    (tmp_path / "pictures" / "Unknown").mkdir(parents=True)
+    picture = (objects / "ball" / "0.jpg").read_bytes()
+    (tmp_path / "pictures" / "Unknown" / "0.jpg").write_bytes(picture)
+    state = tmp_path / "home.robocle"
+    assert_refused(run("teach", state, tmp_path / "pictures"), "'Unknown'", "another label")
+    assert_refused(run("teach", state, " unknown ", objects / "ball"), "another label")
+    assert not state.exists()
+
+
+def test_a_new_label_that_differs_in_case_only_is_pointed_out(
+    objects: Path, tmp_path: Path
+) -> None:
+    state, picture = tmp_path / "home.robocle", objects / "ball" / "0.jpg"
+    assert run("teach", state, "mug", picture, "--gate", "off").stderr == ""
+    result = run("teach", state, "Mug", picture, "--gate", "off")
+    assert result.exit_code == 0
+    assert result.stderr == "robocle: 'Mug' is a new label: there is also 'mug'\n"
+    assert run("teach", state, "Mug", picture, "--gate", "off").stderr == ""
