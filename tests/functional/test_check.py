@@ -150,12 +150,12 @@ def test_the_page_needs_no_other_file_and_nothing_else_is_written(
     before = {path: path.stat().st_mtime_ns for path in objects.rglob("*")}
     result = check(objects, "--draws", "1", "--out", "mine.html")
     assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout.endswith("the page with plots and pictures is mine.html\n")
+    assert result.stdout.endswith("the page with tables and pictures is mine.html\n")
     assert [path.name for path in tmp_path.iterdir()] == ["mine.html"]
     assert {path: path.stat().st_mtime_ns for path in objects.rglob("*")} == before
     html = (tmp_path / "mine.html").read_text("utf-8")
-    assert html.count("<svg") == 1
-    assert html.count("--share:") == 2 * len(CONDITIONS)  # the heat map
+    heat_map, bars = 2 * len(CONDITIONS), 3 * (len(CONDITIONS) + 1)
+    assert html.count('style="--share:') == heat_map + bars
     assert html.count("data:image/jpeg") == 2 * len(CONDITIONS)  # a picture of each label
     assert not re.search(r"(src|href)=\"(?!data:|#)", html)
     assert str(objects) not in html

@@ -2,12 +2,17 @@
 
 import re
 import sys
+from html import escape
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from command_line import run, run_subprocess
-from robocle.demo.pictures import home_pictures
+from robocle.backbones import Backbone
+from robocle.demo.pictures import CONDITIONS, home_pictures
+from robocle.demo.unknown import KINDS, ROUNDS, run_open_set
+from robocle.reports.demo_page import METHODS_IN_WORDS
 
 
 @pytest.mark.slow
@@ -23,25 +28,66 @@ def test_the_demo_prints_tables_and_writes_a_page_that_needs_no_other_file(tmp_p
     assert clean > 90
     assert mean > 60
     html = page.read_text("utf-8")
-    assert html.count("<svg") == 2
     assert html.count("data:image/jpeg") > 40
     assert not re.search(r"(src|href)=\"(?!data:|#)", html)
 
 
+@pytest.fixture(scope="module")
+def small_demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """What the demo prints and its page, on three categories and without the extra `bench`."""
+    few = [each for each in home_pictures() if each.category in ("mug", "clock", "spoon")]
+    page = tmp_path_factory.mktemp("demo") / "page.html"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("robocle.demo.run.home_pictures", lambda: few)
+        for library in ("matplotlib", "joblib"):
+            patch.setitem(sys.modules, library, None)
+        result = run("demo", "--out", page)
+    assert (result.exit_code, result.stderr) == (0, "")
+    return result.stdout, page.read_text("utf-8")
+
+
 @pytest.mark.slow
-def test_without_the_extra_the_demo_prints_its_tables_and_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    few = [picture for picture in home_pictures() if picture.category in ("mug", "clock")]
-    monkeypatch.setattr("robocle.demo.run.home_pictures", lambda: few)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    page = tmp_path / "page.html"
-    result = run("demo", "--out", page)
-    assert result.exit_code == 0
-    assert result.stdout.count("robocle default") == 2
-    assert result.stderr.startswith("robocle: no page was written: ")
-    assert result.stderr.endswith("pip install 'robocle[bench]'\n")
-    assert not page.exists()
+def test_the_demo_and_its_page_need_no_extra(small_demo: tuple[str, str]) -> None:
+    printed, page = small_demo
+    assert printed.count("robocle default") == 2
+    assert page.startswith("<!doctype html>")
+
+
+@pytest.mark.slow
+def test_the_page_explains_its_rows_and_columns(small_demo: tuple[str, str]) -> None:
+    _, page = small_demo
+    for words in (*CONDITIONS.values(), *METHODS_IN_WORDS.values(), *KINDS.values()):
+        assert escape(words) in page
+    assert "accuracy, %" in page
+    assert "39 pictures of the objects that were taught" in page
+
+
+@pytest.mark.slow
+def test_the_demo_shows_unknown_objects(small_demo: tuple[str, str]) -> None:
+    printed, page = small_demo
+    rows = {
+        words: [float(cell) for cell in line.removeprefix(words).split()]
+        for words in KINDS.values()
+        for line in printed.splitlines()
+        if line.startswith(words)
+    }
+    assert set(rows) == set(KINDS.values())
+    assert all(0 <= cell <= 100 for row in rows.values() for cell in row)
+    assert rows[KINDS["not taught"]][-1] > rows[KINDS["taught"]][-1]
+    assert "✓ unknown" in page
+
+
+def test_each_object_is_unknown_in_one_round_and_taught_in_the_others(lite0: Backbone) -> None:
+    pictures = [p for p in home_pictures() if p.category in ("mug", "clock", "spoon", "key")]
+    rng = np.random.default_rng(0)
+    embeddings = [rng.random((1, 12), np.float32) for _ in pictures]
+    tests = run_open_set(lite0, pictures, embeddings)
+    tested = [picture for picture in pictures if not picture.is_taught]
+    assert len(tests) == ROUNDS * len(tested)
+    unknown = [test.picture for test in tests if test.kind == "not taught"]
+    assert sorted(unknown, key=str) == sorted(tested, key=str)
+    taught = [test for test in tests if test.kind == "taught"]
+    assert not any(test.picture.is_other_instance for test in taught)
 
 
 def test_a_page_that_cannot_be_written_is_an_error_before_any_work(tmp_path: Path) -> None:

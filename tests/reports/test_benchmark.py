@@ -1,14 +1,15 @@
 """Benchmark reports from results written by hand: the right numbers in the right places."""
 
-import json
 import re
+from html import unescape
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from benchmark_results import record, written
 from robocle.errors import DataError
 from robocle.evaluation.experiment import SHOWS
+from robocle.evaluation.metrics import METRICS
 from robocle.reports.benchmark import (
     PLOTS,
     TABLES,
@@ -18,57 +19,8 @@ from robocle.reports.benchmark import (
     build_report,
     write_report,
 )
+from robocle.reports.benchmark_terms import MEANINGS, terms_of
 from robocle.reports.tables import Cell, Row, Table
-
-ORIGIN = {"commit": "abc", "versions": {"numpy": "2"}, "python": "3.11", "machine": "x86_64"}
-
-
-def record(method: str, accuracy: float, seed: int, **changes: Any) -> dict[str, Any]:
-    result = {
-        "accuracy": {"test/clean": accuracy},
-        "macro_accuracy": {"test/clean": accuracy - 1},
-        "average_other_domain": None,
-        "per_step": [100.0, accuracy],
-        "plasticity": 90.0,
-        "forgetting": 5.0,
-        "backward_transfer": -5.0,
-        "paper_forg": 4.0,
-        "paper_bwt": 80.0,
-        "training_minutes": 0.5,
-        "frames_per_second": 100.0,
-        "milliseconds_to_learn": 0.1,
-        "milliseconds_to_predict": 0.2,
-        "state_megabytes": 2.0,
-    }
-    trial = {
-        "dataset": "openloris",
-        "scenario": "low_shot_instance",
-        "data": "0a1b",
-        "backbone": "resnet152",
-        "taught": "clean",
-        "tested": ["clean"],
-        "seed": seed,
-    }
-    made = {
-        "key": f"{method}{seed}{changes}",
-        "kind": "trial",
-        "experiment": "An experiment",
-        "study": "OpenLORIS-small",
-        "method": method,
-        "over": "",
-        "order": 0,
-        "shows": ["accuracy", "metrics", "per_step", "cost"],
-        "paper": {},
-        "trial": trial,
-        "result": result,
-        "origin": ORIGIN,
-    }
-    return made | changes
-
-
-def written(path: Path, records: list[dict[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(each) + "\n" for each in records))
-    return path
 
 
 @pytest.fixture
@@ -108,8 +60,8 @@ def test_our_gain_and_the_papers_gain_are_room_aware(results: Path) -> None:
 def test_further_metrics_are_shown_beside_the_papers(results: Path) -> None:
     table = build_report(results).tables[1]
     row = dict(zip(table.columns, cells(table, "NCM"), strict=True))
-    assert row["BwT as printed"] == Cell(80.0, 0.0, 57.34)
-    assert row["forgetting"] == Cell(5.0, 0.0)
+    assert row["BwT as printed, %"] == Cell(80.0, 0.0, 57.34)
+    assert row["forgetting, points"] == Cell(5.0, 0.0)
     assert row["state, MB"] == Cell(2.0, 0.0)
 
 
@@ -192,3 +144,27 @@ def test_everything_an_experiment_can_show_has_a_table_or_a_plot() -> None:
 def test_a_missing_results_file_is_an_error_of_one_line(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="run `robocle bench` first"):
         build_report(tmp_path / "missing.jsonl")
+
+
+def test_the_page_explains_every_metric_it_shows(results: Path) -> None:
+    report = build_report(results)
+    terms = dict(report.terms)
+    assert set(report.tables[1].columns) <= set(terms)
+    assert {"NCM", "RobOCLe", "gain over ..., %"} <= set(terms)
+    assert "SQDA" not in terms
+    page = unescape(as_html(report))
+    assert all(f"<dd>{meaning}</dd>" in page for meaning in terms.values())
+
+
+def test_every_metric_with_a_column_is_explained_with_its_unit() -> None:
+    shown = {name for name, metric in METRICS.items() if metric.table}
+    assert shown <= set(MEANINGS)
+    without_unit = {name for name in shown if not METRICS[name].unit}
+    assert without_unit == {"frames_per_second"}  # FPS is a unit itself
+
+
+def test_the_page_explains_the_corruptions_and_the_average_over_other_domains() -> None:
+    table = Table("SLDA", ("clean", "noise", "Avg OD"), (Row("clean", (Cell(80.0),) * 3),))
+    terms = dict(terms_of([table]))
+    assert terms["noise"] == "a test condition: pictures grainy"
+    assert "average over the other domains" in terms["Avg OD, %"]

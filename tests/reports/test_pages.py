@@ -29,7 +29,7 @@ def test_a_page_that_cannot_be_written_is_an_error_of_one_line(tmp_path: Path) -
         write_page(tmp_path / "page.html", "<p>")
 
 
-@pytest.mark.parametrize("library", ["jinja2", "joblib", "matplotlib"])
+@pytest.mark.parametrize("library", ["joblib", "matplotlib"])
 def test_a_missing_library_names_the_extra(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
     require_report_extra()
     monkeypatch.setitem(sys.modules, library, None)

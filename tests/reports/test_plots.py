@@ -6,13 +6,7 @@ from collections.abc import Iterator
 import matplotlib
 import pytest
 
-from robocle.reports.plots import (
-    grouped_bars,
-    heat_map,
-    line_plot,
-    scatter_plot,
-    stacked_bars,
-)
+from robocle.reports.plots import heat_map, line_plot, scatter_plot
 
 NAME = re.compile(r"<text [^>]*text-anchor: (start|end|middle)\"[^>]*>([^<]*)</text>")
 
@@ -54,15 +48,3 @@ def test_names_in_a_scatter_plot_do_not_cover_each_other() -> None:
     drawing = scatter_plot(points | {"left": (0.1, 20.0)}, "ms", "accuracy, %")
     anchors = {name: anchor for anchor, name in NAME.findall(drawing)}
     assert [anchors[name] for name in names] == ["start", "end", "end"]
-
-
-def test_bars_name_their_groups_and_series() -> None:
-    found = texts(grouped_bars({"NCM": [50.0, 60.0]}, ["clean", "pose"], ["#b8bec8"]))
-    assert {"NCM", "clean", "pose"} <= set(found)
-
-
-def test_small_shares_are_drawn_without_a_number() -> None:
-    shares = {"right": [98.0], "wrong": [2.0]}
-    found = texts(stacked_bars(shares, ["blur"], ["#1a7f37", "#b42318"]))
-    assert "98" in found
-    assert "2" not in found

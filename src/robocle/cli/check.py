@@ -16,7 +16,7 @@ from robocle.cli.options import unknown_option
               help="Test this state, which is only read. Without it, learners are taught in memory "
               "and each is tested on pictures that it was not taught.")  # fmt: skip
 @click.option("--out", type=StatePath, metavar="FILE.html",
-              help="Also write a page with plots and small copies of a few pictures.")  # fmt: skip
+              help="Also write a page with tables and small copies of a few pictures.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True,
               help="Seed of the corruptions. Equal seeds give equal results.")  # fmt: skip
 @click.option("--draws", type=click.IntRange(1, 100), default=3, show_default=True,
@@ -42,10 +42,9 @@ def check(images: tuple[Path, ...], state: Path | None, out: Path | None, seed: 
     from robocle.learner import Learner
     from robocle.reports.check_page import write_report
     from robocle.reports.check_table import as_text, as_values
-    from robocle.reports.pages import require_page_path, require_report_extra
+    from robocle.reports.pages import require_page_path
 
     if out:
-        require_report_extra()
         require_page_path(out)
     pictures = labelled_pictures(images)
     evaluator = Evaluator(Conditions(seed, draws), progress, unknown)
@@ -64,7 +63,7 @@ def check(images: tuple[Path, ...], state: Path | None, out: Path | None, seed: 
     if out:
         write_report(result, evaluator.conditions, learner.backbone, out)
     if out and not as_json:
-        click.echo(f"\nthe page with plots and pictures is {out}")
+        click.echo(f"\nthe page with tables and pictures is {out}")
     if result.unreadable:
         print_error(f"{plural(len(result.unreadable), 'picture')} could not be read")
         sys.exit(1)

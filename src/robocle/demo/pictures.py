@@ -11,8 +11,15 @@ from robocle.evaluation.datasets.home import Home
 from robocle.sim.home import SHOTS
 from robocle.types import Example
 
-CONDITIONS = ("clean", "illumination", "occlusion", "scale", "clutter", "pose")
-"""The condition that is taught, and then all others."""
+CONDITIONS = {
+    "clean": "Soft light and the usual viewpoint. The only condition that is taught.",
+    "illumination": "The light is dim, coloured, or comes from one side.",
+    "occlusion": "The object is partly hidden.",
+    "scale": "The object is far away.",
+    "clutter": "There are other objects around it.",
+    "pose": "The object is lying or tilted, or seen from above or behind.",
+}
+"""The condition that is taught, then all others, each with what it is."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from robocle.backbones import Backbone, backbone
 from robocle.classifiers import classifier
 from robocle.demo.pictures import CONDITIONS, DemoPicture, home_pictures
+from robocle.demo.unknown import Kind, OpenSetTest, run_open_set
 from robocle.evaluation.experiment import Method
 from robocle.evaluation.loop import evaluate, teach_classifier
 from robocle.evaluation.metrics import accuracy, avg_other_domain
@@ -30,7 +31,7 @@ PUBLISHED_SLDA = "slda:scatter=published,shrinkage=1e-4"
 METHODS = (
     Method("NCM", "avg", "ncm"),
     Method("SLDA", "avg", PUBLISHED_SLDA),
-    Method("RobOCLe, as printed", "moments:r=3,form=standardised", PUBLISHED_SLDA),
+    Method("RobOCLe, as published", "moments:r=3,form=standardised", PUBLISHED_SLDA),
     Method("RobOCLe, rooted", "moments:r=3,form=root", PUBLISHED_SLDA),
     Method("robocle default", DEFAULT_POOLING, DEFAULT_CLASSIFIER, DEFAULT_VIEWS),
 )
@@ -65,6 +66,7 @@ class DemoResult:
         taught: The pictures that were taught.
         tested: The test pictures.
         methods: One result per method; the default parts come last.
+        open_set: Tests of the default learner with some objects not taught.
         milliseconds_to_embed: The mean time per picture for the backbone and all poolings.
         seconds: How long the demo took.
     """
@@ -72,6 +74,7 @@ class DemoResult:
     taught: tuple[DemoPicture, ...]
     tested: tuple[DemoPicture, ...]
     methods: tuple[MethodResult, ...]
+    open_set: tuple[OpenSetTest, ...]
     milliseconds_to_embed: float
     seconds: float
 
@@ -91,6 +94,24 @@ class DemoResult:
         """Return the mean accuracy over the conditions that were not taught, in percent."""
         accuracies = self.accuracies(result, other_instance=other_instance)
         return avg_other_domain(list(accuracies.values()), trained_on=0)
+
+    def called_unknown(self, kind: Kind, condition: str = "") -> float:
+        """Return how many pictures of a kind are called unknown, in percent.
+
+        Args:
+            kind: Objects that were not taught, the taught ones, or others of their categories.
+            condition: The condition; all if it is empty.
+        """
+        found = [
+            test.is_called_unknown
+            for test in self.open_set
+            if test.kind == kind and condition in ("", test.picture.condition)
+        ]
+        return 100 * sum(found) / len(found)
+
+    def count(self, *, other_instance: bool) -> int:
+        """Return the number of test pictures of the taught instances, or of other instances."""
+        return sum(picture.is_other_instance == other_instance for picture in self.tested)
 
     def _accuracy(self, result: MethodResult, condition: str, other_instance: bool) -> float:
         pairs = [
@@ -121,6 +142,7 @@ def run_demo(progress: Progress) -> DemoResult:
         tuple(picture for picture in pictures if picture.is_taught),
         tuple(picture for picture in pictures if not picture.is_taught),
         methods,
+        run_open_set(network, pictures, embeddings[METHODS[-1]]),
         milliseconds_to_embed=1e3 * embedding_seconds / len(pictures),
         seconds=time.perf_counter() - start,
     )

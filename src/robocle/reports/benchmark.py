@@ -22,6 +22,7 @@ from robocle.reports.benchmark_tables import (
     metric_tables,
     unknown_tables,
 )
+from robocle.reports.benchmark_terms import Term, terms_of
 from robocle.reports.pages import render_page
 from robocle.reports.tables import Table, latex_text
 from robocle.wording import plural
@@ -62,9 +63,9 @@ class Report:
     trials: int
 
     @property
-    def has_gains(self) -> bool:
-        """Whether a table shows the gain of a method over another."""
-        return any(row.kind == "gain" for table in self.tables for row in table.rows)
+    def terms(self) -> list[Term]:
+        """What the abbreviations, columns and units of the tables mean."""
+        return terms_of(self.tables)
 
     @property
     def has_paper(self) -> bool:

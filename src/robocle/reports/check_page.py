@@ -5,14 +5,11 @@ from pathlib import Path
 from robocle.backbones import Backbone
 from robocle.evaluation.check.advice import weaknesses
 from robocle.evaluation.check.conditions import IN_WORDS, Conditions
-from robocle.evaluation.check.result import CheckedPrediction, CheckResult, Tally
+from robocle.evaluation.check.result import CheckedPrediction, CheckResult
 from robocle.images.thumbnails import thumbnail
 from robocle.reports.check_table import groups
 from robocle.reports.pages import render_page, write_page
-from robocle.reports.plots import stacked_bars
-from robocle.reports.tables import Cell, Row, Table
 
-COLOURS = {"right": "#1a7f37", "unknown": "#b8bec8", "wrong": "#b42318"}
 SHOWN_PICTURES = 6
 
 Shown = list[tuple[CheckedPrediction, str]]
@@ -37,7 +34,7 @@ def write_report(
         "check",
         result=result,
         in_words=IN_WORDS,
-        groups=[(each, _table(each.rows), _bars(each.rows)) for each in groups(result)],
+        groups=groups(result),
         heat_map=_heat_map(result),
         weaknesses=weaknesses(result),
         shown=[_shown(predictions, conditions, backbone) for predictions in _worst(result)],
@@ -45,27 +42,8 @@ def write_report(
     write_page(path, html)
 
 
-def _table(tallies: dict[str, Tally]) -> Table:
-    columns = ("tests", *(f"{outcome}, %" for outcome in COLOURS))
-    rows = tuple(
-        Row(name, (Cell(tally.total), *(Cell(100 * share) for share in tally.shares)))
-        for name, tally in tallies.items()
-    )
-    return Table("", columns, rows, decimals=0)
-
-
-def _bars(tallies: dict[str, Tally]) -> str:
-    """Right, unknown and wrong predictions, one bar per row."""
-    percents = [[100 * share for share in tally.shares] for tally in tallies.values()]
-    shares = dict(zip(COLOURS, zip(*percents, strict=True), strict=True))
-    return stacked_bars(shares, list(tallies), list(COLOURS.values()))
-
-
 def _heat_map(result: CheckResult) -> list[tuple[str, list[float]]]:
-    """Shares of right predictions by label and condition, the weakest label first.
-
-    The page draws it as a table: a browser has the letters of all languages, a plot has not.
-    """
+    """Shares of right predictions by label and condition, the weakest label first."""
     shares = {
         label: [tally.shares[0] for tally in result.of_label(label).values()]
         for label in result.labels

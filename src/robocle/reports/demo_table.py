@@ -2,13 +2,15 @@
 
 from robocle.demo.pictures import CONDITIONS
 from robocle.demo.run import DemoResult
+from robocle.demo.unknown import KINDS
 from robocle.reports.tables import Cell, Row, Table
 
 MEAN = "mean without clean"
+ALL = "all conditions"
 
 
 def as_text(result: DemoResult) -> str:
-    """Return two tables: the taught instances, and other instances of the taught categories."""
+    """Return the tables: taught objects, other objects of their categories, unknown objects."""
     categories = {picture.category for picture in result.taught}
     shots = len(result.taught) // len(categories)
     parts = [
@@ -16,6 +18,10 @@ def as_text(result: DemoResult) -> str:
         f"Accuracy on {len(result.tested)} other pictures, in percent:"
     ]
     parts += [f"{table.title}\n{table.as_text()}" for table in tables(result)]
+    parts += [
+        "Taught only two thirds of the objects at a time. Pictures called unknown by the default "
+        f"learner, in percent:\n\n{unknown_table(result).as_text()}"
+    ]
     return "\n\n".join(parts)
 
 
@@ -35,3 +41,12 @@ def _table(result: DemoResult, title: str, *, other_instance: bool) -> Table:
         cells = tuple(Cell(value) for value in (*accuracies.values(), mean))
         rows.append(Row(each.method.name, cells))
     return Table(title, (*CONDITIONS, MEAN), tuple(rows), decimals=1)
+
+
+def unknown_table(result: DemoResult) -> Table:
+    """Return the percentage of pictures that are called unknown, by kind and condition."""
+    rows = tuple(
+        Row(words, tuple(Cell(result.called_unknown(kind, each)) for each in (*CONDITIONS, "")))
+        for kind, words in KINDS.items()
+    )
+    return Table("Unknown objects", (*CONDITIONS, ALL), rows, decimals=1)

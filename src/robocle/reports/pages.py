@@ -6,18 +6,18 @@ Every page extends templates/base.html.j2, which holds the style.
 from pathlib import Path
 from typing import Any
 
+import robocle
 from robocle.errors import MissingExtraError, RobocleError
 from robocle.reports.tables import cell_parts
 
 
 def require_report_extra() -> None:
-    """Check that the extra "bench", which pages and plots need, is installed.
+    """Check that the extra "bench", which benchmarks and plots need, is installed.
 
     Raises:
         MissingExtraError: One of its libraries is missing; the message says what to install.
     """
     try:
-        import jinja2  # noqa: F401
         import joblib  # noqa: F401
         import matplotlib  # noqa: F401
     except ImportError as error:
@@ -48,7 +48,7 @@ def render_page(name: str, **values: Any) -> str:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    environment.globals["cell_parts"] = cell_parts
+    environment.globals |= {"cell_parts": cell_parts, "version": robocle.__version__}
     return environment.get_template(f"{name}.html.j2").render(**values)
 
 

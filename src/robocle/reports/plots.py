@@ -21,8 +21,6 @@ NAME_PLACES: tuple[NamePlace, ...] = (
     *((6, -8, "left"), (-6, -8, "right"), (6, 12, "left"), (-6, 12, "right")),
 )
 """Offsets of a name from its point, in points (1/72 inch). If all are taken, the first is used."""
-WRITTEN_FROM = 4
-"""A share below this many percent is drawn without its number: there is no room for it."""
 
 
 def line_plot(lines: Mapping[str, Sequence[float]], x_label: str, y_label: str) -> str:
@@ -95,50 +93,6 @@ def _write_name(
     right, up, align = place
     return axes.annotate(name, point, (right, up), textcoords="offset points", size=7, ha=align,
                          va="center", in_layout=False)  # fmt: skip
-
-
-def grouped_bars(
-    series: Mapping[str, Sequence[float]], groups: Sequence[str], colours: Sequence[str]
-) -> str:
-    """Return one group of bars per name in `groups`, with one bar per series; values in percent."""
-    figure, axes = new_axes(3.4)
-    width = 0.8 / len(series)
-    middle = (len(series) - 1) / 2
-    for number, (name, heights) in enumerate(series.items()):
-        places = np.arange(len(groups)) + (number - middle) * width
-        axes.bar(places, heights, width, color=colours[number], label=name)
-    axes.set_xticks(range(len(groups)), groups)
-    axes.set_ylim(0, 100)
-    axes.set_ylabel("accuracy, %")
-    axes.legend(ncols=len(series), loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
-    return svg(figure)
-
-
-def stacked_bars(
-    shares: Mapping[str, Sequence[float]], bars: Sequence[str], colours: Sequence[str]
-) -> str:
-    """Return one horizontal bar per name in `bars`, made of the shares in percent of each name."""
-    figure, axes = new_axes(0.6 + 0.38 * len(bars), width=6.5)
-    places = np.arange(len(bars))[::-1]
-    starts = np.zeros(len(bars))
-    for (name, percents), colour in zip(shares.items(), colours, strict=True):
-        drawn = axes.barh(places, percents, 0.7, starts, color=colour, label=name)
-        written = [f"{percent:.0f}" if percent >= WRITTEN_FROM else "" for percent in percents]
-        axes.bar_label(drawn, written, label_type="center", size=8, color=_text_on(colour))
-        starts = starts + percents
-    axes.set_yticks(places, bars)
-    axes.set_xlim(0, 100)
-    axes.set_xlabel("predictions, %")
-    axes.legend(ncols=len(shares), loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
-    return svg(figure)
-
-
-def _text_on(colour: str) -> str:
-    """Black on light colours, white on dark ones."""
-    from matplotlib.colors import to_rgb
-
-    red, green, blue = to_rgb(colour)
-    return "black" if 0.3 * red + 0.59 * green + 0.11 * blue > 0.5 else "white"
 
 
 def new_axes(height: float, width: float = WIDTH) -> "tuple[Figure, Axes]":

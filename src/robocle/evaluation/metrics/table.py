@@ -137,13 +137,13 @@ METRICS: dict[str, Metric] = {
         "accuracy after each step", "%", lambda m: [step.overall for step in m.steps] or None
     ),
     "backward_transfer": Metric(
-        "backward transfer", "", _over_steps(over_steps.backward_transfer), "metrics"
+        "backward transfer", "points", _over_steps(over_steps.backward_transfer), "metrics"
     ),
-    "forgetting": Metric("forgetting", "", _over_steps(over_steps.forgetting), "metrics"),
-    "plasticity": Metric("plasticity", "", _over_steps(over_steps.plasticity), "metrics", "pla"),
-    "paper_bwt": Metric("BwT as printed", "", _over_steps(over_steps.paper_bwt), "metrics", "bwt"),
+    "forgetting": Metric("forgetting", "points", _over_steps(over_steps.forgetting), "metrics"),
+    "plasticity": Metric("plasticity", "%", _over_steps(over_steps.plasticity), "metrics", "pla"),
+    "paper_bwt": Metric("BwT as printed", "%", _over_steps(over_steps.paper_bwt), "metrics", "bwt"),
     "paper_forg": Metric(
-        "Forg as printed", "", _over_steps(over_steps.paper_forg), "metrics", "forg"
+        "Forg as printed", "points", _over_steps(over_steps.paper_forg), "metrics", "forg"
     ),
     "training_minutes": Metric(
         "TTime",
