@@ -22,6 +22,7 @@ EXAMPLES = [
     errors.BackboneError("cannot run"),
     errors.DataError("no such folder"),
     errors.StateError("damaged"),
+    errors.AlreadyMergedError(),
     errors.StateAccessError("write", Path("home.robocle"), "No space left on device"),
     errors.StateLockedError(Path("home.robocle")),
     errors.MissingExtraError("bench", "the report needs matplotlib"),

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from robocle.errors import (
+    AlreadyMergedError,
     BackboneError,
     DataError,
     FeatureError,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "AlreadyMergedError",
     "BackboneError",
     "Complaint",
     "DataError",

@@ -1,6 +1,5 @@
 """A learner that is taught embeddings. `robocle.Learner` adds the pipeline that embeds pictures."""
 
-import copy
 import os
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -13,7 +12,7 @@ from robocle.classifiers import StreamingClassifier
 from robocle.classifiers.labels import never_taught, require_label, spelling_of
 from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
 from robocle.embedding import Embedding, values_for
-from robocle.errors import StateError
+from robocle.errors import AlreadyMergedError, StateError
 from robocle.recognition.calibration import Calibration, recognise
 from robocle.recognition.levels import DEFAULT_UNKNOWN
 from robocle.recognition.readiness import Readiness, readiness
@@ -195,13 +194,15 @@ class EmbeddingLearner:
         """
         self._state.purge()
 
-    def merge(self, other: "EmbeddingLearner") -> None:
+    def merge(self, other: "EmbeddingLearner", *, again: bool = False) -> None:
         """Add what another learner with the same parts has learned.
 
         Args:
             other: The other learner; it does not change.
+            again: Whether to merge it even if both have pictures in common, which count twice then.
 
         Raises:
+            AlreadyMergedError: The other learner was merged before, or one is a copy of the other.
             StateError: The other learner has different parts, or the change cannot be written to
                 the learner's file.
             InexactError: Classifiers of this kind cannot be merged.
@@ -209,18 +210,9 @@ class EmbeddingLearner:
         if not isinstance(other, EmbeddingLearner):
             raise StateError(f"only a learner can be merged, not {other!r}: load it first")
         self.parts.require_mergeable(other.parts)
-        merged = copy.deepcopy(self._classifier)
-        merged.merge(other._spelled_as(self.labels))
-        self._state.merge(merged, f"merging {other._size()}")
-
-    def _spelled_as(self, labels: tuple[str, ...]) -> StreamingClassifier:
-        """Return the classifier; its labels are spelled as those of another learner."""
-        others = {each: spelling_of(each, labels) for each in self.labels if each not in labels}
-        changes = {old: new for old, new in others.items() if new and new not in self.labels}
-        classifier = copy.deepcopy(self._classifier) if changes else self._classifier
-        for old, new in changes.items():
-            classifier.rename(old, new)
-        return classifier
+        if not again and self._state.overlaps(other._state):
+            raise AlreadyMergedError
+        self._state.merge(other._state, f"merging {other._size()}")
 
     def _size(self) -> str:
         pictures = plural(sum(self.counts.values()), "picture")

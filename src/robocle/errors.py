@@ -13,6 +13,7 @@
     ├── BackboneError        (RuntimeError)  a backbone that cannot be built or run
     ├── DataError            (ValueError)    a data set that is missing or has another layout
     ├── StateError           (ValueError)    a state file that is damaged or does not fit
+    │   ├── AlreadyMergedError               a merge after which pictures would count twice
     │   └── StateAccessError   (OSError)     a state file that cannot be read or written
     │       └── StateLockedError             a state file that another program is teaching
     └── MissingExtraError    (ImportError)   an optional dependency that is not installed
@@ -118,6 +119,16 @@ class DataError(RobocleError, ValueError):
 
 class StateError(RobocleError, ValueError):
     """A state file that is damaged, or that belongs to another backbone or version."""
+
+
+class AlreadyMergedError(StateError):
+    """A merge with a learner that has pictures in common, which would count twice."""
+
+    def __init__(self, what: str = "the other learner", how: str = "again=True") -> None:
+        super().__init__(
+            f"{what} was merged before, or is a copy, so some of its pictures would count twice: "
+            f"undo the earlier merge, start from states that were not merged, or use {how}"
+        )
 
 
 class StateAccessError(StateError, OSError):

@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 from command_line import assert_refused, run
+from robocle import Learner
 from robocle.store import read_state
 
 
@@ -30,10 +31,64 @@ def test_states_of_two_robots_can_be_merged_in_any_order(objects: Path, tmp_path
     assert_refused(run("merge", tmp_path / "one", "-o", tmp_path / "ab"), "exists")
 
 
-def test_a_state_is_not_imported_into_itself(state: Path) -> None:
-    before = read_state(state).counts
-    assert_refused(run("import", state, state), "would count twice")
-    assert read_state(state).counts == before
+def test_a_state_or_its_copy_is_not_imported_into_it(
+    state: Path, objects: Path, tmp_path: Path
+) -> None:
+    run("export", state, tmp_path / "sent")
+    run("teach", state, "toy", objects / "ball" / "3.jpg")
+    before = state.read_bytes()
+    for file in (state, tmp_path / "sent"):
+        assert_refused(run("import", state, file), str(file), "would count twice", "--again")
+    assert state.read_bytes() == before
+    refused = run("merge", state, tmp_path / "sent", "-o", tmp_path / "both")
+    assert_refused(refused, "would count twice")
+    assert not (tmp_path / "both").exists()
+
+
+def test_a_file_that_was_imported_before_is_noticed_until_that_is_undone(
+    state: Path, objects: Path, tmp_path: Path
+) -> None:
+    mine, sent, newer = tmp_path / "mine", tmp_path / "sent", tmp_path / "newer"
+    run("teach", mine, "toy", objects / "ball" / "3.jpg")
+    run("export", state, sent)
+    run("teach", state, "ball", objects / "ball" / "2.jpg")
+    run("export", state, newer)
+    assert run("import", mine, sent).exit_code == 0
+    assert_refused(run("import", mine, sent), f"{sent} was merged before")
+    assert_refused(run("import", mine, newer), f"{newer} was merged before")
+    assert run("undo", mine).stdout.splitlines() == [
+        f"undid merging 2 labels, 4 pictures of {sent}",
+        f"{mine} knows 1 label",
+    ]
+    assert run("import", mine, newer).exit_code == 0
+    assert read_state(mine).counts == {"toy": 1, "ball": 3, "box": 2}
+    assert run("import", mine, sent, "--again").exit_code == 0
+    assert read_state(mine).counts == {"toy": 1, "ball": 5, "box": 4}
+
+
+def test_files_are_replaced_only_if_asked_and_not_while_they_are_open(
+    state: Path, objects: Path, tmp_path: Path
+) -> None:
+    run("teach", tmp_path / "mine", "toy", objects / "ball" / "3.jpg")
+    commands: list[list[str | Path]] = [
+        ["export", state],
+        ["merge", state, tmp_path / "mine", "-o"],
+        ["recover", state],
+    ]
+    for command in commands:
+        out = tmp_path / f"{command[0]}ed"
+        run("teach", out, "old", objects / "ball" / "3.jpg")
+        before = out.read_bytes()
+        assert_refused(run(*command, out), str(out), "exists", "--replace")
+        with Learner.open(out):
+            assert_refused(run(*command, out, "--replace"), "being taught by another program")
+        assert out.read_bytes() == before
+        assert run(*command, out, "--replace").exit_code == 0
+        assert "old" not in read_state(out).counts
+    run("merge", state, tmp_path / "mine", "-o", tmp_path / "mine", "--replace")
+    assert read_state(tmp_path / "mine").counts == {"ball": 2, "box": 2, "toy": 1}
+    for verb in ("export", "recover"):
+        assert_refused(run(verb, state, state, "--replace"), "itself", "choose another name")
 
 
 def test_an_exported_state_can_be_imported_by_another_robot(
@@ -125,3 +180,20 @@ def test_the_intact_labels_of_a_damaged_state_can_be_recovered(
         f"recovered 1 label to {tmp_path / 'rest'}",
     ]
     assert read_state(tmp_path / "rest").counts == {"ball": 4}
+
+
+def test_a_state_of_which_nothing_is_intact_is_not_recovered(objects: Path, tmp_path: Path) -> None:
+    state = tmp_path / "home"
+    parts = ["--classifier", "perceptron", "--pooling", "avg"]
+    run("teach", tmp_path / "taught", objects, *parts)
+    run("export", tmp_path / "taught", state)
+    content = bytearray(state.read_bytes())
+    content[-100] ^= 1
+    state.write_bytes(content)
+    result = run("recover", state, tmp_path / "rest")
+    assert result.exit_code == 1
+    assert result.stdout.startswith("lost: all pictures of ball, box (")
+    assert result.stderr == (
+        f"robocle: nothing can be recovered from {state}: {tmp_path / 'rest'} is not written\n"
+    )
+    assert not (tmp_path / "rest").exists()

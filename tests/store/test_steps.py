@@ -12,10 +12,10 @@ from from_scratch import equals_learning_from_scratch
 from refusal import Refusal
 from robocle import Learner
 from robocle.backbones import Backbone
-from robocle.errors import LabelError, NothingToUndoError, StateError
+from robocle.errors import AlreadyMergedError, LabelError, NothingToUndoError, StateError
 from robocle.store import read_state, recovered
 from robocle.store.history import UNDOABLE
-from robocle.store.stored_state import CHECKPOINT_BYTES
+from robocle.store.stored_state import CHECKPOINT_BYTES, MAX_SOURCES
 from state_files import replaced, rewrite_all
 from stub_backbone import STUB, embedding
 
@@ -210,6 +210,61 @@ def test_a_copy_has_no_checkpoints(tmp_path: Path) -> None:
     learner.merge(another("pan", 1))
     learner.save(tmp_path / "copy")
     assert read_state(tmp_path / "copy").checkpoints == ()
+
+
+# ---- pictures that would count twice
+
+
+def test_what_was_merged_before_is_not_merged_again(tmp_path: Path, refusal: Refusal) -> None:
+    path = tmp_path / "home"
+    other = another("pan", 1)
+    with opened(path) as learner:
+        teach(learner, "mug", 1)
+        learner.merge(other)
+        teach(other, "jar", 1)
+        message = refusal(AlreadyMergedError, lambda: learner.merge(other))
+        assert "again=True" in message
+    with opened(path) as learner:
+        refusal(AlreadyMergedError, lambda: learner.merge(other))
+        refusal(AlreadyMergedError, lambda: other.merge(learner))
+        refusal(AlreadyMergedError, lambda: learner.merge(learner))
+        assert learner.counts == {"mug": 1, "pan": 1}
+        learner.undo()
+        learner.merge(other)
+        learner.merge(other, again=True)
+        assert learner.counts == {"mug": 1, "pan": 2, "jar": 2}
+
+
+def test_two_robots_that_imported_the_same_state_are_not_merged(refusal: Refusal) -> None:
+    shared = another("pan", 1)
+    kitchen, office = another("mug", 1), another("pen", 1)
+    kitchen.merge(shared)
+    office.merge(shared)
+    refusal(AlreadyMergedError, lambda: kitchen.merge(office))
+
+
+def test_copies_of_an_empty_state_have_nothing_in_common(tmp_path: Path) -> None:
+    Learner(STUB, "avg", "ncm").save(tmp_path / "empty")
+    one, two = (Learner.load(tmp_path / "empty", STUB) for _ in range(2))
+    teach(one, "mug", 1)
+    teach(two, "mug", 1)
+    one.merge(two)
+    assert one.counts == {"mug": 2}
+
+
+def test_a_state_of_the_first_version_is_noticed_too(tmp_path: Path, refusal: Refusal) -> None:
+    another("pan", 1).save(tmp_path / "old")
+    rewrite_all(tmp_path / "old", lambda found: found | {"format": 2, "sources": []})
+    learner = another("mug", 1)
+    learner.merge(Learner.load(tmp_path / "old", STUB))
+    refusal(AlreadyMergedError, lambda: learner.merge(Learner.load(tmp_path / "old", STUB)))
+
+
+def test_the_number_of_sources_is_bounded() -> None:
+    stored = another("mug", 1)._state.stored()
+    many = stored.with_sources(f"{number}" for number in range(3 * MAX_SOURCES))
+    assert len(many.sources) == MAX_SOURCES
+    assert (many.sources[0], many.sources[-1]) == (stored.sources[0], f"{3 * MAX_SOURCES - 1}")
 
 
 # ---- failures

@@ -2,26 +2,39 @@
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from robocle.cli.app import StatePath, main, plural
 from robocle.cli.options import unknown_option
-from robocle.errors import StateError
+from robocle.errors import AlreadyMergedError, StateError
+
+if TYPE_CHECKING:
+    from robocle.learner import Learner
+
+replace_option = click.option(
+    "--replace", is_flag=True, help="Overwrite OUT if it exists and no program has it open."
+)
+again_option = click.option(
+    "--again", is_flag=True, help="Do so even if pictures count twice, because they were merged "
+    "before.")  # fmt: skip
 
 
 @main.command()
 @click.argument("states", nargs=-1, required=True, type=StatePath)
 @click.option("-o", "--out", type=StatePath, required=True, help="The state file to write.")
-def merge(states: tuple[Path, ...], out: Path) -> None:
+@replace_option
+@again_option
+def merge(states: tuple[Path, ...], out: Path, replace: bool, again: bool) -> None:
     """Merge STATES into one state, as if it had been taught all of their pictures."""
     from robocle.learner import Learner
 
-    _require_new(out)
+    _require_new(out, replace)
     first, *others = states
     learner = Learner.load(first)
     for other in others:
-        learner.merge(Learner.load(other, learner.backbone))
+        _merge(learner, Learner.load(other, learner.backbone), other, again)
     learner.save(out)
     click.echo(
         f"merged {plural(len(states), 'state')} into {out}; it knows "
@@ -33,7 +46,8 @@ def merge(states: tuple[Path, ...], out: Path) -> None:
 @click.argument("state", type=StatePath)
 @click.argument("out", type=StatePath)
 @unknown_option
-def export(state: Path, out: Path, unknown: float) -> None:
+@replace_option
+def export(state: Path, out: Path, unknown: float, replace: bool) -> None:
     """Write STATE to OUT: an ONNX model if OUT ends in .onnx, otherwise a state file to send.
 
     The ONNX model contains the backbone, the pooling, the weights, the labels and the threshold for
@@ -44,7 +58,8 @@ def export(state: Path, out: Path, unknown: float) -> None:
     """
     from robocle.learner import Learner
 
-    _require_new(out)
+    _require_new(out, replace)
+    _require_other(out, state)
     learner = Learner.load(state)
     if out.suffix == ".onnx":
         from robocle.export.onnx_model import write_onnx
@@ -58,19 +73,22 @@ def export(state: Path, out: Path, unknown: float) -> None:
 @main.command(name="import")
 @click.argument("state", type=StatePath)
 @click.argument("file", type=StatePath)
-def import_(state: Path, file: Path) -> None:
-    """Merge an exported FILE into STATE, which is created if it does not exist."""
+@again_option
+def import_(state: Path, file: Path, again: bool) -> None:
+    """Merge an exported FILE into STATE, which is created if it does not exist.
+
+    `robocle undo` undoes it. A FILE that was imported before is refused, and so is a newer export
+    of the same state, because the pictures that are in both would count twice.
+    """
     from robocle.learner import Learner
 
     received = Learner.load(file)
     if not os.path.exists(state):
         received.save(state)
         known = plural(len(received.labels), "label")
-    elif os.path.samefile(state, file):
-        raise StateError(f"{file} is {state} itself: everything in it would count twice")
     else:
         with Learner.open(state, received.backbone) as learner:
-            learner.merge(received)
+            _merge(learner, received, file, again)
             known = plural(len(learner.labels), "label")
     imported = plural(len(received.labels), "label")
     click.echo(f"imported {imported} of {file}; {state} knows {known}")
@@ -79,18 +97,41 @@ def import_(state: Path, file: Path) -> None:
 @main.command()
 @click.argument("state", type=StatePath)
 @click.argument("out", type=StatePath)
-def recover(state: Path, out: Path) -> None:
-    """Write everything that is intact in a damaged STATE to OUT, and print what is lost."""
-    from robocle.store import recovered, write_state
+@replace_option
+def recover(state: Path, out: Path, replace: bool) -> None:
+    """Write everything that is intact in a damaged STATE to OUT, and print what is lost.
 
-    _require_new(out)
+    If nothing is intact, OUT is not written.
+    """
+    from robocle.store import StateStore, recovered
+
+    _require_new(out, replace)
+    _require_other(out, state)
     undamaged, lost = recovered(state)
-    write_state(out, undamaged)
     for each in lost:
         click.echo(f"lost: {each}")
+    if not undamaged.counts:
+        raise StateError(f"nothing can be recovered from {state}: {out} is not written")
+    StateStore.replace(out, undamaged)
     click.echo(f"recovered {plural(len(undamaged.counts), 'label')} to {out}")
 
 
-def _require_new(out: Path) -> None:
-    if os.path.exists(out):
-        raise StateError(f"{out} exists: remove it first, or choose another name")
+def _merge(learner: "Learner", other: "Learner", path: Path, again: bool) -> None:
+    """Merge the learner of a state file into another, as a step that names the file."""
+    pictures = plural(sum(other.counts.values()), "picture")
+    merged = f"merging {plural(len(other.labels), 'label')}, {pictures} of {path}"
+    try:
+        with learner.step(merged):
+            learner.merge(other, again=again)
+    except AlreadyMergedError as error:
+        raise AlreadyMergedError(str(path), "--again") from error
+
+
+def _require_new(out: Path, replace: bool) -> None:
+    if os.path.exists(out) and not replace:
+        raise StateError(f"{out} exists: use --replace to overwrite it, or choose another name")
+
+
+def _require_other(out: Path, state: Path) -> None:
+    if os.path.exists(out) and os.path.exists(state) and os.path.samefile(out, state):
+        raise StateError(f"{out} is {state} itself: choose another name")

@@ -1,9 +1,9 @@
 """What is in a snapshot: arrays by name, and a description of them in JSON.
 
 The description has the format version, the parts (backbone by name and fingerprint, preprocessing,
-pooling, classifier, views), the labels, the operations and checkpoints for undo, and checksums. The
-arrays are those of the classifier, the embeddings of the operations, and the same for each
-checkpoint. `docs/state-file.md` specifies both.
+pooling, classifier, views), the labels, the operations and checkpoints for undo, the sources, and
+checksums. The arrays are those of the classifier, the embeddings of the operations, and the same
+for each checkpoint. `docs/state-file.md` specifies both.
 """
 
 import json
@@ -29,7 +29,7 @@ METADATA_KEY = "robocle"
 HISTORY = "history"
 """The array that holds the embeddings of the operations."""
 CHECKPOINT = "undo."
-"""The names of the arrays of checkpoints begin with this and a number, such as "undo.0."."""
+"""How the names of the arrays of all checkpoints begin."""
 
 
 def encoded(state: StoredState) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
@@ -37,7 +37,7 @@ def encoded(state: StoredState) -> tuple[dict[str, NDArray[Any]], dict[str, str]
     arrays = _arrays_of(state)
     for number, checkpoint in enumerate(state.checkpoints):
         inner = _arrays_of(checkpoint)
-        arrays |= {f"{CHECKPOINT}{number}.{name}": array for name, array in inner.items()}
+        arrays |= {checkpoint_prefix(number) + name: array for name, array in inner.items()}
     head = {
         "format": FORMAT,
         **asdict(state.parts),
@@ -48,6 +48,15 @@ def encoded(state: StoredState) -> tuple[dict[str, NDArray[Any]], dict[str, str]
     return arrays, sealed(head)
 
 
+def checkpoint_prefix(number: int) -> str:
+    """Return how the names of the arrays of a checkpoint begin.
+
+    >>> checkpoint_prefix(0)
+    'undo.0.'
+    """
+    return f"{CHECKPOINT}{number}."
+
+
 def _arrays_of(state: StoredState | Checkpoint) -> dict[str, NDArray[Any]]:
     arrays = {name: np.ascontiguousarray(array) for name, array in state.arrays.items()}
     embeddings = [op.embedding for op in state.history if isinstance(op, Teach)]
@@ -56,7 +65,7 @@ def _arrays_of(state: StoredState | Checkpoint) -> dict[str, NDArray[Any]]:
 
 def _words_of(state: StoredState | Checkpoint) -> dict[str, Any]:
     history = [to_words(operation) for operation in state.history]
-    return {"labels": list(state.labels), "history": history}
+    return {"labels": list(state.labels), "history": history, "sources": list(state.sources)}
 
 
 def sealed(head: Mapping[str, object]) -> dict[str, str]:
@@ -110,9 +119,10 @@ def decoded(
     damage = _damaged(path, arrays, expected)
     checkpoints = _checkpoints(path, head.pop("checkpoints", []), arrays)
     labels, history = _labels(path, head), _history(path, head, arrays)
+    sources = _sources(path, head)
     own = {name: array for name, array in arrays.items() if not name.startswith(CHECKPOINT)}
     own.pop(HISTORY, None)
-    return StoredState(_parts(path, head), labels, own, history, checkpoints), damage
+    return StoredState(_parts(path, head), labels, own, history, sources, checkpoints), damage
 
 
 def _head(path: Path, metadata: Mapping[str, str]) -> dict[str, Any]:
@@ -158,6 +168,14 @@ def _labels(path: Path, head: dict[str, Any]) -> tuple[str, ...]:
     return tuple(labels)
 
 
+def _sources(path: Path, head: dict[str, Any]) -> tuple[str, ...]:
+    sources = head.pop("sources", [])  # format 2 has none
+    if not isinstance(sources, list):
+        raise StateError(f"{path} is damaged: its sources cannot be read")
+    _require_plain_text(path, sources)
+    return tuple(sources)
+
+
 def _require_plain_text(path: Path, texts: Iterable[object]) -> None:
     # Printable text cannot send control sequences to a terminal when it is shown.
     if not all(isinstance(text, str) and text.isprintable() for text in texts):
@@ -189,15 +207,16 @@ def _checkpoints(path: Path, found: object, arrays: Arrays) -> tuple[Checkpoint,
 
 
 def _checkpoint(path: Path, words: dict[str, Any], number: int, arrays: Arrays) -> Checkpoint:
-    prefix = f"{CHECKPOINT}{number}."
+    prefix = checkpoint_prefix(number)
     inner = {
         name.removeprefix(prefix): array
         for name, array in arrays.items()
         if name.startswith(prefix)
     }
     labels, history = _labels(path, words), _history(path, words, inner)
+    sources = _sources(path, words)
     inner.pop(HISTORY, None)
     try:
-        return Checkpoint(step_from_words(words), labels, inner, history)
+        return Checkpoint(step_from_words(words), labels, inner, history, sources)
     except ValueError as error:
         raise StateError(f"{path} is damaged: its checkpoints cannot be read") from error

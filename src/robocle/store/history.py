@@ -72,7 +72,7 @@ def _shortened(stored: StoredState, end: int) -> StoredState:
     base, history = _state(stored, end), stored.history[end:]
     # Steps before these operations can no longer be undone, unless they belong to the same step.
     checkpoints = stored.checkpoints if stored.continues_checkpoint(end) else ()
-    return StoredState(stored.parts, base.labels, base.arrays, history, checkpoints)
+    return stored.with_base(base, history, checkpoints)
 
 
 def _state(stored: StoredState, end: int) -> ClassifierState:

@@ -4,6 +4,7 @@ Every change is applied in memory and then written to the file. If the write fai
 reverted, so memory and file never differ.
 """
 
+import copy
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocle.classifiers import StreamingClassifier
+from robocle.classifiers.labels import spelling_of
 from robocle.errors import FeatureError, LabelError, StateError
 from robocle.store.history import bounded, replayed
 from robocle.store.operations import Operation, Undo, last_taught
 from robocle.store.parts import Parts
 from robocle.store.state_store import StateStore, located
 from robocle.store.steps import Step
-from robocle.store.stored_state import StoredState
+from robocle.store.stored_state import StoredState, new_source
 
 log = logging.getLogger("robocle")
 
@@ -45,7 +47,8 @@ class LearnerState:
     def new(cls, parts: Parts, classifier: StreamingClassifier) -> "LearnerState":
         """Return the state of a learner without history."""
         state = classifier.state()
-        return cls(StoredState(parts, state.labels, state.arrays), classifier)
+        sources = (new_source(),)
+        return cls(StoredState(parts, state.labels, state.arrays, sources=sources), classifier)
 
     @classmethod
     def restore(cls, name: str, stored: StoredState) -> "LearnerState":
@@ -58,7 +61,11 @@ class LearnerState:
         Raises:
             StateError: The stored state is inconsistent.
         """
-        return cls(stored, _replayed(name, stored))
+        classifier = _replayed(name, stored)
+        if not (stored.sources and (classifier.labels or stored.history or stored.checkpoints)):
+            # Copies of an empty state have nothing in common.
+            stored = replace(stored, sources=(new_source(),))
+        return cls(stored, classifier)
 
     @property
     def parts(self) -> Parts:
@@ -115,15 +122,25 @@ class LearnerState:
         self._change(Undo(), after, classifier)
         return description
 
-    def merge(self, classifier: StreamingClassifier, description: str) -> None:
-        """Continue from a classifier that others were merged into. This can be undone.
+    def overlaps(self, other: "LearnerState") -> bool:
+        """Return whether another state has pictures in common with this one, as far as known."""
+        known = bool(self.classifier.labels and other.classifier.labels)
+        return known and not set(self._stored.sources).isdisjoint(other._stored.sources)
+
+    def merge(self, other: "LearnerState", description: str) -> None:
+        """Merge another state into this one. This can be undone.
 
         Args:
-            classifier: The merged classifier.
-            description: What was merged.
+            other: The state of the other learner.
+            description: What is merged.
+
+        Raises:
+            InexactError: Classifiers of this kind cannot be merged.
         """
-        step = self._step or Step.of(description)
-        self._restart(self._stored.with_checkpoint(step, classifier.state()), classifier)
+        merged = copy.deepcopy(self.classifier)
+        merged.merge(_spelled_as(merged.labels, other.classifier))
+        after = self._stored.with_checkpoint(self._step or Step.of(description), merged.state())
+        self._restart(after.with_sources(other._stored.sources), merged)
 
     def purge(self) -> None:
         """Continue without history; what came before cannot be undone."""
@@ -188,8 +205,7 @@ class LearnerState:
         self._stored, self.classifier = after, classifier
 
     def _without_history(self) -> StoredState:
-        state = self.classifier.state()
-        return StoredState(self.parts, state.labels, state.arrays)
+        return self._stored.with_base(self.classifier.state())
 
     def _compact(self, store: StateStore) -> None:
         """Compact the journal. If that fails, every operation is still in the journal."""
@@ -197,6 +213,16 @@ class LearnerState:
             store.compact(self._stored)
         except StateError as error:
             log.warning("%s; what was taught is safe in the journal", error)
+
+
+def _spelled_as(labels: tuple[str, ...], other: StreamingClassifier) -> StreamingClassifier:
+    """Return another classifier; those of its labels that look like these are spelled like them."""
+    spellings = {each: spelling_of(each, labels) for each in other.labels if each not in labels}
+    changes = {old: new for old, new in spellings.items() if new and new not in other.labels}
+    renamed = copy.deepcopy(other) if changes else other
+    for old, new in changes.items():
+        renamed.rename(old, new)
+    return renamed
 
 
 def _replayed(name: str, stored: StoredState) -> StreamingClassifier:

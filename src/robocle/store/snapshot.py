@@ -8,7 +8,7 @@ import hashlib
 import io
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -84,6 +84,8 @@ def read_snapshot(path: Path) -> Snapshot:
     except Exception as error:  # a damaged file can fail in any way
         raise StateError(f"{path} is damaged or not a robocle state ({error})") from error
     state, damage = decoded(path, metadata, arrays)
+    if not state.sources:  # the file is of format 2: its content stands for a random name
+        state = replace(state, sources=(identity.hex(),))
     return Snapshot(identity, state, damage)
 
 

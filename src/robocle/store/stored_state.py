@@ -5,7 +5,8 @@ again. A large step or a merge cannot be undone that way. A checkpoint is kept i
 stored before that step.
 """
 
-from collections.abc import Mapping
+import secrets
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,8 +28,15 @@ from robocle.store.steps import Step, same_step, teaching
 
 Arrays = Mapping[str, NDArray[Any]]
 
+MAX_SOURCES = 1000
+"""How many sources a state keeps: the newest ones, and its own."""
 CHECKPOINT_BYTES = 16_000_000
 """More than one checkpoint is kept only while they take no more bytes than this."""
+
+
+def new_source() -> str:
+    """Return a random name for a state."""
+    return secrets.token_hex(16)
 
 
 @dataclass(frozen=True)
@@ -39,6 +47,7 @@ class Checkpoint:
     labels: tuple[str, ...]
     arrays: Arrays
     history: tuple[Operation, ...] = ()
+    sources: tuple[str, ...] = ()
 
     @property
     def bytes(self) -> int:
@@ -55,6 +64,9 @@ class StoredState:
     labels: tuple[str, ...]
     arrays: Arrays
     history: tuple[Operation, ...] = ()
+    sources: tuple[str, ...] = ()
+    """Random names of the states that this one was taught as, its own first, and of those that were
+    merged into it. States with a common source have pictures in common."""
     checkpoints: tuple[Checkpoint, ...] = ()
     """Oldest first. The last one precedes the arrays."""
 
@@ -126,7 +138,14 @@ class StoredState:
         start = start_of_last_step(self.history)
         if start == 0 and self.continues_checkpoint(len(self.history)):
             *older, last = self.checkpoints
-            return StoredState(self.parts, last.labels, last.arrays, last.history, tuple(older))
+            return replace(
+                self,
+                labels=last.labels,
+                arrays=last.arrays,
+                history=last.history,
+                sources=last.sources,
+                checkpoints=tuple(older),
+            )
         return replace(self, history=self.history[:start])
 
     def continues_checkpoint(self, end: int) -> bool:
@@ -155,9 +174,25 @@ class StoredState:
         checkpoints = self.checkpoints
         # A step has one checkpoint, however often it replaces the classifier.
         if before or not checkpoints or not same_step(checkpoints[-1].step, step):
-            last = Checkpoint(step, self.labels, self.arrays, before)
+            last = Checkpoint(step, self.labels, self.arrays, before, self.sources)
             checkpoints = _bounded((*checkpoints, last))
-        return StoredState(self.parts, base.labels, base.arrays, history, checkpoints)
+        return self.with_base(base, history, checkpoints)
+
+    def with_base(
+        self,
+        base: ClassifierState,
+        history: tuple[Operation, ...] = (),
+        checkpoints: tuple[Checkpoint, ...] = (),
+    ) -> "StoredState":
+        """Return a state with another classifier, another history and other checkpoints."""
+        return replace(
+            self, labels=base.labels, arrays=base.arrays, history=history, checkpoints=checkpoints
+        )
+
+    def with_sources(self, added: Iterable[str]) -> "StoredState":
+        """Return a state that knows that others were merged into it."""
+        own, *others = dict.fromkeys((*self.sources, *added))
+        return replace(self, sources=(own, *others[-(MAX_SOURCES - 1) :]))
 
 
 def _counts(labels: tuple[str, ...], arrays: Arrays) -> dict[str, int]:
