@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SHARED = Path(__file__).with_name("shared")
 TESTS = """
 import sys
@@ -57,6 +59,7 @@ def test_each_thing_that_is_missing_is_named_once_with_what_to_do(tmp_path: Path
     ]
 
 
+@pytest.mark.slow
 def test_tests_in_parallel_processes_are_counted_once(tmp_path: Path) -> None:
     assert last_lines(tmp_path, "-rs", "-n", "2")[0].startswith("3 tests skipped without PyTorch")
 

@@ -22,7 +22,7 @@ With `scatter=exact`, all statistics are sums over classes, so two classifiers c
 label can also be forgotten together with its contribution to the covariance, as if it had never
 been taught. The contributions are kept as class factors, up to as many samples as the embeddings
 are wide (at least 256). With `keep=sums` they are not kept. A few samples can be computed from the
-sums, too: see docs/classifiers.md.
+sums, too: see the page on classifiers.
 """
 
 from collections.abc import Iterator, Mapping

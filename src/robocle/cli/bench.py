@@ -87,7 +87,9 @@ def bench(experiment: str, data: tuple[str, ...], out: Path | None, **options: A
 def report(results: Path, out: Path | None) -> None:
     """Write a report of RESULTS as Markdown, LaTeX and one HTML page."""
     from robocle.reports.benchmark import as_markdown, build_report, write_report
+    from robocle.reports.pages import require_report_extra
 
+    require_report_extra()
     click.echo(as_markdown(build_report(results)))
     for page in write_report(results, out or results.parent):
         click.echo(f"report in {page}")

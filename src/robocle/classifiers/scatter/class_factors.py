@@ -4,7 +4,7 @@ The factor of a class consists of rows R such that R^T R is the contribution of 
 per sample after the first. If that becomes too many, R may be replaced by its triangular (QR)
 factor, which has the same R^T R. A row may be shorter than the width: missing entries are zero.
 
-The rows and the mean of a class determine its samples up to rounding: see docs/classifiers.md.
+The rows and the mean of a class determine its samples up to rounding: see the page on classifiers.
 
 When all rows together would take more memory than the scatter itself, only a subsample of them is
 kept. Classes can then no longer be removed exactly, but leave-one-out scores can be computed.

@@ -1,0 +1,180 @@
+"""The wheel alone: what is in it, and that its user can do what the README shows.
+
+The wheel is installed into a new environment that holds only the packages that it requires, and
+those that they require. So a command that needs an extra fails here.
+"""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import venv
+import zipfile
+from collections.abc import Iterable, Iterator
+from email import message_from_bytes
+from importlib.metadata import Distribution, distribution
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from robocle.cli import main
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "robocle"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this repository."""
+    folder = tmp_path_factory.mktemp("wheel")
+    # The build needs no network: hatchling is installed for development.
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
+    subprocess.run(
+        [*command, "--no-build-isolation", "--wheel-dir", str(folder), str(ROOT)], check=True
+    )
+    (built,) = folder.glob("robocle-*.whl")
+    return built
+
+
+def required(texts: Iterable[str], found: dict[str, Distribution]) -> dict[str, Distribution]:
+    """Return the packages that requirements name, without extras, and all that they require."""
+    for requirement in map(Requirement, texts):
+        applies = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+        if applies and requirement.name not in found:
+            found[requirement.name] = distribution(requirement.name)
+            required(found[requirement.name].requires or [], found)
+    return found
+
+
+@pytest.fixture(scope="module")
+def program(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The command `robocle` in a new environment with the wheel and what it requires."""
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder)
+    packages = next(folder.glob("lib/*/site-packages"))
+    with zipfile.ZipFile(wheel) as content:
+        (name,) = (each for each in content.namelist() if each.endswith("/METADATA"))
+        metadata = message_from_bytes(content.read(name))
+    for package in required(metadata.get_all("Requires-Dist", []), {}).values():
+        for top in {file.parts[0] for file in package.files or [] if file.parts[0] != ".."}:
+            if not (packages / top).exists():
+                (packages / top).symlink_to(str(package.locate_file(top)))
+    command = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "install"]
+    subprocess.run([*command, "--quiet", "--no-deps", "--no-index", str(wheel)], check=True)
+    return folder / "bin" / "robocle"
+
+
+def run_in(folder: Path, *command: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run a command in a folder, without the environment of the tests."""
+    unset = ("PYTHONPATH", "COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG")
+    clean = {key: value for key, value in os.environ.items() if key not in unset}
+    return subprocess.run(
+        command, cwd=folder, env=clean, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_the_package_its_data_and_its_licence_and_nothing_else(
+    wheel: Path,
+) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    tops = {name.split("/")[0] for name in names}
+    assert {top.split("-")[0] for top in tops} == {"robocle"}
+    assert not [name for name in names if "test" in name.split("/")[-1]]
+    expected = {f"robocle/{path.relative_to(PACKAGE)}" for path in PACKAGE.rglob("*.py")}
+    expected |= {f"robocle/{path.relative_to(PACKAGE)}" for path in PACKAGE.rglob("*.j2")}
+    expected |= {f"robocle/{path.relative_to(ROOT)}" for path in ROOT.glob("experiments/*.toml")}
+    assert expected <= names
+    assert {"robocle/py.typed", "robocle/evaluation/paper_numbers.toml"} <= names
+    pictures = [name for name in names if name.startswith("robocle/demo/home/")]
+    assert len(pictures) == sum(path.is_file() for path in (PACKAGE / "demo/home").rglob("*"))
+    assert any(name.endswith("dist-info/licenses/LICENSE") for name in names)
+    assert wheel.stat().st_size < 10e6
+
+
+@pytest.mark.slow
+def test_the_demo_runs_from_the_wheel_and_writes_its_page(program: Path, tmp_path: Path) -> None:
+    done = run_in(tmp_path, program, "demo")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "robocle default" in done.stdout
+    page = (tmp_path / "robocle-demo.html").read_text("utf-8")
+    assert page.count("data:image/jpeg") > 40
+
+
+@pytest.mark.slow
+def test_objects_are_taught_predicted_checked_and_exported_from_the_wheel(
+    program: Path, objects: Path, tmp_path: Path
+) -> None:
+    state, page, model = (tmp_path / name for name in ("home.robocle", "it.html", "home.onnx"))
+    for arguments in (
+        ("teach", state, objects),
+        ("inspect", state),
+        ("check", objects, "--out", page, "--draws", "1"),
+        ("export", state, model),
+    ):
+        done = run_in(tmp_path, program, *arguments)
+        assert done.returncode == 0, done.stderr
+    found = run_in(tmp_path, program, "predict", state, objects / "ball" / "0.jpg")
+    assert found.stdout.split()[1] == "ball"
+    assert page.stat().st_size > 10_000
+    assert model.stat().st_size > 1_000_000
+
+
+@pytest.mark.slow
+def test_every_command_has_a_help_from_the_wheel(program: Path, tmp_path: Path) -> None:
+    for name in main.commands:
+        done = run_in(tmp_path, program, name, "--help")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith(f"Usage: robocle {name}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "extra"),
+    [
+        (("bench", "comparison"), "bench"),
+        (("report", "results.jsonl"), "bench"),
+        (("backbones", "add", "resnet18"), "export"),
+    ],
+    ids=["bench", "report", "backbones add"],
+)
+def test_what_needs_an_extra_says_in_one_line_how_to_install_it(
+    arguments: tuple[str, ...], extra: str, program: Path, tmp_path: Path
+) -> None:
+    done = run_in(tmp_path, program, *arguments)
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.endswith(f"pip install 'robocle[{extra}]'")
+
+
+def test_no_message_names_a_page_that_only_a_checkout_has() -> None:
+    files = [path for path in PACKAGE.rglob("*.py") if path.is_file()]
+    assert len(files) > 150
+    named = [
+        f"{path.name}: {text}"
+        for path in files
+        for text in message_texts(path)
+        if re.search(r"\bdocs/|\w\.md\b|\bmake \w+\b.*`|CONTRIBUTING|README", text)
+    ]
+    assert named == []
+
+
+def message_texts(path: Path) -> Iterator[str]:
+    """Yield the texts in the code of a file that are not docstrings, and the help of commands."""
+    tree = ast.parse(path.read_text("utf-8"))
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    docstrings = {
+        node.body[0].value
+        for node in ast.walk(tree)
+        if isinstance(node, documented)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+        and path.parent.name != "cli"
+    }
+    for node in ast.walk(tree):
+        is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if is_text and node not in docstrings:
+            assert isinstance(node, ast.Constant)
+            yield str(node.value)
