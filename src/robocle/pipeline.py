@@ -12,6 +12,7 @@ from typing import Self
 import numpy as np
 
 from robocle.backbones import Backbone, backbone, backbone_of_state
+from robocle.backbones.added import how_to_add, is_int8
 from robocle.classifiers import CLASSIFIERS, StreamingClassifier
 from robocle.errors import BackboneError, SpecError, StateError
 from robocle.images import PREPROCESSING
@@ -59,6 +60,8 @@ class Pipeline:
         except (SpecError, BackboneError) as error:
             raise StateError(f"{name} needs a part that is not installed: {error}") from error
         here = found.backbone
+        if here.name == parts.backbone and here.fingerprint != parts.fingerprint:
+            raise StateError(_another(name, parts, here))
         parts.require_same(name, here.name, here.fingerprint, PREPROCESSING)
         return found
 
@@ -81,6 +84,19 @@ class Pipeline:
         """
         maps = feature_maps(self.backbone, self.views, pictures)
         return pooled(self.pooling, maps, len(pictures))
+
+
+def _another(state: str, parts: Parts, here: Backbone) -> str:
+    """Return the message about a backbone that has the right name, but is another one."""
+    what_to_do = (
+        f"to have that one again, {how_to_add(here.name)}"
+        if is_int8(here.name)
+        else "add that one again, with --replace"
+    )
+    return (
+        f"{state} was learned on another {here.name} (sha {parts.fingerprint[:8]}) than the one on "
+        f"this machine (sha {here.fingerprint[:8]}): {what_to_do}"
+    )
 
 
 def feature_maps(network: Backbone, views: Views, pictures: Sequence[Pixels]) -> FeatureMaps:

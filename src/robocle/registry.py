@@ -27,6 +27,10 @@ def _nothing() -> dict[str, str]:
     return {}
 
 
+def _no_advice(name: str) -> str:
+    return ""
+
+
 class Registry(Generic[Part]):
     """The parts of one kind, by name."""
 
@@ -36,6 +40,7 @@ class Registry(Generic[Part]):
         builtin: Mapping[str, str],
         found: Targets = _nothing,
         obtainable: Targets = _nothing,
+        advice: Callable[[str], str] = _no_advice,
     ) -> None:
         """Create a registry.
 
@@ -44,11 +49,13 @@ class Registry(Generic[Part]):
             builtin: The import path of each name that comes with robocle.
             found: Returns the import path of each name found on this machine.
             obtainable: Returns, for each name that can be installed, the command that installs it.
+            advice: Returns what to do about any other name that is not installed, or "".
         """
         self.kind = kind
         self._builtin = dict(builtin)
         self._found = found
         self._obtainable = obtainable
+        self._advice = advice
 
     def __repr__(self) -> str:
         return f"<Registry of {self.kind}s: {', '.join(self.names())}>"
@@ -162,6 +169,8 @@ class Registry(Generic[Part]):
             obtainable = self._obtainable()
             if name in obtainable:
                 raise SpecError(f"the {self.kind} {name} is not installed: run {obtainable[name]}")
+            if advice := self._advice(name):
+                raise SpecError(f"the {self.kind} {name} is not installed: {advice}")
             close = suggestion(name, {*self.names(), *obtainable})
             raise SpecError(f"unknown {self.kind} {name!r}: {close}")
         return self._imported(name, targets[name])

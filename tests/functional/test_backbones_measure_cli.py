@@ -55,6 +55,44 @@ def test_quantize_adds_a_backbone_and_compares_it_with_the_original(
     assert "efficientnet_lite0_int8" in run("backbones").output
 
 
+@pytest.mark.slow
+def test_a_state_whose_int8_backbone_was_removed_says_how_to_make_it_again(
+    kitchen: Path, tmp_path: Path, cache: Path
+) -> None:
+    quantize = ("backbones", "quantize", "efficientnet_lite0", "--calibrate")
+    label = next(kitchen.iterdir()).name
+    picture, state = kitchen / label / "0.jpg", tmp_path / "small.robocle"
+    assert run(*quantize, kitchen).exit_code == 0
+    twin = ("--backbone", "efficientnet_lite0_int8")
+    assert run("teach", state, label, picture, *twin).exit_code == 0
+    assert run("backbones", "remove", "efficientnet_lite0_int8").exit_code == 0
+
+    line = error_of("predict", state, picture)
+    command = "robocle backbones quantize efficientnet_lite0 --calibrate FOLDER"
+    assert f"the backbone efficientnet_lite0_int8 is not installed: run {command}" in line
+    assert line.endswith(f" to {cache / 'backbones' / 'added' / 'efficientnet_lite0_int8'}")
+    assert command in error_of("teach", tmp_path / "new.robocle", label, picture, *twin)
+
+    others = tmp_path / "others"
+    for number, path in enumerate(sorted(kitchen.rglob("*.jpg"))[:16]):
+        others.mkdir(exist_ok=True)
+        shutil.copy(path, others / f"{number}.jpg")
+    assert run(*quantize, others).exit_code == 0
+    line = error_of("predict", state, picture)
+    assert "was learned on another efficientnet_lite0_int8 (sha " in line
+    assert "with the pictures it was calibrated on before" in line
+
+    assert run(*quantize, kitchen, "--replace").exit_code == 0
+    assert run("predict", state, picture).stdout.split("\t")[1] == label
+
+
+@pytest.mark.parametrize("name", ["mynet_int8", "timm:vit_tiny_int8"])
+def test_the_hint_names_the_original_of_any_int8_backbone(name: str, tmp_path: Path) -> None:
+    line = error_of("teach", tmp_path / "s", "mug", tmp_path / "m.jpg", "--backbone", name)
+    original = name.removesuffix("_int8")
+    assert f"run robocle backbones quantize {original} --calibrate FOLDER" in line
+
+
 def test_a_folder_without_pictures_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     line = error_of(

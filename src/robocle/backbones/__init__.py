@@ -82,6 +82,13 @@ def _addable() -> Mapping[str, str]:
     return {name: f"robocle backbones add {name}" for name in ARCHITECTURES}
 
 
+def _advice(name: str) -> str:
+    """Return how to make an int8 twin, and nothing for other names."""
+    from robocle.backbones.added import how_to_add, is_int8
+
+    return how_to_add(name) if is_int8(name) else ""
+
+
 BACKBONES: Registry[Backbone] = Registry(
     "backbone",
     {
@@ -91,6 +98,7 @@ BACKBONES: Registry[Backbone] = Registry(
     },
     found=_added,
     obtainable=_addable,
+    advice=_advice,
 )
 
 

@@ -22,6 +22,9 @@ from robocle.backbones.model_folder import (
 from robocle.backbones.onnx_backbone import OnnxBackbone
 from robocle.errors import BackboneError
 
+INT8_SUFFIX = "_int8"
+"""What the name of an int8 twin ends in."""
+
 
 class AddedBackbone(OnnxBackbone):
     """A network that was added on this machine: `robocle backbones` lists its source.
@@ -100,12 +103,30 @@ def added_manifests() -> Iterator[tuple[str, Manifest | None]]:
             yield name, None
 
 
+def is_int8(name: str) -> bool:
+    """Return whether a backbone is the int8 twin of another one, by its name."""
+    return name.endswith(INT8_SUFFIX)
+
+
+def how_to_add(name: str) -> str:
+    """Return what a user must do to have a backbone on this machine.
+
+    Args:
+        name: Its name, such as "timm:vit_tiny_patch16_224" or "efficientnet_lite0_int8".
+    """
+    if not is_int8(name):
+        return f"run robocle backbones add {name}"
+    return (
+        f"run robocle backbones quantize {name.removesuffix(INT8_SUFFIX)} --calibrate FOLDER, with "
+        "the pictures it was calibrated on before, or copy its folder from a machine that has it "
+        f"to {added_folder(name)}"
+    )
+
+
 def require_added(name: str) -> None:
     """Raise BackboneError if no backbone of this name was added."""
     if name not in added_names():
-        raise BackboneError(
-            f"the backbone {name} is not installed: run robocle backbones add {name}"
-        )
+        raise BackboneError(f"the backbone {name} is not installed: {how_to_add(name)}")
 
 
 def read_added(name: str) -> tuple[Manifest, bytes]:

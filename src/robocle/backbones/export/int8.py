@@ -15,13 +15,12 @@ from pathlib import Path
 
 import onnx
 
-from robocle.backbones.added import fingerprint
+from robocle.backbones.added import INT8_SUFFIX, fingerprint, is_int8
 from robocle.backbones.model_folder import Manifest
 from robocle.backbones.onnx_backbone import one_line
 from robocle.errors import BackboneError
 from robocle.types import Pixels
 
-SUFFIX = "_int8"
 FLOAT_CONVOLUTIONS = 3
 # Additions and normalisation layers stay in float: int8 would lose a transformer's residuals.
 QUANTISED = ("Conv", "Gemm", "MatMul", "Clip", "Relu", "MaxPool")
@@ -34,7 +33,7 @@ def int8_name(name: str) -> str:
         >>> int8_name("resnet50")
         'resnet50_int8'
     """
-    return f"{name}{SUFFIX}"
+    return f"{name}{INT8_SUFFIX}"
 
 
 def quantised(
@@ -54,7 +53,7 @@ def quantised(
     Raises:
         BackboneError: The original is already int8, or cannot be quantised.
     """
-    if manifest.name.endswith(SUFFIX):
+    if is_int8(manifest.name):
         raise BackboneError(f"{manifest.name} is already int8")
     small = _quantised_model(manifest.name, model, batches)
     twin = replace(
