@@ -1,10 +1,11 @@
-"""Kills a program that teaches, undoes, forgets and renames, many times, and checks its state file.
+"""Kills a program that teaches, undoes, merges and so on, many times, and checks its state file.
 
     python crash_driver.py STATE KILLS SEED CLASSIFIER
 
 The program is a fork, so that it starts without importing anything. It announces each operation,
 performs it, and acknowledges it. After a kill, every acknowledged operation must be in the file.
-One that was only announced must be in the file completely or not at all.
+One that was only announced must be in the file completely or not at all. An undo undoes a whole
+step, which may be the part of a step that was acknowledged before a kill.
 
 A kill comes a random time after a random number of acknowledged operations. So the number of
 operations does not depend on the speed of the machine.
@@ -16,37 +17,49 @@ import random
 import signal
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import BinaryIO
 
 from from_scratch import Lesson, equals_learning_from_scratch
 from robocle import Learner
 from robocle.errors import NothingToUndoError
-from robocle.store import state_store
+from robocle.store import history, state_store
 from stub_backbone import STUB, embedding
 
 WIDTH = 96
+# Fewer operations than usual can be undone, so that many steps need a checkpoint.
+UNDOABLE = 6
 LABELS = ("mug", "cup", "pan", "jar")
 # Acknowledged operations before a kill: the first ones after opening, or across compactions.
 OPERATIONS = (2, 8, 30)
 # Seconds to wait if the program is killed before it has acknowledged an operation.
 OPENING = 0.02
+# Pictures of a step: a small step, and one that needs a checkpoint.
+PICTURES = (2, 5, UNDOABLE + 3, 5 * UNDOABLE)
 Words = list[str]
-"""An operation: its verb and its arguments. A taught embedding is named by its seed."""
+"""An operation: its verb, its step (empty if it is a step of its own), and its arguments. A taught
+embedding is named by its seed."""
 
 
-def next_operation(rng: random.Random, learner: Learner, key: str) -> Words:
-    """Return a random operation that is possible now; undo may still find nothing to undo."""
+VERBS = {"teach": 60, "undo": 22, "forget": 10, "rename": 8, "purge": 2, "merge": 5, "step": 8}
+
+
+def next_operations(rng: random.Random, learner: Learner, key: str) -> list[Words]:
+    """Return operations that are possible now, and are one step."""
     known = sorted(learner.labels)
     free = sorted(set(LABELS) - set(known))
-    verb = rng.choices(["teach", "undo", "forget", "rename", "purge"], [60, 22, 10, 8, 2])[0]
+    verb = rng.choices(list(VERBS), list(VERBS.values()))[0]
     if verb == "forget" and known:
-        return ["forget", rng.choice(known)]
+        return [["forget", "", rng.choice(known)]]
     if verb == "rename" and known and free:
-        return ["rename", rng.choice(known), rng.choice(free)]
+        return [["rename", "", rng.choice(known), rng.choice(free)]]
     if verb in ("undo", "purge"):
-        return [verb]
-    return ["teach", rng.choice(LABELS), key]
+        return [[verb, ""]]
+    if verb == "step":
+        pictures = range(rng.choice(PICTURES))
+        return [["teach", key, rng.choice(LABELS), f"{key}/{number}"] for number in pictures]
+    return [["merge" if verb == "merge" else "teach", "", rng.choice(LABELS), key]]
 
 
 def lesson(label: str, key: str) -> Lesson:
@@ -54,9 +67,13 @@ def lesson(label: str, key: str) -> Lesson:
 
 
 def perform(learner: Learner, words: Words) -> None:
-    verb, *rest = words
+    verb, _, *rest = words
     if verb == "teach":
         learner.teach_embedding(*lesson(*rest))
+    elif verb == "merge":
+        other = Learner(STUB, "avg", learner.parts.classifier)
+        other.teach_embedding(*lesson(*rest))
+        learner.merge(other)
     else:
         getattr(learner, verb)(*rest)
 
@@ -69,14 +86,21 @@ def run_until_killed(path: Path, classifier: str, seed: int, out: int) -> None:
         learner = Learner.open(path, STUB, pooling="avg", classifier=classifier)
         for _ in range(rng.choice([3, 30, 300])):
             step += 1
-            words = next_operation(rng, learner, f"{seed}/{step}")
-            os.write(out, json.dumps(["announced", words]).encode() + b"\n")
-            try:
-                perform(learner, words)
-                os.write(out, json.dumps(["done", words]).encode() + b"\n")
-            except NothingToUndoError:
-                os.write(out, json.dumps(["impossible", words]).encode() + b"\n")
+            operations = next_operations(rng, learner, f"{seed}/{step}")
+            with learner.step() if len(operations) > 1 else nullcontext():
+                for words in operations:
+                    announce_and_perform(learner, words, out)
         learner.close()
+
+
+def announce_and_perform(learner: Learner, words: Words, out: int) -> None:
+    """Perform an operation, and report before and after. There may be nothing to undo."""
+    os.write(out, json.dumps(["announced", words]).encode() + b"\n")
+    try:
+        perform(learner, words)
+        os.write(out, json.dumps(["done", words]).encode() + b"\n")
+    except NothingToUndoError:
+        os.write(out, json.dumps(["impossible", words]).encode() + b"\n")
 
 
 def kill_one(path: Path, classifier: str, seed: int) -> tuple[list[Words], Words]:
@@ -125,9 +149,11 @@ def without_undone(operations: list[Words]) -> list[Words]:
     """Return the operations that no later undo has undone."""
     left: list[Words] = []
     for words in operations:
-        if words == ["undo"]:
-            left.pop()
-        elif words != ["purge"]:
+        if words[0] == "undo":
+            _, step, *_ = left.pop()
+            while step and left and left[-1][1] == step:
+                left.pop()
+        elif words[0] != "purge":
             left.append(words)
     return left
 
@@ -135,8 +161,8 @@ def without_undone(operations: list[Words]) -> list[Words]:
 def equivalent_lessons(operations: list[Words]) -> list[Lesson]:
     """Return the lessons that, taught alone, give the same state as the operations."""
     lessons: list[Lesson] = []
-    for verb, *rest in without_undone(operations):
-        if verb == "teach":
+    for verb, _, *rest in without_undone(operations):
+        if verb in ("teach", "merge"):
             lessons.append(lesson(*rest))
         elif verb == "forget":
             lessons = [(taught, label) for taught, label in lessons if label != rest[0]]
@@ -148,6 +174,7 @@ def equivalent_lessons(operations: list[Words]) -> list[Lesson]:
 
 def main(path: Path, kills: int, seed: int, classifier: str) -> None:
     state_store.FULL = 20  # compact often, so that many kills hit a compaction
+    history.UNDOABLE = UNDOABLE
     Learner(STUB, "avg", classifier)  # imports what the forks need
     operations: list[Words] = []
     interrupted = 0

@@ -5,6 +5,7 @@ import os
 import resource
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 from refusal import Refusal
 from robocle import Learner
-from robocle.errors import StateError
+from robocle.errors import NothingToUndoError, StateError
 from robocle.store import read_state, recovered
 from robocle.store.journal import HEADER, JournalContent, read_journal
 from stub_backbone import STUB, embedding
@@ -68,12 +69,8 @@ def test_a_truncated_journal_holds_the_operations_before_the_cut(tmp_path: Path)
     learner.close()
 
 
-@pytest.mark.parametrize("call", ["write", "fdatasync", "fsync", "replace", "ftruncate"])
-@pytest.mark.parametrize("number", range(1, 8))
-def test_a_disk_that_fails_at_any_call_loses_only_the_operation_that_raised_an_error(
-    call: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The disk is full for three calls, and writes half of what it is given."""
+def full_disk(call: str, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the disk full for three calls from a given one; it writes half of what it is given."""
     real, calls = getattr(os, call), []
 
     def full(*arguments: Any, **options: Any) -> object:
@@ -85,11 +82,19 @@ def test_a_disk_that_fails_at_any_call_loses_only_the_operation_that_raised_an_e
             real(handle, bytes(content)[: len(content) // 2])
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
+    monkeypatch.setattr("robocle.store.state_store.FULL", 3)
+    monkeypatch.setattr(os, call, full)
+
+
+@pytest.mark.parametrize("call", ["write", "fdatasync", "fsync", "replace", "ftruncate"])
+@pytest.mark.parametrize("number", range(1, 8))
+def test_a_disk_that_fails_at_any_call_loses_only_the_operation_that_raised_an_error(
+    call: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "home"
     opened(path).close()
     expected: dict[str, int] = {}
-    monkeypatch.setattr("robocle.store.state_store.FULL", 3)
-    monkeypatch.setattr(os, call, full)
+    full_disk(call, number, monkeypatch)
     learner = opened(path)
     for turn in range(12):
         label = f"{turn % 3}"
@@ -104,6 +109,62 @@ def test_a_disk_that_fails_at_any_call_loses_only_the_operation_that_raised_an_e
     learner.close()
     monkeypatch.undo()
     assert read_state(path).counts == expected
+
+
+def two_pictures(learner: Learner, turn: int) -> None:
+    with learner.step():
+        teach(learner, turn, "mug")
+        teach(learner, 100 + turn, "mug")
+
+
+def merged(learner: Learner, turn: int) -> None:
+    other = Learner(STUB, "avg", "slda")
+    teach(other, turn, "pan")
+    learner.merge(other)
+
+
+@pytest.mark.parametrize("call", ["write", "fdatasync", "fsync", "replace", "ftruncate"])
+@pytest.mark.parametrize("number", range(1, 12))
+def test_a_disk_that_fails_leaves_steps_merges_and_their_undo_done_or_not_done(
+    call: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the last picture of a step may be missing: each is acknowledged by itself."""
+    path = tmp_path / "home"
+    opened(path).close()
+    full_disk(call, number, monkeypatch)
+    changes: list[tuple[Callable[[Learner, int], object], int, int]] = [
+        (two_pictures, 2, 0),
+        (merged, 0, 1),
+        (two_pictures, 2, 0),
+        (lambda learner, _: learner.undo(), -2, 0),
+        (lambda learner, _: learner.undo(), 0, -1),
+    ]
+    learner = opened(path)
+    for turn in range(15):
+        change, mugs, pans = changes[turn % len(changes)]
+        mug, pan = counts = (learner.counts.get("mug", 0), learner.counts.get("pan", 0))
+        allowed = {counts, (mug + mugs, pan + pans)} | ({(mug + 1, pan)} if mugs > 0 else set())
+        steps = learner.undoable
+        try:
+            change(learner, turn)
+            assert abs(learner.undoable - steps) == 1
+        except NothingToUndoError:
+            assert steps == 0
+        except StateError:
+            learner.close()
+            learner = opened(path)
+        found = (learner.counts.get("mug", 0), learner.counts.get("pan", 0))
+        assert found in allowed
+        stored = read_state(path).counts
+        assert (stored.get("mug", 0), stored.get("pan", 0)) == found
+        if found != (mug + mugs, pan + pans):  # the next changes expect what this one did
+            while learner.undoable:
+                try:
+                    learner.undo()
+                except StateError:
+                    learner.close()
+                    learner = opened(path)
+    learner.close()
 
 
 def test_after_a_write_beyond_the_file_size_limit_teaching_can_continue(

@@ -34,13 +34,17 @@ Files = tuple[bytes, bytes]
 
 
 def files_of(folder: Path, classifier: str) -> Files:
-    """Return a snapshot with an undo history, and the journal that continues it."""
+    """Return a snapshot with an undo history and a checkpoint, and the journal after it."""
     rng = np.random.default_rng(0)
     path = folder / classifier.partition(":")[0]
     with Learner.open(path, STUB, pooling="avg", classifier=classifier) as learner:
         for number in range(130):
             learner.teach_embedding(rng.normal(size=24).astype(np.float32), f"object {number % 5}")
+        with learner.step("a folder"):
+            for number in range(60):
+                learner.teach_embedding(rng.normal(size=24).astype(np.float32), f"{number % 3}")
     learner = Learner.open(path, STUB)
+    assert len(learner._state.stored().checkpoints) == 1
     learner.teach_embedding(rng.normal(size=24).astype(np.float32), "new")
     learner.rename("new", "newer")
     learner.undo()
@@ -133,7 +137,7 @@ def test_a_damaged_or_hostile_state_is_loaded_or_refused_in_one_line(
     rng = random.Random(classifier)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     slowest, refused = 0.0, 0
-    for _ in range(MUTATIONS // 4):
+    for number in range(MUTATIONS // 4):
         changed = rng.choice([damaged, hostile])(rng, files)
         path.write_bytes(changed[0])
         journal.write_bytes(changed[1])
@@ -142,6 +146,9 @@ def test_a_damaged_or_hostile_state_is_loaded_or_refused_in_one_line(
             learner = Learner.load(path, STUB)
             if learner.labels:
                 learner.predict_embedding(np.ones(24, np.float32))
+            if number % 5 == 0:
+                for _ in range(len(learner.steps)):
+                    learner.undo()
         except RobocleError as error:
             message, refused = str(error), refused + 1
             assert message.splitlines() == [message]
