@@ -20,7 +20,7 @@ from robocle.images import Picture, read
 from robocle.images.boxes import Box
 from robocle.images.quality import Complaint, complaints
 from robocle.pipeline import Pipeline
-from robocle.spec import require_between
+from robocle.spec import require_whole
 
 Purpose = Literal["teaching", "prediction"]
 Item = TypeVar("Item")
@@ -111,8 +111,8 @@ class Embedder:
         """
         if isinstance(pictures, str | os.PathLike):
             raise ImageError(f"{pictures} is a single picture: give a list of pictures")
-        require_between("batch_size", batch_size, 1, 4096)
-        require_between("threads", threads, 1, 256)
+        require_whole("batch_size", batch_size, 1, 4096)
+        require_whole("threads", threads, 1, 256)
         pairs = zip(pictures, repeat(None)) if boxes is None else _paired(pictures, boxes)
         for batch in in_order(self._batch, _batches(pairs, batch_size), threads):
             yield from batch

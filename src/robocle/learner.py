@@ -9,26 +9,25 @@ change is on disk when the call returns.
 """
 
 import logging
-from collections.abc import Iterable, Sized
+from collections.abc import Iterable
 from pathlib import Path
 
 from robocle.backbones import Backbone
 from robocle.classifiers import CLASSIFIERS
-from robocle.classifiers.labels import require_labels
 from robocle.embedding import BATCH_SIZE, Embedder, Embedding
 from robocle.embedding_learner import EmbeddingLearner, FilePath
-from robocle.errors import FeatureError, NothingTaughtError, SpecError, StateError
+from robocle.errors import NothingTaughtError, SpecError, StateError
 from robocle.images import Picture
 from robocle.images.boxes import Box
 from robocle.images.gate import QualityGate
 from robocle.images.quality import Complaint, Gate
 from robocle.images.views import Plain
+from robocle.lessons import require_lessons, require_one_label_each
 from robocle.pipeline import Pipeline
 from robocle.pooling import Pooling
 from robocle.recognition.levels import DEFAULT_UNKNOWN
 from robocle.store import LearnerState, StateStore, StoredState, read_state
 from robocle.types import Prediction
-from robocle.wording import plural
 
 log = logging.getLogger("robocle")
 
@@ -153,13 +152,11 @@ class Learner(EmbeddingLearner):
         """
         # The gate and the labels are checked first, because embedding is slow.
         checks = QualityGate(gate, self.last_embedding)
-        checked = require_labels(labels)
-        if isinstance(pictures, Sized):
-            _require_one_label_each(len(pictures), len(checked))
+        pictures, checked = require_lessons(pictures, labels)
         embeddings = list(
             self._for_teaching.embed_many(pictures, boxes, batch_size=batch_size, threads=threads)
         )
-        _require_one_label_each(len(embeddings), len(checked))
+        require_one_label_each(len(embeddings), len(checked))
         samples = list(zip(embeddings, checked, strict=True))
         found = [checks.check(each.complaints, each.values, label) for each, label in samples]
         with self.step():
@@ -302,9 +299,3 @@ class Learner(EmbeddingLearner):
         learner = cls.__new__(cls)
         learner._assemble(pipeline, state)
         return learner
-
-
-def _require_one_label_each(pictures: int, labels: int) -> None:
-    if pictures != labels:
-        counts = f"{plural(pictures, 'picture')} and {plural(labels, 'label')}"
-        raise FeatureError(f"there are {counts}: give one label per picture")

@@ -9,6 +9,7 @@ import difflib
 import inspect
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from numbers import Integral
 
 from robocle.errors import SpecError
 
@@ -105,6 +106,13 @@ def require_between(option: str, value: float, low: float, high: float) -> None:
     """Raise SpecError if a number is outside low..high, or NaN."""
     if not low <= value <= high:
         raise SpecError(f"{option}={value} is out of range: give {low:g} to {high:g}")
+
+
+def require_whole(option: str, value: int, low: int, high: int) -> None:
+    """Raise SpecError if a number is not a whole number in low..high."""
+    if not isinstance(value, Integral):
+        raise SpecError(f"{option}={value!r} is not a whole number: give {low} to {high}")
+    require_between(option, int(value), low, high)
 
 
 class Described:

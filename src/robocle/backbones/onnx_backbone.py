@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from robocle.backbones.model_folder import Manifest
 from robocle.errors import BackboneError, FeatureError
-from robocle.spec import require_between
+from robocle.spec import require_whole
 from robocle.types import FeatureMaps, Pixels
 
 LONGEST_REASON = 300
@@ -69,7 +69,7 @@ class OnnxBackbone:
     """
 
     def __init__(self, manifest: Manifest, model: bytes, threads: int = 1) -> None:
-        require_between("threads", threads, 1, 256)
+        require_whole("threads", threads, 1, 256)
         self.manifest = manifest
         self.threads = threads
         self._session = open_session(model, manifest.name, threads)
