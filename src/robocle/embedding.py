@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robocle.errors import FeatureError, ImageError
-from robocle.images import Picture, read
+from robocle.images import Picture, SquareImage, read
 from robocle.images.boxes import Box
 from robocle.images.quality import Complaint, complaints
 from robocle.pipeline import Pipeline
@@ -86,7 +86,10 @@ class Embedder:
         Raises:
             ImageError: The picture or the box cannot be used.
         """
-        return self._batch([(picture, box)])[0]
+        (outcome,) = self._batch([(picture, box)])
+        if isinstance(outcome, ImageError):
+            raise outcome
+        return outcome
 
     def embed_many(
         self,
@@ -109,6 +112,23 @@ class Embedder:
             FeatureError: The numbers of pictures and boxes differ.
             SpecError: A number is out of range.
         """
+        for outcome in self.embed_each(pictures, boxes, batch_size=batch_size, threads=threads):
+            if isinstance(outcome, ImageError):
+                raise outcome
+            yield outcome
+
+    def embed_each(
+        self,
+        pictures: Iterable[Picture],
+        boxes: Iterable[Box | None] | None = None,
+        *,
+        batch_size: int = BATCH_SIZE,
+        threads: int = 1,
+    ) -> Iterator[Embedding | ImageError]:
+        """Yield the embedding of each picture, or the error if it cannot be read.
+
+        The arguments and the other errors are those of `embed_many`.
+        """
         if isinstance(pictures, str | os.PathLike):
             raise ImageError(f"{pictures} is a single picture: give a list of pictures")
         require_whole("batch_size", batch_size, 1, 4096)
@@ -117,15 +137,25 @@ class Embedder:
         for batch in in_order(self._batch, _batches(pairs, batch_size), threads):
             yield from batch
 
-    def _batch(self, pairs: list[tuple[Picture, Box | None]]) -> list[Embedding]:
-        side = self.pipeline.backbone.input_size
-        images = [read(picture, side, box) for picture, box in pairs]
-        rows = self.pipeline.embed([image.pixels for image in images])
-        checks = self.purpose == "teaching"
+    def _batch(self, pairs: list[tuple[Picture, Box | None]]) -> list[Embedding | ImageError]:
+        images = [self._read(picture, box) for picture, box in pairs]
+        good = [image for image in images if isinstance(image, SquareImage)]
+        rows = iter(self.pipeline.embed([image.pixels for image in good]) if good else ())
         return [
-            Embedding(row, self.purpose, complaints(image) if checks else ())
-            for row, image in zip(rows, images, strict=True)
+            image
+            if isinstance(image, ImageError)
+            else Embedding(next(rows), self.purpose, self._complaints(image))
+            for image in images
         ]
+
+    def _read(self, picture: Picture, box: Box | None) -> SquareImage | ImageError:
+        try:
+            return read(picture, self.pipeline.backbone.input_size, box)
+        except ImageError as error:
+            return error
+
+    def _complaints(self, image: SquareImage) -> tuple[Complaint, ...]:
+        return complaints(image) if self.purpose == "teaching" else ()
 
 
 def in_order(

@@ -101,7 +101,8 @@ class EmbeddingLearner:
         nearest = self.labels[found.row]
         named = dict(zip(self.labels, scores.tolist(), strict=True))
         label = nearest if found.is_known else None
-        return Prediction(label, found.confidence, named, nearest, found.known)
+        confidences = dict(zip(self.labels, found.confidences.tolist(), strict=True))
+        return Prediction(label, found.confidence, named, nearest, found.known, confidences)
 
     def last_embedding(self, label: str) -> NDArray[Any] | None:
         """Return the last embedding taught under a label; None once it is out of the undo history.

@@ -61,3 +61,20 @@ class Prediction:
     known: float
     """The posterior probability, from 0 to 1, that the object is a taught one, at even prior
     odds."""
+    confidences: dict[str, float]
+    """The probability of every label, in the order they were taught. That of `nearest` is
+    `confidence`. They sum to the probability of a known object, assuming that 98 % are known."""
+
+    def top(self, number: int = 3) -> list[tuple[str, float]]:
+        """Return the labels with the best scores, each with its confidence, the best first.
+
+        Args:
+            number: How many labels to return, at most.
+
+        Example:
+            >>> scores, confidences = {"mug": 3.0, "cup": 5.0}, {"mug": 0.1, "cup": 0.85}
+            >>> Prediction("cup", 0.85, scores, "cup", 0.9, confidences).top()
+            [('cup', 0.85), ('mug', 0.1)]
+        """
+        best = sorted(self.scores, key=self.scores.__getitem__, reverse=True)
+        return [(label, self.confidences[label]) for label in best[:number]]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -34,16 +35,54 @@ def test_the_pictures_of_a_folder_are_predicted_in_order(state: Path, objects: P
     assert names == ["0.jpg", "1.jpg", "2.jpg", "3.jpg"]
 
 
-def test_predicting_continues_after_a_bad_picture_and_exits_with_1(
+def test_nested_folders_are_searched_and_hidden_ones_are_not(
     state: Path, objects: Path, tmp_path: Path
 ) -> None:
-    (tmp_path / "bad.jpg").write_bytes(b"")
-    result = run("predict", state, tmp_path / "bad.jpg", objects / "ball" / "2.jpg")
-    assert result.exit_code == 1
-    assert result.stdout.count("\n") == 1
-    assert "ball" in result.stdout
-    assert result.stderr.startswith(f"robocle: {tmp_path / 'bad.jpg'} is empty")
-    assert result.stderr.count("\n") == 1
+    names = ["top.jpg", "b/2.jpg", "b/10.jpg", "a/deep/er/3.png.jpg", ".trash/old.jpg"]
+    for name in names:
+        (tmp_path / "home" / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(objects / "ball" / "2.jpg", tmp_path / "home" / name)
+    (tmp_path / "home" / "a" / "again").symlink_to(tmp_path / "home")
+    result = run("predict", state, tmp_path / "home")
+    assert (result.exit_code, result.stderr) == (0, "")
+    found = [line.split("\t")[0] for line in result.stdout.splitlines()]
+    expected = ["top.jpg", "a/deep/er/3.png.jpg", "b/10.jpg", "b/2.jpg"]
+    assert found == [str(tmp_path / "home" / name) for name in expected]
+
+
+def test_the_best_labels_are_printed_with_their_confidences(state: Path, objects: Path) -> None:
+    picture = objects / "box" / "2.jpg"
+    plain = run("predict", state, picture).stdout
+    line = run("predict", state, picture, "--top", "3").stdout
+    path, *rest = line.rstrip("\n").split("\t")
+    assert path == str(picture)
+    assert (rest[0], rest[2]) == ("box", "ball")
+    assert line.startswith(plain.rstrip("\n"))
+    assert float(rest[1]) > float(rest[3]) >= 0
+    assert float(rest[1]) + float(rest[3]) <= 1.01
+    assert run("predict", state, picture, "--top", "1").stdout == plain
+
+
+def test_the_best_labels_as_json_are_those_of_the_line(state: Path, objects: Path) -> None:
+    picture = objects / "box" / "2.jpg"
+    found = json.loads(run("predict", state, picture, "--top", "2", "--json").stdout)
+    plain = json.loads(run("predict", state, picture, "--json").stdout)
+    assert list(found["top"]) == ["box", "ball"]
+    assert found["top"]["box"] == found["confidence"]
+    assert {name: value for name, value in found.items() if name != "top"} == plain
+
+
+def test_the_best_labels_of_an_unknown_object_follow_the_word_unknown(
+    state: Path, tmp_path: Path
+) -> None:
+    noise = np.random.default_rng(0).integers(0, 255, (240, 320, 3), np.uint8)
+    Image.fromarray(noise).save(tmp_path / "noise.png")
+    line = run("predict", state, tmp_path / "noise.png", "--top", "2").stdout
+    _, label, known, *best = line.rstrip("\n").split("\t")
+    assert label == "unknown"
+    assert 0 <= float(known) < 0.5
+    assert {best[0], best[2]} == {"ball", "box"}
+    assert float(best[1]) >= float(best[3])
 
 
 @pytest.mark.parametrize("option", [(), ("--json",)], ids=["plain", "json"])
@@ -108,7 +147,7 @@ def test_several_threads_print_the_same_lines_in_the_same_order(
     )
     assert (three.stdout, three.stderr) == (one.stdout, one.stderr)
     assert len(one.stdout.splitlines()) == 9
-    assert len(one.stderr.splitlines()) == 2
+    assert len(one.stderr.splitlines()) == 3
     assert one.exit_code == three.exit_code == 1
 
 

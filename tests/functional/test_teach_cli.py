@@ -151,16 +151,6 @@ def test_several_threads_teach_the_same_in_the_same_order(objects: Path, tmp_pat
     assert outputs[0][1] == ""
 
 
-def test_a_bad_picture_on_a_thread_is_refused_and_nothing_is_taught(
-    state: Path, taught: bytes, objects: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "bad.jpg").write_bytes(b"")
-    pictures = sorted(objects.rglob("*.jpg"))
-    result = run("teach", state, "toy", *pictures, tmp_path / "bad.jpg", "--threads", "2")
-    assert_refused(result, "bad.jpg is empty")
-    assert state.read_bytes() == taught
-
-
 @pytest.mark.parametrize("verb", ["teach", "predict"])
 @pytest.mark.parametrize("threads", ["0", "257", "two"])
 def test_an_invalid_number_of_threads_is_a_usage_error(

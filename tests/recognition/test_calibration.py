@@ -13,7 +13,7 @@ from robocle.classifiers import classifier
 from robocle.classifiers.streaming import StreamingClassifier
 from robocle.errors import SpecError
 from robocle.evaluation.metrics import area_under_curve, calibration_error
-from robocle.recognition.calibration import Calibration, recognise
+from robocle.recognition.calibration import KNOWN_PRIOR, Calibration, recognise
 
 Array = NDArray[np.float64]
 WIDTH = 60
@@ -158,6 +158,19 @@ def test_without_a_calibration_the_confidence_is_the_softmax_of_the_scores() -> 
     found = recognise(np.log([1.0, 3.0]), None, 0.05)
     assert (found.row, found.known, found.is_known) == (1, 1.0, True)
     assert found.confidence == pytest.approx(0.75)
+    assert found.confidences == pytest.approx([0.25, 0.75])
+
+
+def test_the_confidences_of_all_labels_sum_to_the_probability_of_a_known_object() -> None:
+    world = World(6, apart=1.0)
+    clf = world.taught(5, 4)
+    calibration = calibration_of(clf)
+    for scores in clf.scores(np.vstack([world.embeddings(number, 3) for number in range(6)])):
+        found = recognise(scores, calibration, 0.05)
+        known = calibration.probability_known(float(scores.max()), KNOWN_PRIOR)
+        assert found.confidences.sum() == pytest.approx(known)
+        assert found.confidences[found.row] == found.confidence == found.confidences.max()
+        assert np.array_equal(np.argsort(found.confidences), np.argsort(scores))
 
 
 # ---- unusual pictures

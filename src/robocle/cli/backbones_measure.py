@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robocle.cli.app import FolderPath, progress
+from robocle.cli.app import FolderPath
 from robocle.cli.backbones import backbones
+from robocle.cli.progress import progress
 from robocle.errors import BackboneError
 
 if TYPE_CHECKING:

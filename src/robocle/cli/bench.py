@@ -7,7 +7,9 @@ from typing import Any
 
 import click
 
-from robocle.cli.app import FolderPath, StatePath, main, plural, progress
+from robocle.cli.app import FolderPath, StatePath, main, plural
+from robocle.cli.options import unreadable_option
+from robocle.cli.progress import progress
 from robocle.errors import DataError
 
 
@@ -42,8 +44,7 @@ class _PartOption(click.Option):
 @click.option("--jobs", type=click.IntRange(1, 1024), default=1, show_default=True,
               help="The number of processes on this machine.")  # fmt: skip
 @click.option("--dask", default="", metavar="ADDRESS", help="Run on a Dask cluster instead.")
-@click.option("--unreadable", type=click.Choice(["stop", "skip"]), default="stop",
-              show_default=True, help="What to do about unreadable pictures.")  # fmt: skip
+@unreadable_option
 @click.option("--out", type=StatePath, help="The results file. [default: results/EXPERIMENT.jsonl]")
 def bench(experiment: str, data: tuple[str, ...], out: Path | None, **options: Any) -> None:
     """Run EXPERIMENT (a .toml file, or one that comes with robocle) and report its results.

@@ -1,13 +1,21 @@
 """The command that checks how well a user's own objects are recognised under other conditions."""
 
 import json
-import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from robocle.cli.app import StatePath, main, plural, print_error, progress
-from robocle.cli.options import unknown_option
+from robocle.cli.app import StatePath, main, print_error
+from robocle.cli.options import unknown_option, unreadable_option
+from robocle.cli.pictures import Unreadable, list_unreadable
+from robocle.cli.progress import activity, progress
+from robocle.errors import ImageError
+
+if TYPE_CHECKING:
+    from robocle.types import Example
 
 
 @main.command()
@@ -21,10 +29,11 @@ from robocle.cli.options import unknown_option
               help="Seed of the corruptions. Equal seeds give equal results.")  # fmt: skip
 @click.option("--draws", type=click.IntRange(1, 100), default=3, show_default=True,
               help="How many random variants of each corruption to test per picture.")  # fmt: skip
+@unreadable_option
 @unknown_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with all counts.")
 def check(images: tuple[Path, ...], state: Path | None, out: Path | None, seed: int, draws: int,
-          unknown: float, as_json: bool) -> None:  # fmt: skip
+          unreadable: Unreadable, unknown: float, as_json: bool) -> None:  # fmt: skip
     """Test how well your own objects are recognised under other lighting, turned, noisy or blurred.
 
     IMAGES are pictures or folders of pictures. The label of a picture is the name of its folder.
@@ -46,14 +55,18 @@ def check(images: tuple[Path, ...], state: Path | None, out: Path | None, seed: 
 
     if out:
         require_page_path(out)
-    pictures = labelled_pictures(images)
+    given = labelled_pictures(images)
     evaluator = Evaluator(Conditions(seed, draws), progress, unknown)
-    learner = Learner.load(state) if state else Learner()
+    with activity("loading the backbone"):
+        learner = Learner.load(state) if state else Learner()
+    pictures, errors = _readable(given, learner.backbone.input_size, unreadable)
     if state:
         result = check_state(str(state), learner, pictures, evaluator)
     else:
         result = check_by_cross_validation(learner.backbone, pictures, evaluator)
-    for message in (*result.unreadable, *result.copies):
+    vanished = [ImageError(message) for message in result.unreadable]  # since they were read
+    result = replace(result, unreadable=tuple(map(str, (*errors, *vanished))))
+    for message in result.copies:
         print_error(message)
     if as_json:
         options = {"seed": seed, "draws": draws, "unknown": unknown}
@@ -64,6 +77,25 @@ def check(images: tuple[Path, ...], state: Path | None, out: Path | None, seed: 
         write_report(result, evaluator.conditions, learner.backbone, out)
     if out and not as_json:
         click.echo(f"\nthe page with tables and pictures is {out}")
-    if result.unreadable:
-        print_error(f"{plural(len(result.unreadable), 'picture')} could not be read")
-        sys.exit(1)
+    list_unreadable(vanished, len(pictures), unreadable, "the others were tested")
+
+
+def _readable(
+    pictures: "Sequence[Example]", side: int, unreadable: Unreadable
+) -> "tuple[list[Example], list[ImageError]]":
+    """Return the pictures that can be read, and why the others cannot.
+
+    All are read before the first is tested, because testing takes much longer.
+    """
+    from robocle.images import read
+
+    readable: list[Example] = []
+    errors: list[ImageError] = []
+    for picture in progress(pictures, "reading", len(pictures)):
+        try:
+            read(picture.path, side)
+            readable.append(picture)
+        except ImageError as error:
+            errors.append(error)
+    list_unreadable(errors, len(pictures), unreadable, "nothing was tested")
+    return readable, errors

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-from robocle.cli.app import StatePath, main, progress
+from robocle.cli.app import StatePath, main
+from robocle.cli.progress import progress
 
 
 @main.command()

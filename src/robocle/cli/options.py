@@ -17,6 +17,12 @@ threads_option = click.option(
     help="How many batches of pictures are embedded at the same time.",
 )  # fmt: skip
 
+unreadable_option = click.option(
+    "--unreadable", type=click.Choice(["refuse", "skip"]), default="refuse", show_default=True,
+    help="What to do if pictures cannot be read. All of them are listed in any case. With refuse "
+    "the command fails, with skip it goes on with the others.",
+)  # fmt: skip
+
 
 def _box(context: click.Context, option: click.Parameter, text: str | None) -> BoxOption:
     if text is None:

@@ -1,14 +1,21 @@
 """The command that recognises pictures."""
 
 import json
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from robocle.cli.app import StatePath, main, picture_files, print_error, progress
-from robocle.cli.options import BoxOption, box_option, threads_option, unknown_option
+from robocle.cli.app import StatePath, main
+from robocle.cli.options import (
+    BoxOption,
+    box_option,
+    threads_option,
+    unknown_option,
+    unreadable_option,
+)
+from robocle.cli.pictures import Unreadable, list_unreadable, picture_files
+from robocle.cli.progress import activity, echo_above_bar, progress
 from robocle.errors import ImageError
 
 if TYPE_CHECKING:
@@ -19,24 +26,31 @@ if TYPE_CHECKING:
 @main.command()
 @click.argument("state", type=StatePath)
 @click.argument("images", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--top", type=click.IntRange(1), metavar="N",
+              help="Print the N best labels, each with its confidence.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True,
               help="Print one JSON object per line, with all scores.")  # fmt: skip
+@unreadable_option
 @box_option
 @threads_option
 @unknown_option
-def predict(state: Path, images: tuple[Path, ...], as_json: bool, box: BoxOption, threads: int,
+def predict(state: Path, images: tuple[Path, ...], top: int | None, as_json: bool,
+            unreadable: Unreadable, box: BoxOption, threads: int,
             unknown: float) -> None:  # fmt: skip
-    """Recognise the objects in IMAGES (files or folders) that STATE was taught.
+    """Recognise the objects in IMAGES (files, or folders with subfolders) that STATE was taught.
 
     Prints the picture, the label, and the probability from 0 to 1 that the label is right. For an
     unknown object it prints "unknown", the probability that it is a taught object after all, and
-    the nearest label.
+    the nearest label. With --top, the best labels follow, each with its confidence.
+
+    Pictures that cannot be read are listed, and the others are recognised.
     """
     from robocle.embedding import in_order
+    from robocle.images import pictures_under
     from robocle.learner import Learner
 
-    learner = Learner.load(state)
-    failed = False
+    with activity("loading the backbone"):
+        learner = Learner.load(state)
 
     def embedded(path: Path) -> "Embedding | ImageError":
         try:
@@ -44,23 +58,30 @@ def predict(state: Path, images: tuple[Path, ...], as_json: bool, box: BoxOption
         except ImageError as error:
             return error
 
-    files = picture_files(images)
+    files = picture_files(images, pictures_under)
+    errors = []
     embeddings = progress(in_order(embedded, files, threads), "recognising", len(files))
     for path, embedding in zip(files, embeddings, strict=True):
         if isinstance(embedding, ImageError):
-            print_error(embedding)
-            failed = True
+            errors.append(embedding)
             continue
         found = learner.predict_embedding(embedding, unknown)
-        if as_json:
-            click.echo(json.dumps({"image": str(path), **vars(found)}, ensure_ascii=False))
-        else:
-            click.echo(_as_line(path, found))
-    if failed:
-        sys.exit(1)
+        line = _as_json(path, found, top) if as_json else _as_line(path, found, top)
+        echo_above_bar(line, err=False)
+    list_unreadable(errors, len(files), unreadable, "the others were recognised")
 
 
-def _as_line(path: Path, found: "Prediction") -> str:
-    if found.label is None:
-        return f"{path}\tunknown\t{found.known:.2f}\tmost like {found.nearest}"
-    return f"{path}\t{found.label}\t{found.confidence:.2f}"
+def _as_json(path: Path, found: "Prediction", top: int | None) -> str:
+    values: dict[str, Any] = {"image": str(path), **vars(found)}
+    del values["confidences"]  # as many numbers as the scores; --top has those that matter
+    if top:
+        values["top"] = dict(found.top(top))
+    return json.dumps(values, ensure_ascii=False)
+
+
+def _as_line(path: Path, found: "Prediction", top: int | None) -> str:
+    best = [f"{label}\t{confidence:.2f}" for label, confidence in found.top(top or 1)]
+    if found.label is not None:
+        return "\t".join([str(path), *best])
+    nearest = best if top else [f"most like {found.nearest}"]
+    return "\t".join([str(path), "unknown", f"{found.known:.2f}", *nearest])

@@ -6,7 +6,8 @@ from typing import Literal, get_args
 
 import click
 
-from robocle.cli.app import FolderPath, Item, main, plural, progress
+from robocle.cli.app import FolderPath, main, plural
+from robocle.cli.progress import Item, progress
 from robocle.errors import LabelError
 
 Layout = Literal["home", "openloris"]

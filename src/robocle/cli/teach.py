@@ -1,15 +1,21 @@
 """The command that teaches pictures."""
 
+import logging
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from robocle.cli.app import StatePath, main, picture_files, plural, print_error, progress
-from robocle.cli.options import BoxOption, box_option, threads_option
-from robocle.errors import ImageError, LabelError, QualityError, StateError
+from robocle.cli.app import StatePath, main, plural, print_error
+from robocle.cli.interrupts import Interrupted, stop_requests
+from robocle.cli.lessons import Lesson, lessons_of
+from robocle.cli.options import BoxOption, box_option, threads_option, unreadable_option
+from robocle.cli.pictures import Unreadable, list_unreadable
+from robocle.cli.progress import activity, progress
+from robocle.errors import ImageError, QualityError, StateError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,8 +23,7 @@ if TYPE_CHECKING:
     from robocle.embedding import Embedder, Embedding
     from robocle.images.quality import Gate
 
-Lesson = tuple[Path, str]
-"""A picture and its label."""
+log = logging.getLogger("robocle")
 
 
 @main.command()
@@ -31,39 +36,32 @@ Lesson = tuple[Path, str]
 @click.option("--gate", type=click.Choice(["warn", "refuse", "off"]), default="warn",
               show_default=True, help="What to do about pictures that are dark, blurred, small, or "
               "near-duplicates of the previous one.")  # fmt: skip
+@unreadable_option
 @box_option
 @threads_option
-def teach(state: Path, what: tuple[str, ...], gate: "Gate", box: BoxOption, threads: int,
-          **parts: str | None) -> None:  # fmt: skip
+def teach(state: Path, what: tuple[str, ...], gate: "Gate", unreadable: Unreadable, box: BoxOption,
+          threads: int, **parts: str | None) -> None:  # fmt: skip
     """Teach STATE the pictures IMAGES (files or folders) of one object, called LABEL.
 
     With a single FOLDER, each of its subfolders is a label with its pictures. STATE is created if
-    it does not exist. If a picture cannot be read, none is taught.
-    """
-    from robocle.learner import Learner
+    it does not exist. If a picture cannot be read, none is taught, unless --unreadable is skip.
 
-    lessons = _lessons(what)
+    All pictures are embedded first and then taught as one step, which one undo reverts. Ctrl-C
+    teaches those that are embedded; a second Ctrl-C before that teaches none.
+    """
+    lessons = lessons_of(what)
     given = {name: spec for name, spec in parts.items() if spec}
-    # The state is not locked while the pictures are embedded, which takes most of the time.
-    embedder, last_embedding = _embedder(state, given)
-    embeddings = list(
-        progress(
-            embedder.embed_many(
-                [path for path, _ in lessons], [box] * len(lessons), threads=threads
-            ),
-            "embedding",
-            len(lessons),
-        )
-    )
-    _check(lessons, embeddings, gate, last_embedding)
+    try:
+        # The state is not locked while the pictures are embedded, which takes most of the time.
+        with activity("loading the backbone"):
+            embedder, last_embedding = _embedder(state, given)
+        outcomes, interruption = _embedded(embedder, lessons, box, threads, unreadable)
+        samples = _readable(lessons, outcomes, unreadable, interruption)
+        _check(samples, gate, last_embedding)
+    except Interrupted as error:
+        _end_interrupted(error, [], len(lessons), state)
     given.pop("backbone", None)
-    with Learner.open(state, embedder.pipeline.backbone, **given) as learner, learner.step():
-        _point_out_similar({label for _, label in lessons}, learner.labels)
-        for embedding, (_, label) in zip(embeddings, lessons, strict=True):
-            learner.teach_embedding(embedding, label)
-    taught = list(dict.fromkeys(label for _, label in lessons))
-    click.echo(f"taught {plural(len(lessons), 'picture')} of {', '.join(taught)}; {state} knows "
-               f"{plural(len(learner.labels), 'label')}")  # fmt: skip
+    _teach(state, embedder, given, samples, len(lessons), interruption)
 
 
 def _embedder(
@@ -87,9 +85,62 @@ def _embedder(
     return Embedder(pipeline, "teaching"), lambda label: last_taught(stored.history, label)
 
 
-def _check(
+def _embedded(
+    embedder: "Embedder",
     lessons: list[Lesson],
-    embeddings: "list[Embedding]",
+    box: BoxOption,
+    threads: int,
+    unreadable: Unreadable,
+) -> "tuple[list[Embedding | ImageError], Interrupted | None]":
+    """Return the embeddings and errors of the pictures, and the interruption if there was one."""
+    outcomes: list[Embedding | ImageError] = []
+    paths = [path for path, _ in lessons]
+    try:
+        embeddings = embedder.embed_each(paths, [box] * len(paths), threads=threads)
+        for outcome in progress(embeddings, "embedding", len(paths)):
+            outcomes.append(outcome)
+            if isinstance(outcome, ImageError) and unreadable == "refuse":
+                outcomes += _errors(embedder, paths[len(outcomes) :], box)
+                break
+    except Interrupted as interruption:
+        return outcomes, interruption
+    return outcomes, None
+
+
+def _readable(
+    lessons: list[Lesson],
+    outcomes: "list[Embedding | ImageError]",
+    unreadable: Unreadable,
+    interruption: Interrupted | None,
+) -> "list[tuple[Lesson, Embedding]]":
+    """Return the pictures to teach with their embeddings: the first ones, if interrupted."""
+    errors = [outcome for outcome in outcomes if isinstance(outcome, ImageError)]
+    if not interruption:
+        list_unreadable(errors, len(lessons), unreadable, "nothing was taught")
+    elif (errors and unreadable == "refuse") or len(errors) == len(outcomes):
+        raise interruption
+    return [
+        (lesson, outcome)
+        for lesson, outcome in zip(lessons, outcomes, strict=False)
+        if not isinstance(outcome, ImageError)
+    ]
+
+
+def _errors(embedder: "Embedder", paths: list[Path], box: BoxOption) -> list[ImageError]:
+    """Return why pictures cannot be read. They are not embedded, because none will be taught."""
+    from robocle.images import read
+
+    errors = []
+    for path in progress(paths, "reading the others", len(paths)):
+        try:
+            read(path, embedder.pipeline.backbone.input_size, box)
+        except ImageError as error:
+            errors.append(error)
+    return errors
+
+
+def _check(
+    samples: "list[tuple[Lesson, Embedding]]",
     gate: "Gate",
     last_embedding: "Callable[[str], NDArray[Any] | None]",
 ) -> None:
@@ -97,13 +148,46 @@ def _check(
     from robocle.images.gate import QualityGate
 
     checks = QualityGate(gate, last_embedding)
-    for (path, label), embedding in zip(lessons, embeddings, strict=True):
+    for (path, label), embedding in samples:
         try:
             found = checks.check(embedding.complaints, embedding.values, label)
         except QualityError as error:
             raise QualityError(f"{path}: {error}", error.complaints) from error
         for complaint in found:
             print_error(f"{path}: {complaint}")
+
+
+def _teach(
+    state: Path,
+    embedder: "Embedder",
+    parts: dict[str, str],
+    samples: "list[tuple[Lesson, Embedding]]",
+    given: int,
+    interruption: Interrupted | None,
+) -> None:
+    """Teach the embeddings as one step. A signal ends it after the current picture."""
+    from robocle.learner import Learner
+
+    taught: list[Lesson] = []
+    with (
+        activity(f"teaching {plural(len(samples), 'picture')}"),
+        stop_requests() as stop,
+        Learner.open(state, embedder.pipeline.backbone, **parts) as learner,
+        learner.step(),
+    ):
+        _point_out_similar({label for (_, label), _ in samples}, learner.labels)
+        for (path, label), embedding in samples:
+            if stop.received:
+                break
+            learner.teach_embedding(embedding, label)
+            taught.append((path, label))
+    log.info("%s has %.1f MB", state, state.stat().st_size / 1e6)
+    interruption = stop.received or interruption
+    if interruption:
+        _end_interrupted(interruption, taught, given, state)
+    labels = list(dict.fromkeys(label for _, label in taught))
+    click.echo(f"taught {plural(len(taught), 'picture')} of {', '.join(labels)}; {state} knows "
+               f"{plural(len(learner.labels), 'label')}")  # fmt: skip
 
 
 def _point_out_similar(labels: set[str], known: tuple[str, ...]) -> None:
@@ -115,33 +199,15 @@ def _point_out_similar(labels: set[str], known: tuple[str, ...]) -> None:
             print_error(f"{label!r} is a new label: there is also {similar!r}")
 
 
-def _lessons(what: tuple[str, ...]) -> list[Lesson]:
-    """Return the pictures to teach with their labels, in order."""
-    from robocle.classifiers.labels import require_label
-    from robocle.images import SUFFIXES
-
-    if len(what) == 1:
-        return _lessons_of_folder(Path(what[0]))
-    label, *images = what
-    label = require_label(label)
-    if Path(label).suffix.lower() in {*SUFFIXES, ".robocle"}:
-        raise LabelError(
-            f"{label!r} is a file, not a label: give STATE LABEL IMAGES, in this order", label
+def _end_interrupted(
+    interruption: Interrupted, taught: list[Lesson], given: int, state: Path
+) -> NoReturn:
+    """Say what was taught before the interruption, and exit."""
+    kept = "nothing was taught"
+    if taught:
+        kept = (
+            f"taught the first {len(taught)} of {plural(given, 'picture')}, up to {taught[-1][0]}; "
+            f"`robocle undo {state}` reverts that"
         )
-    return [(path, label) for path in picture_files([Path(image) for image in images])]
-
-
-def _lessons_of_folder(folder: Path) -> list[Lesson]:
-    from robocle.classifiers.labels import require_label
-    from robocle.images import pictures_in
-
-    if not folder.is_dir():
-        raise ImageError(f"give pictures of {str(folder)!r} to teach, or a folder of label folders")
-    labels = sorted(path for path in folder.glob("[!.]*") if path.is_dir())
-    lessons = {label.name: pictures_in(label) for label in labels}
-    if not lessons:
-        raise ImageError(f"{folder} has no label folders with pictures: <label>/<picture>.jpg")
-    for name, pictures in lessons.items():
-        if not pictures:
-            raise ImageError(f"there is no picture of {name!r} in {folder / name}")
-    return [(path, require_label(name)) for name, pictures in lessons.items() for path in pictures]
+    print_error(f"interrupted: {kept}")
+    sys.exit(interruption.exit_code)

@@ -167,6 +167,8 @@ class Recognition:
     """The posterior probability of a known object at even prior odds."""
     is_known: bool
     """Whether the best score reaches the threshold."""
+    confidences: NDArray[np.float64]
+    """The probability of each label, with the same prior. They sum to that of a known object."""
 
 
 def recognise(scores: Scores, calibration: Calibration | None, unknown: float) -> Recognition:
@@ -186,11 +188,14 @@ def recognise(scores: Scores, calibration: Calibration | None, unknown: float) -
     best = float(scores[row])
     if calibration is None:
         known = known_without_calibration(len(scores))
-        return Recognition(row, known * float(softmax(scores)[row]), known, True)
+        confidences = known * softmax(scores)
+        return Recognition(row, float(confidences[row]), known, True, confidences)
     known = calibration.probability_known(best)
-    confidence = calibration.probability_known(best, KNOWN_PRIOR)
-    confidence *= float(softmax(scores / calibration.temperature)[row])
-    return Recognition(row, confidence, known, best >= calibration.threshold(unknown))
+    confidences = calibration.probability_known(best, KNOWN_PRIOR) * softmax(
+        scores / calibration.temperature
+    )
+    is_known = best >= calibration.threshold(unknown)
+    return Recognition(row, float(confidences[row]), known, is_known, confidences)
 
 
 def known_without_calibration(labels: int) -> float:

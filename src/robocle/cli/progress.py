@@ -1,0 +1,85 @@
+"""Progress: a bar on a terminal from the start, and lines in the log with -v.
+
+Both go to stderr, so that stdout has results only.
+"""
+
+import logging
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sized
+from contextlib import contextmanager
+from typing import TypeVar
+
+import click
+
+log = logging.getLogger("robocle")
+
+Item = TypeVar("Item")
+LINE_SECONDS = 10
+"""How often a line reports progress where there is no terminal."""
+
+
+class ProgressLogHandler(logging.Handler):
+    """Prints log messages to stderr, above a progress bar if there is one."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a message."""
+        echo_above_bar(self.format(record))
+
+
+def echo_above_bar(line: str, *, err: bool = True) -> None:
+    """Print a line to stderr or stdout; a progress bar that is shown stays below it."""
+    tqdm = sys.modules.get("tqdm")
+    if tqdm is None or not sys.stderr.isatty():
+        click.echo(line, err=err)
+        return
+    with tqdm.tqdm.external_write_mode(file=sys.stderr):
+        _clear_line()  # an interrupt may have left an incomplete bar
+        click.echo(line, err=err)
+
+
+def progress(items: Iterable[Item], title: str, total: int | None = None) -> Iterator[Item]:
+    """Yield the items; show how many are done on a terminal, and in the log.
+
+    Args:
+        items: What is worked on. The consumer does the work.
+        title: What is done to the items, such as "embedding".
+        total: The number of items, if `items` has no length.
+    """
+    from tqdm import tqdm
+
+    on_terminal = sys.stderr.isatty()
+    start = reported = time.monotonic()
+    done = 0
+    if total is None and isinstance(items, Sized):
+        total = len(items)
+    log.info("%s", title if total is None else f"{title}: {total}")
+    with tqdm(items, title, total, leave=False, disable=not on_terminal) as bar:
+        for item in bar:
+            yield item
+            done += 1
+            if not on_terminal and time.monotonic() - reported >= LINE_SECONDS:
+                reported = time.monotonic()
+                log.info("%s: %d%s", title, done, "" if total is None else f" of {total}")
+    seconds = time.monotonic() - start
+    log.info("%s: %d in %.1f s, %.1f ms each", title, done, seconds, 1e3 * seconds / max(done, 1))
+
+
+@contextmanager
+def activity(title: str) -> Iterator[None]:
+    """Say what is going on until the context ends, on a terminal and in the log."""
+    on_terminal = sys.stderr.isatty()
+    start = time.monotonic()
+    log.info("%s", title)
+    if on_terminal:
+        click.echo(f"{title} ...", nl=False, err=True)
+    try:
+        yield
+    finally:
+        if on_terminal:
+            _clear_line()
+    log.info("%s: %.1f s", title, time.monotonic() - start)
+
+
+def _clear_line() -> None:
+    click.echo("\r\x1b[K", nl=False, err=True)

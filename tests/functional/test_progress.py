@@ -1,0 +1,56 @@
+"""Progress on a terminal, and what `-v` prints elsewhere."""
+
+import logging
+import re
+from pathlib import Path
+
+import pytest
+
+from command_line import run_subprocess
+from robocle.cli.progress import progress
+
+
+def test_verbose_says_what_is_going_on(objects: Path, tmp_path: Path) -> None:
+    state = tmp_path / "home.robocle"
+    result = run_subprocess("-v", "teach", state, objects)
+    lines = [re.sub(r"\d+\.\d+", "N", line) for line in result.stderr.decode().splitlines()]
+    assert lines == [
+        "loading the backbone",
+        "loading the backbone: N s",
+        "embedding: 8",
+        "embedding: 8 in N s, N ms each",
+        "teaching 8 pictures",
+        "teaching 8 pictures: N s",
+        f"{state} has N MB",
+    ]
+    result = run_subprocess("-v", "predict", state, objects / "ball")
+    assert b"recognising: 4 in " in result.stderr
+    assert len(result.stdout.splitlines()) == 4
+
+
+def test_nothing_but_results_is_printed_without_a_terminal(objects: Path, tmp_path: Path) -> None:
+    result = run_subprocess("teach", tmp_path / "home.robocle", objects)
+    assert result.stderr == b""
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time that progress sees."""
+    now = [0.0]
+    monkeypatch.setattr("robocle.cli.progress.time.monotonic", lambda: now[0])
+    return now
+
+
+def test_a_line_is_logged_every_ten_seconds(
+    clock: list[float], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "robocle")
+    for _ in progress(range(9), "embedding", 9):
+        clock[0] += 4.0
+    assert caplog.messages == [
+        "embedding: 9",
+        "embedding: 3 of 9",
+        "embedding: 6 of 9",
+        "embedding: 9 of 9",
+        "embedding: 9 in 36.0 s, 4000.0 ms each",
+    ]
