@@ -1,6 +1,5 @@
 """The exported ONNX model predicts what the learner predicts, and the example needs no robocle."""
 
-import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -24,6 +23,7 @@ from robocle.images import to_pixels
 from robocle.images.square import ORIENTATION_TAG
 from robocle.learner import DEFAULT_CLASSIFIER
 from robocle.types import Prediction
+from transcript import steps_of
 
 Outputs = dict[str, NDArray[Any]]
 CLEAN = Path(robocle.__file__).parent / "demo/home/clean"
@@ -136,11 +136,10 @@ NOT_NEEDED = ("robocle", "onnx", "scipy", "safetensors", "click", "platformdirs"
 def run_example(folder: Path, picture: Path) -> str:
     """Run the first Python example of docs/export.md in a process that cannot import robocle."""
     page = Path(__file__).parents[2] / "docs/export.md"
-    found = re.search(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
-    assert found
+    (example,) = (step for step in steps_of(page.read_text("utf-8")) if step.kind == "file")
     code = f"import sys; sys.argv[:] = {['recognise.py', str(picture)]!r}\n"
     code += "".join(f"sys.modules[{name!r}] = None\n" for name in NOT_NEEDED)
-    command = [sys.executable, "-c", code + found.group(1)]
+    command = [sys.executable, "-c", code + example.source]
     result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     return result.stdout

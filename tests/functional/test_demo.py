@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from command_line import run, run_subprocess
+from command_line import assert_refused, run, run_subprocess
 from robocle.backbones import Backbone
 from robocle.demo.pictures import CONDITIONS, home_pictures
 from robocle.demo.unknown import KINDS, ROUNDS, run_open_set
@@ -95,3 +95,20 @@ def test_a_page_that_cannot_be_written_is_an_error_before_any_work(tmp_path: Pat
         result = run("demo", "--out", tmp_path / name)
         assert (result.exit_code, result.stdout) == (1, "")
         assert message in result.stderr
+
+
+def test_a_few_pictures_to_try_robocle_with_are_written_to_a_new_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "pictures"
+    result = run("demo", "--pictures", folder)
+    assert result.stdout.startswith(f"wrote 55 pictures to {folder}\n")
+    labels = sorted(path.name for path in (folder / "teach").iterdir())
+    assert all(len(list((folder / "teach" / label).glob("*.jpg"))) == 5 for label in labels)
+    tested = {path.name for path in (folder / "test").iterdir()}
+    assert tested == {*labels, "chair"}
+    assert not (tmp_path / "robocle-demo.html").exists()
+    assert_refused(run("demo", "--pictures", folder), f"{folder} exists", "does not exist yet")
+
+
+def test_pictures_that_cannot_be_written_are_an_error_of_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert_refused(run("demo", "--pictures", tmp_path / "file" / "pictures"), "cannot write")

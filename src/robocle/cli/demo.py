@@ -4,14 +4,17 @@ from pathlib import Path
 
 import click
 
-from robocle.cli.app import StatePath, main
+from robocle.cli.app import FolderPath, StatePath, main
 from robocle.cli.progress import progress
 
 
 @main.command()
 @click.option("--out", type=StatePath, default="robocle-demo.html", show_default=True,
               help="The page to write, with explanations and pictures.")  # fmt: skip
-def demo(out: Path) -> None:
+@click.option("--pictures", type=FolderPath, metavar="FOLDER",
+              help="Run nothing; write a few of the pictures to a new FOLDER, to try robocle "
+              "with.")  # fmt: skip
+def demo(out: Path, pictures: Path | None) -> None:
     """Teach 5 pictures of each of 29 objects, then test them under other conditions.
 
     The pictures come with robocle. Prints the accuracy of five methods, and how many objects are
@@ -22,9 +25,21 @@ def demo(out: Path) -> None:
     from robocle.reports.demo_table import as_text
     from robocle.reports.pages import require_page_path
 
+    if pictures:
+        _write_pictures(pictures)
+        return
     require_page_path(out)
     result = run_demo(progress)
     click.echo(as_text(result))
     click.echo(f"\n{result.seconds:.0f} seconds")
     write_report(result, out)
     click.echo(f"the page with explanations and pictures is {out}")
+
+
+def _write_pictures(folder: Path) -> None:
+    from robocle.demo.samples import write_samples
+
+    count = write_samples(folder)
+    click.echo(f"wrote {count} pictures to {folder}")
+    click.echo(f"  {folder / 'teach'}  one folder per label, to be taught")
+    click.echo(f"  {folder / 'test'}   the same objects in other conditions, and one more object")
