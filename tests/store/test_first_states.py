@@ -1,8 +1,9 @@
 """States that the first version wrote give the same predictions and can be taught further.
 
 The files in `first_states` were written by version 0.1.0 before its release: one per classifier,
-the dense form of slda, and one with an undo history and a journal, as after a crash.
-`expected.json` contains what that version predicted.
+the dense form of slda, and one with an undo history and a journal, as after a crash. All are in
+format 2. `steps.robocle` was written by the first version with format 3: it has steps, checkpoints
+and a journal. `expected.json` contains what these versions predicted.
 """
 
 import json
@@ -49,3 +50,22 @@ def test_a_state_of_the_first_version_can_be_taught_further(
     again = Learner.load(path, lite0)
     assert again.counts == {**EXPECTED["states"][name]["counts"], "new": 1}
     assert again.predict_embedding(QUERIES[1]) == learner.predict_embedding(QUERIES[1])
+
+
+def test_the_first_state_with_steps_can_be_undone_step_by_step(
+    lite0: Backbone, tmp_path: Path
+) -> None:
+    for file in FOLDER.glob("steps.robocle*"):
+        shutil.copy(file, tmp_path)
+    with Learner.open(tmp_path / "steps.robocle", lite0) as learner:
+        undone = []
+        while learner.undoable:
+            undone.append((learner.undo(), sum(learner.counts.values())))
+    assert undone == [
+        ("renaming 'pan' to 'wok'", 61),
+        ("teaching 2 pictures of 'jar', 'mug'", 59),
+        ("merging 1 label, 2 pictures", 57),
+        ("the kitchen", 2),
+        ("teaching 'pan'", 1),
+        ("teaching 'mug'", 0),
+    ]
