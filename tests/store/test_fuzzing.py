@@ -137,7 +137,7 @@ def test_a_damaged_or_hostile_state_is_loaded_or_refused_in_one_line(
     rng = random.Random(classifier)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     slowest, refused = 0.0, 0
-    for number in range(MUTATIONS // 4):
+    for _ in range(MUTATIONS // 4):
         changed = rng.choice([damaged, hostile])(rng, files)
         path.write_bytes(changed[0])
         journal.write_bytes(changed[1])
@@ -146,9 +146,8 @@ def test_a_damaged_or_hostile_state_is_loaded_or_refused_in_one_line(
             learner = Learner.load(path, STUB)
             if learner.labels:
                 learner.predict_embedding(np.ones(24, np.float32))
-            if number % 5 == 0:
-                for _ in range(len(learner.steps)):
-                    learner.undo()
+            for _ in range(min(len(learner.steps), 3)):  # the second returns to a checkpoint
+                learner.undo()
         except RobocleError as error:
             message, refused = str(error), refused + 1
             assert message.splitlines() == [message]

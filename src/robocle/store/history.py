@@ -1,16 +1,17 @@
 """The undo history: how a classifier results from what is stored, and how the history is bounded.
 
 To undo a step, the operations before it are applied to the stored classifier again. The result is
-therefore exact for every classifier. At most 3 * UNDOABLE operations are kept, so a state opens
+therefore exact for every classifier. At most 4 * UNDOABLE operations are kept, so a state opens
 quickly. The oldest become part of the stored classifier. A step with more than UNDOABLE operations
 gets a checkpoint, because its operations are not kept.
 """
 
+import copy
 from dataclasses import replace
 
 from robocle.classifiers import CLASSIFIERS, ClassifierState, StreamingClassifier
-from robocle.store.operations import Operation, start_of_last_step
-from robocle.store.stored_state import StoredState
+from robocle.store.operations import start_of_last_step
+from robocle.store.stored_state import Arrays, StoredState
 
 UNDOABLE = 50
 """The minimum number of operations before the last step that can be undone."""
@@ -22,22 +23,68 @@ def replayed(stored: StoredState) -> StreamingClassifier:
     Raises:
         RobocleError: The stored state is inconsistent.
     """
-    return _applied(stored, stored.history)
+    return _applied(_restored(stored), stored, len(stored.history))
 
 
-def bounded(stored: StoredState) -> StoredState:
-    """Return a stored state with at most 3 * UNDOABLE operations. Steps are not divided."""
-    if not (_has_large_step(stored) or _surplus(stored)):
-        return stored
-    # After a crash, the history may have large steps without a checkpoint anywhere in it.
-    state = replace(stored, history=())
-    for operation in stored.history:
-        state = state.appended(operation)
-        if _has_large_step(state):
-            state = _with_checkpoint(state)
-        elif surplus := _surplus(state):
-            state = _shortened(state, surplus)
-    return state
+class Replay:
+    """Applies operations to the stored classifier again.
+
+    That classifier is kept once it was needed: to restore it takes time, and so does its conversion
+    to the form in which it learns.
+    """
+
+    def __init__(self) -> None:
+        self._base: StreamingClassifier | None = None
+        self._arrays: Arrays | None = None
+
+    def classifier(self, stored: StoredState) -> StreamingClassifier:
+        """Return the classifier of a stored state, after its operations.
+
+        Raises:
+            RobocleError: The stored state is inconsistent.
+        """
+        base = self._base_of(stored)
+        return _applied(copy.deepcopy(base), stored, len(stored.history))
+
+    def bounded(self, stored: StoredState) -> StoredState:
+        """Return a stored state with at most 4 * UNDOABLE operations. Steps are not divided."""
+        if not (_has_large_step(stored) or _surplus(stored)):
+            return stored
+        # After a crash, the history may have large steps without a checkpoint anywhere in it.
+        state = replace(stored, history=())
+        for operation in stored.history:
+            state = state.appended(operation)
+            if _has_large_step(state):
+                state = self._with_checkpoint(state)
+            elif surplus := _surplus(state):
+                state = self._shortened(state, surplus)
+        return state
+
+    def _with_checkpoint(self, stored: StoredState) -> StoredState:
+        """Return a stored state with a checkpoint before the last step."""
+        start = start_of_last_step(stored.history)
+        step = stored.history[start].step
+        assert step is not None  # without one, it would be a single operation
+        return stored.with_checkpoint(step, self._advanced(stored, start), stored.history[start:])
+
+    def _shortened(self, stored: StoredState, end: int) -> StoredState:
+        """Return a stored state whose classifier has learned the first operations."""
+        # Steps before these operations can no longer be undone, unless all are of one step.
+        checkpoints = stored.checkpoints if stored.continues_checkpoint(end) else ()
+        return stored.with_base(self._advanced(stored, end), stored.history[end:], checkpoints)
+
+    def _advanced(self, stored: StoredState, end: int) -> ClassifierState:
+        """Apply the first operations to the stored classifier."""
+        base = _applied(self._base_of(stored), stored, end)
+        state = base.state()
+        self._base, self._arrays = base, state.arrays
+        return state
+
+    def _base_of(self, stored: StoredState) -> StreamingClassifier:
+        """Return the stored classifier, which the caller must copy or advance."""
+        if self._base is None or self._arrays is not stored.arrays:
+            self._base, self._arrays = _restored(stored), stored.arrays
+        return self._base
 
 
 def _has_large_step(stored: StoredState) -> bool:
@@ -47,41 +94,30 @@ def _has_large_step(stored: StoredState) -> bool:
     return large and not stored.continues_checkpoint(len(history))
 
 
-def _with_checkpoint(stored: StoredState) -> StoredState:
-    """Return a stored state with a checkpoint before the last step."""
-    start = start_of_last_step(stored.history)
-    step = stored.history[start].step
-    assert step is not None  # without one, it would be a single operation
-    return stored.with_checkpoint(step, _state(stored, start), stored.history[start:])
-
-
 def _surplus(stored: StoredState) -> int:
-    """Return how many of the oldest operations are too many; 0 until there are UNDOABLE of them."""
+    """Return how many of the oldest operations are too many.
+
+    It is 0 until there are many: a classifier that learns about 100 samples at once takes the form
+    that is best for that, and then copies of it need not be converted at each undo.
+    """
     history = stored.history
     start = start_of_last_step(history)
     if stored.continues_checkpoint(len(history)):
         start = len(history)  # the step can be undone without its operations
-    if start <= 2 * UNDOABLE:
+    if start <= 3 * UNDOABLE:
         return 0
     end = start - UNDOABLE
     return end if stored.continues_checkpoint(end) else start_of_last_step(history[: end + 1])
 
 
-def _shortened(stored: StoredState, end: int) -> StoredState:
-    """Return a stored state whose classifier has learned the first operations."""
-    base, history = _state(stored, end), stored.history[end:]
-    # Steps before these operations can no longer be undone, unless they belong to the same step.
-    checkpoints = stored.checkpoints if stored.continues_checkpoint(end) else ()
-    return stored.with_base(base, history, checkpoints)
-
-
-def _state(stored: StoredState, end: int) -> ClassifierState:
-    return _applied(stored, stored.history[:end]).state()
-
-
-def _applied(stored: StoredState, operations: tuple[Operation, ...]) -> StreamingClassifier:
+def _restored(stored: StoredState) -> StreamingClassifier:
     classifier = CLASSIFIERS.build(stored.parts.classifier)
     classifier.restore(stored.base)
-    for operation in operations:
+    return classifier
+
+
+def _applied(classifier: StreamingClassifier, stored: StoredState, end: int) -> StreamingClassifier:
+    """Apply the first operations to a classifier and return it."""
+    for operation in stored.history[:end]:
         operation.apply(classifier)
     return classifier

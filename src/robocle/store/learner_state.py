@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from robocle.classifiers import StreamingClassifier
 from robocle.classifiers.labels import spelling_of
 from robocle.errors import FeatureError, LabelError, StateError
-from robocle.store.history import bounded, replayed
+from robocle.store.history import Replay, replayed
 from robocle.store.operations import Operation, Undo, last_taught
 from robocle.store.parts import Parts
 from robocle.store.state_store import StateStore, located
@@ -40,6 +40,7 @@ class LearnerState:
         """
         self.classifier = classifier
         self._stored = stored
+        self._replay = Replay()
         self._step: Step | None = None
         self._store: StateStore | None = None
 
@@ -61,7 +62,8 @@ class LearnerState:
         Raises:
             StateError: The stored state is inconsistent.
         """
-        classifier = _replayed(name, stored)
+        with _damaged(name):
+            classifier = replayed(stored)
         if not (stored.sources and (classifier.labels or stored.history or stored.checkpoints)):
             # Copies of an empty state have nothing in common.
             stored = replace(stored, sources=(new_source(),))
@@ -109,7 +111,7 @@ class LearnerState:
         except (LabelError, FeatureError):
             raise
         except BaseException:
-            self.classifier = replayed(before)
+            self.classifier = self._replay.classifier(before)
             raise
         self._change(operation, after, classifier)
 
@@ -117,7 +119,8 @@ class LearnerState:
         """Undo the last step and return what it did."""
         before = self._stored
         after = before.without_last_step()
-        classifier = _replayed("the undo history", after)
+        with _damaged("the undo history"):
+            classifier = self._replay.classifier(after)
         description = before.last_step
         self._change(Undo(), after, classifier)
         return description
@@ -186,9 +189,9 @@ class LearnerState:
             if self._store is not None and self._store.position != written:
                 self._stored, self.classifier = after, classifier
             else:
-                self._stored, self.classifier = before, replayed(before)
+                self._stored, self.classifier = before, self._replay.classifier(before)
             raise
-        self._stored = bounded(self._stored)
+        self._stored = self._replay.bounded(self._stored)
         if self._store is not None and self._store.is_full:
             self._compact(self._store)
 
@@ -225,8 +228,10 @@ def _spelled_as(labels: tuple[str, ...], other: StreamingClassifier) -> Streamin
     return renamed
 
 
-def _replayed(name: str, stored: StoredState) -> StreamingClassifier:
+@contextmanager
+def _damaged(name: str) -> Iterator[None]:
+    """Turn an error of a stored classifier or its operations into one that says what is damaged."""
     try:
-        return replayed(stored)
+        yield
     except (StateError, LabelError, FeatureError, np.linalg.LinAlgError) as error:
         raise StateError(f"{name} is damaged: {error}") from error
