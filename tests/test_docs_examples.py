@@ -13,6 +13,7 @@ from PIL import Image
 
 import robocle
 from robocle.backbones import Backbone
+from robocle.images import to_pixels
 
 ROOT = Path(__file__).parents[1]
 HOME = ROOT / "src/robocle/demo/home"
@@ -83,6 +84,7 @@ def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lite0: Backbone) -> d
         "cv2": SimpleNamespace(VideoCapture=lambda _: opencv),
         "frame": frame,
         "learner": learner,
+        "pixels": to_pixels("mug1.jpg", lite0.input_size),
         "robocle": robocle,
     }
 
