@@ -27,6 +27,9 @@ Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
 _MISSING = object()
 
+LARGEST = 1e30
+"""The largest absolute value in an embedding. Classifiers add up squares, and states must be able
+to hold the sums."""
 BATCH_SIZE = 8
 """Pictures per run of the backbone. Larger batches are not faster on a CPU."""
 
@@ -53,8 +56,8 @@ def values_for(purpose: Purpose, embedding: Embedding | ArrayLike) -> NDArray[An
         embedding: An embedding, or an array, whose purpose is not checked.
 
     Raises:
-        FeatureError: The embedding was made for another purpose, or is not an array of numbers
-            with one axis.
+        FeatureError: The embedding was made for another purpose, is not an array of numbers with
+            one axis, or has a value beyond LARGEST.
     """
     if isinstance(embedding, Embedding) and embedding.purpose != purpose:
         raise FeatureError(
@@ -66,6 +69,11 @@ def values_for(purpose: Purpose, embedding: Embedding | ArrayLike) -> NDArray[An
         raise FeatureError(
             f"expected an embedding, numbers of shape (width,), not {values.dtype} of shape "
             f"{values.shape}"
+        )
+    largest = max(float(values.max(initial=0)), -float(values.min(initial=0)))
+    if LARGEST < largest < np.inf:  # a classifier refuses infinity and NaN
+        raise FeatureError(
+            f"an embedding has a value of size {largest:g}: scale embeddings to at most {LARGEST:g}"
         )
     return values
 

@@ -70,7 +70,8 @@ class EmbeddingLearner:
             label: What the picture shows.
 
         Raises:
-            FeatureError: The embedding was made for prediction, or has a different width.
+            FeatureError: The embedding was made for prediction, has a different width, or has a
+                value beyond 1e30.
             LabelError: The label cannot be used.
             StateError: The change cannot be written to the learner's file.
         """
@@ -91,7 +92,8 @@ class EmbeddingLearner:
             The prediction; its label is None for an unknown object.
 
         Raises:
-            FeatureError: The embedding was made for teaching, or has a different width.
+            FeatureError: The embedding was made for teaching, has a different width, or has a value
+                beyond 1e30.
             NothingTaughtError: Nothing has been taught yet.
             SpecError: The false-rejection rate is out of range.
         """

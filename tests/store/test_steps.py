@@ -16,7 +16,7 @@ from robocle.errors import AlreadyMergedError, LabelError, NothingToUndoError, S
 from robocle.store import read_state, recovered
 from robocle.store.history import UNDOABLE
 from robocle.store.stored_state import CHECKPOINT_BYTES, MAX_SOURCES
-from state_files import replaced, rewrite_all
+from state_files import replaced, rewrite, rewrite_all
 from stub_backbone import STUB, embedding
 
 WIDTH = 24
@@ -268,6 +268,21 @@ def test_the_number_of_sources_is_bounded() -> None:
 
 
 # ---- failures
+
+
+def test_a_merge_that_could_not_be_read_back_is_not_written(
+    tmp_path: Path, refusal: Refusal
+) -> None:
+    path = tmp_path / "home"
+    for name, means in (("home", np.full((1, WIDTH), 1e60)), ("other", np.zeros((1, WIDTH)))):
+        another("mug", 2, "snb").save(tmp_path / name)
+        rewrite(tmp_path / name, arrays=replaced(means=means))
+    before = path.read_bytes()
+    with opened(path) as learner:
+        message = refusal(StateError, lambda: learner.merge(Learner.load(tmp_path / "other", STUB)))
+        assert message.startswith("what would be merged is damaged: ")
+        assert learner.counts == {"mug": 2}
+    assert path.read_bytes() == before
 
 
 def failing(error: BaseException) -> Callable[..., None]:

@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from robocle.errors import StateError
 
-LARGEST = 1e140  # squares of values up to this size, and sums of many squares, are finite
+# Squares of values up to this size, and products of squares, are finite. Sums of the squares of
+# embeddings are smaller by far.
+LARGEST = 1e75
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]

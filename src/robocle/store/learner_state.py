@@ -139,10 +139,13 @@ class LearnerState:
 
         Raises:
             InexactError: Classifiers of this kind cannot be merged.
+            StateError: The merged state could not be read back, or it cannot be written.
         """
         merged = copy.deepcopy(self.classifier)
         merged.merge(_spelled_as(merged.labels, other.classifier))
         after = self._stored.with_checkpoint(self._step or Step.of(description), merged.state())
+        with _damaged("what would be merged"):
+            replayed(after)  # what cannot be read back must not be written
         self._restart(after.with_sources(other._stored.sources), merged)
 
     def purge(self) -> None:
