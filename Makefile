@@ -8,7 +8,7 @@ BIN := .venv/bin
 endif
 READY := .venv/ready
 
-.PHONY: demo test check lint docs hooks bench bench-quick results torch clean
+.PHONY: demo test check lint docs hooks bench bench-quick results torch aarch64 clean
 
 demo: $(READY)
 	$(BIN)/robocle demo
@@ -33,6 +33,11 @@ lint: $(READY)
 	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32 src
 	$(BIN)/mypy --platform darwin --cache-dir .mypy_cache/darwin src
 	$(BIN)/lint-imports
+
+# Compares an emulated aarch64 (Raspberry Pi, Jetson) with this machine, on x86-64 Linux with apt.
+# It installs nothing: what it needs is unpacked into ~/.cache/robocle-aarch64.
+aarch64: $(READY)
+	$(BIN)/python tools/aarch64_check.py
 
 # The documentation as a site in site/. `$(BIN)/mkdocs serve` shows it while you write.
 docs: $(READY)

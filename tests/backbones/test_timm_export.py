@@ -131,6 +131,7 @@ def test_a_model_of_a_hub_must_name_its_commit(revision: str, refusal: Refusal) 
     assert message.startswith(f"{name} names no commit")
 
 
+@pytest.mark.usefixtures("timm")
 def test_a_failed_download_says_how_to_use_a_file(
     monkeypatch: pytest.MonkeyPatch, refusal: Refusal
 ) -> None:
