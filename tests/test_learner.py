@@ -178,16 +178,19 @@ def test_the_gate_warns_of_a_poor_picture_refuses_it_or_ignores_it(
         learner.teach(night, "mug", gate="maybe")  # type: ignore[arg-type]
 
 
-def test_a_picture_is_a_duplicate_only_of_the_last_one_of_its_label(
+def test_a_picture_is_a_duplicate_while_it_is_known_under_any_label(
     lite0: Backbone, pictures: list[DemoPicture]
 ) -> None:
     learner, path = robocle.Learner(lite0), pictures[0].path
     assert learner.teach(path, "mug") == ()
-    assert learner.teach(path, "cup") == ()
     learner.rename("mug", "beaker")
+    (under_another_label,) = learner.teach(path, "cup")
+    assert under_another_label.kind == "duplicate"
+    assert str(under_another_label).startswith("the same picture was taught as 'beaker'")
+    learner.undo()
     assert [each.kind for each in learner.teach(path, "beaker")] == ["duplicate"]
     learner.forget("beaker")
-    assert learner.teach(path, "beaker") == ()
+    assert learner.teach(path, "cup") == ()
 
 
 def test_an_embedding_of_another_width_is_refused(lite0: Backbone) -> None:

@@ -106,7 +106,7 @@ class Learner(EmbeddingLearner):
             picture: A path, bytes, a file object, a PIL image, or an RGB array. Frames of OpenCV
                 are BGR: pass `frame[..., ::-1]`.
             label: What the picture shows.
-            gate: What to do about a poor picture (dark, blurred, a near-duplicate of the last one):
+            gate: What to do about a poor picture (dark, blurred, almost the same as a taught one):
                 `warn` in the log and learn it, `refuse` it, or `off` to skip the check.
             box: (x, y, width, height) of the region to learn, in pixels of the upright picture.
 
@@ -151,7 +151,7 @@ class Learner(EmbeddingLearner):
             RobocleError: As in `teach`, or the numbers of pictures, labels and boxes differ.
         """
         # The gate and the labels are checked first, because embedding is slow.
-        checks = QualityGate(gate, self.last_embedding)
+        checks = QualityGate(gate, self.last_embedding, self._state.sketches)
         pictures, checked = require_lessons(pictures, labels)
         embeddings = list(
             self._for_teaching.embed_many(pictures, boxes, batch_size=batch_size, threads=threads)

@@ -1,5 +1,6 @@
 """`robocle teach`: labels, folders, parts, boxes, threads, and poor pictures."""
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -226,3 +227,50 @@ def test_a_picture_of_an_unreadable_format_is_refused_and_not_skipped(
 def test_a_state_in_a_missing_folder_is_refused(objects: Path, tmp_path: Path) -> None:
     path = tmp_path / "nowhere" / "home.robocle"
     assert_refused(run("teach", path, "ball", objects / "ball" / "0.jpg"), "cannot write")
+
+
+# ---- pictures that were taught before
+
+
+def test_the_same_picture_under_two_labels_is_pointed_out(objects: Path, tmp_path: Path) -> None:
+    picture = objects / "ball" / "0.jpg"
+    expected = "the same picture was taught as 'ball': teach it under one label only"
+    state = tmp_path / "home.robocle"
+    assert run("teach", state, "ball", picture).stderr == ""
+    assert run("teach", state, "cup", picture).stderr == f"robocle: {picture}: {expected}\n"
+    for label in ("ball", "cup"):
+        (tmp_path / "home" / label).mkdir(parents=True)
+        shutil.copy(picture, tmp_path / "home" / label)
+    result = run("teach", tmp_path / "new.robocle", tmp_path / "home")
+    assert result.stderr == f"robocle: {tmp_path / 'home' / 'cup' / '0.jpg'}: {expected}\n"
+
+
+def test_a_folder_that_is_taught_twice_is_pointed_out_picture_by_picture(
+    objects: Path, tmp_path: Path
+) -> None:
+    state = tmp_path / "home.robocle"
+    assert run("teach", state, objects).stderr == ""
+    lines = run("teach", state, objects).stderr.splitlines()
+    assert len(lines) == 8
+    for line, path in zip(lines, sorted(objects.rglob("*.jpg")), strict=True):
+        label = path.parent.name
+        assert f"{path}: near-duplicate of a picture already taught as '{label}'" in line
+    assert run("undo", state, "--times", "2").exit_code == 0
+    assert run("teach", state, objects).stderr == ""
+
+
+def test_alternating_copies_are_pointed_out(objects: Path, tmp_path: Path) -> None:
+    one, other = objects / "ball" / "0.jpg", objects / "ball" / "1.jpg"
+    result = run("teach", tmp_path / "s.robocle", "ball", one, other, one, other)
+    assert [line.split(": ")[1] for line in result.stderr.splitlines()] == [str(one), str(other)]
+
+
+def test_a_picture_that_was_taught_before_is_refused_by_the_gate(
+    objects: Path, tmp_path: Path
+) -> None:
+    state, picture = tmp_path / "home.robocle", objects / "ball" / "0.jpg"
+    assert run("teach", state, objects).exit_code == 0
+    before = state.read_bytes()
+    result = run("teach", state, "cup", picture, "--gate", "refuse")
+    assert_refused(result, f"{picture}: the same picture was taught as 'ball'")
+    assert state.read_bytes() == before

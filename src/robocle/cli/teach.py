@@ -3,9 +3,8 @@
 import logging
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -18,10 +17,9 @@ from robocle.cli.progress import activity, progress
 from robocle.errors import ImageError, QualityError, StateError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from robocle.embedding import Embedder, Embedding
     from robocle.images.quality import Gate
+    from robocle.store import StoredState
 
 log = logging.getLogger("robocle")
 
@@ -35,7 +33,7 @@ log = logging.getLogger("robocle")
 @click.option("--views", help="The views of a new state.")
 @click.option("--gate", type=click.Choice(["warn", "refuse", "off"]), default="warn",
               show_default=True, help="What to do about pictures that are dark, blurred, small, or "
-              "near-duplicates of the previous one.")  # fmt: skip
+              "almost the same as one that was taught.")  # fmt: skip
 @unreadable_option
 @box_option
 @threads_option
@@ -54,27 +52,25 @@ def teach(state: Path, what: tuple[str, ...], gate: "Gate", unreadable: Unreadab
     try:
         # The state is not locked while the pictures are embedded, which takes most of the time.
         with activity("loading the backbone"):
-            embedder, last_embedding = _embedder(state, given)
+            embedder, stored = _embedder(state, given)
         outcomes, interruption = _embedded(embedder, lessons, box, threads, unreadable)
         samples = _readable(lessons, outcomes, unreadable, interruption)
-        _check(samples, gate, last_embedding)
+        _check(samples, gate, stored)
     except Interrupted as error:
         _end_interrupted(error, [], len(lessons), state)
     given.pop("backbone", None)
     _teach(state, embedder, given, samples, len(lessons), interruption)
 
 
-def _embedder(
-    state: Path, parts: dict[str, str]
-) -> "tuple[Embedder, Callable[[str], NDArray[Any] | None]]":
-    """Return an embedder for a state, and a function that returns a label's last embedding."""
+def _embedder(state: Path, parts: dict[str, str]) -> "tuple[Embedder, StoredState | None]":
+    """Return an embedder for a state, and the state if there is one."""
     from robocle.embedding import Embedder
     from robocle.learner import Learner
     from robocle.pipeline import Pipeline
-    from robocle.store import last_taught, read_state
+    from robocle.store import read_state
 
     if not os.path.exists(state):  # unlike state.exists(), no error for a name that is too long
-        return Embedder(Learner(**parts).pipeline, "teaching"), lambda label: None
+        return Embedder(Learner(**parts).pipeline, "teaching"), None
     if parts:
         raise StateError(
             f"{state} exists and keeps its parts: leave out --{next(iter(parts))}, "
@@ -82,7 +78,7 @@ def _embedder(
         )
     stored = read_state(state)
     pipeline = Pipeline.of_state(str(state), stored.parts)
-    return Embedder(pipeline, "teaching"), lambda label: last_taught(stored.history, label)
+    return Embedder(pipeline, "teaching"), stored
 
 
 def _embedded(
@@ -140,14 +136,16 @@ def _errors(embedder: "Embedder", paths: list[Path], box: BoxOption) -> list[Ima
 
 
 def _check(
-    samples: "list[tuple[Lesson, Embedding]]",
-    gate: "Gate",
-    last_embedding: "Callable[[str], NDArray[Any] | None]",
+    samples: "list[tuple[Lesson, Embedding]]", gate: "Gate", stored: "StoredState | None"
 ) -> None:
     """Print the faults of pictures; with the gate `refuse`, raise for the first poor picture."""
     from robocle.images.gate import QualityGate
+    from robocle.images.sketches import Sketches
+    from robocle.store import last_taught
 
-    checks = QualityGate(gate, last_embedding)
+    history = stored.history if stored else ()
+    taught = stored.all_sketches if stored else Sketches()
+    checks = QualityGate(gate, lambda label: last_taught(history, label), taught)
     for (path, label), embedding in samples:
         try:
             found = checks.check(embedding.complaints, embedding.values, label)

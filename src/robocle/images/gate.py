@@ -6,6 +6,7 @@ from typing import Any, get_args
 from numpy.typing import NDArray
 
 from robocle.images.quality import Complaint, Gate, near_duplicate, require_good
+from robocle.images.sketches import DUPLICATE, SAME, Similar, Sketches, sketch
 from robocle.spec import require_choice
 
 GATES: tuple[str, ...] = get_args(Gate)
@@ -17,16 +18,24 @@ class QualityGate:
     Args:
         gate: What to do about a poor picture.
         last_embedding: Returns the last embedding taught under a label, or None.
+        taught: The pictures that were taught before, under any label.
 
     Raises:
         SpecError: The gate is unknown.
     """
 
-    def __init__(self, gate: Gate, last_embedding: Callable[[str], NDArray[Any] | None]) -> None:
+    def __init__(
+        self,
+        gate: Gate,
+        last_embedding: Callable[[str], NDArray[Any] | None],
+        taught: Sketches,
+    ) -> None:
         require_choice("gate", gate, GATES)
         self._gate = gate
         self._last_embedding = last_embedding
+        self._taught = taught
         self._checked: dict[str, NDArray[Any]] = {}
+        self._new = Sketches()
 
     def check(
         self, found: tuple[Complaint, ...], embedding: NDArray[Any], label: str
@@ -35,7 +44,7 @@ class QualityGate:
 
         Args:
             found: The faults found in the pixels of the picture.
-            embedding: The embedding of the picture, to compare with the previous one of its label.
+            embedding: The embedding of the picture, to compare with those taught before.
             label: The label of the picture.
 
         Returns:
@@ -44,15 +53,46 @@ class QualityGate:
         Raises:
             QualityError: The gate is `refuse` and the picture has a fault.
         """
+        if self._gate == "off":
+            return ()
+        duplicate = self._duplicate(embedding, label)
+        found = (*found, duplicate) if duplicate else found
+        if self._gate == "refuse":
+            require_good(found)
+        return found
+
+    def _duplicate(self, embedding: NDArray[Any], label: str) -> Complaint | None:
+        """Return a complaint if the picture was taught before, and remember the picture."""
+        row = sketch(embedding)
+        known = [near for each in (self._taught, self._new) if (near := each.nearest(row))]
+        nearest = min(known, key=lambda similar: similar.distance, default=None)
         previous = self._checked.get(label)
         if previous is None:
             previous = self._last_embedding(label)
         self._checked[label] = embedding
-        if self._gate == "off":
-            return ()
+        self._new = self._new.added([row], [label])
+        if nearest and nearest.distance < DUPLICATE and nearest.label != label:
+            return _under_another_label(nearest)
         if previous is not None and previous.shape == embedding.shape:
-            duplicate = near_duplicate(embedding, previous)
-            found = (*found, duplicate) if duplicate else found
-        if self._gate == "refuse":
-            require_good(found)
-        return found
+            repeated = near_duplicate(embedding, previous)
+            if repeated:
+                return repeated
+        return _taught_before(nearest) if nearest and nearest.distance < DUPLICATE else None
+
+
+def _under_another_label(similar: Similar) -> Complaint:
+    how = "the same" if similar.distance < SAME else "almost the same"
+    return Complaint(
+        "duplicate",
+        similar.distance,
+        f"{how} picture was taught as {similar.label!r}: teach it under one label only",
+    )
+
+
+def _taught_before(similar: Similar) -> Complaint:
+    return Complaint(
+        "duplicate",
+        similar.distance,
+        f"near-duplicate of a picture already taught as {similar.label!r} (difference "
+        f"{similar.distance:.2f}, must be at least {DUPLICATE}): turn the object, or move it",
+    )

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocle.errors import StateError
+from robocle.images.sketches import PROJECTIONS, Sketches
 from robocle.store.operations import Operation, Teach, Undo, from_words, to_words
 from robocle.store.parts import Parts
 from robocle.store.steps import step_from_words, step_words
@@ -28,6 +29,8 @@ READABLE = (2, 3)
 METADATA_KEY = "robocle"
 HISTORY = "history"
 """The array that holds the embeddings of the operations."""
+SKETCHES, SKETCH_LABELS = "sketches", "sketch_labels"
+"""The arrays that hold the sketches of taught pictures, and the numbers of their labels."""
 CHECKPOINT = "undo."
 """How the names of the arrays of all checkpoints begin."""
 
@@ -60,12 +63,23 @@ def checkpoint_prefix(number: int) -> str:
 def _arrays_of(state: StoredState | Checkpoint) -> dict[str, NDArray[Any]]:
     arrays = {name: np.ascontiguousarray(array) for name, array in state.arrays.items()}
     embeddings = [op.embedding for op in state.history if isinstance(op, Teach)]
-    return arrays | ({HISTORY: np.array(embeddings)} if embeddings else {})
+    if embeddings:
+        arrays[HISTORY] = np.array(embeddings)
+    if len(state.sketches):
+        # With one axis, each has one checksum: nothing is lost with them.
+        arrays[SKETCHES] = state.sketches.rows.ravel()
+        arrays[SKETCH_LABELS] = state.sketches.owners
+    return arrays
 
 
 def _words_of(state: StoredState | Checkpoint) -> dict[str, Any]:
     history = [to_words(operation) for operation in state.history]
-    return {"labels": list(state.labels), "history": history, "sources": list(state.sources)}
+    return {
+        "labels": list(state.labels),
+        "history": history,
+        "sources": list(state.sources),
+        "sketched": list(state.sketches.labels),
+    }
 
 
 def sealed(head: Mapping[str, object]) -> dict[str, str]:
@@ -119,10 +133,11 @@ def decoded(
     damage = _damaged(path, arrays, expected)
     checkpoints = _checkpoints(path, head.pop("checkpoints", []), arrays)
     labels, history = _labels(path, head), _history(path, head, arrays)
-    sources = _sources(path, head)
+    sources, sketches = _sources(path, head), _sketches(path, head, arrays)
     own = {name: array for name, array in arrays.items() if not name.startswith(CHECKPOINT)}
-    own.pop(HISTORY, None)
-    return StoredState(_parts(path, head), labels, own, history, sources, checkpoints), damage
+    own = _of_classifier(own)
+    parts = _parts(path, head)
+    return StoredState(parts, labels, own, history, sources, checkpoints, sketches), damage
 
 
 def _head(path: Path, metadata: Mapping[str, str]) -> dict[str, Any]:
@@ -176,6 +191,26 @@ def _sources(path: Path, head: dict[str, Any]) -> tuple[str, ...]:
     return tuple(sources)
 
 
+def _of_classifier(arrays: Arrays) -> dict[str, NDArray[Any]]:
+    others = (HISTORY, SKETCHES, SKETCH_LABELS)
+    return {name: array for name, array in arrays.items() if name not in others}
+
+
+def _sketches(path: Path, head: dict[str, Any], arrays: Arrays) -> Sketches:
+    """Return the sketches; none if a state has none, as those of format 2."""
+    labels = head.pop("sketched", [])
+    if not isinstance(labels, list):
+        raise StateError(f"{path} is damaged: its sketches cannot be read")
+    _require_plain_text(path, labels)
+    rows = arrays.get(SKETCHES, np.zeros(0, np.int8))
+    owners = arrays.get(SKETCH_LABELS, np.zeros(0, np.int32))
+    fits = rows.shape == (len(owners) * PROJECTIONS,) and owners.ndim == 1
+    kinds = rows.dtype == np.int8 and owners.dtype == np.int32
+    if not (fits and kinds and np.all((owners >= 0) & (owners < len(labels)))):
+        raise StateError(f"{path} is damaged: its sketches cannot be read")
+    return Sketches(rows.reshape(-1, PROJECTIONS), owners, tuple(labels))
+
+
 def _require_plain_text(path: Path, texts: Iterable[object]) -> None:
     # Printable text cannot send control sequences to a terminal when it is shown.
     if not all(isinstance(text, str) and text.isprintable() for text in texts):
@@ -214,9 +249,9 @@ def _checkpoint(path: Path, words: dict[str, Any], number: int, arrays: Arrays) 
         if name.startswith(prefix)
     }
     labels, history = _labels(path, words), _history(path, words, inner)
-    sources = _sources(path, words)
-    inner.pop(HISTORY, None)
+    sources, sketches = _sources(path, words), _sketches(path, words, inner)
+    inner = _of_classifier(inner)
     try:
-        return Checkpoint(step_from_words(words), labels, inner, history, sources)
+        return Checkpoint(step_from_words(words), labels, inner, history, sources, sketches)
     except ValueError as error:
         raise StateError(f"{path} is damaged: its checkpoints cannot be read") from error

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from robocle.classifiers import StreamingClassifier
 from robocle.classifiers.labels import spelling_of
 from robocle.errors import FeatureError, LabelError, StateError
+from robocle.images.sketches import Sketches
 from robocle.store.history import Replay, replayed
 from robocle.store.operations import Operation, Undo, last_taught
 from robocle.store.parts import Parts
@@ -86,6 +87,11 @@ class LearnerState:
     def last_embedding(self, label: str) -> NDArray[Any] | None:
         """Return the last embedding taught under a label; None once it is out of the history."""
         return last_taught(self._stored.history, label)
+
+    @property
+    def sketches(self) -> Sketches:
+        """The pictures that were taught, as far as they are known."""
+        return self._stored.all_sketches
 
     @contextmanager
     def step(self, description: str | None) -> Iterator[None]:
@@ -161,11 +167,14 @@ class LearnerState:
         self._store = store
 
     def write(self, path: Path) -> None:
-        """Write the state to a file. The undo history is written to the state's own file only."""
+        """Write the state to a file.
+
+        The undo history and the sketches are written to the state's own file only.
+        """
         if self._store is not None and located(path) == self._store.path:
             self._store.compact(self._stored)
             return
-        StateStore.replace(path, self._without_history())
+        StateStore.replace(path, self._without_history().without_sketches())
 
     def close(self) -> None:
         """Compact the journal and release the lock."""

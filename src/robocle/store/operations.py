@@ -5,12 +5,14 @@ Operations with the same step are undone together. An operation without a step i
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robocle.classifiers import StreamingClassifier
+from robocle.images.sketches import Sketches, sketch
 from robocle.store.steps import (
     Step,
     listed,
@@ -32,6 +34,11 @@ class Teach:
     def apply(self, classifier: StreamingClassifier) -> None:
         """Teach the embedding to a classifier."""
         classifier.learn(self.embedding, self.label)
+
+    @cached_property
+    def sketch(self) -> NDArray[np.int8]:
+        """The sketch of the embedding, to notice when the same picture is taught again."""
+        return sketch(self.embedding)
 
     def __str__(self) -> str:
         return f"teaching {self.label!r}"
@@ -174,6 +181,27 @@ def described(operations: tuple[Operation, ...]) -> str:
     parts = [teaching(len(taught), dict.fromkeys(taught))] if taught else []
     others = [str(operation) for operation in operations if not isinstance(operation, Teach)]
     return listed([*parts, *others], "other change")
+
+
+def sketches_after(sketches: Sketches, operations: Iterable[Operation]) -> Sketches:
+    """Return the sketches of all taught pictures after the operations."""
+    taught: list[Teach] = []
+    for operation in operations:
+        if isinstance(operation, Teach):
+            taught.append(operation)
+            continue
+        sketches = _with_taught(sketches, taught)
+        taught = []
+        match operation:
+            case Forget(label):
+                sketches = sketches.without(label)
+            case Rename(label, new):
+                sketches = sketches.renamed(label, new)
+    return _with_taught(sketches, taught)
+
+
+def _with_taught(sketches: Sketches, taught: list[Teach]) -> Sketches:
+    return sketches.added([each.sketch for each in taught], [each.label for each in taught])
 
 
 def counts_after(counts: dict[str, int], operations: tuple[Operation, ...]) -> dict[str, int]:

@@ -53,7 +53,7 @@ def recovered(path: Path) -> tuple[StoredState, list[str]]:
     damaged = _damaged_operations(stored.history, damage.get(HISTORY, []))
     for operation in state.history:
         _apply(operation, classifier, id(operation) in damaged, lost)
-    return state.with_base(classifier.state()), lost
+    return state.with_base(classifier.state()).without_sketches(), lost
 
 
 def _with_journal(path: Path, snapshot: Snapshot, lost: list[str]) -> StoredState:

@@ -7,7 +7,7 @@ stored before that step.
 
 import secrets
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 
 from robocle.classifiers import ClassifierState
 from robocle.errors import NothingToUndoError, StateError
+from robocle.images.sketches import Sketches
 from robocle.store.operations import (
     Operation,
     Teach,
     Undo,
     counts_after,
     described,
+    sketches_after,
     start_of_last_step,
 )
 from robocle.store.parts import Parts
@@ -48,6 +50,7 @@ class Checkpoint:
     arrays: Arrays
     history: tuple[Operation, ...] = ()
     sources: tuple[str, ...] = ()
+    sketches: Sketches = field(default_factory=Sketches)
 
     @property
     def bytes(self) -> int:
@@ -69,6 +72,8 @@ class StoredState:
     merged into it. States with a common source have pictures in common."""
     checkpoints: tuple[Checkpoint, ...] = ()
     """Oldest first. The last one precedes the arrays."""
+    sketches: Sketches = field(default_factory=Sketches)
+    """The pictures that the classifier was taught before the operations, as far as known."""
 
     @property
     def base(self) -> ClassifierState:
@@ -83,6 +88,11 @@ class StoredState:
             StateError: The arrays hold no valid counts.
         """
         return counts_after(_counts(self.labels, self.arrays), self.history)
+
+    @property
+    def all_sketches(self) -> Sketches:
+        """The pictures that were taught, after the operations."""
+        return sketches_after(self.sketches, self.history)
 
     @property
     def steps(self) -> list[str]:
@@ -145,6 +155,7 @@ class StoredState:
                 history=last.history,
                 sources=last.sources,
                 checkpoints=tuple(older),
+                sketches=last.sketches,
             )
         return replace(self, history=self.history[:start])
 
@@ -174,7 +185,7 @@ class StoredState:
         checkpoints = self.checkpoints
         # A step has one checkpoint, however often it replaces the classifier.
         if before or not checkpoints or not same_step(checkpoints[-1].step, step):
-            last = Checkpoint(step, self.labels, self.arrays, before, self.sources)
+            last = Checkpoint(step, self.labels, self.arrays, before, self.sources, self.sketches)
             checkpoints = _bounded((*checkpoints, last))
         return self.with_base(base, history, checkpoints)
 
@@ -184,10 +195,26 @@ class StoredState:
         history: tuple[Operation, ...] = (),
         checkpoints: tuple[Checkpoint, ...] = (),
     ) -> "StoredState":
-        """Return a state with another classifier, another history and other checkpoints."""
+        """Return a state with another classifier, another history and other checkpoints.
+
+        Args:
+            base: The classifier, which has learned the other operations of this state.
+            history: The last operations of this state.
+            checkpoints: The checkpoints.
+        """
+        learned = self.history[: len(self.history) - len(history)]
         return replace(
-            self, labels=base.labels, arrays=base.arrays, history=history, checkpoints=checkpoints
+            self,
+            labels=base.labels,
+            arrays=base.arrays,
+            history=history,
+            checkpoints=checkpoints,
+            sketches=sketches_after(self.sketches, learned),
         )
+
+    def without_sketches(self) -> "StoredState":
+        """Return a state that does not tell which pictures were taught."""
+        return replace(self, sketches=Sketches())
 
     def with_sources(self, added: Iterable[str]) -> "StoredState":
         """Return a state that knows that others were merged into it."""
