@@ -1,12 +1,14 @@
 # The commands to know are `make demo`, which shows robocle at work, and `make test`, which runs
 # every check and test. Each sets up .venv first; this takes no time when nothing has changed.
+# Another Python has an environment of its own: `make test PYTHON=python3.13` uses .venv-python3.13.
 PYTHON ?= python3
+VENV := $(if $(filter python3 python,$(PYTHON)),.venv,.venv-$(notdir $(PYTHON)))
 ifeq ($(OS),Windows_NT)
-BIN := .venv/Scripts
+BIN := $(VENV)/Scripts
 else
-BIN := .venv/bin
+BIN := $(VENV)/bin
 endif
-READY := .venv/ready
+READY := $(VENV)/ready
 
 .PHONY: demo test check lint docs hooks bench bench-quick results torch aarch64 clean
 
@@ -74,10 +76,10 @@ results: $(READY)
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "robocle needs Python 3.11 or newer")'
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $(READY)
 
 clean:
-	rm -rf .venv site
+	rm -rf .venv .venv-* site
