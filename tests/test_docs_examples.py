@@ -39,11 +39,10 @@ def blocks(page: Path) -> list[tuple[int, str]]:
     ]
 
 
-TRANSCRIPTS = ("tutorial.md", "export.md")  # tests/functional/test_transcripts.py runs them
+# tests/functional/test_transcripts.py runs these two, and the README.
+TRANSCRIPTS = ("tutorial.md", "export.md")
 PAGES = [
-    page
-    for page in [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
-    if blocks(page) and page.name not in TRANSCRIPTS
+    page for page in sorted(ROOT.glob("docs/*.md")) if blocks(page) and page.name not in TRANSCRIPTS
 ]
 
 
@@ -103,10 +102,3 @@ def test_the_examples_of_a_page_run_one_after_the_other(page: Path, names: dict[
     for line, source in blocks(page):
         code = compile("\n" * line + source, str(page), "exec")
         exec(code, names)
-
-
-def test_the_example_of_the_readme_recognises_the_mug(names: dict[str, Any]) -> None:
-    _, source = blocks(ROOT / "README.md")[0]
-    taught = source.partition("learner.rename")[0]
-    exec(taught, names)
-    assert names["prediction"].nearest == "mug"

@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[2]
 TUTORIAL = ROOT / "docs/tutorial.md"
 # What a reader of each page has done before.
 BEFORE = {
+    "README.md": [Step("command", "robocle demo --pictures pictures")],
     "docs/tutorial.md": [],
     "docs/export.md": [
         Step("command", "robocle demo --pictures pictures"),
@@ -30,7 +31,7 @@ def test_a_page_can_be_followed_word_for_word(
     for step in BEFORE[page]:
         reader.do(step)
     steps = list(steps_of((ROOT / page).read_text("utf-8")))
-    assert len(steps) >= 3
+    assert steps
     for step in steps:
         found = reader.do(step)
         if step.expected is not None:
