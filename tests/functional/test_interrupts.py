@@ -8,8 +8,9 @@ import signal
 import subprocess
 import sys
 import termios
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -207,3 +208,30 @@ def test_a_signal_while_pictures_are_taught_ends_after_the_current_one(
         f"`robocle undo {state}` reverts that\n"
     )
     assert read_state(state).counts == {"ball": 3}
+
+
+def test_a_second_signal_before_the_first_picture_is_taught_teaches_nothing(
+    objects: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from robocle.embedding import Embedder
+    from robocle.images.gate import QualityGate
+
+    embed = Embedder.embed_each
+
+    def interrupted_embed(self: Embedder, *arguments: Any, **options: Any) -> Iterator[Any]:
+        for number, outcome in enumerate(embed(self, *arguments, **options)):
+            if number == 3:
+                os.kill(os.getpid(), signal.SIGINT)
+            yield outcome
+
+    def interrupted_check(self: QualityGate, *_: object) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(Embedder, "embed_each", interrupted_embed)
+    result = run("teach", tmp_path / "once.robocle", objects)
+    assert "interrupted: taught the first 3 of 8 pictures" in result.stderr
+    monkeypatch.setattr(QualityGate, "check", interrupted_check)
+    result = run("teach", tmp_path / "twice.robocle", objects)
+    assert (result.exit_code, result.stdout) == (130, "")
+    assert result.stderr == "robocle: interrupted: nothing was taught\n"
+    assert not (tmp_path / "twice.robocle").exists()

@@ -19,8 +19,8 @@ def test_verbose_says_what_is_going_on(objects: Path, tmp_path: Path) -> None:
         "loading the backbone: N s",
         "embedding: 8",
         "embedding: 8 in N s, N ms each",
-        "teaching 8 pictures",
-        "teaching 8 pictures: N s",
+        "teaching: 8",
+        "teaching: 8 in N s, N ms each",
         f"{state} has N MB",
     ]
     result = run_subprocess("-v", "predict", state, objects / "ball")

@@ -1,8 +1,6 @@
 """Photographs of 108 megapixels are read, in memory that depends on the format and is limited."""
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from functools import partial
 from io import BytesIO
@@ -14,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
+from peak_memory import output_of
 from picture_files import ORIENTATIONS, black_png, encoded, encoded_with_orientation, png, png_chunk
 from refusal import Refusal
 from robocle.errors import ImageError
@@ -24,25 +23,23 @@ from robocle.images.square import STRIP_PIXELS
 SIZE = 12_000, 9_000
 PIXELS = SIZE[0] * SIZE[1]
 PROGRAM = """if True:
-    import resource, sys
-    import numpy as np
+    import sys
     from PIL import Image
+    from peak_memory import peak_megabytes
     from robocle.images import read
     Image.init()
     box = [float(number) for number in sys.argv[2:]] or None
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = peak_megabytes()
     image = read(sys.argv[1], 224, box)
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    print(peak_megabytes() - before)
     print(*image.size)
 """
 
 
 def megabytes_to_read(path: Path, *box: int) -> tuple[float, tuple[int, ...]]:
     """Read a picture in a new process; return the memory that it took, and the original size."""
-    command = [sys.executable, "-W", "error", "-c", PROGRAM, str(path), *map(str, box)]
-    result = subprocess.run(command, capture_output=True, text=True, check=True)
-    kilobytes, size = result.stdout.splitlines()
-    return int(kilobytes) * 1024 / 1e6, tuple(map(int, size.split()))
+    megabytes, size = output_of(PROGRAM, path, *box).splitlines()
+    return float(megabytes), tuple(map(int, size.split()))
 
 
 @pytest.fixture(scope="module")
@@ -218,6 +215,20 @@ def test_a_picture_over_the_limit_of_its_format_is_refused(
 ) -> None:
     message = refusal(ImageError, lambda: to_pixels(content, 224))
     assert f"over {limit // 1_000_000} million pixels: make it smaller first" in message
+
+
+def test_a_webp_that_pillow_itself_refuses_is_too_large(refusal: Refusal) -> None:
+    message = refusal(ImageError, lambda: to_pixels(webp_of(16_000, 16_000), 224))
+    assert "pixels: make it smaller first" in message
+
+
+def test_the_documented_limits_are_those_of_the_code() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "pictures.md").read_text("utf-8")
+    documented = {"JPEG": MAX_JPEG_PIXELS, "PNG, BMP, GIF, PPM": MAX_PIXELS, "TIFF": MAX_PIXELS}
+    names = {"WEBP": "WebP", "JPEG2000": "JPEG 2000", "HEIF": "HEIC, HEIF"}
+    documented |= {names.get(kind, kind): limit for kind, limit in SMALLER_LIMITS.items()}
+    for name, limit in documented.items():
+        assert f"| {name} | {limit // 1_000_000} million |" in page
 
 
 def test_the_limit_of_pillow_neither_stops_nor_changes(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from picture_files import ORIENTATIONS, encoded_with_orientation, png
-from robocle.images.folders import pictures_in
+from robocle.images.folders import pictures_in, pictures_under
 from robocle.images.reading import read, to_pixels
 from robocle.images.square import ORIENTATION_TAG
 
@@ -301,3 +301,13 @@ def test_the_pictures_of_a_folder_are_sorted_and_other_files_are_ignored(tmp_pat
     (tmp_path / "inner").mkdir()
     (tmp_path / "inner" / "d.png").write_bytes(b"")
     assert [path.name for path in pictures_in(tmp_path)] == ["a.png", "b.JPG", "c.webp"]
+
+
+def test_links_that_form_a_loop_are_followed_once(tmp_path: Path) -> None:
+    for name in ("b/1.jpg", "a/2.jpg", "0.jpg"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"")
+    (tmp_path / "a" / "again").symlink_to(tmp_path)
+    (tmp_path / "c").symlink_to(tmp_path / "b")
+    found = [str(path.relative_to(tmp_path)) for path in pictures_under(tmp_path)]
+    assert found == ["0.jpg", "a/2.jpg", "b/1.jpg"]

@@ -1,14 +1,21 @@
 """A state remembers which pictures it was taught, exactly as long as it knows what they taught."""
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
+from safetensors.numpy import load
 
+from refusal import Refusal
 from robocle import Learner
+from robocle.errors import StateError
 from robocle.images.sketches import DUPLICATE, PROJECTIONS, Similar, sketch
 from robocle.store import read_state, recovered
 from robocle.store.history import UNDOABLE
 from robocle.store.operations import Teach
+from state_files import description_of, sealed_file
 from stub_backbone import STUB, embedding
 
 WIDTH = 24
@@ -136,3 +143,29 @@ def test_an_old_state_has_no_sketches_and_remembers_what_is_in_its_history() -> 
     assert taught
     assert len(old.sketches) == 0
     assert old.all_sketches.nearest(taught[-1].sketch) == Similar(0.0, taught[-1].label)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"sketch_labels": np.array([0, 9], np.int32)},
+        {"sketch_labels": np.array([0, -1], np.int32)},
+        {"sketch_labels": np.array([0], np.int32)},
+        {"sketch_labels": np.array([0, 0], np.int64)},
+        {"sketches": np.zeros(2 * PROJECTIONS, np.float32)},
+        {"sketches": np.zeros((2, PROJECTIONS), np.int8)},
+        {"sketches": np.zeros(0, np.int8)},
+    ],
+)
+def test_sketches_that_do_not_fit_are_refused(
+    changed: dict[str, NDArray[Any]], tmp_path: Path, refusal: Refusal
+) -> None:
+    path = tmp_path / "home"
+    with opened(path) as learner:
+        teach(learner, "mug", 2)
+        learner.purge()
+    content = path.read_bytes()
+    assert len(read_state(path).sketches) == 2
+    path.write_bytes(sealed_file(description_of(content), load(content) | changed))
+    message = refusal(StateError, lambda: read_state(path))
+    assert message == f"{path} is damaged: its sketches cannot be read"

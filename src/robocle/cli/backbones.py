@@ -1,10 +1,13 @@
 """Commands that list, add and remove backbones."""
 
+import logging
 import sys
 
 import click
 
 from robocle.cli.app import main
+
+log = logging.getLogger("robocle")
 
 
 @main.group(invoke_without_command=True)
@@ -33,6 +36,7 @@ def add(backbone: str, weights: str, name: str, replace: bool) -> None:
 
     if sys.stderr.isatty():
         click.echo(f"adding {backbone}: this may take a minute or two", err=True)
+    log.info("adding %s", backbone)
     added = add_backbone(backbone, weights, name, replace)
     manifest = added.manifest
     if not added.is_new:

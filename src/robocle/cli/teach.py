@@ -168,13 +168,12 @@ def _teach(
 
     taught: list[Lesson] = []
     with (
-        activity(f"teaching {plural(len(samples), 'picture')}"),
         stop_requests() as stop,
         Learner.open(state, embedder.pipeline.backbone, **parts) as learner,
         learner.step(),
     ):
         _point_out_similar({label for (_, label), _ in samples}, learner.labels)
-        for (path, label), embedding in samples:
+        for (path, label), embedding in progress(samples, "teaching", len(samples)):
             if stop.received:
                 break
             learner.teach_embedding(embedding, label)

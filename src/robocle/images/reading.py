@@ -151,6 +151,8 @@ def _size_of(region: Region) -> tuple[int, int]:
 
 
 def _unreadable(name: str, error: Exception) -> ImageError:
+    if isinstance(error, Image.DecompressionBombError | Image.DecompressionBombWarning):
+        return ImageError(f"{name} has too many pixels: make it smaller first")
     if isinstance(error, OSError) and error.strerror:
         return ImageError(f"cannot read {name}: {error.strerror}")
     return ImageError(f"{name} is damaged or cut off ({error}): take it again")
