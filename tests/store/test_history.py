@@ -2,6 +2,7 @@
 
 import tempfile
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from robocle.classifiers import CLASSIFIERS
 from robocle.errors import NothingToUndoError, StateError
 from robocle.store import read_state
 from robocle.store.history import UNDOABLE
+from robocle.store.stored_state import CHECKPOINT_BYTES
 from stub_backbone import STUB, embedding
 
 Lessons = list[tuple[int, str]]
@@ -44,11 +46,13 @@ STEP = st.tuples(
     steps=st.lists(STEP, max_size=40),
     classifier=st.sampled_from(["ncm", "slda", "slda:shrinkage=1e-4"]),
     width=st.sampled_from([64, 200]),
+    checkpoint_bytes=st.sampled_from([1, CHECKPOINT_BYTES]),
 )
 def test_any_sequence_of_operations_equals_teaching_from_scratch(
-    steps: Steps, classifier: str, width: int
+    steps: Steps, classifier: str, width: int, checkpoint_bytes: int
 ) -> None:
-    check_steps(steps, classifier, width)
+    with mock.patch("robocle.store.stored_state.CHECKPOINT_BYTES", checkpoint_bytes):
+        check_steps(steps, classifier, width)
 
 
 @pytest.mark.slow

@@ -181,6 +181,30 @@ def test_checkpoints_beyond_the_bound_are_dropped_but_for_the_last(tmp_path: Pat
         assert learner.undoable == 0
 
 
+def test_no_part_of_a_step_can_be_undone_once_its_checkpoint_is_dropped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("robocle.store.stored_state.CHECKPOINT_BYTES", 1)
+    with opened(tmp_path / "home") as learner:
+        with learner.step():
+            teach(learner, "pan", 120)
+        teach(learner, "mug", 2)
+        with learner.step():
+            teach(learner, "jar", 60)
+        learner.merge(another("cup", 1))
+    with opened(tmp_path / "home") as learner:
+        undone = [learner.undo() for _ in range(learner.undoable)]
+        assert undone == ["merging 1 label, 1 picture"]
+        assert learner.counts == {"pan": 120, "mug": 2, "jar": 60}
+        with learner.step():
+            teach(learner, "box", 60)
+        teach(learner, "mug", 1)
+    with opened(tmp_path / "home") as learner:
+        undone = [learner.undo() for _ in range(learner.undoable)]
+        assert undone == ["teaching 'mug'", "teaching 60 pictures of 'box'"]
+        assert learner.counts == {"pan": 120, "mug": 2, "jar": 60}
+
+
 def test_a_large_step_can_be_undone_until_fifty_operations_follow(tmp_path: Path) -> None:
     with opened(tmp_path / "home") as learner:
         with learner.step():

@@ -10,8 +10,9 @@ import copy
 from dataclasses import replace
 
 from robocle.classifiers import CLASSIFIERS, ClassifierState, StreamingClassifier
-from robocle.store.operations import start_of_last_step
-from robocle.store.stored_state import Arrays, StoredState
+from robocle.store.operations import Operation, sketches_after, start_of_last_step
+from robocle.store.steps import Step, same_step
+from robocle.store.stored_state import Arrays, Checkpoint, StoredState, kept_checkpoints
 
 UNDOABLE = 50
 """The minimum number of operations before the last step that can be undone."""
@@ -65,7 +66,8 @@ class Replay:
         start = start_of_last_step(stored.history)
         step = stored.history[start].step
         assert step is not None  # without one, it would be a single operation
-        return stored.with_checkpoint(step, self._advanced(stored, start), stored.history[start:])
+        base = self._advanced(stored, start)
+        return with_checkpoint(stored, step, base, stored.history[start:])
 
     def _shortened(self, stored: StoredState, end: int) -> StoredState:
         """Return a stored state whose classifier has learned the first operations."""
@@ -85,6 +87,44 @@ class Replay:
         if self._base is None or self._arrays is not stored.arrays:
             self._base, self._arrays = _restored(stored), stored.arrays
         return self._base
+
+
+def with_checkpoint(
+    stored: StoredState, step: Step, base: ClassifierState, history: tuple[Operation, ...] = ()
+) -> StoredState:
+    """Return a state from which undo returns to what was stored before a step.
+
+    Args:
+        stored: The state before.
+        step: The step.
+        base: The classifier to store from now on.
+        history: The operations since.
+    """
+    state = stored.with_checkpoint(step, base, history)
+    kept = kept_checkpoints(state.checkpoints)
+    *dropped, first = state.checkpoints[: len(state.checkpoints) - kept + 1]
+    if not dropped:
+        return state
+    whole = _without_divided_step(state, first, dropped[-1].step)
+    return replace(state, checkpoints=(whole, *state.checkpoints[len(dropped) + 1 :]))
+
+
+def _without_divided_step(stored: StoredState, checkpoint: Checkpoint, step: Step) -> Checkpoint:
+    """Return a checkpoint without the last operations of a step that can no longer be undone."""
+    ours = [same_step(operation.step, step) for operation in checkpoint.history]
+    end = ours.index(False) if False in ours else len(ours)
+    if end == 0:
+        return checkpoint
+    learned, history = checkpoint.history[:end], checkpoint.history[end:]
+    before = StoredState(stored.parts, checkpoint.labels, checkpoint.arrays, learned)
+    base = replayed(before).state()
+    return replace(
+        checkpoint,
+        labels=base.labels,
+        arrays=base.arrays,
+        history=history,
+        sketches=sketches_after(checkpoint.sketches, learned),
+    )
 
 
 def _has_large_step(stored: StoredState) -> bool:

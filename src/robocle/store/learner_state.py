@@ -19,7 +19,7 @@ from robocle.classifiers import StreamingClassifier
 from robocle.classifiers.labels import spelling_of
 from robocle.errors import FeatureError, LabelError, StateError
 from robocle.images.sketches import Sketches
-from robocle.store.history import Replay, replayed
+from robocle.store.history import Replay, replayed, with_checkpoint
 from robocle.store.operations import Operation, Undo, last_taught
 from robocle.store.parts import Parts
 from robocle.store.state_store import StateStore, located
@@ -149,7 +149,8 @@ class LearnerState:
         """
         merged = copy.deepcopy(self.classifier)
         merged.merge(_spelled_as(merged.labels, other.classifier))
-        after = self._stored.with_checkpoint(self._step or Step.of(description), merged.state())
+        step = self._step or Step.of(description)
+        after = with_checkpoint(self._stored, step, merged.state())
         with _damaged("what would be merged"):
             replayed(after)  # what cannot be read back must not be written
         self._restart(after.with_sources(other._stored.sources), merged)

@@ -186,7 +186,7 @@ class StoredState:
         # A step has one checkpoint, however often it replaces the classifier.
         if before or not checkpoints or not same_step(checkpoints[-1].step, step):
             last = Checkpoint(step, self.labels, self.arrays, before, self.sources, self.sketches)
-            checkpoints = _bounded((*checkpoints, last))
+            checkpoints = (*checkpoints, last)
         return self.with_base(base, history, checkpoints)
 
     def with_base(
@@ -229,11 +229,7 @@ def _counts(labels: tuple[str, ...], arrays: Arrays) -> dict[str, int]:
     return dict(zip(labels, counts.tolist(), strict=True))
 
 
-def _bounded(checkpoints: tuple[Checkpoint, ...]) -> tuple[Checkpoint, ...]:
-    """Return the last checkpoint, and those before it while all are small enough."""
-    size = checkpoints[-1].bytes
-    first = len(checkpoints) - 1
-    while first and size + checkpoints[first - 1].bytes <= CHECKPOINT_BYTES:
-        first -= 1
-        size += checkpoints[first].bytes
-    return checkpoints[first:]
+def kept_checkpoints(checkpoints: tuple[Checkpoint, ...]) -> int:
+    """Return how many checkpoints to keep: the last, and those before it while all are small."""
+    sizes = np.cumsum([checkpoint.bytes for checkpoint in reversed(checkpoints)])
+    return max(1, int((sizes <= CHECKPOINT_BYTES).sum()))
