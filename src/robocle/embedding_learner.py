@@ -26,7 +26,7 @@ FilePath = str | os.PathLike[str]
 class EmbeddingLearner:
     """Learns labelled embeddings one at a time and recognises new ones.
 
-    A learner is not thread-safe: a program with several threads must guard it with a lock.
+    Several threads may use a learner. Each call sees it before or after another call.
 
     Args:
         state: What was learned, and the file it is kept in, if any.
@@ -44,18 +44,16 @@ class EmbeddingLearner:
         )
 
     @property
-    def _classifier(self) -> StreamingClassifier:
-        return self._state.classifier
-
-    @property
     def labels(self) -> tuple[str, ...]:
         """The labels taught so far, in the order of their first picture."""
-        return self._classifier.labels
+        with self._state.classifier() as classifier:
+            return classifier.labels
 
     @property
     def counts(self) -> dict[str, int]:
         """The number of pictures taught per label."""
-        return self._classifier.counts
+        with self._state.classifier() as classifier:
+            return classifier.counts
 
     @property
     def parts(self) -> Parts:
@@ -98,12 +96,15 @@ class EmbeddingLearner:
             SpecError: The false-rejection rate is out of range.
         """
         values = values_for("prediction", embedding)
-        scores = self._classifier.scores(values[None])[0]
-        found = recognise(scores, self.calibration(), unknown)
-        nearest = self.labels[found.row]
-        named = dict(zip(self.labels, scores.tolist(), strict=True))
+        with self._state.classifier() as classifier:
+            labels = classifier.labels
+            scores = classifier.scores(values[None])[0]
+            calibration = self._calibration_of(classifier)
+        found = recognise(scores, calibration, unknown)
+        nearest = labels[found.row]
+        named = dict(zip(labels, scores.tolist(), strict=True))
         label = nearest if found.is_known else None
-        confidences = dict(zip(self.labels, found.confidences.tolist(), strict=True))
+        confidences = dict(zip(labels, found.confidences.tolist(), strict=True))
         return Prediction(label, found.confidence, named, nearest, found.known, confidences)
 
     def last_embedding(self, label: str) -> NDArray[Any] | None:
@@ -126,7 +127,8 @@ class EmbeddingLearner:
     @property
     def forgets_exactly(self) -> bool:
         """Whether forgetting a label leaves the learner as if that label had never been taught."""
-        return self._classifier.forgets_exactly
+        with self._state.classifier() as classifier:
+            return classifier.forgets_exactly
 
     def rename(self, label: str, new: str) -> None:
         """Give a label another name.
@@ -227,9 +229,11 @@ class EmbeddingLearner:
         Returns:
             The readiness; None if the classifier has no leave-one-out scores.
         """
-        if self._classifier.leave_one_out() is None:
-            return None
-        return readiness(self.counts, self._classifier.leave_one_out_of_all(), self.calibration())
+        with self._state.classifier() as classifier:
+            if classifier.leave_one_out() is None:
+                return None
+            calibration = self._calibration_of(classifier)
+            return readiness(classifier.counts, classifier.leave_one_out_of_all(), calibration)
 
     def unknown_below(self, unknown: float = DEFAULT_UNKNOWN) -> float | None:
         """Return the threshold: an object whose best score is below it is called unknown.
@@ -253,7 +257,8 @@ class EmbeddingLearner:
             InexactError: The classifier does not provide linear scores.
             NothingTaughtError: Nothing has been taught yet.
         """
-        return self._classifier.linear()
+        with self._state.classifier() as classifier:
+            return classifier.linear()
 
     def calibration(self) -> Calibration | None:
         """Return the calibration of the scores. It is computed once after each change.
@@ -262,7 +267,11 @@ class EmbeddingLearner:
             The calibration; None with a single label, and if the classifier has no leave-one-out
             scores.
         """
-        found = self._classifier.leave_one_out()
+        with self._state.classifier() as classifier:
+            return self._calibration_of(classifier)
+
+    def _calibration_of(self, classifier: StreamingClassifier) -> Calibration | None:
+        found = classifier.leave_one_out()
         if found is None:
             return None
         if self._calibrated is None or self._calibrated[0] is not found:

@@ -40,7 +40,7 @@ DEFAULT_VIEWS = "centre"
 class Learner(EmbeddingLearner):
     """Learns objects from labelled pictures, one picture at a time, and recognises them.
 
-    A learner is not thread-safe: a program with several threads must guard it with a lock.
+    Several threads may use a learner. Each call sees it before or after another call.
 
     Args:
         backbone: The spec of a backbone, or a backbone that is already loaded.
@@ -295,7 +295,8 @@ class Learner(EmbeddingLearner):
             state = LearnerState.restore(name, stored)
         except SpecError as error:
             raise StateError(f"{name} needs a part that is not installed: {error}") from error
-        state.parts = pipeline.parts(state.classifier)  # specs in the form this version writes
+        with state.classifier() as classifier:
+            state.parts = pipeline.parts(classifier)  # specs in the form this version writes
         learner = cls.__new__(cls)
         learner._assemble(pipeline, state)
         return learner

@@ -77,16 +77,25 @@ class Replay:
 
     def _advanced(self, stored: StoredState, end: int) -> ClassifierState:
         """Apply the first operations to the stored classifier."""
-        base = _applied(self._base_of(stored), stored, end)
-        state = base.state()
-        self._base, self._arrays = base, state.arrays
+        base = self._base_of(stored)
+        self._base = None  # until it is complete: an interrupt may leave it half changed
+        state = _applied(base, stored, end).state()
+        self._keep(base, state.arrays)
         return state
 
     def _base_of(self, stored: StoredState) -> StreamingClassifier:
         """Return the stored classifier, which the caller must copy or advance."""
         if self._base is None or self._arrays is not stored.arrays:
-            self._base, self._arrays = _restored(stored), stored.arrays
+            base = _restored(stored)
+            self._keep(base, stored.arrays)
+            return base
         return self._base
+
+    def _keep(self, base: StreamingClassifier, arrays: Arrays) -> None:
+        # In this order, an interrupt cannot leave a classifier with the arrays of another.
+        self._base = None
+        self._arrays = arrays
+        self._base = base
 
 
 def with_checkpoint(

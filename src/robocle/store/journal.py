@@ -135,9 +135,10 @@ class Journal:
     def __init__(self, path: Path, handle: int, end: int, records: int) -> None:
         self._path = path
         self._handle = handle
-        self.end = end
+        self._end = end
         self.records = records
-        self._broken = False
+        self.is_broken = False
+        """Whether a failed write has left it in an unknown state."""
 
     @classmethod
     def create(cls, path: Path, identity: bytes, snapshot: Path) -> "Journal":
@@ -174,19 +175,22 @@ class Journal:
         Raises:
             StateAccessError: It cannot be written. The journal has not changed.
         """
-        if self._broken:
-            raise StateAccessError("write", self._path, "an earlier write failed; open it again")
         record = encoded(operation)
         try:
-            _write(self._handle, record, self.end)
+            _write(self._handle, record, self._end)
             self._flush()
-        except BaseException as error:
+        except OSError as error:
             self._cut_off()
-            if isinstance(error, OSError):
-                raise StateAccessError.of("write", self._path, error) from error
-            raise
-        self.end += len(record)
+            raise StateAccessError.of("write", self._path, error) from error
+        self._end += len(record)
         self.records += 1
+
+    def is_at(self, path: Path) -> bool:
+        """Return whether the file is still the one at this path: a cleaner may have removed it."""
+        try:
+            return os.path.samestat(os.fstat(self._handle), os.stat(path))
+        except OSError:
+            return False
 
     def close(self) -> None:
         """Close the file."""
@@ -197,15 +201,15 @@ class Journal:
             flush_file(self._handle)
         except OSError:
             # The kernel may have dropped the data it could not write, so later writes are unsafe.
-            self._broken = True
+            self.is_broken = True
             raise
 
     def _cut_off(self) -> None:
         try:
-            os.ftruncate(self._handle, self.end)
+            os.ftruncate(self._handle, self._end)
             flush_file(self._handle)
         except OSError:
-            self._broken = True
+            self.is_broken = True
 
 
 def _write(handle: int, content: bytes, at: int) -> None:

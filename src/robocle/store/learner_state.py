@@ -1,11 +1,19 @@
 """The state of a learner: a classifier, its undo history, and the file it is kept in, if any.
 
-Every change is applied in memory and then written to the file. If the write fails, the change is
-reverted, so memory and file never differ.
+What was learned is an immutable StoredState that is replaced by one assignment. The classifier can
+be computed from it. While the classifier is in use, which may change it, the learner has none: if
+an exception ends the use at any instant, such as an interrupt by the user, it is computed again.
+
+A change is written to the file between both. An interrupt may leave the file with or without the
+change. The store then counts as unsettled, and the next change first writes a new snapshot. So
+memory and file agree before anything else is acknowledged.
+
+Threads use a learner one after another.
 """
 
 import copy
 import logging
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,7 +25,7 @@ from numpy.typing import NDArray
 
 from robocle.classifiers import StreamingClassifier
 from robocle.classifiers.labels import spelling_of
-from robocle.errors import FeatureError, LabelError, StateError
+from robocle.errors import FeatureError, LabelError, RobocleError, StateError
 from robocle.images.sketches import Sketches
 from robocle.store.history import Replay, replayed, with_checkpoint
 from robocle.store.operations import Operation, Undo, last_taught
@@ -39,8 +47,9 @@ class LearnerState:
             stored: The classifier before the operations of the history, and these operations.
             classifier: The classifier after these operations.
         """
-        self.classifier = classifier
         self._stored = stored
+        self._classifier: StreamingClassifier | None = classifier
+        self._guard = threading.RLock()
         self._replay = Replay()
         self._step: Step | None = None
         self._store: StateStore | None = None
@@ -69,6 +78,24 @@ class LearnerState:
             # Copies of an empty state have nothing in common.
             stored = replace(stored, sources=(new_source(),))
         return cls(stored, classifier)
+
+    @contextmanager
+    def classifier(self) -> Iterator[StreamingClassifier]:
+        """Lend the classifier to one thread at a time. Even a query may change what it caches."""
+        with self._guard:
+            classifier = self._taken()
+            try:
+                yield classifier
+            except RobocleError:
+                self._classifier = classifier
+                raise
+            self._classifier = classifier
+
+    def _taken(self) -> StreamingClassifier:
+        """Return the classifier, which is computed again unless it is given back."""
+        classifier = self._classifier or self._replay.classifier(self._stored)
+        self._classifier = None
+        return classifier
 
     @property
     def parts(self) -> Parts:
@@ -109,31 +136,33 @@ class LearnerState:
 
     def do(self, operation: Operation) -> None:
         """Apply an operation. If it raises or cannot be written, nothing changes."""
-        operation = replace(operation, step=self._step)
-        before, classifier = self._stored, self.classifier
-        after = before.appended(operation)
-        try:
-            operation.apply(classifier)
-        except (LabelError, FeatureError):
-            raise
-        except BaseException:
-            self.classifier = self._replay.classifier(before)
-            raise
-        self._change(operation, after, classifier)
+        with self._guard:
+            operation = replace(operation, step=self._step)
+            after = self._stored.appended(operation)
+            classifier = self._taken()
+            try:
+                operation.apply(classifier)
+            except (LabelError, FeatureError):
+                self._classifier = classifier
+                raise
+            self._change(operation, after, classifier)
 
     def undo(self) -> str:
         """Undo the last step and return what it did."""
-        before = self._stored
-        after = before.without_last_step()
-        with _damaged("the undo history"):
-            classifier = self._replay.classifier(after)
-        description = before.last_step
-        self._change(Undo(), after, classifier)
-        return description
+        with self._guard:
+            after = self._stored.without_last_step()
+            with _damaged("the undo history"):
+                classifier = self._replay.classifier(after)
+            description = self._stored.last_step
+            self._change(Undo(), after, classifier)
+            return description
 
     def overlaps(self, other: "LearnerState") -> bool:
         """Return whether another state has pictures in common with this one, as far as known."""
-        known = bool(self.classifier.labels and other.classifier.labels)
+        with self.classifier() as ours:
+            known = bool(ours.labels)
+        with other.classifier() as theirs:
+            known = known and bool(theirs.labels)
         return known and not set(self._stored.sources).isdisjoint(other._stored.sources)
 
     def merge(self, other: "LearnerState", description: str) -> None:
@@ -147,17 +176,23 @@ class LearnerState:
             InexactError: Classifiers of this kind cannot be merged.
             StateError: The merged state could not be read back, or it cannot be written.
         """
-        merged = copy.deepcopy(self.classifier)
-        merged.merge(_spelled_as(merged.labels, other.classifier))
-        step = self._step or Step.of(description)
-        after = with_checkpoint(self._stored, step, merged.state())
-        with _damaged("what would be merged"):
-            replayed(after)  # what cannot be read back must not be written
-        self._restart(after.with_sources(other._stored.sources), merged)
+        with other.classifier() as lent:  # copied first: two learners may merge each other
+            added, sources = copy.deepcopy(lent), other._stored.sources
+        with self._guard:
+            with self.classifier() as ours:
+                merged = copy.deepcopy(ours)
+            merged.merge(_spelled_as(merged.labels, added))
+            step = self._step or Step.of(description)
+            after = with_checkpoint(self._stored, step, merged.state())
+            with _damaged("what would be merged"):
+                replayed(after)  # what cannot be read back must not be written
+            self._restart(after.with_sources(sources), merged)
 
     def purge(self) -> None:
         """Continue without history; what came before cannot be undone."""
-        self._restart(self._without_history(), self.classifier)
+        with self._guard:
+            after = self._without_history()
+            self._restart(after, self._taken())
 
     def stored(self) -> StoredState:
         """Return the state to store: the classifier before the history, and the history."""
@@ -172,73 +207,80 @@ class LearnerState:
 
         The undo history and the sketches are written to the state's own file only.
         """
-        if self._store is not None and located(path) == self._store.path:
-            self._store.compact(self._stored)
-            return
-        StateStore.replace(path, self._without_history().without_sketches())
+        with self._guard:
+            if self._store is None or located(path) != self._store.path:
+                StateStore.replace(path, self._without_history().without_sketches())
+                return
+            with self._store.changing():
+                self._store.compact(self._stored)
 
     def close(self) -> None:
         """Compact the journal and release the lock."""
-        if self._store is None:
-            return
-        try:
-            if not self._store.is_compact:
-                self._compact(self._store)
-        finally:
-            self._store.close()
+        with self._guard:
+            if self._store is None:
+                return
+            try:
+                if self._store.is_open and not self._store.is_compact:
+                    self._compact(self._store)
+            finally:
+                self._store.close()
 
     def _change(
         self, change: Operation | Undo, after: StoredState, classifier: StreamingClassifier
     ) -> None:
         """Write a change to the journal and continue from what it leads to."""
-        before = self._stored
-        written = self._store.position if self._store else 0
-        try:
-            if self._store is not None:
+        if self._store is None:
+            self._stored = after
+        else:
+            self._settle(self._store)
+            with self._store.changing():
                 self._store.append(change)
-            self._stored, self.classifier = after, classifier
-        except BaseException:
-            # An interrupt may arrive after the change was written.
-            if self._store is not None and self._store.position != written:
-                self._stored, self.classifier = after, classifier
-            else:
-                self._stored, self.classifier = before, self._replay.classifier(before)
-            raise
+                self._stored = after
+        self._classifier = classifier
         self._stored = self._replay.bounded(self._stored)
         if self._store is not None and self._store.is_full:
             self._compact(self._store)
 
     def _restart(self, after: StoredState, classifier: StreamingClassifier) -> None:
         """Write a snapshot and continue from it."""
-        if self._store is not None:
-            identity = self._store.identity
-            try:
+        if self._store is None:
+            self._stored = after
+        else:
+            with self._store.changing():
                 self._store.compact(after)
-            except BaseException:
-                if self._store.identity != identity:
-                    self._stored, self.classifier = after, classifier
-                raise
-        self._stored, self.classifier = after, classifier
+                self._stored = after
+        self._classifier = classifier
+
+    def _settle(self, store: StateStore) -> None:
+        """Make the file agree with memory, if an interrupt or a cleaner has left it uncertain.
+
+        Raises:
+            StateError: The file cannot be written.
+        """
+        if not store.is_settled:
+            with store.changing():
+                store.compact(self._stored)
 
     def _without_history(self) -> StoredState:
-        return self._stored.with_base(self.classifier.state())
+        with self.classifier() as classifier:
+            return self._stored.with_base(classifier.state())
 
     def _compact(self, store: StateStore) -> None:
         """Compact the journal. If that fails, every operation is still in the journal."""
         try:
-            store.compact(self._stored)
+            with store.changing():
+                store.compact(self._stored)
         except StateError as error:
             log.warning("%s; what was taught is safe in the journal", error)
 
 
 def _spelled_as(labels: tuple[str, ...], other: StreamingClassifier) -> StreamingClassifier:
-    """Return another classifier; those of its labels that look like these are spelled like them."""
+    """Change a classifier: those of its labels that look like these are spelled like them."""
     spellings = {each: spelling_of(each, labels) for each in other.labels if each not in labels}
     changes = {old: new for old, new in spellings.items() if new and new not in other.labels}
-    renamed = copy.deepcopy(other) if changes else other
     for old, new in changes.items():
-        renamed.rename(old, new)
-    return renamed
+        other.rename(old, new)
+    return other
 
 
 @contextmanager

@@ -80,11 +80,20 @@ def acquire(path: Path) -> int:
         raise
 
 
+def is_held(path: Path, handle: int) -> bool:
+    """Return whether the lock file of a state is still the one that was locked.
+
+    It is not if the state was moved, or if the lock file was removed.
+    """
+    return _is_current(lock_path(path), handle)
+
+
 def release(path: Path, handle: int) -> None:
-    """Release the writer's lock and remove its file."""
+    """Release the writer's lock and remove its file, unless another file has its place."""
     # Windows removes a file only after it is closed, and only if no other writer has opened it.
     # Elsewhere it must be removed while it is locked: it could be the next writer's afterwards.
-    removed = _is_removed(lock_path(path))
+    mine = is_held(path, handle)
+    removed = not mine or _is_removed(lock_path(path))
     drop(path, handle)
     if not removed:
         _is_removed(lock_path(path))

@@ -12,14 +12,15 @@ import logging
 import os
 import re
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
 from robocle.errors import NothingToUndoError, StateAccessError, StateError
 from robocle.files import flush_folder, remove_file, require_writable
 from robocle.store import lock
-from robocle.store.journal import HEADER, Journal, JournalContent, read_journal
+from robocle.store.journal import Journal, JournalContent, read_journal
 from robocle.store.operations import Operation, Undo
 from robocle.store.snapshot import Snapshot, read_identity, read_snapshot, write_state
 from robocle.store.stored_state import StoredState
@@ -122,6 +123,8 @@ class StateStore:
         self._identity = b""
         # Where the journal that was found at opening ends, and its number of records.
         self._found: tuple[int, int] | None = None
+        self._unchanged = True
+        self._process = os.getpid()
 
     @classmethod
     def open(
@@ -172,16 +175,25 @@ class StateStore:
         self.close()
 
     @property
-    def identity(self) -> bytes:
-        """The identity of the snapshot."""
-        return self._identity
+    def is_open(self) -> bool:
+        """Whether this process may write the state. A fork of the one that opened it may not."""
+        return self._lock is not None and self._process == os.getpid()
 
     @property
-    def position(self) -> int:
-        """The offset after the last operation that was written to the journal."""
-        if self._journal is not None:
-            return self._journal.end
-        return self._found[0] if self._found else HEADER.size
+    def is_settled(self) -> bool:
+        """Whether the files hold exactly what was acknowledged.
+
+        They may not after an interrupt, or if another program has removed one of them.
+        """
+        journal_is_there = self._journal is None or self._journal.is_at(journal_path(self.path))
+        return self._unchanged and journal_is_there and os.path.exists(self.path)
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Change the files and what they hold in memory. An interrupt leaves them unsettled."""
+        self._unchanged = False
+        yield
+        self._unchanged = True
 
     @property
     def is_full(self) -> bool:
@@ -191,41 +203,47 @@ class StateStore:
     @property
     def is_compact(self) -> bool:
         """Whether the snapshot holds everything, so there is no journal."""
-        return not os.path.exists(journal_path(self.path))
+        return self._journal is None and self._found is None and self.is_settled
 
     def append(self, operation: Operation | Undo) -> None:
         """Write an operation to the journal; it is on disk when this returns.
 
         Raises:
-            StateError: The operation cannot be written, or the store is closed.
+            StateError: The operation cannot be written, or the store is closed. If the journal is
+                as it was before, the store is settled.
         """
         self._require_open()
         if self._journal is None:
             self._journal = self._open_journal()
-        self._journal.append(operation)
+        try:
+            self._journal.append(operation)
+        except StateError:
+            self._unchanged = not self._journal.is_broken
+            raise
 
     def compact(self, state: StoredState) -> None:
         """Replace the snapshot and the journal with a new snapshot.
 
         Raises:
-            StateError: The snapshot cannot be written, or the store is closed.
+            StateError: The snapshot cannot be written, or the store is closed. If the snapshot is
+                as it was before, the store is settled.
         """
         self._require_open()
         try:
             self._identity = write_state(self.path, state)
-        except BaseException:
-            self._close_if_replaced()
+        except StateError:
+            # The write may have failed after the rename, when the folder was flushed.
+            self._unchanged = bool(self._identity) and _identity(self.path) == self._identity
             raise
         # The journal is obsolete now: it continues a snapshot that no longer exists.
         self._drop_journal()
 
     def close(self) -> None:
         """Release the lock, so that other programs can write."""
-        if self._lock is not None:
-            if self._journal is not None:
-                self._journal.close()
-                self._journal = None
-            self._release()
+        if self._lock is None:
+            return
+        self._close_journal()
+        self._release()
 
     def _read(self) -> StoredState:
         snapshot = read_snapshot(self.path)
@@ -245,31 +263,49 @@ class StateStore:
         except OSError as error:
             raise StateAccessError.of("write", path, error) from error
 
+    def _close_journal(self) -> None:
+        journal, self._journal = self._journal, None
+        if journal is not None:
+            journal.close()
+
     def _drop_journal(self) -> None:
         self._found = None
-        if self._journal is not None:
-            self._journal.close()
-            self._journal = None
+        self._close_journal()
         try:
             remove_file(journal_path(self.path))
             flush_folder(self.path.parent)
         except OSError as error:
             log.warning("cannot remove %s (%s): it is ignored", journal_path(self.path), error)
 
-    def _close_if_replaced(self) -> None:
-        """Close the store if a failed write replaced the snapshot that the journal continues."""
-        if self._identity and read_identity(self.path) != self._identity:
-            self.close()
-
     def _require_open(self) -> None:
         if self._lock is None:
             raise StateError(f"{self.path} is closed: open it again to teach it")
+        if not self.is_open:
+            raise StateError(
+                f"{self.path} was opened before this process was forked: open it in this process"
+            )
+        if not lock.is_held(self.path, self._lock):
+            raise StateError(
+                f"{self.path} was moved, or its lock file was removed, while it was open: open it "
+                "again"
+            )
 
     def _release(self) -> None:
         if self._lock is not None:
+            handle, self._lock = self._lock, None
             self._dropped.detach()
-            lock.release(self.path, self._lock)
-            self._lock = None
+            if self._process == os.getpid():
+                lock.release(self.path, handle)
+            else:  # the process that this one was forked from still holds the lock
+                lock.drop(self.path, handle)
+
+
+def _identity(path: Path) -> bytes:
+    """Return the identity of the snapshot at a path; empty if it cannot be read."""
+    try:
+        return read_identity(path)
+    except StateError:
+        return b""
 
 
 def _require_writable(path: Path) -> None:

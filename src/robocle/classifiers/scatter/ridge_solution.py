@@ -20,7 +20,7 @@ import numpy as np
 from robocle.classifiers.state import Matrix, Vector
 
 ORDER = 3
-MAX_DRIFT = 0.015  # of the ridge, relative to it: the truncation error stays below 4e-6
+MAX_DRIFT = 0.0095  # of the ridge, relative to it: the truncation error stays below 1e-6
 MAX_UPDATES = 100  # samples, until a new factorisation is computed
 
 

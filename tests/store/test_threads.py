@@ -1,0 +1,117 @@
+"""Several threads use one learner, and forks of a program do not share it."""
+
+import os
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from from_scratch import equals_learning_from_scratch
+from refusal import Refusal
+from robocle import Learner
+from robocle.errors import StateError
+from stub_backbone import STUB, embedding
+
+WIDTH = 96
+
+
+def opened(path: Path) -> Learner:
+    return Learner.open(path, STUB, pooling="avg", classifier="slda:score=cosine")
+
+
+def test_threads_that_teach_and_predict_at_once_lose_nothing(tmp_path: Path) -> None:
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    learner = opened(tmp_path / "home")
+    learner.teach_embedding(embedding(0, WIDTH), "mug 0")
+    start = threading.Barrier(4)
+
+    def teach(thread: int) -> None:
+        start.wait()
+        for number in range(40):
+            seed = 1 + 100 * thread + number
+            learner.teach_embedding(embedding(seed, WIDTH), f"mug {seed % 5}")
+            if number % 10 == 9:
+                learner.undo()
+
+    def predict(thread: int) -> None:
+        start.wait()
+        for number in range(60):
+            found = learner.predict_embedding(embedding(number, WIDTH))
+            assert set(found.scores) <= {f"mug {row}" for row in range(5)}
+            assert sum(learner.counts.values()) >= 1
+
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            jobs = [threads.submit(teach, 0), threads.submit(teach, 1)]
+            jobs += [threads.submit(predict, 0), threads.submit(predict, 1)]
+            for job in jobs:
+                job.result()
+    finally:
+        sys.setswitchinterval(interval)
+    assert sum(learner.counts.values()) == 1 + 2 * (40 - 4)
+    counts = learner.counts
+    learner.close()
+    assert Learner.load(tmp_path / "home", STUB).counts == counts
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_fork_cannot_change_the_state_of_its_parent(tmp_path: Path) -> None:
+    path = tmp_path / "home"
+    learner = opened(path)
+    learner.teach_embedding(embedding(1, WIDTH), "mug")
+    child = os.fork()
+    if child == 0:
+        try:
+            learner.teach_embedding(embedding(2, WIDTH), "cup")
+        except StateError as error:
+            learner.close()
+            os._exit(0 if "before this process was forked" in str(error) else 1)
+        finally:
+            os._exit(2)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    learner.teach_embedding(embedding(3, WIDTH), "mug")
+    with pytest.raises(StateError, match="another program"):
+        opened(path)  # the lock is still held
+    lessons = [(embedding(seed, WIDTH), "mug") for seed in (1, 3)]
+    assert equals_learning_from_scratch(Learner.load(path, STUB), lessons)
+    learner.close()
+    assert equals_learning_from_scratch(Learner.load(path, STUB), lessons)
+
+
+@pytest.mark.parametrize("removed", ["home-journal", "home"])
+@pytest.mark.parametrize("then", ["close", "teach"])
+def test_what_a_cleaner_removes_is_written_again(removed: str, then: str, tmp_path: Path) -> None:
+    learner = opened(tmp_path / "home")
+    learner.teach_embedding(embedding(1, WIDTH), "mug")
+    (tmp_path / removed).unlink()
+    counts = {"mug": 1}
+    if then == "teach":
+        learner.teach_embedding(embedding(2, WIDTH), "cup")
+        counts["cup"] = 1
+        assert Learner.load(tmp_path / "home", STUB).counts == counts
+    learner.close()
+    assert Learner.load(tmp_path / "home", STUB).counts == counts
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["home"]
+
+
+def test_a_state_that_is_moved_while_it_is_open_harms_no_other(
+    tmp_path: Path, refusal: Refusal
+) -> None:
+    (tmp_path / "here").mkdir()
+    learner = opened(tmp_path / "here" / "home")
+    learner.teach_embedding(embedding(1, WIDTH), "mug")
+    (tmp_path / "here").rename(tmp_path / "there")
+    (tmp_path / "here").mkdir()
+    with opened(tmp_path / "here" / "home") as other:
+        other.teach_embedding(embedding(2, WIDTH), "cup")
+        message = refusal(StateError, lambda: learner.teach_embedding(embedding(3, WIDTH), "mug"))
+        assert "was moved, or its lock file was removed" in message
+        learner.close()
+        with pytest.raises(StateError):
+            opened(tmp_path / "here" / "home")  # the other one still has its lock
+    assert Learner.load(tmp_path / "here" / "home", STUB).counts == {"cup": 1}
+    assert Learner.load(tmp_path / "there" / "home", STUB).counts == {"mug": 1}
