@@ -10,7 +10,7 @@ import pytest
 
 from from_scratch import equals_learning_from_scratch
 from refusal import Refusal
-from robocle import Learner
+from robocle import Learner, files
 from robocle.errors import StateError
 from stub_backbone import STUB, embedding
 
@@ -96,6 +96,39 @@ def test_what_a_cleaner_removes_is_written_again(removed: str, then: str, tmp_pa
     learner.close()
     assert Learner.load(tmp_path / "home", STUB).counts == counts
     assert sorted(path.name for path in tmp_path.iterdir()) == ["home"]
+
+
+def test_a_merge_whose_write_failed_after_the_rename_can_be_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = Learner(STUB, "avg", "slda:score=cosine")
+    other.teach_embedding(embedding(1, WIDTH), "cup")
+    learner = opened(tmp_path / "home")
+    learner.teach_embedding(embedding(2, WIDTH), "mug")
+
+    def failing(folder: Path) -> None:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(files, "flush_folder", failing)
+        with pytest.raises(StateError, match="Input/output error"):
+            learner.merge(other)
+    assert learner.counts == {"mug": 1}
+    learner.merge(other)
+    assert learner.counts == {"mug": 1, "cup": 1}
+    learner.close()
+    assert Learner.load(tmp_path / "home", STUB).counts == {"mug": 1, "cup": 1}
+
+
+def test_a_hard_link_is_a_copy_from_the_first_write_on(tmp_path: Path) -> None:
+    with opened(tmp_path / "home") as learner:
+        learner.teach_embedding(embedding(1, WIDTH), "mug")
+    os.link(tmp_path / "home", tmp_path / "backup")
+    with opened(tmp_path / "home") as one, opened(tmp_path / "backup") as other:
+        one.teach_embedding(embedding(2, WIDTH), "cup")
+        other.teach_embedding(embedding(3, WIDTH), "pan")
+    assert Learner.load(tmp_path / "home", STUB).counts == {"mug": 1, "cup": 1}
+    assert Learner.load(tmp_path / "backup", STUB).counts == {"mug": 1, "pan": 1}
 
 
 def test_a_state_that_is_moved_while_it_is_open_harms_no_other(
