@@ -15,6 +15,8 @@ def test_verbose_says_what_is_going_on(objects: Path, tmp_path: Path) -> None:
     result = run_subprocess("-v", "teach", state, objects)
     lines = [re.sub(r"\d+\.\d+", "N", line) for line in result.stderr.decode().splitlines()]
     assert lines == [
+        "starting",
+        "starting: N s",
         "loading the backbone",
         "loading the backbone: N s",
         "embedding: 8",

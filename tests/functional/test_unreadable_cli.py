@@ -31,7 +31,8 @@ def assert_all_listed(stderr: str) -> None:
     assert "9-text.jpg is not a picture" in second
 
 
-REFUSED = "robocle: 2 of 6 pictures cannot be read: {}; --unreadable skip goes on without them"
+REFUSED = "robocle: 2 of 6 pictures cannot be read: {}"
+SKIPPING = "--unreadable skip goes on without them"
 
 
 @pytest.mark.parametrize("threads", ["1", "2"])
@@ -42,7 +43,7 @@ def test_teach_lists_all_bad_files_and_teaches_nothing(
         result = run("teach", path, folder, "--threads", threads)
         assert (result.exit_code, result.stdout) == (1, "")
         assert_all_listed(result.stderr)
-        assert result.stderr.splitlines()[2:] == [REFUSED.format("nothing was taught")]
+        assert result.stderr.splitlines()[2:] == [REFUSED.format(f"nothing was taught; {SKIPPING}")]
     assert state.read_bytes() == taught
     assert not (tmp_path / "new.robocle").exists()
 
@@ -79,7 +80,9 @@ def test_predict_recognises_the_others_and_exits_with_1(state: Path, folder: Pat
         "box"
     ] * 2
     assert_all_listed(result.stderr)
-    assert result.stderr.splitlines()[2:] == [REFUSED.format("the others were recognised")]
+    assert result.stderr.splitlines()[2:] == [
+        REFUSED.format("the others were recognised; with --unreadable skip the exit code is 0")
+    ]
 
 
 def test_predict_exits_with_0_if_told_to_skip_bad_files(state: Path, folder: Path) -> None:
@@ -97,7 +100,7 @@ def test_check_lists_all_bad_files_and_tests_nothing(
     result = run("check", folder, *option)
     assert (result.exit_code, result.stdout) == (1, "")
     assert_all_listed(result.stderr)
-    assert result.stderr.splitlines()[2:] == [REFUSED.format("nothing was tested")]
+    assert result.stderr.splitlines()[2:] == [REFUSED.format(f"nothing was tested; {SKIPPING}")]
 
 
 def test_check_tests_the_others_if_told_to_skip_bad_files(folder: Path) -> None:

@@ -9,7 +9,7 @@ import click
 
 from robocle.cli.app import FolderPath, StatePath, main, plural
 from robocle.cli.options import unreadable_option
-from robocle.cli.progress import progress
+from robocle.cli.progress import activity, progress
 from robocle.errors import DataError
 
 
@@ -51,12 +51,13 @@ def bench(experiment: str, data: tuple[str, ...], out: Path | None, **options: A
 
     An interrupted run continues where it stopped; nothing is computed twice.
     """
-    from robocle.backbones import require_backbone
-    from robocle.evaluation.benchmark import Benchmark
-    from robocle.evaluation.experiment import load_experiment
-    from robocle.evaluation.parallel import Workers
-    from robocle.reports.benchmark import write_report
-    from robocle.reports.pages import require_report_extra
+    with activity("starting"):
+        from robocle.backbones import require_backbone
+        from robocle.evaluation.benchmark import Benchmark
+        from robocle.evaluation.experiment import load_experiment
+        from robocle.evaluation.parallel import Workers
+        from robocle.reports.benchmark import write_report
+        from robocle.reports.pages import require_report_extra
 
     require_report_extra()
     for spec in options["backbones"]:

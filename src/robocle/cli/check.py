@@ -10,7 +10,7 @@ import click
 
 from robocle.cli.app import StatePath, main, print_error
 from robocle.cli.options import unknown_option, unreadable_option
-from robocle.cli.pictures import Unreadable, list_unreadable
+from robocle.cli.pictures import SKIPPING, Unreadable, list_unreadable
 from robocle.cli.progress import activity, progress
 from robocle.errors import ImageError
 
@@ -41,17 +41,18 @@ def check(images: tuple[Path, ...], state: Path | None, out: Path | None, seed: 
     stored. Test a state on pictures that it was not taught: results on taught pictures are too
     optimistic.
     """
-    from robocle.evaluation.check.conditions import Conditions
-    from robocle.evaluation.check.pictures import labelled_pictures
-    from robocle.evaluation.check.robustness import (
-        Evaluator,
-        check_by_cross_validation,
-        check_state,
-    )
-    from robocle.learner import Learner
-    from robocle.reports.check_page import write_report
-    from robocle.reports.check_table import as_text, as_values
-    from robocle.reports.pages import require_page_path
+    with activity("starting"):
+        from robocle.evaluation.check.conditions import Conditions
+        from robocle.evaluation.check.pictures import labelled_pictures
+        from robocle.evaluation.check.robustness import (
+            Evaluator,
+            check_by_cross_validation,
+            check_state,
+        )
+        from robocle.learner import Learner
+        from robocle.reports.check_page import write_report
+        from robocle.reports.check_table import as_text, as_values
+        from robocle.reports.pages import require_page_path
 
     if out:
         require_page_path(out)
@@ -77,7 +78,7 @@ def check(images: tuple[Path, ...], state: Path | None, out: Path | None, seed: 
         write_report(result, evaluator.conditions, learner.backbone, out)
     if out and not as_json:
         click.echo(f"\nthe page with tables and pictures is {out}")
-    list_unreadable(vanished, len(pictures), unreadable, "the others were tested")
+    list_unreadable(vanished, len(pictures), unreadable, f"the others were tested; {SKIPPING}")
 
 
 def _readable(
@@ -97,5 +98,5 @@ def _readable(
             readable.append(picture)
         except ImageError as error:
             errors.append(error)
-    list_unreadable(errors, len(pictures), unreadable, "nothing was tested")
+    list_unreadable(errors, len(pictures), unreadable, f"nothing was tested; {SKIPPING}")
     return readable, errors

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from robocle.cli.app import FolderPath, StatePath, main
-from robocle.cli.progress import progress
+from robocle.cli.progress import activity, progress
 
 
 @main.command()
@@ -20,10 +20,11 @@ def demo(out: Path, pictures: Path | None) -> None:
     The pictures come with robocle. Prints the accuracy of five methods, and how many objects are
     called unknown.
     """
-    from robocle.demo.run import run_demo
-    from robocle.reports.demo_page import write_report
-    from robocle.reports.demo_table import as_text
-    from robocle.reports.pages import require_page_path
+    with activity("starting"):
+        from robocle.demo.run import run_demo
+        from robocle.reports.demo_page import write_report
+        from robocle.reports.demo_table import as_text
+        from robocle.reports.pages import require_page_path
 
     if pictures:
         _write_pictures(pictures)

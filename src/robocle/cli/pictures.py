@@ -10,6 +10,7 @@ from robocle.errors import ImageError
 
 Unreadable = Literal["refuse", "skip"]
 """What to do about pictures that cannot be read."""
+SKIPPING = "--unreadable skip goes on without them"
 
 
 def picture_files(
@@ -42,7 +43,7 @@ def list_unreadable(
         errors: Why each of them cannot be read.
         given: How many pictures were given.
         unreadable: What to do about them.
-        consequence: What follows if they are refused, such as "nothing was taught".
+        consequence: What follows if they are refused, and what to do.
 
     Raises:
         ImageError: They are refused, or no picture can be read.
@@ -57,6 +58,5 @@ def list_unreadable(
         raise ImageError(f"none of the {given} pictures can be read")
     if unreadable == "refuse":
         raise ImageError(
-            f"{len(errors)} of {plural(given, 'picture')} cannot be read: {consequence}; "
-            "--unreadable skip goes on without them"
+            f"{len(errors)} of {plural(given, 'picture')} cannot be read: {consequence}"
         )

@@ -45,9 +45,10 @@ def predict(state: Path, images: tuple[Path, ...], top: int | None, as_json: boo
 
     Pictures that cannot be read are listed, and the others are recognised.
     """
-    from robocle.embedding import in_order
-    from robocle.images import pictures_under
-    from robocle.learner import Learner
+    with activity("starting"):
+        from robocle.embedding import in_order
+        from robocle.images import pictures_under
+        from robocle.learner import Learner
 
     with activity("loading the backbone"):
         learner = Learner.load(state)
@@ -68,7 +69,8 @@ def predict(state: Path, images: tuple[Path, ...], top: int | None, as_json: boo
         found = learner.predict_embedding(embedding, unknown)
         line = _as_json(path, found, top) if as_json else _as_line(path, found, top)
         echo_above_bar(line, err=False)
-    list_unreadable(errors, len(files), unreadable, "the others were recognised")
+    consequence = "the others were recognised; with --unreadable skip the exit code is 0"
+    list_unreadable(errors, len(files), unreadable, consequence)
 
 
 def _as_json(path: Path, found: "Prediction", top: int | None) -> str:

@@ -7,7 +7,7 @@ import logging
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sized
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TypeVar
 
 import click
@@ -29,12 +29,12 @@ class ProgressLogHandler(logging.Handler):
 
 def echo_above_bar(line: str, *, err: bool = True) -> None:
     """Print a line to stderr or stdout; a progress bar that is shown stays below it."""
-    tqdm = sys.modules.get("tqdm")
-    if tqdm is None or not sys.stderr.isatty():
+    if not sys.stderr.isatty():
         click.echo(line, err=err)
         return
-    with tqdm.tqdm.external_write_mode(file=sys.stderr):
-        _clear_line()  # an interrupt may have left an incomplete bar
+    tqdm = sys.modules.get("tqdm")
+    with tqdm.tqdm.external_write_mode(file=sys.stderr) if tqdm else nullcontext():
+        _clear_line()  # what an activity or an interrupted bar left there
         click.echo(line, err=err)
 
 

@@ -12,7 +12,7 @@ from robocle.cli.app import StatePath, main, plural, print_error
 from robocle.cli.interrupts import Interrupted, stop_requests
 from robocle.cli.lessons import Lesson, lessons_of
 from robocle.cli.options import BoxOption, box_option, threads_option, unreadable_option
-from robocle.cli.pictures import Unreadable, list_unreadable
+from robocle.cli.pictures import SKIPPING, Unreadable, list_unreadable
 from robocle.cli.progress import activity, progress
 from robocle.errors import ImageError, QualityError, StateError
 
@@ -47,7 +47,8 @@ def teach(state: Path, what: tuple[str, ...], gate: "Gate", unreadable: Unreadab
     All pictures are embedded first and then taught as one step, which one undo reverts. Ctrl-C
     teaches those that are embedded; a second Ctrl-C before that teaches none.
     """
-    lessons = lessons_of(what)
+    with activity("starting"):
+        lessons = lessons_of(what)
     given = {name: spec for name, spec in parts.items() if spec}
     try:
         # The state is not locked while the pictures are embedded, which takes most of the time.
@@ -112,7 +113,7 @@ def _readable(
     """Return the pictures to teach with their embeddings: the first ones, if interrupted."""
     errors = [outcome for outcome in outcomes if isinstance(outcome, ImageError)]
     if not interruption:
-        list_unreadable(errors, len(lessons), unreadable, "nothing was taught")
+        list_unreadable(errors, len(lessons), unreadable, f"nothing was taught; {SKIPPING}")
     elif (errors and unreadable == "refuse") or len(errors) == len(outcomes):
         raise interruption
     return [

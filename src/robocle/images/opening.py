@@ -104,10 +104,10 @@ def most_pixels(image: Image.Image) -> int:
 def _checked(file: IO[bytes], filename: str, name: str) -> Image.Image:
     head = file.read(HEAD)
     if not head:
-        raise ImageError(f"{name} is empty: give a JPEG, PNG or WebP file")
+        raise ImageError(f"{name} is empty: give a JPEG or PNG file")
     image = _decoder(file, filename, head)
     if image is None:
-        problem = advice_for(head) or "is not a picture robocle can read: give a JPEG, PNG or WebP"
+        problem = advice_for(head) or "is not a picture robocle can read: give a JPEG or PNG file"
         raise ImageError(f"{name} {problem}")
     if image.format == "TIFF" and _is_raw(image):
         raise ImageError(f"{name} {RAW_ADVICE}")
