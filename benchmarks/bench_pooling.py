@@ -30,7 +30,7 @@ def feature_maps(pictures: int, positions: int, channels: int) -> FeatureMaps:
 def three_passes(grid: Floats, form: str) -> Floats:
     mean = grid.mean(axis=1)
     deviation = grid.std(axis=1)
-    moment = (((grid - mean[:, None]) / deviation[:, None]) ** 3).mean(axis=1)
+    moment: Floats = (((grid - mean[:, None]) / deviation[:, None]) ** 3).mean(axis=1)
     if form == "root":
         moment = np.cbrt(moment) * deviation
     return np.concatenate([mean, deviation, moment], axis=1)
