@@ -12,8 +12,9 @@ from from_scratch import equals_learning_from_scratch
 from refusal import Refusal
 from robocle import Learner
 from robocle.backbones import Backbone
+from robocle.classifiers import StreamingClassifier
 from robocle.errors import AlreadyMergedError, LabelError, NothingToUndoError, StateError
-from robocle.store import read_state, recovered
+from robocle.store import Teach, read_state, recovered
 from robocle.store.history import UNDOABLE
 from robocle.store.stored_state import CHECKPOINT_BYTES, MAX_SOURCES
 from state_files import replaced, rewrite, rewrite_all
@@ -368,6 +369,30 @@ def test_after_an_interrupted_merge_memory_decides_and_the_file_follows(
         assert learner.counts == read_state(path).counts == {"mug": 3}
         learner.merge(another("pan", 1))
     assert read_state(path).counts == {"mug": 3, "pan": 1}
+
+
+def test_an_interrupt_while_the_history_is_bounded_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    learner = Learner(STUB, "avg", "ncm")
+    learnt, apply = [], Teach.apply
+
+    def interrupted(operation: Teach, classifier: StreamingClassifier) -> None:
+        learnt.append(operation.label)
+        if len(learnt) == 3 * UNDOABLE + 12:  # the tenth that is applied to the stored classifier
+            raise KeyboardInterrupt
+        apply(operation, classifier)
+
+    monkeypatch.setattr(Teach, "apply", interrupted)
+    teach(learner, "mug", 3 * UNDOABLE + 1)
+    with pytest.raises(KeyboardInterrupt):
+        teach(learner, "pan", 1)
+    teach(learner, "jar", 1)
+    assert learner.counts == {"mug": 3 * UNDOABLE + 1, "pan": 1, "jar": 1}
+    for _ in range(4):
+        learner.undo()
+    mugs = [(embedding([0, number], WIDTH), "mug") for number in range(3 * UNDOABLE - 1)]
+    assert equals_learning_from_scratch(learner, mugs)
 
 
 def test_a_journal_cut_off_anywhere_holds_a_step_up_to_the_cut_or_not_its_undo(
