@@ -69,10 +69,11 @@ bench: torch
 bench-quick: torch
 	$(BIN)/python benchmarks/run_all.py --quick
 
-# The pages in docs/results, from the data sets in DATA.
+# The pages in docs/results, from the data sets in DATA, and the figures in the README.
 DATA ?= data
 results: $(READY)
 	$(BIN)/python docs/results/generate.py $(DATA)
+	$(BIN)/python docs/readme_figures.py
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "robocle needs Python 3.11 or newer")'

@@ -11,13 +11,14 @@ from typing import Self
 
 import numpy as np
 
-from robocle.backbones import Backbone, backbone, backbone_of_state
+from robocle.backbones import BACKBONES, Backbone, backbone, backbone_of_state
 from robocle.backbones.added import how_to_add, is_int8
 from robocle.classifiers import CLASSIFIERS, StreamingClassifier
 from robocle.errors import BackboneError, SpecError, StateError
 from robocle.images import PREPROCESSING
 from robocle.images.views import VIEWS, Views
 from robocle.pooling import POOLINGS, Pooling
+from robocle.spec import parse_spec
 from robocle.store.parts import Parts
 from robocle.types import Embeddings, FeatureMaps, Pixels
 
@@ -88,11 +89,12 @@ class Pipeline:
 
 def _another(state: str, parts: Parts, here: Backbone) -> str:
     """Return the message about a backbone that has the right name, but is another one."""
-    what_to_do = (
-        f"to have that one again, {how_to_add(here.name)}"
-        if is_int8(here.name)
-        else "add that one again, with --replace"
-    )
+    if is_int8(here.name):
+        what_to_do = f"to have that one again, {how_to_add(here.name)}"
+    elif parse_spec(here.name).name in BACKBONES.builtin():
+        what_to_do = "use the robocle version that wrote it"
+    else:
+        what_to_do = "add that one again, with --replace"
     return (
         f"{state} was learned on another {here.name} (sha {parts.fingerprint[:8]}) than the one on "
         f"this machine (sha {here.fingerprint[:8]}): {what_to_do}"

@@ -4,12 +4,13 @@ import shutil
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from benchmark_results import record, written
 from command_line import run
+from robocle.backbones.architectures import ARCHITECTURES
 from robocle.demo.pictures import home_pictures
 from robocle.reports.benchmark import as_html, build_report
 
@@ -20,7 +21,7 @@ CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
 )
 NO_BROWSER = "no browser: install Chromium, with `apt-get install chromium` or from its site"
-PAGES = ("demo", "check", "benchmark")
+PAGES = ("demo", "check", "benchmark", "backbones")
 WIDTHS = {"desktop": 1200, "tablet": 768, "phone": 360}
 
 pytestmark = [
@@ -58,7 +59,21 @@ def folder(objects: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     records = [record(name, 50, seed, paper=paper) for name in methods for seed in (0, 1)]
     report = build_report(written(folder / "table6.jsonl", records))
     (folder / "benchmark.html").write_text(as_html(report), "utf-8")
+    report = build_report(written(folder / "table1.jsonl", _of_sixteen_backbones()))
+    (folder / "backbones.html").write_text(as_html(report), "utf-8")
     return folder
+
+
+def _of_sixteen_backbones() -> list[dict[str, Any]]:
+    """Results of all networks of the paper, with its numbers where it prints them."""
+    records = []
+    for backbone in ARCHITECTURES:
+        paper = {"table": "table1", "dataset": "openloris", "method": "slda"}
+        for seed in (0, 1):
+            made = record("SLDA", 50 + seed, seed, shows=["accuracy"], key=f"{backbone}{seed}")
+            made["trial"] |= {"backbone": backbone}
+            records.append(made | {"paper": paper})
+    return records
 
 
 @pytest.fixture
@@ -114,7 +129,7 @@ def test_every_picture_is_described_and_loads(name: str, folder: Path, page: "Pa
             return pictures.map(each => [each.alt, each.naturalWidth]);
         }"""
     )
-    assert bool(pictures) == (name != "benchmark")  # these results have no example pictures
+    assert bool(pictures) == (name in ("demo", "check"))  # the results have no example pictures
     assert all(len(description) > 5 and width > 0 for description, width in pictures)
 
 

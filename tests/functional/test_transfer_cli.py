@@ -151,6 +151,13 @@ def test_the_false_rejection_rate_of_an_exported_model_is_an_option(
     assert thresholds[0] == -np.inf < thresholds[1]
 
 
+def test_a_state_to_send_has_no_false_rejection_rate(state: Path, tmp_path: Path) -> None:
+    result = run("export", state, tmp_path / "sent", "--unknown", "0.05")
+    assert result.exit_code == 2
+    assert "--unknown is for ONNX models" in result.stderr
+    assert not (tmp_path / "sent").exists()
+
+
 @pytest.mark.parametrize(
     ("option", "spec", "words"),
     [("--pooling", "max", "only avg and moments"), ("--classifier", "sqda", "use ncm or slda")],

@@ -101,6 +101,17 @@ def test_a_state_of_another_backbone_is_refused_with_both_names(
     )
 
 
+def test_a_state_of_another_default_backbone_names_both_hashes(
+    state: Path, lite0: Backbone, refusal: Refusal
+) -> None:
+    rewrite(state, replaced(fingerprint="1f3a" * 16))
+    message = refusal(StateError, lambda: Learner.load(state, lite0))
+    assert message == (
+        f"{state} was learned on another efficientnet_lite0 (sha 1f3a1f3a) than the one on this "
+        f"machine (sha {lite0.fingerprint[:8]}): use the robocle version that wrote it"
+    )
+
+
 def test_another_preprocessing_is_refused(state: Path, lite0: Backbone, refusal: Refusal) -> None:
     rewrite(state, replaced(preprocessing="centre-crop/7"))
     message = refusal(StateError, lambda: Learner.load(state, lite0))

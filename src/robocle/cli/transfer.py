@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from robocle.cli.app import StatePath, main, plural
 from robocle.cli.options import unknown_option
@@ -47,17 +48,21 @@ def merge(states: tuple[Path, ...], out: Path, replace: bool, again: bool) -> No
 @click.argument("out", type=StatePath)
 @unknown_option
 @replace_option
-def export(state: Path, out: Path, unknown: float, replace: bool) -> None:
+@click.pass_context
+def export(context: click.Context, state: Path, out: Path, unknown: float, replace: bool) -> None:
     """Write STATE to OUT: an ONNX model if OUT ends in .onnx, otherwise a state file to send.
 
     The ONNX model contains the backbone, the pooling, the weights, the labels and the threshold for
-    unknown objects, and needs only ONNX Runtime. --unknown applies to ONNX models only.
+    unknown objects, which --unknown sets, and needs only ONNX Runtime.
 
     A state file to send has no undo history; `robocle import` adds it to the state of another
     device.
     """
     from robocle.learner import Learner
 
+    given = context.get_parameter_source("unknown") is not ParameterSource.DEFAULT
+    if given and out.suffix != ".onnx":
+        raise click.UsageError("--unknown is for ONNX models: a state takes it in every prediction")
     _require_new(out, replace)
     _require_other(out, state)
     learner = Learner.load(state)
