@@ -130,7 +130,8 @@ def _decoder(file: IO[bytes], filename: str, head: bytes) -> Image.Image | None:
             continue
         factory, accept = Image.OPEN[kind]
         try:
-            if accept is None or accept(head[:16]) is True:
+            accepted = accept is None or accept(head[:16])
+            if accepted and not isinstance(accepted, str):  # text says why not
                 file.seek(0)
                 return factory(file, filename)
         except (SyntaxError, IndexError, TypeError, struct.error, UnidentifiedImageError):
