@@ -122,6 +122,10 @@ def test_undo_lists_what_it_can_undo_and_undoes_several_steps(state: Path, objec
     ]
 
 
+def test_undo_lists_nothing_for_a_state_without_history(state: Path) -> None:
+    assert run("undo", state, "--list").stdout == "nothing can be undone\n"
+
+
 def test_undo_of_more_steps_than_there_are_changes_nothing(state: Path, objects: Path) -> None:
     run("teach", state, "ball", objects / "box" / "2.jpg")
     before = state.read_bytes()

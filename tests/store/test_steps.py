@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from safetensors.numpy import load
 
 from from_scratch import equals_learning_from_scratch
 from refusal import Refusal
@@ -433,6 +434,39 @@ def test_damage_to_a_checkpoint_loses_only_the_undo_history(
     assert "recover" in message
     state, lost = recovered(path)
     assert (state.counts, lost) == ({"mug": 2, "pan": 1}, [])
+
+
+@pytest.mark.parametrize("damaged", ["means", "undo.0.means", "undo.0.history"])
+def test_recovery_returns_to_a_checkpoint_if_the_journal_does(damaged: str, tmp_path: Path) -> None:
+    path = tmp_path / "home"
+    with opened(path) as learner:
+        teach(learner, "mug", 200)  # most of them are in the checkpoint's arrays
+        learner.merge(another("pan", 1))
+    learner = opened(path)
+    learner.undo()
+    teach(learner, "jar", 1)
+    crash(learner)
+    pictures = sum(isinstance(each, Teach) for each in read_state(path).history) - 1
+    flip_bit_of(path, damaged)
+    state, lost = recovered(path)
+    assert (
+        lost
+        == {
+            "means": [],
+            "undo.0.means": ["the label 'mug'"],
+            "undo.0.history": ["a picture of 'mug'"],
+        }[damaged]
+    )
+    mugs = {"means": 200, "undo.0.means": pictures, "undo.0.history": 199}[damaged]
+    assert state.counts == {"mug": mugs, "jar": 1}
+
+
+def flip_bit_of(path: Path, name: str) -> None:
+    """Flip a bit in the first row of an array of a state file."""
+    content = path.read_bytes()
+    values = load(content)[name][:1].tobytes()
+    assert content.count(values) == 1
+    path.write_bytes(content.replace(values, bytes([values[0] ^ 1]) + values[1:]))
 
 
 def test_a_checkpoint_with_impossible_contents_is_refused_when_it_is_needed(

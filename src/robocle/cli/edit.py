@@ -59,8 +59,8 @@ def undo(state: Path, times: int, only_list: bool) -> None:
 
     _require_file(state)
     if only_list:
-        for number, step in enumerate(read_state(state).steps, 1):
-            click.echo(f"{number:3}  {step}")
+        steps = [f"{n:3}  {step}" for n, step in enumerate(read_state(state).steps, 1)]
+        click.echo("\n".join(steps) or "nothing can be undone")
         return
     with Learner.open(state) as learner:
         if 0 < learner.undoable < times:
