@@ -31,6 +31,11 @@ from typing import Any, Self
 class RobocleError(Exception):
     """The root of all errors that a user of robocle can act on."""
 
+    def __init__(self, *args: object) -> None:
+        super().__init__(*args)
+        # From Python 3.14 on, an OSError takes its arguments only when it is created.
+        self.args = args
+
     def __str__(self) -> str:
         # KeyError and OSError would add quotes or an error number.
         return str(self.args[0]) if self.args else ""
