@@ -19,7 +19,8 @@ COLUMNS = {
 ROWS = {
     "NCM": "nearest class mean",
     "SLDA": "SLDA, as published",
-    "RobOCLe, as printed": "RobOCLe, as published",
+    "RobOCLe, as printed": "RobOCLe, its formula as printed",
+    "RobOCLe, rooted": "RobOCLe, with the root of each moment",
     "**robocle default**": "**robocle**",
 }
 
