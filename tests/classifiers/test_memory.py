@@ -41,3 +41,23 @@ def test_twice_the_samples_take_no_more_memory(name: str) -> None:
     finally:
         tracemalloc.stop()
     assert twice <= 1.05 * once + 10_000
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS.names())
+def test_a_classifier_that_is_no_longer_used_frees_its_memory_at_once(name: str) -> None:
+    """Undo replaces a classifier; waiting for Python to look for cycles took gigabytes."""
+    embeddings = np.abs(np.random.default_rng(0).normal(size=(SAMPLES, WIDTH)))
+    clf = classifier(SPECS.get(name, name))
+    for number, embedding in enumerate(embeddings):
+        clf.learn(embedding, str(number % 4))
+    clf.scores(embeddings[:1])
+    clf.learn(embeddings[0], "0")
+    clf.scores(embeddings[:1])
+    clf.leave_one_out()
+    gc.collect()
+    gc.disable()
+    try:
+        del clf
+        assert gc.collect() == 0
+    finally:
+        gc.enable()

@@ -3,16 +3,14 @@
 A single width x width array is used. Its lower triangle is the scatter S; new deviations are
 collected in a buffer and added in batches. Its upper triangle is the Cholesky factor of S + ridge,
 computed at the first prediction; after that, RidgeSolution updates the solution for new samples
-without a new factorisation. The two triangles share the diagonal, so the diagonal of the factor is
-kept separately and swapped in while the factor is used.
+without a new factorisation.
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg import blas, lapack
+from scipy.linalg import blas
 
 from robocle.blas import one_blas_thread
 from robocle.classifiers.scatter.class_factors import ClassFactors, SampleIndex
@@ -20,15 +18,14 @@ from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.form import ScatterForm
 from robocle.classifiers.scatter.leave_one_out import Products
 from robocle.classifiers.scatter.ridge_solution import RidgeSolution
-from robocle.classifiers.scatter.solving import require_solved
 from robocle.classifiers.scatter.triangle import (
     block_squares,
-    mirror,
     packed,
     packed_size,
     square,
     unpack,
 )
+from robocle.classifiers.scatter.upper_factor import UpperFactor
 from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Vector
 
 # Deviations per batch: enough for the matrix product to reach its full speed.
@@ -63,7 +60,6 @@ class DenseScatter(ScatterForm):
         self._array = np.zeros((self.width, self.width), order="F")
         self._buffer = np.empty((BATCH, self.width))
         self._buffered = 0
-        self._factor_diagonal = np.empty(self.width)
 
     @property
     def separable(self) -> bool:
@@ -193,8 +189,9 @@ class DenseScatter(ScatterForm):
                 self._solution.update(deviation, row, weight, step)
         else:
             self._fold()
-            self._factorise(ridge)
-            self._solution = RidgeSolution(self._solve_factored, self._means, ridge)
+            self._solution = None  # it uses the triangle that is overwritten
+            factor = UpperFactor(self._array, np.repeat(ridge, self.width // self.blocks))
+            self._solution = RidgeSolution(factor.solve, self._means, ridge)
         self._pending_updates.clear()
         return self._solution.weights(ridge)
 
@@ -212,34 +209,3 @@ class DenseScatter(ScatterForm):
         rows = self._buffer[: self._buffered]
         product: Vector = blas.dsymv(1.0, self._array, vector, lower=1)
         return product + rows.T @ (rows @ vector)
-
-    def _factorise(self, ridge: Vector) -> None:
-        """Compute the Cholesky factor of S + diag(ridge) in the upper triangle."""
-        mirror(self._array)
-        scatter_diagonal = np.diagonal(self._array).copy()
-        self._factor_diagonal = scatter_diagonal + np.repeat(ridge, self.width // self.blocks)
-        with self._factor_in_place():
-            _, failed = lapack.dpotrf(self._array, lower=0, clean=0, overwrite_a=1)
-            self._factor_diagonal = np.diagonal(self._array).copy()
-        if failed:
-            self._drop_solution()
-        require_solved(failed)
-
-    def _solve_factored(self, rows: Matrix) -> Matrix:
-        """Solve (S + diag(ridge)) x = row for each row, with the last S and ridge factorised."""
-        with self._factor_in_place():
-            if len(rows) == 1:  # two calls of dtrsv read less memory than dpotrs
-                half = blas.dtrsv(self._array, rows[0], lower=0, trans=1)
-                return blas.dtrsv(self._array, half, lower=0, overwrite_x=1)[None]  # type: ignore[no-any-return]
-            solution, _ = lapack.dpotrs(self._array, rows.T, lower=0)
-            return np.asarray(solution).T
-
-    @contextmanager
-    def _factor_in_place(self) -> Iterator[None]:
-        diagonal = self._array.reshape(-1, order="F")[:: self.width + 1]
-        scatter_diagonal = diagonal.copy()
-        diagonal[:] = self._factor_diagonal
-        try:
-            yield
-        finally:
-            diagonal[:] = scatter_diagonal
