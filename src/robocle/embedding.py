@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robocle.classifiers.embedding_numbers import embedding_numbers
 from robocle.errors import FeatureError, ImageError
 from robocle.images import Picture, SquareImage, read
 from robocle.images.boxes import Box
@@ -56,26 +57,15 @@ def values_for(purpose: Purpose, embedding: Embedding | ArrayLike) -> NDArray[An
         embedding: An embedding, or an array, whose purpose is not checked.
 
     Raises:
-        FeatureError: The embedding was made for another purpose, is not an array of numbers with
-            one axis, or has a value beyond LARGEST.
+        FeatureError: The embedding was made for another purpose, is not an array of real
+            numbers with one axis, or has a value that is not finite or beyond LARGEST.
     """
     if isinstance(embedding, Embedding) and embedding.purpose != purpose:
         raise FeatureError(
             f"this embedding was made for {embedding.purpose}, not for {purpose}: "
             f"use embed_for_{purpose}"
         )
-    values = np.asarray(embedding)
-    if values.dtype.kind not in "biuf" or values.ndim != 1:
-        raise FeatureError(
-            f"expected an embedding, numbers of shape (width,), not {values.dtype} of shape "
-            f"{values.shape}"
-        )
-    largest = max(float(values.max(initial=0)), -float(values.min(initial=0)))
-    if LARGEST < largest < np.inf:  # a classifier refuses infinity and NaN
-        raise FeatureError(
-            f"an embedding has a value of size {largest:g}: scale embeddings to at most {LARGEST:g}"
-        )
-    return values
+    return embedding_numbers(embedding, 1, LARGEST)
 
 
 class Embedder:

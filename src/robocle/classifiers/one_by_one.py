@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robocle.classifiers.embedding_numbers import embedding_numbers
 from robocle.errors import FeatureError
 
 Sample = ArrayLike | Mapping[Any, float]
@@ -89,7 +90,7 @@ class OneByOne(ABC):
         return dict(zip(self.labels, probabilities, strict=True))
 
     def _as_row(self, x: Sample) -> NDArray[np.float64]:
-        return np.asarray(_values(x, self._order_of(x)), np.float64)[None]
+        return np.asarray(embedding_numbers(_values(x, self._order_of(x)), 1)[None], np.float64)
 
     def _order_of(self, x: Sample) -> tuple[Hashable, ...] | None:
         if not isinstance(x, Mapping):

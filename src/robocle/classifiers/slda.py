@@ -30,7 +30,7 @@ from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from robocle.blas import one_blas_thread
 from robocle.classifiers.scatter.blocks import BlockScatters, Regulariser
@@ -122,7 +122,7 @@ class StreamingLDA(StreamingClassifier):
     def _add_row(self) -> None:
         self._scatters.add_row(self.width or 0)
 
-    def _checked(self, embeddings: Matrix, axes: int) -> Matrix:
+    def _checked(self, embeddings: ArrayLike, axes: Literal[1, 2]) -> Matrix:
         checked = super()._checked(embeddings, axes)
         if checked.shape[-1] % self.blocks:
             raise FeatureError(

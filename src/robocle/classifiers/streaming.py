@@ -7,12 +7,13 @@ classifier must implement.
 import copy
 import inspect
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robocle.classifiers.contract import ClassifierContract
+from robocle.classifiers.embedding_numbers import embedding_numbers
 from robocle.classifiers.labels import never_taught, plain_label
 from robocle.classifiers.one_by_one import OneByOne
 from robocle.classifiers.softmax import softmax
@@ -62,7 +63,8 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
 
         Raises:
             LabelError: The label cannot be used.
-            FeatureError: The embedding has a different width, or values that are not finite.
+            FeatureError: The embedding is not made of real, finite numbers, or has a different
+                width.
 
         >>> import robocle
         >>> clf = robocle.classifier("ncm")
@@ -72,7 +74,7 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
         <NearestClassMean(), 2 samples of 2 labels>
         """
         label = plain_label(label)
-        sample = self._checked(np.asarray(embedding, np.float64), 1)
+        sample = self._checked(embedding, 1)
         self.width = len(sample)
         if label not in self._labels:
             self._append(label)
@@ -91,7 +93,8 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
 
         Raises:
             NothingTaughtError: Nothing has been taught yet.
-            FeatureError: The embeddings have a different width, or values that are not finite.
+            FeatureError: The embeddings are not made of real, finite numbers, or have a different
+                width.
 
         >>> import robocle
         >>> clf = robocle.classifier("ncm")
@@ -102,7 +105,7 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
         """
         if not self._labels:
             raise NothingTaughtError
-        return self._scores(self._checked(np.asarray(embeddings, np.float64), 2))
+        return self._scores(self._checked(embeddings, 2))
 
     def predict(self, embeddings: ArrayLike) -> list[str]:
         """Return the label with the best score for each embedding; see `scores`.
@@ -231,7 +234,7 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
             StateError: The state is damaged or does not fit. The classifier has not changed.
         """
         counts = state.copied("counts", len(state.labels))
-        if len(set(state.labels)) != len(state.labels) or (counts < 1).any():
+        if len(set(state.labels)) != len(state.labels) or not _are_counts(counts):
             raise StateError("state has a duplicate label, or a label without samples")
         before = self.__dict__.copy()
         try:
@@ -281,14 +284,15 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
             raise never_taught(label, self._labels)
         return self._labels.index(label)
 
-    def _checked(self, embeddings: Matrix, axes: int) -> Matrix:
-        if embeddings.ndim != axes or embeddings.shape[-1] == 0:
-            wanted = "an embedding (width,)" if axes == 1 else "embeddings (n, width)"
-            raise FeatureError(f"expected {wanted}, not an array of shape {embeddings.shape}")
-        if self.width is not None and embeddings.shape[-1] != self.width:
+    def _checked(self, embeddings: ArrayLike, axes: Literal[1, 2]) -> Matrix:
+        values = embedding_numbers(embeddings, axes)
+        if self.width is not None and values.shape[-1] != self.width:
             raise FeatureError(
-                f"an embedding has width {embeddings.shape[-1]}, but those taught have {self.width}"
+                f"an embedding has width {values.shape[-1]}, but those taught have {self.width}"
             )
-        if not np.isfinite(embeddings).all():
-            raise FeatureError("an embedding contains NaN or infinity: check how it was computed")
-        return embeddings
+        return np.asarray(values, np.float64)
+
+
+def _are_counts(numbers: Vector) -> bool:
+    # Larger numbers are not exact, and some functions of numpy do not take them.
+    return bool((numbers >= 1).all() and (numbers <= 2**53).all())

@@ -1,0 +1,106 @@
+"""What is no embedding is refused at every door with one line, and changes nothing."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from robocle import Learner, classifier
+from robocle.classifiers import CLASSIFIERS
+from robocle.classifiers.embedding_numbers import LARGEST
+from robocle.classifiers.state import ClassifierState
+from robocle.errors import FeatureError, StateError
+
+NOT_EMBEDDINGS: dict[str, Any] = {
+    "a text": "abcd",
+    "texts of digits": ["1", "2", "3", "4"],
+    "bytes": b"abcd",
+    "None": None,
+    "a list with None": [1.0, None, 2.0, 3.0],
+    "ragged lists": [[1.0, 2.0], [3.0]],
+    "a set": {1.0, 2.0},
+    "a generator": (number for number in range(4)),
+    "an object": object(),
+    "objects": np.array([1, 2, 3, 4], object),
+    "a number beyond all floats": [10**400, 1, 1, 1],
+    "complex numbers": np.ones(4, complex),
+    "a list of complex numbers": [1j, 2, 3, 4],
+    "truth values": np.ones(4, bool),
+    "dates": np.array(["2020-01-01"] * 4, "M8[D]"),
+    "durations": np.ones(4, "m8[s]"),
+    "a structured array": np.zeros(4, [("a", "f4")]),
+    "a masked array": np.ma.MaskedArray(np.ones(4), mask=[False, True, False, False]),
+    "a number": 3.0,
+    "no numbers": [],
+    "NaN": [np.nan, 1, 1, 1],
+    "infinity": [1, 1, 1, -np.inf],
+    "a value that is too large": [1, 1, 1, -1.01 * LARGEST],
+}
+
+
+@pytest.mark.parametrize("kind", NOT_EMBEDDINGS)
+def test_a_classifier_refuses_what_is_no_embedding(kind: str) -> None:
+    clf = classifier("slda")
+    clf.learn(np.arange(4.0), "mug")
+    clf.learn(np.ones(4), "pan")
+    wrong = NOT_EMBEDDINGS[kind]
+    for attempt in (
+        lambda: clf.learn(wrong, "jar"),
+        lambda: clf.learn_one(wrong, "jar"),
+        lambda: clf.predict_one(wrong),
+        lambda: clf.scores([wrong]),
+        lambda: classifier("ncm").learn(wrong, "jar"),
+    ):
+        with pytest.raises(FeatureError) as caught:
+            attempt()
+        assert "\n" not in str(caught.value)
+    assert clf.counts == {"mug": 1, "pan": 1}
+
+
+@pytest.mark.parametrize("kind", NOT_EMBEDDINGS)
+def test_a_learner_refuses_what_is_no_embedding(kind: str) -> None:
+    learner = Learner(pooling="avg", classifier="ncm")
+    learner.teach_embedding(np.ones(4), "mug")
+    for attempt in (
+        lambda: learner.teach_embedding(NOT_EMBEDDINGS[kind], "mug"),
+        lambda: learner.predict_embedding(NOT_EMBEDDINGS[kind]),
+    ):
+        with pytest.raises(FeatureError) as caught:
+            attempt()
+        assert "\n" not in str(caught.value)
+    assert (learner.counts, learner.undoable) == ({"mug": 1}, 1)
+
+
+def test_the_message_names_the_kind_and_the_shape() -> None:
+    with pytest.raises(
+        FeatureError, match=r"numbers of shape \(width,\), not bool of shape \(4,\)"
+    ):
+        classifier("ncm").learn(np.ones(4, bool), "mug")
+    with pytest.raises(FeatureError, match="not a masked array: fill in the missing values"):
+        classifier("ncm").learn(np.ma.MaskedArray(np.ones(4)), "mug")
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint16, np.int64, np.float16, np.float32])
+def test_all_kinds_of_real_numbers_are_embeddings(kind: type) -> None:
+    clf = classifier("ncm")
+    clf.learn(np.ones(4, kind), "mug")
+    assert clf.scores(np.ones((1, 4), kind)).tolist() == [[0.0]]
+
+
+@pytest.mark.parametrize("spec", CLASSIFIERS.names())
+def test_the_largest_embeddings_have_finite_scores(spec: str) -> None:
+    rng = np.random.default_rng(0)
+    clf = classifier(spec)
+    for number in range(12):
+        clf.learn(rng.uniform(-LARGEST, LARGEST, 40), "abc"[number % 3])
+    assert np.isfinite(clf.scores(rng.uniform(-LARGEST, LARGEST, (3, 40)))).all()
+    clf.leave_one_out()
+
+
+@pytest.mark.parametrize("spec", CLASSIFIERS.names())
+def test_a_state_with_more_samples_than_can_be_taught_is_refused(spec: str) -> None:
+    clf = classifier(spec).learn_one(np.ones(4), "mug").learn_one(np.zeros(4), "pan")
+    state = clf.state()
+    arrays = {**state.arrays, "counts": np.array([1e60, 1.0])}
+    with pytest.raises(StateError):
+        classifier(spec).restore(ClassifierState(state.labels, arrays))
