@@ -1,5 +1,15 @@
 """Wording that messages and reports share."""
 
+import json
+import unicodedata
+from collections.abc import Callable
+
+# Control and format characters, surrogates, line and paragraph separators: a terminal may obey them
+# in place of showing them. Spaces of all kinds are harmless, and so are the two joiners, which
+# emoji and some scripts need.
+OBEYED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+JOINERS = "\N{ZERO WIDTH JOINER}\N{ZERO WIDTH NON-JOINER}"
+
 
 def plural(number: int, noun: str) -> str:
     """Return a number with its noun.
@@ -12,3 +22,39 @@ def plural(number: int, noun: str) -> str:
     ('1 picture', '2 pictures')
     """
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def printable(text: object, keep: str = "") -> str:
+    """Return text with escapes in place of characters that a terminal would obey.
+
+    Args:
+        text: What to print, such as the name of a file from elsewhere.
+        keep: Control characters to leave as they are, such as newlines between lines.
+
+    >>> print(printable("mug\\x1b[2J.jpg"), printable("a\\tb", keep="\\t") == "a\\tb")
+    mug\\x1b[2J.jpg True
+    """
+    return _escaped(str(text), keep, lambda sign: sign.encode("unicode_escape").decode())
+
+
+def as_json(value: object) -> str:
+    """Return a value as one line of JSON that is safe to print.
+
+    >>> as_json({"café": "\\x9b2J"})
+    '{"café": "\\\\u009b2J"}'
+    """
+    return _escaped(json.dumps(value, ensure_ascii=False), "", _json_escape)
+
+
+def _json_escape(sign: str) -> str:
+    return f"\\u{ord(sign):04x}" if ord(sign) <= 0xFFFF else json.dumps(sign)[1:-1]
+
+
+def _escaped(text: str, keep: str, escape: Callable[[str], str]) -> str:
+    if text.isprintable():
+        return text
+    return "".join(escape(each) if _is_obeyed(each, keep) else each for each in text)
+
+
+def _is_obeyed(sign: str, keep: str) -> bool:
+    return unicodedata.category(sign) in OBEYED and sign not in JOINERS and sign not in keep

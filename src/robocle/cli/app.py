@@ -8,15 +8,19 @@ import io
 import logging
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
 from robocle.cli.interrupts import interruptible
-from robocle.cli.progress import ProgressLogHandler, echo_above_bar
+from robocle.cli.output import echo_above_bar
+from robocle.cli.progress import ProgressLogHandler
 from robocle.errors import RobocleError
 from robocle.wording import plural as plural
+from robocle.wording import printable
 
 StatePath = click.Path(dir_okay=False, path_type=Path)
 FolderPath = click.Path(file_okay=False, path_type=Path)
@@ -25,9 +29,14 @@ FolderPath = click.Path(file_okay=False, path_type=Path)
 class RobocleGroup(click.Group):
     """A group of commands that ends with one line if a command fails or is interrupted."""
 
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        """Parse the arguments."""
+        with _printable_usage_errors():
+            return super().make_context(*arguments, **options)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
-        with interruptible() as request:
+        with interruptible() as request, _printable_usage_errors():
             try:
                 return super().invoke(ctx)
             except (RobocleError, KeyboardInterrupt) as error:
@@ -37,6 +46,16 @@ class RobocleGroup(click.Group):
                     raise
                 print_error(request.received)
         ctx.exit(request.received.exit_code if request.received else 1)
+
+
+@contextmanager
+def _printable_usage_errors() -> Iterator[None]:
+    """Escape what click repeats of the arguments; it prints its errors itself."""
+    try:
+        yield
+    except click.ClickException as error:
+        vars(error)["message"] = printable(error.message)
+        raise
 
 
 def print_error(message: object) -> None:
@@ -49,10 +68,8 @@ def print_error(message: object) -> None:
 @click.option("-v", "--verbose", is_flag=True, help="Print what is going on to stderr.")
 def main(verbose: bool) -> None:
     """Teach a device new objects from a few pictures each, and recognise them later."""
-    if verbose:
-        logging.basicConfig(
-            level=logging.INFO, handlers=[ProgressLogHandler()], format="%(message)s"
-        )
+    level = logging.INFO if verbose else logging.WARNING
+    logging.basicConfig(level=level, handlers=[ProgressLogHandler()], format="%(message)s")
     # Pillow's warnings are not needed: robocle raises an ImageError in these cases.
     warnings.filterwarnings("ignore", module="PIL")
     # File names need not be valid Unicode: stdout escapes such bytes, as stderr already does.

@@ -6,6 +6,7 @@ import sys
 import click
 
 from robocle.cli.app import main
+from robocle.cli.output import echo, echo_lines
 
 log = logging.getLogger("robocle")
 
@@ -35,19 +36,19 @@ def add(backbone: str, weights: str, name: str, replace: bool) -> None:
     from robocle.backbones.export.adding import add_backbone
 
     if sys.stderr.isatty():
-        click.echo(f"adding {backbone}: this may take a minute or two", err=True)
+        echo(f"adding {backbone}: this may take a minute or two", err=True)
     log.info("adding %s", backbone)
     added = add_backbone(backbone, weights, name, replace)
     manifest = added.manifest
     if not added.is_new:
-        click.echo(f"{manifest.name} was already added, from {manifest.source}")
+        echo(f"{manifest.name} was already added, from {manifest.source}")
         return
     token = " and a class token" if manifest.has_token else ""
-    click.echo(
+    echo(
         f"added {manifest.name}: {manifest.input_size}x{manifest.input_size} pixels to "
         f"{manifest.positions} positions of {manifest.channels} channels{token}, in {added.folder}"
     )
-    click.echo(f"use it: robocle teach STATE LABEL IMAGES... --backbone {manifest.name}")
+    echo(f"use it: robocle teach STATE LABEL IMAGES... --backbone {manifest.name}")
 
 
 @backbones.command()
@@ -60,7 +61,7 @@ def remove(backbone: str) -> None:
     from robocle.backbones.added import remove_added
 
     remove_added(backbone)
-    click.echo(f"removed {backbone}")
+    echo(f"removed {backbone}")
 
 
 def _list() -> None:
@@ -79,5 +80,5 @@ def _list() -> None:
     ]
     rows.append(("timm:MODEL", None, None, None, "any network of timm"))
     rows.append(("onnx:FILE", None, None, None, "your own network"))
-    click.echo(text_table(rows, ["name", "input", "map", "MB", "state"], align="lrlrl"))
-    click.echo("\n+ has a class token as well. Add one with: robocle backbones add NAME")
+    echo_lines(text_table(rows, ["name", "input", "map", "MB", "state"], align="lrlrl"))
+    echo_lines("\n+ has a class token as well. Add one with: robocle backbones add NAME")

@@ -1,6 +1,5 @@
 """Commands that measure backbones and quantise them to int8."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,6 +7,7 @@ import click
 
 from robocle.cli.app import FolderPath
 from robocle.cli.backbones import backbones
+from robocle.cli.output import echo, echo_json, echo_lines
 from robocle.cli.progress import progress
 from robocle.errors import BackboneError
 
@@ -39,8 +39,8 @@ def quantize(backbone: str, calibrate: Path, replace: bool) -> None:
     made = int8_twin(network, calibrate, progress)
     write_added(made.manifest, made.model)
     name = made.manifest.name
-    click.echo(f"added {name}, calibrated on {made.calibrated_on} pictures of {calibrate}")
-    click.echo(_as_text(made.comparison, name))
+    echo(f"added {name}, calibrated on {made.calibrated_on} pictures of {calibrate}")
+    echo_lines(_as_text(made.comparison, name))
 
 
 @backbones.command()
@@ -56,9 +56,9 @@ def bench(names: tuple[str, ...], as_json: bool) -> None:
     found = [measure_speed(name) for name in progress(names or measurable(), "measuring")]
     if as_json:
         for each in found:
-            click.echo(json.dumps(vars(each)))
+            echo_json(vars(each))
         return
-    click.echo(_speed_tables(found))
+    echo_lines(_speed_tables(found))
 
 
 def _require_new(name: str) -> None:

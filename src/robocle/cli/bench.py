@@ -9,6 +9,7 @@ import click
 
 from robocle.cli.app import FolderPath, StatePath, main, plural
 from robocle.cli.options import unreadable_option
+from robocle.cli.output import echo, echo_lines
 from robocle.cli.progress import activity, progress
 from robocle.errors import DataError
 
@@ -77,9 +78,9 @@ def bench(experiment: str, data: tuple[str, ...], out: Path | None, **options: A
     )
     run, planned = benchmark.run(plan, progress)
     rest = ", the others had results already" if run < planned else ""
-    click.echo(f"{run} of {plural(planned, 'trial')} run{rest}; results in {results}")
+    echo(f"{run} of {plural(planned, 'trial')} run{rest}; results in {results}")
     for page in write_report(results, results.parent):
-        click.echo(f"report in {page}")
+        echo(f"report in {page}")
 
 
 @main.command()
@@ -92,9 +93,9 @@ def report(results: Path, out: Path | None) -> None:
     from robocle.reports.pages import require_report_extra
 
     require_report_extra()
-    click.echo(as_markdown(build_report(results)))
+    echo_lines(as_markdown(build_report(results)))
     for page in write_report(results, out or results.parent):
-        click.echo(f"report in {page}")
+        echo(f"report in {page}")
 
 
 def _named_root(text: str) -> tuple[str, str]:

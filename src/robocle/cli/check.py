@@ -1,6 +1,5 @@
 """The command that checks how well a user's own objects are recognised under other conditions."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ import click
 
 from robocle.cli.app import StatePath, main, print_error
 from robocle.cli.options import unknown_option, unreadable_option
+from robocle.cli.output import echo_json, echo_lines
 from robocle.cli.pictures import SKIPPING, Unreadable, list_unreadable
 from robocle.cli.progress import activity, progress
 from robocle.errors import ImageError
@@ -71,13 +71,13 @@ def check(images: tuple[Path, ...], state: Path | None, out: Path | None, seed: 
         print_error(message)
     if as_json:
         options = {"seed": seed, "draws": draws, "unknown": unknown}
-        click.echo(json.dumps(as_values(result) | options, ensure_ascii=False))
+        echo_json(as_values(result) | options)
     else:
-        click.echo(as_text(result))
+        echo_lines(as_text(result))
     if out:
         write_report(result, evaluator.conditions, learner.backbone, out)
     if out and not as_json:
-        click.echo(f"\nthe page with tables and pictures is {out}")
+        echo_lines(f"\nthe page with tables and pictures is {out}")
     list_unreadable(vanished, len(pictures), unreadable, f"the others were tested; {SKIPPING}")
 
 

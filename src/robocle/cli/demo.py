@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from robocle.cli.app import FolderPath, StatePath, main
+from robocle.cli.output import echo, echo_lines
 from robocle.cli.progress import activity, progress
 
 
@@ -31,16 +32,16 @@ def demo(out: Path, pictures: Path | None) -> None:
         return
     require_page_path(out)
     result = run_demo(progress)
-    click.echo(as_text(result))
-    click.echo(f"\n{result.seconds:.0f} seconds")
+    echo_lines(as_text(result))
+    echo_lines(f"\n{result.seconds:.0f} seconds")
     write_report(result, out)
-    click.echo(f"the page with explanations and pictures is {out}")
+    echo(f"the page with explanations and pictures is {out}")
 
 
 def _write_pictures(folder: Path) -> None:
     from robocle.demo.samples import write_samples
 
     count = write_samples(folder)
-    click.echo(f"wrote {count} pictures to {folder}")
-    click.echo(f"  {folder / 'teach'}  one folder per label, to be taught")
-    click.echo(f"  {folder / 'test'}   the same objects in other conditions, and one more object")
+    echo(f"wrote {count} pictures to {folder}")
+    echo(f"  {folder / 'teach'}  one folder per label, to be taught")
+    echo(f"  {folder / 'test'}   the same objects in other conditions, and one more object")

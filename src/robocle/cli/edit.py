@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from robocle.cli.app import StatePath, main, plural
+from robocle.cli.output import echo, echo_lines
 from robocle.errors import StateError
 
 
@@ -24,9 +25,9 @@ def forget(state: Path, label: str, for_good: bool) -> None:
         if for_good:
             learner.purge()
         known = plural(len(learner.labels), "label")
-    click.echo(f"forgot {label}; {state} knows {known}")
+    echo(f"forgot {label}; {state} knows {known}")
     if not exactly:
-        click.echo("its contribution to the shared statistics stays: it is not kept separately")
+        echo("its contribution to the shared statistics stays: it is not kept separately")
 
 
 @main.command()
@@ -40,7 +41,7 @@ def rename(state: Path, label: str, new: str) -> None:
     _require_file(state)
     with Learner.open(state) as learner:
         learner.rename(label, new)
-    click.echo(f"{label} is now {new} in {state}")
+    echo(f"{label} is now {new} in {state}")
 
 
 @main.command()
@@ -60,15 +61,15 @@ def undo(state: Path, times: int, only_list: bool) -> None:
     _require_file(state)
     if only_list:
         steps = [f"{n:3}  {step}" for n, step in enumerate(read_state(state).steps, 1)]
-        click.echo("\n".join(steps) or "nothing can be undone")
+        echo_lines("\n".join(steps) or "nothing can be undone")
         return
     with Learner.open(state) as learner:
         if 0 < learner.undoable < times:
             raise StateError(f"only {plural(learner.undoable, 'step')} of {state} can be undone")
         for _ in range(times):
-            click.echo(f"undid {learner.undo()}")
+            echo(f"undid {learner.undo()}")
         known = plural(len(learner.labels), "label")
-    click.echo(f"{state} knows {known}")
+    echo(f"{state} knows {known}")
 
 
 def _require_file(state: Path) -> None:

@@ -1,6 +1,5 @@
 """The command that shows what a state knows."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from robocle.cli.app import StatePath, main, plural, print_error
+from robocle.cli.output import echo_json, echo_lines
 from robocle.errors import SpecError, StateError
 
 if TYPE_CHECKING:
@@ -42,9 +42,9 @@ def inspect(state: Path, as_json: bool) -> None:
         "bytes": state.stat().st_size,
     }
     if as_json:
-        click.echo(json.dumps(summary, ensure_ascii=False))
+        echo_json(summary)
     else:
-        click.echo("\n".join(_lines(state, summary, readiness)))
+        echo_lines("\n".join(_lines(state, summary, readiness)))
 
 
 def _readiness(state: Path, stored: "StoredState") -> "Readiness | None":

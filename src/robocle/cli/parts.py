@@ -2,9 +2,8 @@
 
 from typing import Any
 
-import click
-
 from robocle.cli.app import main
+from robocle.cli.output import echo, echo_lines
 from robocle.registry import Registry
 
 
@@ -18,8 +17,8 @@ def parts() -> None:
     from robocle.reports.text_table import text_table
 
     for registry in _registries():
-        click.echo(f"{registry.kind}s")
-        click.echo(text_table(_rows(registry), align="ll", indent=2))
+        echo(f"{registry.kind}s")
+        echo_lines(text_table(_rows(registry), align="ll", indent=2))
 
 
 def _registries() -> tuple[Registry[Any], ...]:

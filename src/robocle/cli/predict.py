@@ -1,6 +1,5 @@
 """The command that recognises pictures."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +13,11 @@ from robocle.cli.options import (
     unknown_option,
     unreadable_option,
 )
+from robocle.cli.output import echo_above_bar
 from robocle.cli.pictures import Unreadable, list_unreadable, picture_files
-from robocle.cli.progress import activity, echo_above_bar, progress
+from robocle.cli.progress import activity, progress
 from robocle.errors import ImageError
+from robocle.wording import as_json, printable
 
 if TYPE_CHECKING:
     from robocle.embedding import Embedding
@@ -78,12 +79,12 @@ def _as_json(path: Path, found: "Prediction", top: int | None) -> str:
     del values["confidences"]  # as many numbers as the scores; --top has those that matter
     if top:
         values["top"] = dict(found.top(top))
-    return json.dumps(values, ensure_ascii=False)
+    return as_json(values)
 
 
 def _as_line(path: Path, found: "Prediction", top: int | None) -> str:
     best = [f"{label}\t{confidence:.2f}" for label, confidence in found.top(top or 1)]
     if found.label is not None:
-        return "\t".join([str(path), *best])
+        return "\t".join([printable(path), *best])
     nearest = best if top else [f"most like {found.nearest}"]
-    return "\t".join([str(path), "unknown", f"{found.known:.2f}", *nearest])
+    return "\t".join([printable(path), "unknown", f"{found.known:.2f}", *nearest])

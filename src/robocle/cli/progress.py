@@ -7,10 +7,12 @@ import logging
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sized
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import TypeVar
 
 import click
+
+from robocle.cli.output import clear_line, echo_above_bar
 
 log = logging.getLogger("robocle")
 
@@ -25,17 +27,6 @@ class ProgressLogHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Print a message."""
         echo_above_bar(self.format(record))
-
-
-def echo_above_bar(line: str, *, err: bool = True) -> None:
-    """Print a line to stderr or stdout; a progress bar that is shown stays below it."""
-    if not sys.stderr.isatty():
-        click.echo(line, err=err)
-        return
-    tqdm = sys.modules.get("tqdm")
-    with tqdm.tqdm.external_write_mode(file=sys.stderr) if tqdm else nullcontext():
-        _clear_line()  # what an activity or an interrupted bar left there
-        click.echo(line, err=err)
 
 
 def progress(items: Iterable[Item], title: str, total: int | None = None) -> Iterator[Item]:
@@ -77,9 +68,5 @@ def activity(title: str) -> Iterator[None]:
         yield
     finally:
         if on_terminal:
-            _clear_line()
+            clear_line()
     log.info("%s: %.1f s", title, time.monotonic() - start)
-
-
-def _clear_line() -> None:
-    click.echo("\r\x1b[K", nl=False, err=True)

@@ -7,6 +7,7 @@ from typing import Literal, get_args
 import click
 
 from robocle.cli.app import FolderPath, main, plural
+from robocle.cli.output import echo
 from robocle.cli.progress import Item, progress
 from robocle.errors import LabelError
 
@@ -46,7 +47,7 @@ def sim(folder: Path, layout: Layout, seed: int, instances: int, frames: int | N
         recordings = [each for each in every if each.category in wanted]
         count = frames * len(recordings)
         renderer.render_openloris(folder, recordings, frames, size, progress=_rendering)
-    click.echo(f"rendered {plural(count, 'picture')} into {folder}")
+    echo(f"rendered {plural(count, 'picture')} into {folder}")
 
 
 def _categories(names: Sequence[str]) -> set[str]:

@@ -12,6 +12,7 @@ from robocle.cli.app import StatePath, main, plural, print_error
 from robocle.cli.interrupts import Interrupted, stop_requests
 from robocle.cli.lessons import Lesson, lessons_of
 from robocle.cli.options import BoxOption, box_option, threads_option, unreadable_option
+from robocle.cli.output import echo
 from robocle.cli.pictures import SKIPPING, Unreadable, list_unreadable
 from robocle.cli.progress import activity, progress
 from robocle.errors import ImageError, QualityError, StateError
@@ -184,7 +185,7 @@ def _teach(
     if interruption:
         _end_interrupted(interruption, taught, given, state)
     labels = list(dict.fromkeys(label for _, label in taught))
-    click.echo(f"taught {plural(len(taught), 'picture')} of {', '.join(labels)}; {state} knows "
+    echo(f"taught {plural(len(taught), 'picture')} of {', '.join(labels)}; {state} knows "
                f"{plural(len(learner.labels), 'label')}")  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from click.core import ParameterSource
 
 from robocle.cli.app import StatePath, main, plural
 from robocle.cli.options import unknown_option
+from robocle.cli.output import echo
 from robocle.errors import AlreadyMergedError, StateError
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def merge(states: tuple[Path, ...], out: Path, replace: bool, again: bool) -> No
     for other in others:
         _merge(learner, Learner.load(other, learner.backbone), other, again)
     learner.save(out)
-    click.echo(
+    echo(
         f"merged {plural(len(states), 'state')} into {out}; it knows "
         f"{plural(len(learner.labels), 'label')}, {plural(sum(learner.counts.values()), 'picture')}"
     )
@@ -72,7 +73,7 @@ def export(context: click.Context, state: Path, out: Path, unknown: float, repla
         write_onnx(learner, out, unknown)
     else:
         learner.save(out)
-    click.echo(f"exported {plural(len(learner.labels), 'label')} to {out}")
+    echo(f"exported {plural(len(learner.labels), 'label')} to {out}")
 
 
 @main.command(name="import")
@@ -96,7 +97,7 @@ def import_(state: Path, file: Path, again: bool) -> None:
             _merge(learner, received, file, again)
             known = plural(len(learner.labels), "label")
     imported = plural(len(received.labels), "label")
-    click.echo(f"imported {imported} of {file}; {state} knows {known}")
+    echo(f"imported {imported} of {file}; {state} knows {known}")
 
 
 @main.command()
@@ -114,11 +115,11 @@ def recover(state: Path, out: Path, replace: bool) -> None:
     _require_other(out, state)
     undamaged, lost = recovered(state)
     for each in lost:
-        click.echo(f"lost: {each}")
+        echo(f"lost: {each}")
     if not undamaged.counts:
         raise StateError(f"nothing can be recovered from {state}: {out} is not written")
     StateStore.replace(out, undamaged)
-    click.echo(f"recovered {plural(len(undamaged.counts), 'label')} to {out}")
+    echo(f"recovered {plural(len(undamaged.counts), 'label')} to {out}")
 
 
 def _merge(learner: "Learner", other: "Learner", path: Path, again: bool) -> None:

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from robocle.wording import printable
+
 SIDES = {"l": "left", "r": "right"}
 
 
@@ -16,6 +18,7 @@ def text_table(
 
     Args:
         rows: The rows, each with one cell per column. Cells are printed with `str`; None is empty.
+            Control characters are escaped.
         headers: One header per column, or nothing for a table without headers.
         align: One letter per column, "l" for left or "r" for right. By default the first column is
             aligned left and all others right.
@@ -36,7 +39,10 @@ def text_table(
     from tabulate import tabulate
 
     # The headers are the first row: tabulate would make their columns wider than they need be.
-    lines = [list(row) for row in ([headers, *rows] if headers else rows)]
+    lines = [
+        [None if cell is None else printable(cell) for cell in row]
+        for row in ([headers, *rows] if headers else rows)
+    ]
     if not lines:
         return ""
     align = align or "l" + "r" * (len(lines[0]) - 1)
