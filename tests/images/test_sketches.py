@@ -60,6 +60,7 @@ def test_a_sketch_never_changes() -> None:
 def test_the_sketch_of_zeros_and_of_numbers_that_are_not_finite_is_defined() -> None:
     assert not sketch(np.zeros(8)).any()
     assert sketch(np.array([np.nan, np.inf, 1.0])).tolist() == sketch(np.eye(3)[2]).tolist()
+    assert sketch(np.ones((8, 1))).tolist() == sketch(np.ones(8)).tolist()
     assert sketch(np.full(8, 1e300)).tolist() == sketch(np.ones(8)).tolist()
 
 

@@ -39,7 +39,7 @@ def sketch(embedding: NDArray[Any]) -> Rows:
     >>> sketch(np.ones(12)).shape
     (64,)
     """
-    values = np.nan_to_num(np.asarray(embedding, np.float64), posinf=0, neginf=0)
+    values = np.nan_to_num(np.ravel(embedding).astype(np.float64), posinf=0, neginf=0)
     values = values / (np.abs(values).max(initial=0) or 1.0)  # so that no square overflows
     direction = (values / (np.linalg.norm(values) or 1.0)).astype(np.float32)
     projected = direction @ _projections(len(direction))

@@ -7,6 +7,7 @@ Checkpoints are read only if the journal returns to one.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ def recovered(path: Path) -> tuple[StoredState, list[str]]:
     damaged = _damaged_operations(stored.history, damage.get(HISTORY, []))
     for operation in state.history:
         _apply(operation, classifier, id(operation) in damaged, lost)
-    return state.with_base(classifier.state()).without_sketches(), lost
+    return replace(state, history=()).without_sketches().with_base(classifier.state()), lost
 
 
 def _with_journal(path: Path, snapshot: Snapshot, lost: list[str]) -> StoredState:
