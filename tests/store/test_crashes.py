@@ -218,7 +218,7 @@ def test_a_reader_sees_all_that_was_acknowledged_before_it_began(
             teach(learner, 1, "mug")
         return read_journal(name)
 
-    monkeypatch.setattr("robocle.store.state_store.read_journal", compact_first)
+    monkeypatch.setattr("robocle.store.reading.read_journal", compact_first)
     assert read_state(path).counts["mug"] >= 1
     assert len(reads) > 1
     learner.close()

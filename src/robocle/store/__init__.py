@@ -17,9 +17,10 @@ from robocle.store.operations import (
     stored_embedding,
 )
 from robocle.store.parts import Parts
+from robocle.store.reading import read_state
 from robocle.store.recovery import recovered
 from robocle.store.snapshot import write_state
-from robocle.store.state_store import StateStore, read_state
+from robocle.store.state_store import StateStore
 from robocle.store.steps import Step
 from robocle.store.stored_state import StoredState
 

@@ -30,7 +30,8 @@ from robocle.images.sketches import Sketches
 from robocle.store.history import Replay, replayed, with_checkpoint
 from robocle.store.operations import Operation, Undo, last_taught
 from robocle.store.parts import Parts
-from robocle.store.state_store import StateStore, located
+from robocle.store.reading import located
+from robocle.store.state_store import StateStore
 from robocle.store.steps import Step
 from robocle.store.stored_state import StoredState, new_source
 

@@ -19,8 +19,8 @@ from robocle.errors import NothingToUndoError, RobocleError, StateError
 from robocle.store.description import HISTORY, checkpoint_prefix
 from robocle.store.journal import read_journal
 from robocle.store.operations import Operation, Teach
+from robocle.store.reading import journal_path
 from robocle.store.snapshot import Snapshot, read_snapshot
-from robocle.store.state_store import journal_path
 from robocle.store.stored_state import StoredState
 
 Damage = Mapping[str, list[int]]
