@@ -1,6 +1,9 @@
 """Tables in every form: text, Markdown, LaTeX."""
 
-from robocle.reports.tables import Cell, Row, Table, latex_text
+import re
+
+from robocle.reports.benchmark import Report, as_latex, as_markdown
+from robocle.reports.tables import Cell, Row, Table, latex_text, markdown_text
 
 TABLE = Table(
     "home_01: accuracy, %",
@@ -45,3 +48,40 @@ def test_latex_prints_special_characters() -> None:
     assert latex_text(r"a_b & 5 % of {x}^2 ~ $1 \ #") == (
         r"a\_b \& 5 \% of \{x\}\textasciicircum{}2 \textasciitilde{} \$1 \textbackslash{} \#"
     )
+
+
+HOSTILE = "_a_ & 5% $x$ #1 | *b* `c` <img> [d](e) ~f~ ^ \\ &lt; {g}\n\\input{h}\x1b[2J"
+
+
+def test_a_hostile_name_is_one_cell_of_a_markdown_table() -> None:
+    table = Table("", (HOSTILE,), (Row(HOSTILE, (Cell(1.0),)),))
+    head, rule, row = table.as_markdown().splitlines()
+    assert rule == "|---|---|"
+    for line in (head, row):
+        assert len(re.findall(r"(?<!\\)\|", line)) == 3
+        assert re.search(r"(?<!\\)[`*\[\]<>$~]", line.replace("\\\\", "")) is None
+        assert r"\&lt;" in line
+        assert "\x1b" not in line
+
+
+def test_underscores_within_words_stay_as_they_are_in_markdown() -> None:
+    assert markdown_text("all_but_clean") == "all_but_clean"
+    assert markdown_text("_all_ __init__") == r"\_all\_ \_\_init\_\_"
+
+
+def test_a_hostile_name_is_one_cell_of_a_latex_table() -> None:
+    table = Table(HOSTILE, (HOSTILE,), (Row("[a", (Cell(1.0),)), Row(f"*{HOSTILE}", (None,))))
+    lines = table.as_latex().splitlines()
+    rows = [line.strip() for line in lines if line.endswith(r"\\")]
+    assert len(rows) == 3
+    assert all(len(re.findall(r"(?<!\\)&", row)) == 1 for row in rows)
+    assert rows[1].startswith("{[}a &")
+    assert rows[2].startswith("{*}")
+    assert r"\input" not in table.as_latex()
+    assert re.search(r"[\x1b<>|`]", table.as_latex()) is None
+
+
+def test_a_title_with_a_newline_stays_in_its_comment_and_heading() -> None:
+    report = Report("a\n\\input{b}\n# c", (), (), {}, (), 1)
+    assert as_latex(report) == "% a \\textbackslash{}input\\{b\\} \\# c: 1 trial\n"
+    assert as_markdown(report).splitlines()[0] == r"# a \\input{b} \# c"

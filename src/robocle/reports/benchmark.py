@@ -24,7 +24,7 @@ from robocle.reports.benchmark_tables import (
 )
 from robocle.reports.benchmark_terms import Term, terms_of
 from robocle.reports.pages import render_page
-from robocle.reports.tables import Table, latex_text
+from robocle.reports.tables import Table, latex_text, markdown_text
 from robocle.wording import plural
 
 TABLES: dict[str, Callable[[Sequence[Record]], Iterable[Table]]] = {
@@ -135,9 +135,9 @@ def _of_kind(records: Sequence[Record], kind: str) -> list[Record]:
 
 def as_markdown(report: Report) -> str:
     """Return the tables of a report and their origin as Markdown."""
-    lines = [f"# {report.title}", "", f"{plural(report.trials, 'trial')}."]
+    lines = [f"# {markdown_text(report.title)}", "", f"{plural(report.trials, 'trial')}."]
     for table in report.tables:
-        lines += ["", f"## {table.title}", "", table.as_markdown()]
+        lines += ["", f"## {markdown_text(table.title)}", "", table.as_markdown()]
     lines += ["", "## Origin", "", *(f"    {origin}" for origin in report.origins)]
     return "\n".join(lines) + "\n"
 

@@ -3,10 +3,12 @@
 A table holds numbers; how they are rounded and laid out is decided here, for all reports.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
 from robocle.reports.text_table import text_table
+from robocle.wording import printable
 
 RowKind = Literal["result", "gain"]
 
@@ -79,8 +81,9 @@ class Table:
 
     def as_markdown(self) -> str:
         """Return the table as Markdown, without its title."""
-        lines = [f"| | {' | '.join(self.columns)} |", "|---" * (len(self.columns) + 1) + "|"]
-        return "\n".join(lines + [f"| {' | '.join(line)} |" for line in self._lines()])
+        head, *body = (map(markdown_text, line) for line in [self.columns, *self._lines()])
+        lines = [f"| | {' | '.join(head)} |", "|---" * (len(self.columns) + 1) + "|"]
+        return "\n".join(lines + [f"| {' | '.join(line)} |" for line in body])
 
     def as_latex(self) -> str:
         """Return the table as a LaTeX table with its title as caption; it needs booktabs."""
@@ -135,8 +138,12 @@ def cell_text(cell: Cell | None, decimals: int) -> str:
 LATEX_SIGNS = str.maketrans(
     {sign: f"\\{sign}" for sign in "%_&#${}"}
     | {"±": r"$\pm$", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    | {"\\": r"\textbackslash{}"}
+    | {"\\": r"\textbackslash{}", "`": r"\textasciigrave{}", "|": r"\textbar{}"}
+    | {"<": r"\textless{}", ">": r"\textgreater{}"}
+    | {"[": "{[}", "*": "{*}"}  # at the start of a row, the end of the row before would take them
 )
+# Markdown leaves an underscore within a word alone, and an ampersand that starts no entity.
+MARKDOWN_SIGNS = re.compile(r"[\\`*\[\]<>|#$~]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)")
 
 
 def latex_text(text: str) -> str:
@@ -146,4 +153,18 @@ def latex_text(text: str) -> str:
         >>> print(latex_text("lite0_int8: 98 %"))
         lite0\_int8: 98 \%
     """
-    return text.translate(LATEX_SIGNS)
+    return _one_line(text).translate(LATEX_SIGNS)
+
+
+def markdown_text(text: str) -> str:
+    r"""Return plain text as Markdown that prints it, also within a table.
+
+    Example:
+        >>> print(markdown_text("lite0_int8 *new* | 5 < 6"))
+        lite0_int8 \*new\* \| 5 \< 6
+    """
+    return MARKDOWN_SIGNS.sub(r"\\\g<0>", _one_line(text))
+
+
+def _one_line(text: str) -> str:
+    return printable(" ".join(text.split()))
