@@ -1,8 +1,12 @@
 """The experiments that come with robocle, and the errors of broken ones."""
 
+import tomllib
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from robocle.classifiers import CLASSIFIERS
 from robocle.errors import SpecError
@@ -16,6 +20,7 @@ from robocle.learner import DEFAULT_CLASSIFIER, DEFAULT_POOLING, DEFAULT_VIEWS
 from robocle.pooling import POOLINGS
 
 NAMES = sorted(experiment_names())
+STUDY = 'title = "x"\n[[studies]]\nname = "y"\ndataset = "home"\nscenario = "class_iid"\n'
 
 
 def test_there_is_one_for_each_table_and_figure_of_the_paper() -> None:
@@ -96,6 +101,23 @@ def test_an_experiment_can_be_run_on_other_data(experiment: Experiment) -> None:
             "seeds of the study 'y' must be a list",
         ),
         ('title = "x"\nstudies = []\nshows = ["acuracy"]', "did you mean 'accuracy'"),
+        ('title = "x"\nstudies = []\nshows = [3]', "each of shows of the experiment must be text"),
+        ("title = 3\nstudies = []", "title of the experiment must be text in quotes, not 3"),
+        ('title = "x"\nstudies = []\nmethod = 3', "unknown key 'method': did you mean 'methods'"),
+        ('title = "x"\nstudies = [3]', "the study without a name must be a table, not 3"),
+        ('title = "x"\nstudies = []\nmethods = 3', "methods of the experiment must be a list"),
+        ('title = "x"\nstudies = []\npaper = 1979-05-27', "paper of the experiment must be text"),
+        (
+            'title = "x"\nstudies = []\n[[methods]]\nname = 5\npooling = "avg"\nclassifier = "ncm"',
+            "name of the method 5 must be text in quotes, not 5",
+        ),
+        (f"{STUDY}backbones = [1]", "each of backbones of the study 'y' must be text"),
+        (f"{STUDY}seeds = [true]", "each of seeds of the study 'y' must be a whole number"),
+        (f"{STUDY}seeds = [-1]", "each of seeds of the study 'y' must be a whole number"),
+        (f"{STUDY}paper = {{ dataset = 3 }}", "dataset in paper of the study 'y' must be text"),
+        (f'{STUDY}paper = {{ table = "x" }}', "paper of the study 'y' has the unknown key 'table'"),
+        (f"{STUDY}paper = 3", "paper of the study 'y' must be a table, not 3"),
+        (f"a = {'[' * 5000}", "cannot read the experiment"),
     ],
 )
 def test_a_broken_experiment_raises_in_one_line(tmp_path: Path, text: str, complaint: str) -> None:
@@ -111,3 +133,54 @@ def test_an_unknown_experiment_suggests_the_closest_name() -> None:
         load_experiment("tabel1")
     with pytest.raises(SpecError, match="cannot read"):
         load_experiment("missing.toml")
+
+
+def test_experiments_that_refer_to_each_other_are_named(tmp_path: Path) -> None:
+    one, other = tmp_path / "one.toml", tmp_path / "other.toml"
+    one.write_text(f'title = "x"\nstudies = []\nmethods = "{other}"')
+    other.write_text(f'title = "x"\nstudies = []\nmethods = "{one}"')
+    with pytest.raises(SpecError, match=r"refer to each other: .*one.toml -> .*other.toml -> "):
+        load_experiment(str(one))
+    one.write_text(f'title = "x"\nstudies = []\nmethods = "{one}"')
+    with pytest.raises(SpecError, match=r"refer to each other: .*one.toml -> .*one.toml"):
+        load_experiment(str(one))
+
+
+KEYS = st.sampled_from(
+    ["name", "title", "studies", "methods", "shows", "paper", "seeds", "dataset", "scenario"]
+    + ["pooling", "classifier", "backbones", "taught", "tested", "views", "over", "x"]
+)
+VALUES: st.SearchStrategy[object] = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=5)
+    | st.dates()
+    | st.sampled_from(["accuracy", "comparison"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def experiment_or_error() -> Experiment | str:
+    try:
+        return load_experiment("table1")
+    except SpecError as error:
+        return str(error)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.dictionaries(KEYS, VALUES, max_size=6), st.dictionaries(KEYS, VALUES, max_size=8))
+def test_any_content_is_an_experiment_or_an_error_of_one_line(
+    content: dict[str, object], table: dict[str, object]
+) -> None:
+    base = {"title": "x", "studies": [{"name": "y", "dataset": "d", "scenario": "s", **table}]}
+    for each in (content, {**base, **content}, {**base, "methods": [table]}):
+        with patch.object(tomllib, "loads", return_value=each):
+            loaded = experiment_or_error()
+        if isinstance(loaded, str):
+            assert "\n" not in loaded
+        else:
+            assert all(isinstance(study.name, str) for study in loaded.studies)
+            assert all(isinstance(method.name, str) for method in loaded.methods)

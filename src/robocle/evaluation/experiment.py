@@ -34,12 +34,41 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from robocle.errors import SpecError
+from robocle.evaluation.experiment_fields import (
+    Readers,
+    items,
+    record_of,
+    seeds,
+    table_of_texts,
+    text,
+    texts,
+)
 from robocle.evaluation.trial import Trial
 from robocle.spec import suggestion
 
 Show = Literal["accuracy", "metrics", "per_step", "matrix", "cost", "moments", "unknown"]
 """A group of tables or plots in a report."""
 SHOWS: tuple[Show, ...] = get_args(Show)
+PAPER_KEYS = ("dataset", "method", "pooling")
+"""What tells where in a table of the paper a study or a method is."""
+
+
+def _paper(given: object, name: str) -> dict[str, str]:
+    found = table_of_texts(given, name)
+    for key in found:
+        if key not in PAPER_KEYS:
+            raise SpecError(f"{name} has the unknown key {key!r}: {suggestion(key, PAPER_KEYS)}")
+    return found
+
+
+READERS: Readers = {
+    **dict.fromkeys(["title", "name", "dataset", "scenario", "pooling", "classifier"], text),
+    **dict.fromkeys(["views", "over"], text),
+    **dict.fromkeys(["backbones", "taught", "tested"], texts),
+    "seeds": seeds,
+    "paper": _paper,
+}
+"""What reads each field of a study or a method."""
 
 
 @dataclass(frozen=True)
@@ -144,14 +173,22 @@ def load_experiment(name: str) -> Experiment:
         >>> load_experiment("table6").shows
         ('metrics', 'per_step')
     """
+    return _loaded(name, ())
+
+
+def _loaded(name: str, referring: tuple[Path, ...]) -> Experiment:
+    """Return an experiment to which other files refer for its methods."""
     path = _find(name)
+    chain = (*referring, path)
+    if path.resolve() in [each.resolve() for each in referring]:
+        raise SpecError(f"these experiments refer to each other: {' -> '.join(map(str, chain))}")
     try:
         content = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise SpecError(f"cannot read the experiment {path}: {error}") from error
     try:
-        return _parsed(content)
-    except (TypeError, KeyError, AttributeError) as error:
+        return _parsed(content, chain)
+    except SpecError as error:
         raise SpecError(f"{path} is not an experiment: {error}") from error
 
 
@@ -173,26 +210,35 @@ def _find(name: str) -> Path:
     return known[name]
 
 
-def _parsed(content: dict[str, Any]) -> Experiment:
-    studies = tuple(Study(**_frozen(study)) for study in content.pop("studies"))
-    methods = _methods(content.pop("methods", []))
-    experiment = Experiment(studies=studies, methods=methods, **_frozen(content))
-    for study in studies:
-        for field_name in ("backbones", "seeds", "taught", "tested"):
-            if not isinstance(getattr(study, field_name), tuple):
-                raise SpecError(f"{field_name} of the study {study.name!r} must be a list")
-    for show in experiment.shows:
+def _parsed(content: dict[str, Any], chain: tuple[Path, ...]) -> Experiment:
+    """Return the experiment of a file, the last of a chain of files that refer to each other."""
+
+    def methods(given: object, name: str) -> tuple[Method, ...]:
+        if isinstance(given, str):
+            return _loaded(given, chain).methods
+        return tuple(_method(each) for each in items(given, name))
+
+    readers = {**READERS, "studies": _studies, "methods": methods, "paper": text, "shows": _shows}
+    return record_of(Experiment, {"methods": [], **content}, "the experiment", readers)
+
+
+def _studies(given: object, name: str) -> tuple[Study, ...]:
+    return tuple(
+        record_of(Study, each, f"the study {_name(each)}", READERS) for each in items(given, name)
+    )
+
+
+def _method(given: object) -> Method:
+    return record_of(Method, given, f"the method {_name(given)}", READERS)
+
+
+def _name(table: object) -> str:
+    return repr(table["name"]) if isinstance(table, dict) and "name" in table else "without a name"
+
+
+def _shows(given: object, name: str) -> tuple[str, ...]:
+    shows = texts(given, name)
+    for show in shows:
         if show not in SHOWS:
             raise SpecError(f"cannot show {show!r}: {suggestion(show, SHOWS)}")
-    return experiment
-
-
-def _methods(given: list[dict[str, Any]] | str) -> tuple[Method, ...]:
-    """Return the methods in the file, or those of another experiment by its name."""
-    if isinstance(given, str):
-        return load_experiment(given).methods
-    return tuple(Method(**_frozen(method)) for method in given)
-
-
-def _frozen(table: dict[str, Any]) -> dict[str, Any]:
-    return {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+    return shows
