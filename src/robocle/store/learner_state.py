@@ -230,6 +230,7 @@ class LearnerState:
         self, change: Operation | Undo, after: StoredState, classifier: StreamingClassifier
     ) -> None:
         """Write a change to the journal and continue from what it leads to."""
+        self._classifier = None  # an interrupt must not leave it with another stored state
         if self._store is None:
             self._stored = after
         else:
@@ -244,6 +245,7 @@ class LearnerState:
 
     def _restart(self, after: StoredState, classifier: StreamingClassifier) -> None:
         """Write a snapshot and continue from it."""
+        self._classifier = None  # an interrupt must not leave it with another stored state
         if self._store is None:
             self._stored = after
         else:
