@@ -13,10 +13,7 @@ TUTORIAL = ROOT / "docs/tutorial.md"
 BEFORE = {
     "README.md": [Step("command", "robocle demo --pictures pictures")],
     "docs/tutorial.md": [],
-    "docs/export.md": [
-        Step("command", "robocle demo --pictures pictures"),
-        Step("command", "robocle teach home.robocle pictures/teach"),
-    ],
+    "docs/export.md": [Step("command", "robocle demo --pictures pictures")],
 }
 
 
