@@ -1,11 +1,6 @@
 """The learner: pictures in, labels out.
 
-    learner = robocle.Learner()
-    learner.teach("mug1.jpg", "mug")
-    learner.predict("other.jpg").label
-
-Learner() and Learner.load keep a learner in memory. Learner.open keeps it in a file, and every
-change is on disk when the call returns.
+Learner() and Learner.load keep a learner in memory; Learner.open keeps it in a file.
 """
 
 import logging
@@ -254,32 +249,35 @@ class Learner(EmbeddingLearner):
         path: FilePath,
         backbone: str | Backbone | None = None,
         *,
-        pooling: str = DEFAULT_POOLING,
-        classifier: str = DEFAULT_CLASSIFIER,
-        views: str = DEFAULT_VIEWS,
+        pooling: str | None = None,
+        classifier: str | None = None,
+        views: str | None = None,
     ) -> "Learner":
         """Open a learner that is kept in a file. Every change is on disk when its call returns.
 
         Args:
             path: The state file. It is created if it does not exist.
             backbone: A loaded backbone, or a spec, to use instead of the recorded or default one.
-            pooling: The pooling of a new state; an existing state keeps its own.
+            pooling: The pooling of a new state. An existing state keeps its parts.
             classifier: The classifier of a new state.
             views: The views of a new state.
 
         Raises:
             StateLockedError: Another program has opened the file for teaching.
-            StateError: The file is damaged, or needs a part that is not installed.
+            StateError: The file is damaged, needs a part that is not installed, or has other parts.
         """
+        specs = {"pooling": pooling, "classifier": classifier, "views": views}
+        given = {kind: spec for kind, spec in specs.items() if spec is not None}
         created: list[Learner] = []
 
         def create() -> StoredState:
-            created.append(cls(backbone or DEFAULT_BACKBONE, pooling, classifier, views))
+            created.append(cls(backbone or DEFAULT_BACKBONE, **given))
             return created[0]._state.stored()
 
         store, stored = StateStore.open(Path(path), create)
         try:
             learner = created[0] if stored is None else cls._restored(str(path), stored, backbone)
+            learner.pipeline.require_given(str(path), learner.parts.classifier, given)
         except BaseException:
             store.close()
             raise

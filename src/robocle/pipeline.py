@@ -5,7 +5,7 @@ picture gets the same embedding everywhere. Teaching and prediction differ only 
 taught picture may be embedded as the mean over several, see `robocle.images.views`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -76,6 +76,35 @@ class Pipeline:
             classifier=CLASSIFIERS.describe(classifier),
             views=VIEWS.describe(self.views),
         )
+
+    def require_given(self, name: str, classifier: str, given: Mapping[str, str]) -> None:
+        """Require that the parts a user names for a state are those that it was learned with.
+
+        Args:
+            name: The state, for messages.
+            classifier: The spec of its classifier; this pipeline has its other parts.
+            given: The specs by "pooling", "classifier" and "views", where there are any.
+
+        Raises:
+            StateError: A part differs in its name or in an option.
+            SpecError: A spec names an unknown part or option.
+        """
+        if not any(given.get(kind) for kind in ("pooling", "classifier", "views")):
+            return
+        mine = self.parts(CLASSIFIERS.build(classifier))
+        pooling, views = given.get("pooling"), given.get("views")
+        wanted = Pipeline.build(self.backbone, pooling or mine.pooling, views or mine.views)
+        built = CLASSIFIERS.build(
+            given.get("classifier") or mine.classifier, blocks=self.pooling.blocks
+        )
+        theirs = wanted.parts(built)
+        for kind in ("pooling", "classifier", "views"):
+            has, other = getattr(mine, kind), getattr(theirs, kind)
+            if has != other:
+                raise StateError(
+                    f"{name} exists and keeps its {kind} {has}, not {other}: leave out the "
+                    f"{kind}, or start a new state"
+                )
 
     def embed(self, pictures: Sequence[Pixels]) -> Embeddings:
         """Return one embedding per picture, (n, width), in one run of the backbone.

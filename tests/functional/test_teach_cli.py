@@ -67,14 +67,32 @@ def test_a_new_state_can_have_other_parts(objects: Path, tmp_path: Path) -> None
     assert run("predict", path, objects / "ball" / "0.jpg").exit_code == 0
 
 
-@pytest.mark.parametrize("option", ["pooling", "classifier", "backbone"])
+@pytest.mark.parametrize(
+    ("option", "spec", "complaint"),
+    [
+        (
+            "pooling",
+            "avg",
+            "its pooling moments:r=3,form=root, not avg: leave out the pooling",
+        ),
+        ("classifier", "ncm", "not ncm: leave out the classifier, or start a new state"),
+        ("views", "plain", "not plain: leave out the views, or start a new state"),
+        ("backbone", "avg", "'avg'"),
+    ],
+)
 def test_an_existing_state_keeps_its_parts(
-    option: str, state: Path, taught: bytes, objects: Path
+    option: str, spec: str, complaint: str, state: Path, taught: bytes, objects: Path
 ) -> None:
     picture = objects / "ball" / "0.jpg"
-    result = run("teach", f"--{option}", "avg", state, "ball", picture)
-    assert_refused(result, "keeps its parts", f"leave out --{option}")
+    result = run("teach", f"--{option}", spec, state, "ball", picture)
+    assert_refused(result, complaint)
     assert state.read_bytes() == taught
+
+
+def test_an_existing_state_can_be_taught_with_the_parts_it_has(state: Path, objects: Path) -> None:
+    parts = ("--pooling", "moments:r=3", "--views", "centre", "--backbone", "efficientnet_lite0")
+    result = run("teach", *parts, state, "ball", objects / "ball" / "2.jpg")
+    assert result.exit_code == 0
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ import pytest
 from robocle import Learner
 from robocle.backbones import Backbone
 from robocle.classifiers import CLASSIFIERS
-from robocle.errors import StateLockedError
+from robocle.errors import SpecError, StateError, StateLockedError
+from robocle.learner import DEFAULT_CLASSIFIER, DEFAULT_POOLING, DEFAULT_VIEWS
 from robocle.store import StateStore, StoredState, lock, snapshot, state_store
 
 
@@ -132,3 +133,36 @@ def test_a_learner_that_is_dropped_without_being_closed_releases_its_lock(
     with Learner.open(path, lite0) as again:
         assert again.counts == {"mug": 3, "cup": 2}
     assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize(
+    ("part", "spec", "kept"),
+    [
+        ("classifier", "ncm", "classifier slda:"),
+        ("classifier", "slda", "classifier slda:"),
+        ("pooling", "moments:r=2", "pooling moments:r=3,form=root"),
+        ("views", "plain", "views centre"),
+    ],
+)
+def test_an_existing_state_is_not_opened_with_another_part(
+    path: Path, lite0: Backbone, part: str, spec: str, kept: str
+) -> None:
+    with pytest.raises(StateError, match=f"keeps its {kept}.*leave out the {part}"):
+        Learner.open(path, lite0, **{part: spec})
+    with Learner.open(path, lite0) as learner:  # it is not locked
+        assert learner.counts == {"mug": 3, "cup": 1}
+
+
+def test_an_existing_state_is_opened_with_the_parts_it_has(path: Path, lite0: Backbone) -> None:
+    parts = {"pooling": DEFAULT_POOLING, "classifier": DEFAULT_CLASSIFIER, "views": DEFAULT_VIEWS}
+    with Learner.open(path, lite0, **parts) as learner:
+        written_out = learner.parts
+    Learner.open(path, lite0, pooling=written_out.pooling, views=written_out.views).close()
+    Learner.open(path, lite0, classifier=written_out.classifier).close()
+
+
+def test_an_unknown_part_of_an_existing_state_is_an_error(path: Path, lite0: Backbone) -> None:
+    with pytest.raises(SpecError, match="nonsense"):
+        Learner.open(path, lite0, classifier="nonsense")
+    with pytest.raises(TypeError, match="nonsense"):
+        Learner.open(path, lite0, nonsense="ncm")  # type: ignore[call-arg]

@@ -15,7 +15,7 @@ from robocle.cli.options import BoxOption, box_option, threads_option, unreadabl
 from robocle.cli.output import echo
 from robocle.cli.pictures import SKIPPING, Unreadable, list_unreadable
 from robocle.cli.progress import activity, progress
-from robocle.errors import ImageError, QualityError, StateError
+from robocle.errors import ImageError, QualityError
 
 if TYPE_CHECKING:
     from robocle.embedding import Embedder, Embedding
@@ -28,7 +28,7 @@ log = logging.getLogger("robocle")
 @main.command()
 @click.argument("state", type=StatePath)
 @click.argument("what", nargs=-1, required=True, metavar="LABEL IMAGES... | FOLDER")
-@click.option("--backbone", help="The backbone of a new state.")
+@click.option("--backbone", help="The backbone of a new state. An existing state keeps its parts.")
 @click.option("--pooling", help="The pooling of a new state.")
 @click.option("--classifier", help="The classifier of a new state.")
 @click.option("--views", help="The views of a new state.")
@@ -66,6 +66,7 @@ def teach(state: Path, what: tuple[str, ...], gate: "Gate", unreadable: Unreadab
 
 def _embedder(state: Path, parts: dict[str, str]) -> "tuple[Embedder, StoredState | None]":
     """Return an embedder for a state, and the state if there is one."""
+    from robocle.backbones import backbone
     from robocle.embedding import Embedder
     from robocle.learner import Learner
     from robocle.pipeline import Pipeline
@@ -73,13 +74,10 @@ def _embedder(state: Path, parts: dict[str, str]) -> "tuple[Embedder, StoredStat
 
     if not os.path.exists(state):  # unlike state.exists(), no error for a name that is too long
         return Embedder(Learner(**parts).pipeline, "teaching"), None
-    if parts:
-        raise StateError(
-            f"{state} exists and keeps its parts: leave out --{next(iter(parts))}, "
-            "or teach a new state"
-        )
     stored = read_state(state)
-    pipeline = Pipeline.of_state(str(state), stored.parts)
+    network = backbone(parts["backbone"]) if "backbone" in parts else None
+    pipeline = Pipeline.of_state(str(state), stored.parts, network)
+    pipeline.require_given(str(state), stored.parts.classifier, parts)
     return Embedder(pipeline, "teaching"), stored
 
 
