@@ -1,8 +1,6 @@
 """A learner that is taught embeddings. `robocle.Learner` adds the pipeline that embeds pictures."""
 
-import os
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -17,10 +15,9 @@ from robocle.recognition.calibration import Calibration, recognise
 from robocle.recognition.levels import DEFAULT_UNKNOWN
 from robocle.recognition.readiness import Readiness, readiness
 from robocle.store import Forget, LearnerState, Parts, Rename, Teach, stored_embedding
+from robocle.store.reading import FilePath, state_path
 from robocle.types import Prediction
 from robocle.wording import plural
-
-FilePath = str | os.PathLike[str]
 
 
 class EmbeddingLearner:
@@ -289,7 +286,7 @@ class EmbeddingLearner:
         Raises:
             StateAccessError: The file cannot be written.
         """
-        self._state.write(Path(path))
+        self._state.write(state_path(path))
 
     def close(self) -> None:
         """Compact the journal and release the lock. A learner in memory has nothing to close."""

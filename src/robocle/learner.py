@@ -5,12 +5,11 @@ Learner() and Learner.load keep a learner in memory; Learner.open keeps it in a 
 
 import logging
 from collections.abc import Iterable
-from pathlib import Path
 
 from robocle.backbones import Backbone
 from robocle.classifiers import CLASSIFIERS
 from robocle.embedding import BATCH_SIZE, Embedder, Embedding
-from robocle.embedding_learner import EmbeddingLearner, FilePath
+from robocle.embedding_learner import EmbeddingLearner
 from robocle.errors import NothingTaughtError, SpecError, StateError
 from robocle.images import Picture
 from robocle.images.boxes import Box
@@ -22,6 +21,7 @@ from robocle.pipeline import Pipeline
 from robocle.pooling import Pooling
 from robocle.recognition.levels import DEFAULT_UNKNOWN
 from robocle.store import LearnerState, StateStore, StoredState, read_state
+from robocle.store.reading import FilePath, state_path
 from robocle.types import Prediction
 
 log = logging.getLogger("robocle")
@@ -241,7 +241,7 @@ class Learner(EmbeddingLearner):
         Raises:
             StateError: The file is missing, damaged, or needs a part that is not installed.
         """
-        return cls._restored(str(path), read_state(Path(path)), backbone)
+        return cls._restored(str(path), read_state(state_path(path)), backbone)
 
     @classmethod
     def open(
@@ -274,7 +274,7 @@ class Learner(EmbeddingLearner):
             created.append(cls(backbone or DEFAULT_BACKBONE, **given))
             return created[0]._state.stored()
 
-        store, stored = StateStore.open(Path(path), create)
+        store, stored = StateStore.open(state_path(path), create)
         try:
             learner = created[0] if stored is None else cls._restored(str(path), stored, backbone)
             learner.pipeline.require_given(str(path), learner.parts.classifier, given)

@@ -172,3 +172,32 @@ def test_a_wrong_state_is_refused_in_one_line_from_a_shell(
     assert_one_line(result.stderr.decode())
     assert words in result.stderr.decode()
     assert result.returncode == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("inspect", ""),
+        ("predict", "", "mug.jpg"),
+        ("predict", "home.robocle", ""),
+        ("check", ""),
+        ("merge", "home.robocle", "-o", ""),
+        ("import", "", "sent.robocle"),
+        ("sim", ""),
+        ("demo", "--pictures", ""),
+        ("teach", "", "mug", "mug.jpg"),
+    ],
+)
+def test_an_empty_path_does_not_stand_for_the_present_folder(
+    arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert "the path is empty" in result.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("what", [("",), ("mug", ""), ("", "mug.jpg")])
+def test_nothing_that_is_taught_has_an_empty_name(what: tuple[str, ...], tmp_path: Path) -> None:
+    assert_refused(run("teach", tmp_path / "home.robocle", *what), "is empty")

@@ -166,3 +166,26 @@ def test_an_unknown_part_of_an_existing_state_is_an_error(path: Path, lite0: Bac
         Learner.open(path, lite0, classifier="nonsense")
     with pytest.raises(TypeError, match="nonsense"):
         Learner.open(path, lite0, nonsense="ncm")  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("wrong", ["", "home\0.robocle"])
+def test_a_path_that_no_state_can_have_is_an_error_of_one_line(
+    wrong: str, lite0: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for attempt in (Learner.open, Learner.load, Learner(lite0).save):
+        with pytest.raises(StateError, match="is not the path of a state file: give its name"):
+            attempt(wrong)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_cannot_be_listed_can_hold_a_state(
+    lite0: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forbidden(folder: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "iterdir", forbidden)
+    with Learner.open(tmp_path / "home.robocle", lite0) as learner:
+        learner.teach_embedding(np.ones(6), "mug")
+    assert Learner.load(tmp_path / "home.robocle", lite0).counts == {"mug": 1}

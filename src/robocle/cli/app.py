@@ -6,6 +6,7 @@ line, too, with the exit codes 130 and 143. Any other exception is a bug and sho
 
 import io
 import logging
+import os
 import sys
 import warnings
 from collections.abc import Iterator
@@ -22,8 +23,23 @@ from robocle.errors import RobocleError
 from robocle.wording import plural as plural
 from robocle.wording import printable
 
-StatePath = click.Path(dir_okay=False, path_type=Path)
-FolderPath = click.Path(file_okay=False, path_type=Path)
+
+class NonemptyPath(click.Path):
+    """The path of a file or folder. An empty text would stand for the folder one is in."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(path_type=Path, **options)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path."""
+        if not os.fspath(value):
+            self.fail("the path is empty", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+StatePath = NonemptyPath(dir_okay=False)
+FolderPath = NonemptyPath(file_okay=False)
+PicturePath = NonemptyPath()
 
 
 class RobocleGroup(click.Group):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from robocle.cli.app import StatePath, main, print_error
+from robocle.cli.app import PicturePath, StatePath, main, print_error
 from robocle.cli.options import unknown_option, unreadable_option
 from robocle.cli.output import echo_json, echo_lines
 from robocle.cli.pictures import SKIPPING, Unreadable, list_unreadable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @main.command()
-@click.argument("images", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("images", nargs=-1, required=True, type=PicturePath)
 @click.option("--state", type=StatePath,
               help="Test this state, which is only read. Without it, learners are taught in memory "
               "and each is tested on pictures that it was not taught.")  # fmt: skip

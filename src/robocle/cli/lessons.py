@@ -23,6 +23,8 @@ def lessons_of(what: tuple[str, ...]) -> list[Lesson]:
     from robocle.classifiers.labels import require_label
     from robocle.images import SUFFIXES, pictures_in
 
+    if "" in what:
+        raise ImageError("a label or a path is empty: give STATE LABEL IMAGES, or STATE FOLDER")
     if len(what) == 1:
         return _lessons_of_folder(Path(what[0]))
     label, *images = what

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from robocle.cli.app import StatePath, main
+from robocle.cli.app import PicturePath, StatePath, main
 from robocle.cli.options import (
     BoxOption,
     box_option,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @main.command()
 @click.argument("state", type=StatePath)
-@click.argument("images", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("images", nargs=-1, required=True, type=PicturePath)
 @click.option("--top", type=click.IntRange(1), metavar="N",
               help="Print the N best labels, each with its confidence.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True,

@@ -15,6 +15,20 @@ from robocle.store.stored_state import StoredState
 # How often a reader tries to read a snapshot and a journal that belong together.
 ATTEMPTS = 100
 
+FilePath = str | os.PathLike[str]
+
+
+def state_path(path: FilePath) -> Path:
+    """Return the path of a state file.
+
+    Raises:
+        StateError: The path is empty, which would stand for the folder of the program, or no file
+            can have it.
+    """
+    if os.fspath(path) == "" or "\0" in str(path):
+        raise StateError(f"{str(path)!r} is not the path of a state file: give its name")
+    return Path(path)
+
 
 def journal_path(path: Path) -> Path:
     """Return the path of a state's journal. The file exists only while it holds operations.

@@ -12,7 +12,7 @@ import os
 import re
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
@@ -241,6 +241,8 @@ def _require_writable(path: Path) -> None:
 def _remove_leftovers(path: Path) -> None:
     """Remove the temporary files that a killed writer left behind."""
     names = "|".join(re.escape(each.name) for each in (path, journal_path(path)))
-    for file in path.parent.iterdir():
-        if re.fullmatch(rf"\.({names})-[a-z0-9_]{{8}}", file.name):
-            file.unlink(missing_ok=True)
+    # A folder may forbid to list it and allow to write in it; leftovers do no harm.
+    with suppress(OSError):
+        for file in path.parent.iterdir():
+            if re.fullmatch(rf"\.({names})-[a-z0-9_]{{8}}", file.name):
+                file.unlink(missing_ok=True)
