@@ -101,9 +101,7 @@ class NothingToUndoError(RobocleError, RuntimeError):
     """An undo was requested when no step can be undone."""
 
     def __init__(self) -> None:
-        super().__init__(
-            "nothing to undo: only the most recent steps can be undone, none before a purge"
-        )
+        super().__init__("nothing to undo: no earlier step is kept")
 
 
 class InexactError(RobocleError, ValueError):

@@ -64,10 +64,24 @@ def test_missing_pictures_and_empty_folders_are_refused(
     assert_refused(run("teach", state, "ball", missing), "missing.jpg", "No such file")
     assert_refused(run("teach", state, "ball", bare), "there is no picture in")
     assert_refused(run("teach", state, bare), "has no label folders")
-    assert_refused(run("teach", state, missing), "missing.jpg")
+    assert_refused(run("teach", state, missing), "there is no folder", "missing.jpg")
     assert_refused(run("predict", state, missing), "missing.jpg", "No such file")
     assert_refused(run("predict", state, bare), "there is no picture in")
     assert state.read_bytes() == taught
+
+
+def test_a_picture_without_a_label_is_answered_with_the_arguments_to_give(
+    state: Path, taught: bytes, objects: Path
+) -> None:
+    picture = objects / "ball" / "0.jpg"
+    assert_refused(run("teach", state, picture), f"{picture} is a file", f"STATE LABEL {picture}")
+    assert state.read_bytes() == taught
+
+
+def test_a_new_state_is_not_given_the_name_of_a_picture(objects: Path, tmp_path: Path) -> None:
+    result = run("teach", tmp_path / "new.JPG", "ball", objects / "ball" / "0.jpg")
+    assert_refused(result, "new.JPG is the name of a picture", "STATE LABEL IMAGES")
+    assert list(tmp_path.iterdir()) == []
 
 
 # ---- labels
@@ -83,6 +97,16 @@ def test_a_bad_label_is_refused_and_changes_nothing(
     for result in (run("teach", state, label, picture), run("rename", state, "ball", label)):
         assert_refused(result, "label")
         assert len(result.stderr) < 200
+    assert state.read_bytes() == taught
+
+
+def test_a_folder_whose_name_cannot_be_a_label_is_named(
+    state: Path, taught: bytes, objects: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "home" / "Unknown"
+    folder.mkdir(parents=True)
+    (folder / "0.jpg").write_bytes((objects / "ball" / "0.jpg").read_bytes())
+    assert_refused(run("teach", state, folder.parent), f"the folder {folder}: 'Unknown' is")
     assert state.read_bytes() == taught
 
 

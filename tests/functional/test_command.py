@@ -25,6 +25,13 @@ def test_the_help_lists_every_command() -> None:
         assert f"  {verb} " in result.stdout
 
 
+@pytest.mark.parametrize("group", [[], ["backbones"]])
+def test_the_help_describes_every_command_in_a_whole_sentence(group: list[str]) -> None:
+    commands = run(*group, "--help").stdout.partition("Commands:\n")[2].splitlines()
+    assert commands
+    assert [line for line in commands if not line.endswith(".") or line.endswith("...")] == []
+
+
 def test_a_bug_shows_its_traceback(
     state: Path, objects: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

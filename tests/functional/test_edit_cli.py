@@ -100,7 +100,7 @@ def test_undo_reverts_one_command_at_a_time_until_none_is_left(state: Path, obje
     assert run("predict", "--json", state, picture).stdout == between
     assert run("undo", state).stdout.startswith("undid teaching 2 pictures of 'ball'\n")
     assert run("predict", "--json", state, picture).stdout == before
-    assert_refused(run("undo", state), "nothing to undo")
+    assert_refused(run("undo", state), "nothing to undo: no earlier step is kept")
 
 
 def test_undo_lists_what_it_can_undo_and_undoes_several_steps(state: Path, objects: Path) -> None:
@@ -154,5 +154,5 @@ def test_a_renamed_label_is_predicted_under_its_new_name(state: Path, objects: P
 def test_labels_that_do_not_exist_or_exist_already_are_refused(state: Path, taught: bytes) -> None:
     assert_refused(run("forget", state, "bowl"), "'bowl' was never taught")
     assert_refused(run("rename", state, "bowl", "cup"), "'bowl' was never taught")
-    assert_refused(run("rename", state, "ball", "box"), "'box'", "already exists")
+    assert_refused(run("rename", state, "ball", "box"), "'box'", "already exists, choose another")
     assert state.read_bytes() == taught

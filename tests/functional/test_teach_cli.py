@@ -206,7 +206,7 @@ def test_with_the_gate_refuse_one_poor_picture_prevents_teaching_any(
     state: Path, taught: bytes, objects: Path, dark: Path
 ) -> None:
     result = run("teach", state, "ball", objects / "ball" / "2.jpg", dark, "--gate", "refuse")
-    assert_refused(result, str(dark), "very dark")
+    assert_refused(result, str(dark), "very dark", "nothing was taught")
     assert state.read_bytes() == taught
 
 

@@ -174,7 +174,10 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
         row = self._row(label)
         new = plain_label(new)
         if new in self._labels:
-            raise LabelError(f"cannot rename {label!r} to {new!r}: that label already exists", new)
+            raise LabelError(
+                f"cannot rename {label!r} to {new!r}: that label already exists, choose another",
+                new,
+            )
         self._labels[row] = new
 
     @property

@@ -81,7 +81,12 @@ def print_error(message: object) -> None:
 
 @click.group(cls=RobocleGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="robocle")
-@click.option("-v", "--verbose", is_flag=True, help="Print what is going on to stderr.")
+@click.option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    help="Print what is going on to stderr. Give it before COMMAND.",
+)
 def main(verbose: bool) -> None:
     """Teach a device new objects from a few pictures each, and recognise them later."""
     level = logging.INFO if verbose else logging.WARNING

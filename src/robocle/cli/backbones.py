@@ -11,7 +11,7 @@ from robocle.cli.output import echo, echo_lines
 log = logging.getLogger("robocle")
 
 
-@main.group(invoke_without_command=True)
+@main.group(invoke_without_command=True, short_help="List, add, remove or measure backbones.")
 @click.pass_context
 def backbones(context: click.Context) -> None:
     """List backbones, the networks that compute features; add, remove or measure them."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from robocle.backbones.export.speed import BackboneSpeed
 
 
-@backbones.command()
+@backbones.command(short_help="Quantise BACKBONE to int8.")
 @click.argument("backbone")
 @click.option("--calibrate", type=FolderPath, required=True, metavar="FOLDER",
               help="A folder of pictures like those of your camera. If they are sorted by label, "

@@ -30,7 +30,7 @@ class _PartOption(click.Option):
         return record[0], f"{record[1]} Known: {names}."
 
 
-@main.command()
+@main.command(short_help="Run an experiment and report its results.")
 @click.argument("experiment")
 @click.option("--data", multiple=True, metavar="[NAME=]DIR",
               help="The data folder; with NAME=, the folder of one data set.")  # fmt: skip
@@ -83,7 +83,7 @@ def bench(experiment: str, data: tuple[str, ...], out: Path | None, **options: A
         echo(f"report in {page}")
 
 
-@main.command()
+@main.command(short_help="Write a report of results as Markdown, LaTeX and HTML.")
 @click.argument("results", type=StatePath)
 @click.option("--out", type=FolderPath,
               help="The folder for the reports. [default: that of RESULTS]")  # fmt: skip

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from robocle.types import Example
 
 
-@main.command()
+@main.command(short_help="Test your own objects under other conditions.")
 @click.argument("images", nargs=-1, required=True, type=PicturePath)
 @click.option("--state", type=StatePath,
               help="Test this state, which is only read. Without it, learners are taught in memory "

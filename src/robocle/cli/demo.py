@@ -9,7 +9,7 @@ from robocle.cli.output import echo, echo_lines
 from robocle.cli.progress import activity, progress
 
 
-@main.command()
+@main.command(short_help="Teach 29 objects that come with robocle, and test them.")
 @click.option("--out", type=StatePath, default="robocle-demo.html", show_default=True,
               help="The page to write, with explanations and pictures.")  # fmt: skip
 @click.option("--pictures", type=FolderPath, metavar="FOLDER",

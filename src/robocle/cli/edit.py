@@ -10,7 +10,7 @@ from robocle.cli.output import echo, echo_lines
 from robocle.errors import StateError
 
 
-@main.command()
+@main.command(short_help="Make a state forget a label.")
 @click.argument("state", type=StatePath)
 @click.argument("label")
 @click.option("--for-good", is_flag=True, help="Also erase the undo history of STATE.")
@@ -30,7 +30,7 @@ def forget(state: Path, label: str, for_good: bool) -> None:
         echo("its contribution to the shared statistics stays: it is not kept separately")
 
 
-@main.command()
+@main.command(short_help="Rename a label.")
 @click.argument("state", type=StatePath)
 @click.argument("label")
 @click.argument("new")
@@ -44,7 +44,7 @@ def rename(state: Path, label: str, new: str) -> None:
     echo(f"{label} is now {new} in {state}")
 
 
-@main.command()
+@main.command(short_help="Undo what the last command changed.")
 @click.argument("state", type=StatePath)
 @click.option("--times", type=click.IntRange(1, 1000), default=1, show_default=True,
               help="How many steps to undo.")  # fmt: skip

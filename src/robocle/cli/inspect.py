@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from robocle.store import StoredState
 
 
-@main.command()
+@main.command(short_help="Show the labels of a state and how well they are recognised.")
 @click.argument("state", type=StatePath)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with array shapes.")
 def inspect(state: Path, as_json: bool) -> None:

@@ -1,5 +1,6 @@
 """What `teach` is given: pictures with their labels, in the order in which they are taught."""
 
+import os
 from pathlib import Path
 
 from robocle.cli.app import plural, print_error
@@ -38,11 +39,9 @@ def lessons_of(what: tuple[str, ...]) -> list[Lesson]:
 
 
 def _lessons_of_folder(folder: Path) -> list[Lesson]:
-    from robocle.classifiers.labels import require_label
     from robocle.images import pictures_in
 
-    if not folder.is_dir():
-        raise ImageError(f"give pictures of {str(folder)!r} to teach, or a folder of label folders")
+    _require_folder(folder)
     labels = sorted(path for path in folder.glob("[!.]*") if path.is_dir())
     lessons = {label.name: pictures_in(label) for label in labels}
     beside = pictures_in(folder)
@@ -59,4 +58,26 @@ def _lessons_of_folder(folder: Path) -> list[Lesson]:
             f"ignored {plural(len(beside), 'picture')} beside the label folders of {folder}, such "
             f"as {beside[0].name}: move each into the folder of its label"
         )
-    return [(path, require_label(name)) for name, pictures in lessons.items() for path in pictures]
+    return [
+        (path, _label_of_folder(folder / name))
+        for name, pictures in lessons.items()
+        for path in pictures
+    ]
+
+
+def _require_folder(folder: Path) -> None:
+    if os.path.isfile(folder):
+        raise ImageError(f"{folder} is a file: give its label, too, as in STATE LABEL {folder}")
+    if not os.path.isdir(folder):  # unlike folder.is_dir(), no error for a name that is too long
+        raise ImageError(
+            f"there is no folder {folder}: give a folder of label folders, or STATE LABEL IMAGES"
+        )
+
+
+def _label_of_folder(folder: Path) -> str:
+    from robocle.classifiers.labels import require_label
+
+    try:
+        return require_label(folder.name)
+    except LabelError as error:
+        raise LabelError(f"the folder {folder}: {error}", folder.name) from error

@@ -7,7 +7,7 @@ from robocle.cli.output import echo, echo_lines
 from robocle.registry import Registry
 
 
-@main.command()
+@main.command(short_help="List everything that a spec can name.")
 def parts() -> None:
     """List everything that a spec can name, with its options and their defaults.
 

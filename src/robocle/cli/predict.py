@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from robocle.types import Prediction
 
 
-@main.command()
+@main.command(short_help="Recognise the objects in pictures.")
 @click.argument("state", type=StatePath)
 @click.argument("images", nargs=-1, required=True, type=PicturePath)
 @click.option("--top", type=click.IntRange(1), metavar="N",

@@ -14,7 +14,7 @@ from robocle.errors import LabelError
 Layout = Literal["home", "openloris"]
 
 
-@main.command()
+@main.command(short_help="Render pictures of household objects.")
 @click.argument("folder", type=FolderPath)
 @click.option("--layout", type=click.Choice(get_args(Layout)), default="home", show_default=True,
               help="Pictures, <condition>/<object>/<number>.jpg, or videos as in OpenLORIS, "

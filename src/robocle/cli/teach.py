@@ -15,7 +15,7 @@ from robocle.cli.options import BoxOption, box_option, threads_option, unreadabl
 from robocle.cli.output import echo
 from robocle.cli.pictures import SKIPPING, Unreadable, list_unreadable
 from robocle.cli.progress import activity, progress
-from robocle.errors import ImageError, QualityError
+from robocle.errors import ImageError, QualityError, StateError
 
 if TYPE_CHECKING:
     from robocle.embedding import Embedder, Embedding
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("robocle")
 
 
-@main.command()
+@main.command(short_help="Teach labelled pictures.")
 @click.argument("state", type=StatePath)
 @click.argument("what", nargs=-1, required=True, metavar="LABEL IMAGES... | FOLDER")
 @click.option("--backbone", help="The backbone of a new state. An existing state keeps its parts.")
@@ -73,12 +73,23 @@ def _embedder(state: Path, parts: dict[str, str]) -> "tuple[Embedder, StoredStat
     from robocle.store import read_state
 
     if not os.path.exists(state):  # unlike state.exists(), no error for a name that is too long
+        _require_name_of_state(state)
         return Embedder(Learner(**parts).pipeline, "teaching"), None
     stored = read_state(state)
     network = backbone(parts["backbone"]) if "backbone" in parts else None
     pipeline = Pipeline.of_state(str(state), stored.parts, network)
     pipeline.require_given(str(state), stored.parts.classifier, parts)
     return Embedder(pipeline, "teaching"), stored
+
+
+def _require_name_of_state(state: Path) -> None:
+    """Raise if a new state would be called like a picture, because an argument was left out."""
+    from robocle.images import SUFFIXES
+
+    if state.suffix.lower() in SUFFIXES:
+        raise StateError(
+            f"{state} is the name of a picture: give STATE LABEL IMAGES, in this order"
+        )
 
 
 def _embedded(
@@ -150,7 +161,7 @@ def _check(
         try:
             found = checks.check(embedding.complaints, embedding.values, label)
         except QualityError as error:
-            raise QualityError(f"{path}: {error}", error.complaints) from error
+            raise QualityError(f"{path}: {error}; nothing was taught", error.complaints) from error
         for complaint in found:
             print_error(f"{path}: {complaint}")
 

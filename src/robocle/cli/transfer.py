@@ -23,7 +23,7 @@ again_option = click.option(
     "before.")  # fmt: skip
 
 
-@main.command()
+@main.command(short_help="Merge several states into one.")
 @click.argument("states", nargs=-1, required=True, type=StatePath)
 @click.option("-o", "--out", type=StatePath, required=True, help="The state file to write.")
 @replace_option
@@ -44,7 +44,7 @@ def merge(states: tuple[Path, ...], out: Path, replace: bool, again: bool) -> No
     )
 
 
-@main.command()
+@main.command(short_help="Write an ONNX model, or a state file to send.")
 @click.argument("state", type=StatePath)
 @click.argument("out", type=StatePath)
 @unknown_option
@@ -76,7 +76,7 @@ def export(context: click.Context, state: Path, out: Path, unknown: float, repla
     echo(f"exported {plural(len(learner.labels), 'label')} to {out}")
 
 
-@main.command(name="import")
+@main.command(name="import", short_help="Merge an exported state into another.")
 @click.argument("state", type=StatePath)
 @click.argument("file", type=StatePath)
 @again_option
@@ -100,7 +100,7 @@ def import_(state: Path, file: Path, again: bool) -> None:
     echo(f"imported {imported} of {file}; {state} knows {known}")
 
 
-@main.command()
+@main.command(short_help="Save what is intact in a damaged state.")
 @click.argument("state", type=StatePath)
 @click.argument("out", type=StatePath)
 @replace_option

@@ -82,7 +82,9 @@ def read_snapshot(path: Path) -> Snapshot:
     except OSError as error:
         raise StateAccessError.of("read", path, error) from error
     except Exception as error:  # a damaged file can fail in any way
-        raise StateError(f"{path} is damaged or not a robocle state ({error})") from error
+        raise StateError(
+            f"{path} is damaged or not a robocle state ({error}): give another file, or a copy"
+        ) from error
     state, damage = decoded(path, metadata, arrays)
     if not state.sources:  # the file is of format 2: its content stands for a random name
         state = replace(state, sources=(identity.hex(),))
