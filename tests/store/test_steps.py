@@ -130,7 +130,7 @@ def test_a_merge_can_be_undone_and_so_can_what_came_before_it(
     learner.merge(another("pan", 4, classifier))
     teach(learner, "jar", 2)
     learner.close()
-    learner = opened(path)
+    learner = opened(path, classifier)
     assert learner.counts == {"mug": 3, "pan": 4, "jar": 2}
     assert [learner.undo() for _ in range(3)] == [
         "teaching 'jar'",
@@ -304,7 +304,7 @@ def test_a_merge_that_could_not_be_read_back_is_not_written(
         another("mug", 2, "snb").save(tmp_path / name)
         rewrite(tmp_path / name, arrays=replaced(means=means))
     before = path.read_bytes()
-    with opened(path) as learner:
+    with opened(path, "snb") as learner:
         message = refusal(StateError, lambda: learner.merge(Learner.load(tmp_path / "other", STUB)))
         assert message.startswith("what would be merged is damaged: ")
         assert learner.counts == {"mug": 2}

@@ -57,6 +57,14 @@ def test_threads_that_teach_and_predict_at_once_lose_nothing(tmp_path: Path) -> 
     assert Learner.load(tmp_path / "home", STUB).counts == counts
 
 
+def test_a_step_of_one_thread_has_no_operations_of_another(tmp_path: Path) -> None:
+    with opened(tmp_path / "home") as learner, ThreadPoolExecutor(1) as other:
+        with learner.step("the step of this thread"):
+            learner.teach_embedding(embedding(1, WIDTH), "mug")
+            other.submit(learner.teach_embedding, embedding(2, WIDTH), "cup").result()
+        assert learner.steps == ["teaching 'cup'", "the step of this thread"]
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_fork_cannot_change_the_state_of_its_parent(tmp_path: Path) -> None:
     path = tmp_path / "home"

@@ -109,6 +109,16 @@ def spelling_of(label: str, known: Sequence[str]) -> str | None:
     return next((each for each in known if normalised(each) == wanted), None)
 
 
+def new_spellings(labels: Sequence[str], known: Sequence[str]) -> dict[str, str]:
+    """Return how to rename labels so that they are spelled like the known ones that they mean.
+
+    >>> new_spellings(["mug", "pan"], [" mug", "jar"])
+    {'mug': ' mug'}
+    """
+    found = {each: spelling_of(each, known) for each in labels if each not in known}
+    return {old: new for old, new in found.items() if new and new not in labels}
+
+
 def similar_label(label: str, known: Iterable[str]) -> str | None:
     """Return a known label that differs from a label in upper and lower case only, or None.
 

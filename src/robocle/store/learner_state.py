@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocle.classifiers import StreamingClassifier
-from robocle.classifiers.labels import spelling_of
+from robocle.classifiers.labels import new_spellings
 from robocle.errors import FeatureError, LabelError, RobocleError, StateError
 from robocle.images.sketches import Sketches
 from robocle.store.history import Replay, replayed, with_checkpoint
@@ -52,7 +52,7 @@ class LearnerState:
         self._classifier: StreamingClassifier | None = classifier
         self._guard = threading.RLock()
         self._replay = Replay()
-        self._step: Step | None = None
+        self._steps = threading.local()  # the step that each thread is in, if any
         self._store: StateStore | None = None
 
     @classmethod
@@ -123,17 +123,25 @@ class LearnerState:
 
     @contextmanager
     def step(self, description: str | None) -> Iterator[None]:
-        """Make all operations one step until the context ends. A step within a step is part of it.
+        """Make all operations of this thread one step until the context ends.
+
+        A step within a step is part of it.
 
         Args:
             description: What the step does; None if its operations say it.
         """
         outer = self._step
-        self._step = outer or Step.of(description)
+        self._steps.now = outer or Step.of(description)
         try:
             yield
         finally:
-            self._step = outer
+            self._steps.now = outer
+
+    @property
+    def _step(self) -> Step | None:
+        """The step that this thread is in."""
+        step: Step | None = getattr(self._steps, "now", None)
+        return step
 
     def do(self, operation: Operation) -> None:
         """Apply an operation. If it raises or cannot be written, nothing changes."""
@@ -182,7 +190,9 @@ class LearnerState:
         with self._guard:
             with self.classifier() as ours:
                 merged = copy.deepcopy(ours)
-            merged.merge(_spelled_as(merged.labels, added))
+            for old, new in new_spellings(added.labels, merged.labels).items():
+                added.rename(old, new)
+            merged.merge(added)
             step = self._step or Step.of(description)
             after = with_checkpoint(self._stored, step, merged.state())
             with _damaged("what would be merged"):
@@ -275,15 +285,6 @@ class LearnerState:
                 store.compact(self._stored)
         except StateError as error:
             log.warning("%s; what was taught is safe in the journal", error)
-
-
-def _spelled_as(labels: tuple[str, ...], other: StreamingClassifier) -> StreamingClassifier:
-    """Change a classifier: those of its labels that look like these are spelled like them."""
-    spellings = {each: spelling_of(each, labels) for each in other.labels if each not in labels}
-    changes = {old: new for old, new in spellings.items() if new and new not in other.labels}
-    for old, new in changes.items():
-        other.rename(old, new)
-    return other
 
 
 @contextmanager
