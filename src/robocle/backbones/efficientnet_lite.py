@@ -16,7 +16,7 @@ RECIPE = "1"
 INPUT_SIZE = 224
 CHANNELS = 1280
 CHECKPOINT_SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
-# What `build_model` returns, with every version of onnx since 1.16.
+# What `build_model` returns, with every version of onnx since 1.21.
 MODEL_SHA256 = "5721d997f68b3af2d4d4c58c12c7486f88cb019924d5b16f97e2a7e0c78d17eb"
 MANIFEST = Manifest(
     name=NAME,

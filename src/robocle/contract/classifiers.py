@@ -73,7 +73,7 @@ def scoring_does_not_change_what_is_learned(spec: str) -> None:
         scored.scores(embedding[None])
     queries = samples[0][:20]
     expected = taught(spec, samples).scores(queries)
-    assert_allclose(scored.scores(queries), expected, rtol=0, atol=1e-5 * np.abs(expected).max())
+    assert_allclose(scored.scores(queries), expected, rtol=0, atol=1e-6 * np.abs(expected).max())
 
 
 def an_embedding_scores_the_same_alone_and_in_a_batch(spec: str) -> None:
