@@ -24,6 +24,7 @@ line prints it and exits with 1; anything that is not a RobocleError is a bug an
 traceback.
 """
 
+import os
 from pathlib import Path
 from typing import Any, Self
 
@@ -139,7 +140,7 @@ class StateAccessError(StateError, OSError):
 
     Attributes:
         path: The file.
-        reason: What the operating system said.
+        reason: What the operating system said, or that the folder does not exist.
     """
 
     def __new__(cls, *_: object) -> Self:
@@ -159,6 +160,8 @@ class StateAccessError(StateError, OSError):
         >>> str(StateAccessError.of("read", Path("home.robocle"), error))
         'cannot read home.robocle: No such file or directory'
         """
+        if isinstance(error, FileNotFoundError) and not os.path.isdir(os.path.dirname(path) or "."):
+            return cls(action, path, f"there is no folder {os.path.dirname(path)}")
         return cls(action, path, error.strerror or error)
 
 

@@ -84,6 +84,23 @@ def test_a_new_state_is_not_given_the_name_of_a_picture(objects: Path, tmp_path:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_new_state_in_a_folder_that_does_not_exist_is_refused_before_pictures_are_read(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "bad.jpg").write_bytes(b"not a picture")
+    new = tmp_path / "gone" / "new.robocle"
+    result = run("teach", new, "ball", tmp_path / "bad.jpg")
+    assert_refused(result, f"cannot write {new}: there is no folder")
+
+
+def test_an_export_into_a_folder_that_does_not_exist_names_the_folder(
+    state: Path, tmp_path: Path
+) -> None:
+    for name in ("sent.robocle", "model.onnx"):
+        result = run("export", state, tmp_path / "gone" / name)
+        assert_refused(result, f"there is no folder {tmp_path / 'gone'}")
+
+
 # ---- labels
 
 LABELS = {"empty": "", "spaces": "   ", "long": "x" * 10_000, "newline": "tea\ncup", "tab": "a\tb"}
@@ -143,7 +160,7 @@ def test_a_missing_state_is_refused(
     verb: str, arguments: dict[str, Arguments], tmp_path: Path
 ) -> None:
     result = run(verb, tmp_path / "nowhere.robocle", *arguments[verb])
-    assert_refused(result, "there is no state file", "teach something to make one")
+    assert_refused(result, "there is no state file", "check the name")
     assert list(tmp_path.iterdir()) == []
 
 

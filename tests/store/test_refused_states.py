@@ -38,7 +38,9 @@ def peak_of(call: Callable[[], object]) -> int:
 def test_a_missing_state_is_refused_with_advice(tmp_path: Path, refusal: Refusal) -> None:
     path = tmp_path / "nowhere.robocle"
     message = refusal(StateError, lambda: Learner.load(path))
-    assert message == f"there is no state file {path}: teach something to make one"
+    assert (
+        message == f"there is no state file {path}: check the name, or teach something to make it"
+    )
 
 
 @pytest.mark.parametrize("path", ["a\0b", "x" * 5000], ids=["zero", "long"])

@@ -74,4 +74,6 @@ def undo(state: Path, times: int, only_list: bool) -> None:
 
 def _require_file(state: Path) -> None:
     if not os.path.isfile(state):
-        raise StateError(f"there is no state file {state}: teach something to make one")
+        raise StateError(
+            f"there is no state file {state}: check the name, or teach something to make it"
+        )

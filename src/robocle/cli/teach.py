@@ -15,7 +15,7 @@ from robocle.cli.options import BoxOption, box_option, threads_option, unreadabl
 from robocle.cli.output import echo
 from robocle.cli.pictures import SKIPPING, Unreadable, list_unreadable
 from robocle.cli.progress import activity, progress
-from robocle.errors import ImageError, QualityError, StateError
+from robocle.errors import ImageError, QualityError, StateAccessError, StateError
 
 if TYPE_CHECKING:
     from robocle.embedding import Embedder, Embedding
@@ -73,7 +73,7 @@ def _embedder(state: Path, parts: dict[str, str]) -> "tuple[Embedder, StoredStat
     from robocle.store import read_state
 
     if not os.path.exists(state):  # unlike state.exists(), no error for a name that is too long
-        _require_name_of_state(state)
+        _require_new_state(state)
         return Embedder(Learner(**parts).pipeline, "teaching"), None
     stored = read_state(state)
     network = backbone(parts["backbone"]) if "backbone" in parts else None
@@ -82,14 +82,19 @@ def _embedder(state: Path, parts: dict[str, str]) -> "tuple[Embedder, StoredStat
     return Embedder(pipeline, "teaching"), stored
 
 
-def _require_name_of_state(state: Path) -> None:
-    """Raise if a new state would be called like a picture, because an argument was left out."""
+def _require_new_state(state: Path) -> None:
+    """Check, before pictures are embedded, that a new state has a folder and not a picture's name.
+
+    It is called like a picture if an argument was left out.
+    """
     from robocle.images import SUFFIXES
 
     if state.suffix.lower() in SUFFIXES:
         raise StateError(
             f"{state} is the name of a picture: give STATE LABEL IMAGES, in this order"
         )
+    if not os.path.isdir(state.parent):
+        raise StateAccessError("write", state, f"there is no folder {state.parent}")
 
 
 def _embedded(

@@ -29,7 +29,11 @@ again_option = click.option(
 @replace_option
 @again_option
 def merge(states: tuple[Path, ...], out: Path, replace: bool, again: bool) -> None:
-    """Merge STATES into one state, as if it had been taught all of their pictures."""
+    """Merge STATES into one state, as if it had been taught all of their pictures.
+
+    The merged state has no undo history; to merge into a state and keep its history, use `robocle
+    import`.
+    """
     from robocle.learner import Learner
 
     _require_new(out, replace)

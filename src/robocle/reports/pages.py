@@ -21,7 +21,9 @@ def require_report_extra() -> None:
         import joblib  # noqa: F401
         import matplotlib  # noqa: F401
     except ImportError as error:
-        raise MissingExtraError("bench", f"reports with plots need {error.name}") from error
+        raise MissingExtraError(
+            "bench", f"benchmarks and their reports need {error.name}"
+        ) from error
 
 
 def require_page_path(path: Path) -> None:

@@ -73,7 +73,9 @@ def read_snapshot(path: Path) -> Snapshot:
             nothing: they are listed in the result.
     """
     if not os.path.isfile(path):  # unlike path.is_file(), no error for a name that is too long
-        raise StateError(f"there is no state file {path}: teach something to make one")
+        raise StateError(
+            f"there is no state file {path}: check the name, or teach something to make it"
+        )
     try:
         before, identity = b"", _identity_at(path)
         while before != identity:  # a writer has renamed a new file over the path: read that
