@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from robocle.cli import main
+from state_files import replaced, rewrite
 
 NAME = "\x1b[2Jmug\x9b2J\x7f\u202e"
 ESCAPED = r"\x1b[2Jmug\x9b2J\x7f\u202e"
@@ -85,3 +86,11 @@ def test_a_part_with_a_hostile_name_is_escaped(tmp_path: Path, objects: Path) ->
         result = in_terminal("teach", tmp_path / "new.robocle", objects, option, f"x{NAME}")
         assert result.exit_code == 1
         assert r"\x1b" in result.stderr
+
+
+@pytest.mark.parametrize("entry", ["format", "backbone", "preprocessing", "pooling", "classifier"])
+def test_a_state_with_hostile_texts_is_escaped(entry: str, state: Path, objects: Path) -> None:
+    rewrite(state, replaced(**{entry: f"x{NAME}"}))
+    for arguments in (("inspect", state), ("predict", state, objects / "ball" / "2.jpg")):
+        result = in_terminal(*arguments)
+        assert result.stdout + result.stderr

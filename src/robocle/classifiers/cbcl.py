@@ -113,7 +113,7 @@ class CentroidConcepts(StreamingClassifier):
 
     def _restore(self, state: ClassifierState) -> int | None:
         self._places = state.copied("places", None, None)
-        self._owners = state.copied("owners", len(self._places)).astype(np.int64)
+        self._owners = state.whole("owners", len(self._places))
         self._sizes = state.copied("sizes", len(self._places))
         if set(self._owners.tolist()) != set(range(len(self._labels))) or (self._sizes < 1).any():
             raise StateError("state has a label without a centroid")

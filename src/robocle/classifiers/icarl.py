@@ -105,7 +105,7 @@ class OnlineICaRL(FineTuning):
         stored = state.copied("stored_samples", None, width if state.labels else None)
         self._stored = np.hstack([stored, np.ones((len(stored), 1))])
         self._batch = np.empty((0, 0))
-        self._owners = state.copied("stored_rows", len(stored)).astype(np.int64)
+        self._owners = state.whole("stored_rows", len(stored))
         self._steps = int(state.copied("steps", 1)[0])
         if not set(self._owners.tolist()) <= set(range(len(state.labels))):
             raise StateError("state stores samples of an unknown label")

@@ -76,6 +76,21 @@ class ClassifierState:
             raise StateError(f"state array {name!r} contains values that are not finite numbers")
         return array
 
+    def whole(self, name: str, *shape: int | None) -> NDArray[np.int64]:
+        """Return an array of whole numbers.
+
+        Args:
+            name: Its name.
+            shape: The expected shape; None stands for any length.
+
+        Raises:
+            StateError: The array is missing or damaged, or a number in it is too large.
+        """
+        numbers = self.copied(name, *shape)
+        if np.abs(numbers).max(initial=0) > 2**53:
+            raise StateError(f"state array {name!r} has a number that is too large")
+        return numbers.astype(np.int64)
+
     def split(self, name: str, counts: str, width: int) -> list[NDArray[Any]]:
         """Split an array that holds the rows of one label after another.
 
@@ -91,7 +106,7 @@ class ClassifierState:
             StateError: An array is missing or damaged, or the counts do not add up.
         """
         rows = self.checked(name, None, width)
-        sizes = self.copied(counts, len(self.labels)).astype(np.int64)
+        sizes = self.whole(counts, len(self.labels))
         if (sizes < 0).any() or sizes.sum() != len(rows):
             raise StateError(f"state array {counts!r} does not match the rows of {name!r}")
         ends = np.cumsum(sizes).tolist()
