@@ -25,7 +25,7 @@ def test_verbose_says_what_is_going_on(objects: Path, tmp_path: Path) -> None:
         "teaching: 8 in N s, N ms each",
         f"{state} has N MB",
     ]
-    result = run_subprocess("-v", "predict", state, objects / "ball")
+    result = run_subprocess("predict", state, objects / "ball", "-v")
     assert b"recognising: 4 in " in result.stderr
     assert len(result.stdout.splitlines()) == 4
 

@@ -42,6 +42,9 @@ FolderPath = NonemptyPath(file_okay=False)
 PicturePath = NonemptyPath()
 
 
+VERBOSE = ("-v", "--verbose")
+
+
 class RobocleGroup(click.Group):
     """A group of commands that ends with one line if a command fails or is interrupted."""
 
@@ -49,6 +52,13 @@ class RobocleGroup(click.Group):
         """Parse the arguments."""
         with _printable_usage_errors():
             return super().make_context(*arguments, **options)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; -v may also follow the command, as users expect it to."""
+        end = args.index("--") if "--" in args else len(args)
+        flags = [each for each in args[:end] if each in VERBOSE]
+        others = [each for each in args[:end] if each not in VERBOSE]
+        return super().parse_args(ctx, [*flags, *others, *args[end:]])
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
@@ -81,12 +91,7 @@ def print_error(message: object) -> None:
 
 @click.group(cls=RobocleGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="robocle")
-@click.option(
-    "-v",
-    "--verbose",
-    is_flag=True,
-    help="Print what is going on to stderr. Give it before COMMAND.",
-)
+@click.option(*VERBOSE, is_flag=True, help="Print what is going on to stderr.")
 def main(verbose: bool) -> None:
     """Teach a device new objects from a few pictures each, and recognise them later."""
     level = logging.INFO if verbose else logging.WARNING
