@@ -1,5 +1,7 @@
 """Leave-one-out scores against means and scatter that are recomputed without the sample."""
 
+import itertools
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -107,6 +109,35 @@ def test_the_only_sample_of_a_class_is_marked_as_a_singleton() -> None:
     found = leave_one_out(taught("slda:score=cosine", embeddings, rows))
     assert found.singleton.tolist() == [False] * 6 + [True]
     assert np.isfinite(found.scores).all()
+
+
+@pytest.mark.parametrize("width", [WIDTH, 200], ids=["dense", "compressed"])
+@pytest.mark.parametrize("seed", range(6))
+def test_after_merges_a_sample_left_out_scores_as_if_all_had_been_taught_in_turn(
+    width: int, seed: int
+) -> None:
+    """A label may be new in any of the three, and have one sample there."""
+    rng = np.random.default_rng(seed)
+    embeddings, _ = labelled_samples(60, width=width)
+    rows = [*range(CLASSES), *rng.integers(0, CLASSES, 56).tolist()]
+    cuts = [0, *sorted(rng.choice(np.arange(CLASSES, 60), 2, replace=False).tolist()), 60]
+    spec = "slda:shrinkage=0.1,score=cosine"
+    whole = taught(spec, embeddings, rows)
+    merged, *others = [
+        taught(spec, embeddings[start:end], rows[start:end])
+        for start, end in itertools.pairwise(cuts)
+    ]
+    for other in others:
+        merged.merge(other)
+    assert merged.counts == whole.counts
+    expected, found = leave_one_out(whole), leave_one_out(merged)
+    np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(found.class_left_out, expected.class_left_out, rtol=1e-6)
+    assert merged.forgets_exactly
+    for clf in (whole, merged):
+        clf.forget("object 1")
+    query = rng.normal(size=(3, width))
+    np.testing.assert_allclose(merged.scores(query), whole.scores(query), rtol=1e-6, atol=1e-8)
 
 
 def test_merged_classifiers_score_as_many_samples_as_both_were_taught() -> None:

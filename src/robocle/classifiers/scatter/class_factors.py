@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from robocle.classifiers.scatter.helmert import joined_contrasts, residuals_of
 from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Vector
 
 # Up to this many rows are kept even if the scatter is narrower: they take little memory.
@@ -25,6 +26,8 @@ SUBSAMPLE, SUBSAMPLE_PER_CLASS = 256, 4
 
 SampleIndex = tuple[int, int]
 """A class, and the index of a sample within it."""
+Counts = tuple[int, int]
+"""How many samples of a class two classifiers were taught."""
 
 
 class ClassFactors:
@@ -111,10 +114,9 @@ class ClassFactors:
         return found
 
     def _residuals(self, number: int, indices: NDArray[np.int64], count: int, width: int) -> Matrix:
-        """Invert the Helmert contrasts: these are the rows of the samples after the first."""
         rows = self.rows(number, width)
         if len(rows) == count - 1:
-            return _inverse_helmert(indices, count) @ rows
+            return residuals_of(rows)[indices]
         samples = len(rows) if self.complete else count - 1  # triangular rows represent all samples
         return math.sqrt(samples / count) * rows[indices]
 
@@ -125,18 +127,32 @@ class ClassFactors:
             result._rows.append(list(self.rows(number, len(matrix)) @ matrix))
         return result
 
-    def merge(self, other: "ClassFactors", numbers: list[int], between: Matrix) -> None:
+    def merge(
+        self, other: "ClassFactors", numbers: list[int], between: Matrix, counts: list[Counts]
+    ) -> None:
         """Add the factors of another classifier.
+
+        The rows of a class are afterwards those of its samples here, followed by those of the other
+        classifier, if both have a row for each sample after the first.
 
         Args:
             other: The factors to add.
             numbers: The index, in these factors, of each class of the other.
             between: One row per class of the other: what the difference of the means contributes.
+            counts: The number of samples here and there per class of the other. Zeros if the rows
+                are not deviations from a mean.
         """
         self.complete = self.complete and other.complete
-        for number, rows, row in zip(numbers, other._rows, between, strict=True):
-            added = [row.copy()] if row.any() else []
-            self._rows[number] = self._rows[number] + rows + added
+        width = between.shape[1]
+        for theirs, (mine, row) in enumerate(zip(numbers, between, strict=True)):
+            here, there = counts[theirs]
+            kept = len(self._rows[mine]), len(other._rows[theirs])
+            if here and there and kept == (here - 1, there - 1):
+                rows = self.rows(mine, width), other.rows(theirs, width)
+                self._rows[mine] = list(joined_contrasts(*rows, row))
+            else:
+                added = [row.copy()] if row.any() else []
+                self._rows[mine] = self._rows[mine] + other._rows[theirs] + added
         if not self.complete:
             self._draw_subsample()
 
@@ -181,13 +197,15 @@ class ClassFactors:
         return max(SUBSAMPLE_PER_CLASS, self._subsample // len(self._rows))
 
 
-def _inverse_helmert(indices: NDArray[np.int64], count: int) -> Matrix:
-    """Return rows of the transposed Helmert matrix, which maps contrasts to the chosen samples.
+def merged_counts(weights: Vector, steps: Vector) -> list[Counts]:
+    """Return the numbers of samples n, m of two classifiers per class.
 
-    The contrast of a sample is its deviation from the mean of the c samples before it, times
-    sqrt(c / (c + 1)).
+    Args:
+        weights: n m / (n + m) per class; 0 if the class is new, or its rows are not deviations.
+        steps: m / (n + m) per class.
+
+    >>> merged_counts(np.array([2.4, 0.0]), np.array([0.4, 1.0]))
+    [(6, 4), (0, 0)]
     """
-    before = np.arange(1, count, dtype=float)
-    later = np.where(before > indices[:, None], -1 / np.sqrt(before * (before + 1)), 0.0)
-    own = before == indices[:, None]
-    return np.where(own, np.sqrt(before / (before + 1)), later)
+    pairs = zip(weights.tolist(), steps.tolist(), strict=True)
+    return [(round(w / s), round(w / (1 - s))) if w else (0, 0) for w, s in pairs]

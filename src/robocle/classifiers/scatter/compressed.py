@@ -21,7 +21,7 @@ import numpy as np
 
 from robocle.blas import one_blas_thread
 from robocle.classifiers.scatter.block_grams import BlockGrams
-from robocle.classifiers.scatter.class_factors import ClassFactors, SampleIndex
+from robocle.classifiers.scatter.class_factors import ClassFactors, SampleIndex, merged_counts
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.dense import DenseScatter
 from robocle.classifiers.scatter.form import ScatterForm
@@ -99,7 +99,8 @@ class CompressedScatter(ScatterForm):
             deviations *= np.sqrt(weights)[:, None]
             scatter = self._span.scatter
             scatter += rotation.T @ other._span.scatter @ rotation + deviations.T @ deviations
-        self._factors.merge(other._factors.transformed(rotation), rows, deviations)
+        counts = merged_counts(weights, steps)
+        self._factors.merge(other._factors.transformed(rotation), rows, deviations, counts)
         self._factors.bound(self.width, self.rank)
 
     def energies(self, counts: Vector, blocks: int) -> Vector:

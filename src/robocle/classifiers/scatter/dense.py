@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import blas
 
 from robocle.blas import one_blas_thread
-from robocle.classifiers.scatter.class_factors import ClassFactors, SampleIndex
+from robocle.classifiers.scatter.class_factors import ClassFactors, SampleIndex, merged_counts
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.form import ScatterForm
 from robocle.classifiers.scatter.leave_one_out import Products
@@ -86,7 +86,7 @@ class DenseScatter(ScatterForm):
         deviations = np.sqrt(weights)[:, None] * deviations
         self._array += other._array
         self._add_products(deviations)
-        self._factors.merge(other._factors, rows, deviations)
+        self._factors.merge(other._factors, rows, deviations, merged_counts(weights, steps))
         self._factors.bound(self.width)
         self._drop_solution()
 

@@ -1,0 +1,59 @@
+"""Helmert contrasts: n samples of a class as n - 1 rows with the same scatter about their mean.
+
+The contrast of a sample is its deviation from the mean of the c samples before it, multiplied by
+sqrt(c / (c + 1)). A class that learns one sample after another produces just these rows. Together
+they determine the residuals of the samples, their deviations from the mean of all.
+"""
+
+import math
+
+import numpy as np
+
+from robocle.classifiers.state import Matrix, Vector
+
+
+def contrasts_of(residuals: Matrix) -> Matrix:
+    """Return the contrasts of samples, from their deviations from any common point.
+
+    >>> contrasts_of(np.array([[1.0], [3.0]])).round(4).tolist()
+    [[1.4142]]
+    """
+    before = np.arange(1, len(residuals), dtype=float)[:, None]
+    means = np.cumsum(residuals[:-1], axis=0) / before
+    contrasts: Matrix = np.sqrt(before / (before + 1)) * (residuals[1:] - means)
+    return contrasts
+
+
+def residuals_of(contrasts: Matrix) -> Matrix:
+    """Return the deviations of the samples from their mean, from their contrasts.
+
+    >>> residuals_of(contrasts_of(np.array([[1.0], [3.0], [8.0]]))).round(4).tolist()
+    [[-3.0], [-1.0], [4.0]]
+    """
+    before = np.arange(1, len(contrasts) + 1, dtype=float)[:, None]
+    residuals: Matrix = np.zeros((len(contrasts) + 1, contrasts.shape[1]))
+    residuals[1:] = np.sqrt(before / (before + 1)) * contrasts
+    # A sample also enters the contrasts of all later ones.
+    later = contrasts / np.sqrt(before * (before + 1))
+    residuals[:-1] -= np.cumsum(later[::-1], axis=0)[::-1]
+    return residuals
+
+
+def joined_contrasts(first: Matrix, second: Matrix, between: Vector) -> Matrix:
+    """Return the contrasts of two groups of samples, one after the other.
+
+    Args:
+        first: The contrasts of the n samples of the first group, about its own mean.
+        second: The contrasts of the m samples of the second group, about its own mean.
+        between: The mean of the second group minus that of the first, times sqrt(n m / (n + m)).
+    """
+    n, m = len(first) + 1, len(second) + 1
+    total = n + m
+    return contrasts_of(
+        np.vstack(
+            [
+                residuals_of(first) - math.sqrt(m / (n * total)) * between,
+                residuals_of(second) + math.sqrt(n / (m * total)) * between,
+            ]
+        )
+    )
