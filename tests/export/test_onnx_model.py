@@ -153,7 +153,7 @@ def test_the_example_needs_no_robocle_and_prints_what_the_learner_predicts(
     tmp_path: Path,
 ) -> None:
     learner = taught(3, 2)
-    write_onnx(learner, tmp_path / "home.onnx")
+    write_onnx(learner, tmp_path / "five.onnx")
     orientation = Image.Exif()
     orientation[ORIENTATION_TAG] = 6 if name == "turned.jpg" else 1
     with Image.open(CLEAN / "apple_01" / "7.jpg") as small:

@@ -106,6 +106,17 @@ def test_what_a_cleaner_removes_is_written_again(removed: str, then: str, tmp_pa
     assert sorted(path.name for path in tmp_path.iterdir()) == ["home"]
 
 
+def test_a_journal_that_is_removed_after_a_crash_is_written_again(tmp_path: Path) -> None:
+    learner = opened(tmp_path / "home")
+    learner.teach_embedding(embedding(1, WIDTH), "mug")
+    assert learner._state._store is not None
+    learner._state._store.close()
+    with opened(tmp_path / "home") as again:
+        (tmp_path / "home-journal").unlink()
+        again.teach_embedding(embedding(2, WIDTH), "cup")
+        assert Learner.load(tmp_path / "home", STUB).counts == {"mug": 1, "cup": 1}
+
+
 def test_a_merge_whose_write_failed_after_the_rename_can_be_repeated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -107,7 +107,11 @@ class StateStore:
 
         They may not after an interrupt, or if another program has removed one of them.
         """
-        journal_is_there = self._journal is None or self._journal.is_at(journal_path(self.path))
+        journal = journal_path(self.path)
+        if self._journal is not None:
+            journal_is_there = self._journal.is_at(journal)
+        else:
+            journal_is_there = self._found is None or os.path.exists(journal)
         return self._unchanged and journal_is_there and os.path.exists(self.path)
 
     @contextmanager
