@@ -52,6 +52,7 @@ def last_lines(tmp_path: Path, *options: str) -> list[str]:
     return lines[summaries[-1] + 1 : -1] if summaries else lines[-2:-1]
 
 
+@pytest.mark.slow
 def test_each_thing_that_is_missing_is_named_once_with_what_to_do(tmp_path: Path) -> None:
     assert last_lines(tmp_path, "-rs") == [
         "3 tests skipped without PyTorch: `make torch` installs it, then `make test` runs them",
@@ -64,5 +65,6 @@ def test_tests_in_parallel_processes_are_counted_once(tmp_path: Path) -> None:
     assert last_lines(tmp_path, "-rs", "-n", "2")[0].startswith("3 tests skipped without PyTorch")
 
 
+@pytest.mark.slow
 def test_nothing_is_said_if_nothing_is_missing(tmp_path: Path) -> None:
     assert "skipped" not in "".join(last_lines(tmp_path, "-k", "runs"))

@@ -94,6 +94,7 @@ def test_a_network_of_timm_can_be_added_under_another_name(network: Any) -> None
     assert "phone" in BACKBONES.names()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("cache")
 def test_weights_with_another_classifier_fit_but_those_of_another_network_do_not(
     network: Any, tmp_path: Path, refusal: Refusal

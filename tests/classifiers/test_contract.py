@@ -79,6 +79,7 @@ def test_repr_shows_the_options_and_what_was_learned() -> None:
     assert repr(clf) == f"<StreamingNaiveBayes({options}), 30 samples of 4 labels>"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", [spec for spec in SPECS if spec.split(":")[0] in BUILTIN])
 def test_the_owner_of_every_array_is_declared(spec: str) -> None:
     for samples in (0, 1, 10, 2000):  # forms and class factors change with the number of samples

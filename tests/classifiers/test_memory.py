@@ -43,6 +43,7 @@ def test_twice_the_samples_take_no_more_memory(name: str) -> None:
     assert twice <= 1.05 * once + 10_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CLASSIFIERS.names())
 def test_a_classifier_that_is_no_longer_used_frees_its_memory_at_once(name: str) -> None:
     """Undo replaces a classifier; waiting for Python to look for cycles took gigabytes."""

@@ -46,6 +46,7 @@ def benchmark(pictures: Path, results: Path, cache: Path, **options: Any) -> Ben
     return Benchmark(results, {"folder": str(pictures)}, cache=cache, **options)
 
 
+@pytest.mark.slow
 def test_the_accuracy_of_a_trial_is_that_of_a_learner_taught_by_hand(
     pictures: Path, tmp_path: Path, cache: Path, lite0: Backbone
 ) -> None:
@@ -102,6 +103,7 @@ def test_open_set_metrics_are_those_of_a_learner_taught_by_hand(
     assert "AUROC" in page
 
 
+@pytest.mark.slow
 def test_a_finished_run_computes_nothing_again(pictures: Path, tmp_path: Path, cache: Path) -> None:
     results = tmp_path / "results.jsonl"
     benchmark(pictures, results, cache).run(experiment(), quietly)
@@ -152,6 +154,7 @@ def test_corruptions_make_a_matrix_and_are_the_same_for_every_method(
         assert record["result"]["average_other_domain"] == accuracy[other]
 
 
+@pytest.mark.slow
 def test_moment_distributions_are_measured_once_per_form_and_corruption(
     pictures: Path, tmp_path: Path, cache: Path
 ) -> None:

@@ -170,6 +170,7 @@ def experiment_or_error() -> Experiment | str:
         return str(error)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.dictionaries(KEYS, VALUES, max_size=6), st.dictionaries(KEYS, VALUES, max_size=8))
 def test_any_content_is_an_experiment_or_an_error_of_one_line(

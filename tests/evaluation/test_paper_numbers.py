@@ -283,6 +283,7 @@ DISAGREEMENTS: dict[Check, dict[PaperNumber, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("check", DISAGREEMENTS)
 def test_the_paper_is_consistent_except_where_listed(check: Check) -> None:
     ranges = {number: found for number in NUMBERS if (found := check(number))}

@@ -30,6 +30,7 @@ def die(job: int) -> int:
     os._exit(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_every_job_is_done_once(jobs: int) -> None:
     found = list(Workers(jobs).run(double, JOBS))

@@ -45,6 +45,7 @@ def test_a_bad_picture_is_refused_and_changes_nothing(
     assert state.read_bytes() == taught
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["truncated.jpg", "bomb.png", "large.png", "moving.gif"])
 def test_a_bad_picture_is_refused_in_one_line_from_a_shell(
     name: str, state: Path, taught: bytes, tmp_path: Path
@@ -203,6 +204,7 @@ def test_a_wrong_state_is_refused_and_not_changed(
     assert state.read_bytes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["another version", "another backbone"])
 def test_a_wrong_state_is_refused_in_one_line_from_a_shell(
     name: str, state: Path, objects: Path

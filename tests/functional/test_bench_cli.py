@@ -58,6 +58,7 @@ def test_an_experiment_on_a_folder_of_pictures_is_run_and_reported(
     assert "0 of 4 trials run, the others had results already" in again.stdout
 
 
+@pytest.mark.slow
 def test_a_report_is_printed_and_written_from_results(
     experiment: Path, objects: Path, tmp_path: Path
 ) -> None:

@@ -46,6 +46,7 @@ def copied(pictures: Iterable[Path], folder: Path) -> Path:
 # ---- cross-validation
 
 
+@pytest.mark.slow
 def test_the_table_has_one_row_per_condition(objects: Path) -> None:
     result = check(objects, "--draws", "2")
     assert (result.exit_code, result.stderr) == (0, "")
@@ -99,6 +100,7 @@ def test_with_meaningless_labels_accuracy_is_no_better_than_chance(
     assert found["taught"]["clean"]["right"] <= 5
 
 
+@pytest.mark.slow
 def test_copies_of_a_picture_are_left_out(objects: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(objects, tmp_path / "mine")
     shutil.copy(objects / "ball" / "0.jpg", folder / "ball" / "again.jpg")
@@ -111,6 +113,7 @@ def test_copies_of_a_picture_are_left_out(objects: Path, tmp_path: Path) -> None
 # ---- a state
 
 
+@pytest.mark.slow
 def test_a_state_is_tested_and_not_changed(state: Path, objects: Path) -> None:
     folder = {path: path.read_bytes() for path in state.parent.iterdir()}
     found = counts(objects, "--state", state)
@@ -191,6 +194,7 @@ def test_a_check_stores_only_the_backbone(objects: Path, tmp_path: Path) -> None
 # ---- errors
 
 
+@pytest.mark.slow
 def test_a_picture_that_is_skipped_is_in_the_counts_as_unreadable(
     state: Path, objects: Path, tmp_path: Path
 ) -> None:

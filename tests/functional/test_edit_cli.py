@@ -87,6 +87,7 @@ def test_forget_says_if_the_label_stays_in_the_shared_statistics(
     ]
 
 
+@pytest.mark.slow
 def test_undo_reverts_one_command_at_a_time_until_none_is_left(state: Path, objects: Path) -> None:
     picture = objects / "ball" / "3.jpg"
     before = run("predict", "--json", state, picture).stdout

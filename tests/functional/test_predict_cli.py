@@ -23,6 +23,7 @@ def test_predictions_as_json_contain_all_scores(state: Path, objects: Path) -> N
     assert 0.5 <= first["confidence"] <= 1
 
 
+@pytest.mark.slow
 def test_a_separate_process_prints_the_same_predictions(state: Path, objects: Path) -> None:
     picture = objects / "box" / "2.jpg"
     separate = run_subprocess("predict", "--json", state, picture)
@@ -84,6 +85,7 @@ def test_the_best_labels_of_an_unknown_object_follow_the_word_unknown(
     assert float(best[1]) >= float(best[3])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", [(), ("--json",)], ids=["plain", "json"])
 def test_a_file_name_that_is_not_unicode_is_printed_escaped(
     option: tuple[str, ...], state: Path, objects: Path, tmp_path: Path

@@ -10,6 +10,7 @@ from command_line import run_subprocess
 from robocle.cli.progress import progress
 
 
+@pytest.mark.slow
 def test_verbose_says_what_is_going_on(objects: Path, tmp_path: Path) -> None:
     state = tmp_path / "home.robocle"
     result = run_subprocess("-v", "teach", state, objects)
@@ -30,6 +31,7 @@ def test_verbose_says_what_is_going_on(objects: Path, tmp_path: Path) -> None:
     assert len(result.stdout.splitlines()) == 4
 
 
+@pytest.mark.slow
 def test_nothing_but_results_is_printed_without_a_terminal(objects: Path, tmp_path: Path) -> None:
     result = run_subprocess("teach", tmp_path / "home.robocle", objects)
     assert result.stderr == b""

@@ -37,6 +37,7 @@ def test_a_folder_of_label_folders_is_taught_at_once(objects: Path, tmp_path: Pa
     assert read_state(tmp_path / "all.robocle").counts == {"ball": 4, "box": 4}
 
 
+@pytest.mark.slow
 def test_folders_of_pictures_are_taught_as_one_label(objects: Path, tmp_path: Path) -> None:
     result = run("teach", tmp_path / "one.robocle", "toy", objects / "ball", objects / "box")
     assert result.stdout.startswith("taught 8 pictures of toy; ")
@@ -266,6 +267,7 @@ def test_the_same_picture_under_two_labels_is_pointed_out(objects: Path, tmp_pat
     assert result.stderr == f"robocle: {tmp_path / 'home' / 'cup' / '0.jpg'}: {expected}\n"
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_taught_twice_is_pointed_out_picture_by_picture(
     objects: Path, tmp_path: Path
 ) -> None:

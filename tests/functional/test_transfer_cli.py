@@ -13,6 +13,7 @@ from robocle import Learner
 from robocle.store import read_state
 
 
+@pytest.mark.slow
 def test_states_of_two_robots_can_be_merged_in_any_order(objects: Path, tmp_path: Path) -> None:
     for label in ("ball", "box"):
         first, second = (objects / label / f"{number}.jpg" for number in (0, 1))
@@ -66,6 +67,7 @@ def test_a_file_that_was_imported_before_is_noticed_until_that_is_undone(
     assert read_state(mine).counts == {"toy": 1, "ball": 5, "box": 4}
 
 
+@pytest.mark.slow
 def test_files_are_replaced_only_if_asked_and_not_while_they_are_open(
     state: Path, objects: Path, tmp_path: Path
 ) -> None:
@@ -104,6 +106,7 @@ def test_an_exported_state_can_be_imported_by_another_robot(
     assert read_state(tmp_path / "new").counts == {"ball": 2, "box": 2}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pooling", ["avg", "moments:r=3,form=root", "moments:form=standardised"])
 @pytest.mark.parametrize("classifier", ["ncm", "slda"])
 def test_an_exported_model_predicts_the_same_labels_with_onnx_runtime_alone(
@@ -170,6 +173,7 @@ def test_a_learner_that_cannot_be_converted_to_onnx_is_refused(
     assert not (tmp_path / "x.onnx").exists()
 
 
+@pytest.mark.slow
 def test_the_intact_labels_of_a_damaged_state_can_be_recovered(
     objects: Path, tmp_path: Path
 ) -> None:

@@ -93,6 +93,7 @@ def test_what_needs_an_extra_says_in_one_line_how_to_install_it(
     assert line.endswith(f"pip install 'robocle[{extra}]'")
 
 
+@pytest.mark.slow
 def test_no_message_names_a_page_that_only_a_checkout_has() -> None:
     files = [path for path in PACKAGE.rglob("*.py") if path.is_file()]
     assert len(files) > 150

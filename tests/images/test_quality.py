@@ -60,6 +60,7 @@ def caught(kind: str, change: Callable[[Pixels], Pixels]) -> float:
 # ---- ordinary pictures pass
 
 
+@pytest.mark.slow
 def test_no_picture_of_the_home_has_a_complaint_even_in_dim_light() -> None:
     assert len(ORDINARY) > 1000
     assert [path for path in ORDINARY if complaints(read(path, SIDE))] == []
@@ -92,6 +93,7 @@ def test_a_black_object_on_a_black_background_passes_if_a_patch_of_it_is_bright(
     assert kinds(pixels) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", [112, 160, 224, 300, 384, 518])
 def test_the_result_does_not_depend_on_the_input_size_of_the_backbone(side: int) -> None:
     for path in SOME:

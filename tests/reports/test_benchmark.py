@@ -43,6 +43,7 @@ def cells(table: Table, name: str) -> tuple[Cell | None, ...]:
     return next(row.cells for row in table.rows if row.name == name)
 
 
+@pytest.mark.slow
 def test_a_cell_has_the_mean_the_deviation_and_the_papers_number(results: Path) -> None:
     table = build_report(results).tables[0]
     assert table.columns == ("resnet152",)
@@ -110,6 +111,7 @@ def test_markdown_latex_and_html_are_written(results: Path, tmp_path: Path) -> N
     assert all(path.stat().st_size > 500 for path in paths)
 
 
+@pytest.mark.slow
 def test_results_on_different_data_are_never_averaged(tmp_path: Path) -> None:
     ours, theirs = record("NCM", 90, 0), record("NCM", 50, 0, key="other")
     theirs["trial"] |= {"data": "ffff"}

@@ -56,6 +56,7 @@ def test_a_picture_rendered_alone_equals_the_shipped_file(
     assert encode(picture, index["quality"]) == (HOME / planned.path).read_bytes()
 
 
+@pytest.mark.slow
 def test_no_picture_is_blank_dark_or_overexposed() -> None:
     bad = {}
     for planned in PLAN:

@@ -179,6 +179,7 @@ def test_recovery_from_any_of_them_returns_a_state_or_raises_an_error_of_one_lin
     assert recoveries > 100
 
 
+@pytest.mark.slow
 def test_every_flipped_bit_of_a_snapshot_is_detected(tmp_path: Path) -> None:
     snapshot, _ = files_of(tmp_path, "slda")
     rng = random.Random(0)

@@ -41,6 +41,7 @@ STEP = st.tuples(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     steps=st.lists(STEP, max_size=40),

@@ -182,6 +182,7 @@ DESCRIPTIONS: dict[str, Callable[[Description], object]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DESCRIPTIONS)
 def test_a_hostile_description_is_refused_in_little_memory(
     name: str, state: Path, lite0: Backbone, refusal: Refusal

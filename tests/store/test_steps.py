@@ -169,6 +169,7 @@ def test_the_history_in_a_file_is_bounded(tmp_path: Path) -> None:
     assert len(stored.steps) == 20 + 5 + 4 * 20  # nothing is lost while checkpoints are small
 
 
+@pytest.mark.slow
 def test_checkpoints_beyond_the_bound_are_dropped_but_for_the_last(tmp_path: Path) -> None:
     wide = CHECKPOINT_BYTES // 8 // 3  # three labels of this width fill the bound
     with opened(tmp_path / "home") as learner:
