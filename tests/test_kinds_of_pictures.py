@@ -1,4 +1,4 @@
-"""A learner takes every kind of picture that a program may have, and gives equal answers."""
+"""A learner takes every kind of picture that a program may have, and answers alike."""
 
 import io
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def learner(lite0: Backbone) -> Learner:
 
 @pytest.fixture(scope="module")
 def frame() -> Pixels:
-    """An RGB picture of a mug, as a camera gives it."""
+    """An RGB picture of a mug, as a camera returns it."""
     with Image.open(TAUGHT[-1].path) as image:
         return np.asarray(image.convert("RGB"))
 

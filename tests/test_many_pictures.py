@@ -13,7 +13,7 @@ from robocle import Learner
 from robocle.backbones import Backbone
 from robocle.classifiers import CLASSIFIERS
 from robocle.demo.pictures import home_pictures
-from robocle.embedding import LARGEST, in_order
+from robocle.embedding import LARGEST_TAUGHT, in_order
 from robocle.errors import (
     FeatureError,
     ImageError,
@@ -143,15 +143,15 @@ def test_embeddings_up_to_the_limit_can_be_taught_stored_and_predicted(
     learner = Learner(STUB, "avg", classifier)
     for number in range(12):
         values = embedding(number, 24).astype(float)
-        learner.teach_embedding(values / values.max() * LARGEST, "abc"[number % 3])
+        learner.teach_embedding(values / values.max() * LARGEST_TAUGHT, "abc"[number % 3])
     for sign in (1, -1):
-        wrong = np.full(24, sign * 1.01 * LARGEST)
+        wrong = np.full(24, sign * 1.01 * LARGEST_TAUGHT)
         for use in (learner.predict_embedding, lambda z: learner.teach_embedding(z, "a")):
             with pytest.raises(FeatureError, match=r"value of size 1.01e\+30: scale embeddings"):
                 use(wrong)
     learner.save(tmp_path / "large")
     loaded = Learner.load(tmp_path / "large", STUB)
-    assert loaded.predict_embedding(np.full(24, LARGEST)).scores.keys() == {"a", "b", "c"}
+    assert loaded.predict_embedding(np.full(24, LARGEST_TAUGHT)).scores.keys() == {"a", "b", "c"}
 
 
 def test_an_embedding_is_used_for_what_it_was_made_for(lite0: Backbone) -> None:

@@ -8,7 +8,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, repeat, zip_longest
 from typing import Any, Literal, TypeVar
 
@@ -20,6 +20,7 @@ from robocle.errors import FeatureError, ImageError
 from robocle.images import Picture, SquareImage, read
 from robocle.images.boxes import Box
 from robocle.images.quality import Complaint, complaints
+from robocle.images.views import Plain
 from robocle.pipeline import Pipeline
 from robocle.spec import require_whole
 
@@ -28,9 +29,9 @@ Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
 _MISSING = object()
 
-LARGEST = 1e30
-"""The largest absolute value in an embedding. Classifiers add up squares, and states must be able
-to hold the sums."""
+LARGEST_TAUGHT = 1e30
+"""The largest absolute value in an embedding that a learner takes. Classifiers add up squares, and
+states must be able to hold the sums."""
 BATCH_SIZE = 8
 """Pictures per run of the backbone. Larger batches are not faster on a CPU."""
 
@@ -58,21 +59,26 @@ def values_for(purpose: Purpose, embedding: Embedding | ArrayLike) -> NDArray[An
 
     Raises:
         FeatureError: The embedding was made for another purpose, is not an array of real
-            numbers with one axis, or has a value that is not finite or beyond LARGEST.
+            numbers with one axis, or has a value that is not finite or beyond LARGEST_TAUGHT.
     """
     if isinstance(embedding, Embedding) and embedding.purpose != purpose:
         raise FeatureError(
             f"this embedding was made for {embedding.purpose}, not for {purpose}: "
             f"use embed_for_{purpose}"
         )
-    return embedding_numbers(embedding, 1, LARGEST)
+    return embedding_numbers(embedding, 1, LARGEST_TAUGHT)
 
 
 class Embedder:
-    """Embeds pictures for one purpose."""
+    """Embeds pictures for one purpose.
+
+    Args:
+        pipeline: The pipeline of a learner. Its views are for teaching only.
+        purpose: What the embeddings are for.
+    """
 
     def __init__(self, pipeline: Pipeline, purpose: Purpose) -> None:
-        self.pipeline = pipeline
+        self.pipeline = pipeline if purpose == "teaching" else replace(pipeline, views=Plain())
         self.purpose = purpose
 
     def __repr__(self) -> str:

@@ -15,7 +15,6 @@ from robocle.images import Picture
 from robocle.images.boxes import Box
 from robocle.images.gate import QualityGate
 from robocle.images.quality import Complaint, Gate
-from robocle.images.views import Plain
 from robocle.lessons import require_lessons, require_one_label_each
 from robocle.pipeline import Pipeline
 from robocle.pooling import Pooling
@@ -74,8 +73,7 @@ class Learner(EmbeddingLearner):
     def _assemble(self, pipeline: Pipeline, state: LearnerState) -> None:
         super().__init__(state)
         self._for_teaching = Embedder(pipeline, "teaching")
-        plain = Pipeline(pipeline.backbone, pipeline.pooling, Plain())
-        self._for_prediction = Embedder(plain, "prediction")
+        self._for_prediction = Embedder(pipeline, "prediction")
 
     @property
     def pipeline(self) -> Pipeline:

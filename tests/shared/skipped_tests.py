@@ -1,4 +1,4 @@
-"""One line at the end of a test run for each thing that was missing, with what to do about it.
+"""One line at the end of a test run for everything that was missing, with what to do about it.
 
 This is a plug-in of pytest; tests/conftest.py activates it.
 """

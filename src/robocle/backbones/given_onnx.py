@@ -2,7 +2,7 @@
 
 A state records the file of its network, as in "onnx:/home/ada/net.onnx". A state may come from
 anyone, so the file that it names is never opened: it could be a device, a pipe, or a private file.
-Instead, the standard model of every ONNX file that a user gives is kept in a model folder, and a
+Instead, the standard model of every ONNX file that a user names is kept in a model folder, and a
 state is opened with the model that has the fingerprint it records.
 """
 

@@ -11,7 +11,7 @@ from robocle.errors import StateError
 
 # Squares of values up to this size, and products of squares, are finite. Sums of the squares of
 # embeddings are smaller by far.
-LARGEST = 1e75
+LARGEST_STORED = 1e75
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
@@ -50,6 +50,19 @@ class ClassifierState:
         """Return a float64 copy of an array; see `checked`."""
         return np.array(self.checked(name, *shape), np.float64)
 
+    def counts(self) -> list[int]:
+        """Return the number of samples of each label.
+
+        Raises:
+            StateError: A label occurs twice, or its number of samples cannot be one.
+        """
+        counts = self.copied("counts", len(self.labels))
+        # Larger numbers are not exact, and some functions of numpy do not take them.
+        possible = bool((counts >= 1).all() and (counts <= 2**53).all())
+        if len(set(self.labels)) != len(self.labels) or not possible:
+            raise StateError("state has a duplicate label, or a label without samples")
+        return [int(count) for count in counts]
+
     def checked(self, name: str, *shape: int | None) -> NDArray[Any]:
         """Return an array as it is stored. The caller must not modify it.
 
@@ -72,7 +85,8 @@ class ClassifierState:
         if not fits:
             raise StateError(f"state array {name!r} has shape {array.shape}, expected {shape}")
         largest = array.max(initial=0) if array.dtype.kind in "fiu" else np.inf
-        if not (largest <= LARGEST and array.min(initial=0) >= -LARGEST):  # False for NaN, too
+        # Written so that it is true for NaN, too.
+        if not (largest <= LARGEST_STORED and array.min(initial=0) >= -LARGEST_STORED):
             raise StateError(f"state array {name!r} contains values that are not finite numbers")
         return array
 

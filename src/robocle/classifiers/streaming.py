@@ -17,14 +17,19 @@ from robocle.classifiers.embedding_numbers import embedding_numbers
 from robocle.classifiers.labels import never_taught, plain_label
 from robocle.classifiers.one_by_one import OneByOne
 from robocle.classifiers.softmax import softmax
-from robocle.classifiers.state import ClassifierState, Matrix, Ownership, Shared, Vector
+from robocle.classifiers.state import (
+    ClassifierState,
+    Matrix,
+    Ownership,
+    Shared,
+    Vector,
+)
 from robocle.errors import (
     FeatureError,
     InexactError,
     LabelError,
     NothingTaughtError,
     RobocleError,
-    StateError,
 )
 from robocle.spec import Described
 from robocle.types import Scores
@@ -236,13 +241,11 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
         Raises:
             StateError: The state is damaged or does not fit. The classifier has not changed.
         """
-        counts = state.copied("counts", len(state.labels))
-        if len(set(state.labels)) != len(state.labels) or not _are_counts(counts):
-            raise StateError("state has a duplicate label, or a label without samples")
+        counts = state.counts()
         before = self.__dict__.copy()
         try:
             self._labels = [plain_label(label) for label in state.labels]
-            self._counts = [int(count) for count in counts]
+            self._counts = counts
             self.width = self._restore(state)
         except RobocleError:
             self.__dict__ = before
@@ -294,8 +297,3 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
                 f"an embedding has width {values.shape[-1]}, but those taught have {self.width}"
             )
         return np.asarray(values, np.float64)
-
-
-def _are_counts(numbers: Vector) -> bool:
-    # Larger numbers are not exact, and some functions of numpy do not take them.
-    return bool((numbers >= 1).all() and (numbers <= 2**53).all())

@@ -20,7 +20,6 @@ from robocle.errors import ImageError
 from robocle.wording import as_json, printable
 
 if TYPE_CHECKING:
-    from robocle.embedding import Embedding
     from robocle.types import Prediction
 
 
@@ -47,23 +46,20 @@ def predict(state: Path, images: tuple[Path, ...], top: int | None, as_json: boo
     Pictures that cannot be read are listed, and the others are recognised.
     """
     with activity("starting"):
-        from robocle.embedding import in_order
+        from robocle.embedding import Embedder
         from robocle.images import pictures_under
         from robocle.learner import Learner
 
     with activity("loading the backbone"):
         learner = Learner.load(state)
-
-    def embedded(path: Path) -> "Embedding | ImageError":
-        try:
-            return learner.embed_for_prediction(path, box)
-        except ImageError as error:
-            return error
+        embedder = Embedder(learner.pipeline, "prediction")
 
     files = picture_files(images, pictures_under)
     errors = []
-    embeddings = progress(in_order(embedded, files, threads), "recognising", len(files))
-    for path, embedding in zip(files, embeddings, strict=True):
+    # One at a time, so that each line is printed as soon as it can be.
+    embeddings = embedder.embed_each(files, [box] * len(files), batch_size=1, threads=threads)
+    shown = progress(embeddings, "recognising", len(files))
+    for path, embedding in zip(files, shown, strict=True):
         if isinstance(embedding, ImageError):
             errors.append(embedding)
             continue

@@ -67,7 +67,7 @@ class Replay:
         step = stored.history[start].step
         assert step is not None  # without one, it would be a single operation
         base = self._advanced(stored, start)
-        return with_checkpoint(stored, step, base, stored.history[start:])
+        return with_bounded_checkpoints(stored, step, base, stored.history[start:])
 
     def _shortened(self, stored: StoredState, end: int) -> StoredState:
         """Return a stored state whose classifier has learned the first operations."""
@@ -98,10 +98,10 @@ class Replay:
         self._base = base
 
 
-def with_checkpoint(
+def with_bounded_checkpoints(
     stored: StoredState, step: Step, base: ClassifierState, history: tuple[Operation, ...] = ()
 ) -> StoredState:
-    """Return a state from which undo returns to what was stored before a step.
+    """Return a state with a checkpoint before a step, and older ones as far as they are kept.
 
     Args:
         stored: The state before.

@@ -27,7 +27,7 @@ from robocle.classifiers import StreamingClassifier
 from robocle.classifiers.labels import new_spellings
 from robocle.errors import FeatureError, LabelError, RobocleError, StateError
 from robocle.images.sketches import Sketches
-from robocle.store.history import Replay, replayed, with_checkpoint
+from robocle.store.history import Replay, replayed, with_bounded_checkpoints
 from robocle.store.operations import Operation, Undo, last_taught
 from robocle.store.parts import Parts
 from robocle.store.reading import located
@@ -194,7 +194,7 @@ class LearnerState:
                 added.rename(old, new)
             merged.merge(added)
             step = self._step or Step.of(description)
-            after = with_checkpoint(self._stored, step, merged.state())
+            after = with_bounded_checkpoints(self._stored, step, merged.state())
             with _damaged("what would be merged"):
                 replayed(after)  # what cannot be read back must not be written
             self._restart(after.with_sources(sources), merged)
@@ -222,8 +222,7 @@ class LearnerState:
             if self._store is None or located(path) != self._store.path:
                 StateStore.replace(path, self._without_history().without_sketches())
                 return
-            with self._store.changing():
-                self._store.compact(self._stored)
+            self._rewrite(self._store)
 
     def close(self) -> None:
         """Compact the journal and release the lock."""
@@ -271,8 +270,7 @@ class LearnerState:
             StateError: The file cannot be written.
         """
         if not store.is_settled:
-            with store.changing():
-                store.compact(self._stored)
+            self._rewrite(store)
 
     def _without_history(self) -> StoredState:
         with self.classifier() as classifier:
@@ -281,10 +279,14 @@ class LearnerState:
     def _compact(self, store: StateStore) -> None:
         """Compact the journal. If that fails, every operation is still in the journal."""
         try:
-            with store.changing():
-                store.compact(self._stored)
+            self._rewrite(store)
         except StateError as error:
             log.warning("%s; what was taught is safe in the journal", error)
+
+    def _rewrite(self, store: StateStore) -> None:
+        """Replace the snapshot and the journal with a snapshot of what was learned."""
+        with store.changing():
+            store.compact(self._stored)
 
 
 @contextmanager
