@@ -12,10 +12,8 @@ import numpy as np
 from onnx import TensorProto
 
 from robocle.backbones.onnx_graph import GraphBuilder
+from robocle.classifiers.labels import UNKNOWN
 from robocle.recognition.calibration import KNOWN_PRIOR, Calibration, known_without_calibration
-
-UNKNOWN = "unknown"
-"""The text of the output `label` for an unknown object."""
 
 
 @dataclass(frozen=True)

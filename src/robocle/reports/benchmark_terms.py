@@ -27,31 +27,6 @@ METHODS = {
     "KLDA": "linear discriminant analysis on random Fourier features",
     "RobOCLe": "the paper's pooling: higher moments of the feature map besides its average",
 }
-MEANINGS = {
-    "accuracy": "right predictions, in percent of the test pictures; the paper's Acc",
-    "macro_accuracy": "the mean over the labels of each label's accuracy",
-    "average_other_domain": "average over the other domains: the mean accuracy, in percent, over "
-    "the conditions that were not taught",
-    "backward_transfer": "BwT: how the accuracy on a label changes between the step that taught it "
-    "and the end, in percentage points; negative if it falls",
-    "forgetting": "Forg: how far the accuracy on a label is below its best at the end, in "
-    "percentage points; low is good",
-    "plasticity": "Pla: the accuracy on a label right after it was taught",
-    "paper_bwt": "what the paper's numbers for BwT fit: the mean accuracy on earlier labels over "
-    "all steps",
-    "paper_forg": "what the paper's numbers for Forg fit: the mean accuracy on the best label of a "
-    "step, minus the accuracy at the end",
-    "training_minutes": "training time: minutes to embed and learn all taught pictures",
-    "frames_per_second": "test pictures per second, from file to label, on one core",
-    "state_megabytes": "the size of what was learned",
-    "auroc": "area under the ROC curve: how well the best score separates known from unknown "
-    "objects; 50 % is chance",
-    "unknown_detection_rate": "objects that were not taught and are called unknown",
-    "false_rejection_rate": "taught objects that are called unknown",
-    "calibration_error": "expected calibration error: the mean distance between confidence and "
-    "accuracy",
-}
-"""What the columns of metrics mean."""
 GAIN = (
     "room-aware relative gain, RARG: the percentage of the other method's errors that are gone; "
     "negative if there are more errors than before"
@@ -66,7 +41,7 @@ def terms_of(tables: Sequence[Table]) -> list[Term]:
 
 def _accuracy(tables: Sequence[Table]) -> Iterator[Term]:
     if any("accuracy, %" in table.title for table in tables):
-        yield "accuracy, %", MEANINGS["accuracy"]
+        yield "accuracy, %", METRICS["accuracy"].meaning
     if any(row.kind == "gain" for table in tables for row in table.rows):
         yield "gain over ..., %", GAIN
 
@@ -74,10 +49,9 @@ def _accuracy(tables: Sequence[Table]) -> Iterator[Term]:
 def _metrics(tables: Sequence[Table]) -> Iterator[Term]:
     columns = [column for table in tables for column in table.columns]
     used = {column.replace(ELSEWHERE, "") for column in columns}
-    for name, meaning in MEANINGS.items():
-        metric = METRICS[name]
-        if {metric.heading, metric.title} & used:
-            yield metric.heading, meaning
+    for metric in METRICS.values():
+        if metric.meaning and {metric.heading, metric.title} & used:
+            yield metric.heading, metric.meaning
     if any(ELSEWHERE in column for column in columns):
         yield ELSEWHERE.strip(), "the mean over all tests but the one in the taught condition"
 

@@ -12,6 +12,7 @@ kept. Classes can then no longer be removed exactly, but leave-one-out scores ca
 
 import math
 from collections.abc import Sequence
+from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,9 +108,10 @@ class ClassFactors:
             width: The width of the scatter.
         """
         found = np.zeros((len(samples), width))
-        for number in {number for number, _ in samples}:
-            places = [place for place, (owner, _) in enumerate(samples) if owner == number]
-            indices = np.array([samples[place][1] for place in places])
+        for number, group in groupby(enumerate(samples), key=lambda each: each[1][0]):
+            chosen = list(group)
+            places = [place for place, _ in chosen]
+            indices = np.array([index for _, (_, index) in chosen])
             found[places] = self._residuals(number, indices, counts[number], width)
         return found
 

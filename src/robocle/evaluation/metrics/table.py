@@ -86,6 +86,8 @@ class Metric:
     """The table of a report that has a column for it."""
     paper: str = ""
     """Its name in the paper's numbers, if the paper prints it."""
+    meaning: str = ""
+    """What a report with such a column says about it."""
 
     @property
     def heading(self) -> str:
@@ -127,23 +129,71 @@ def _average_other_domain(measured: Measured) -> Value:
 # The keys are the names of the metrics in results. Columns of a table come in this order.
 METRICS: dict[str, Metric] = {
     "accuracy": Metric(
-        "accuracy", "%", _per_test(lambda e: accuracy(e.truth, e.predicted)), "metrics", "accuracy"
+        "accuracy",
+        "%",
+        _per_test(lambda e: accuracy(e.truth, e.predicted)),
+        "metrics",
+        "accuracy",
+        meaning="right predictions, in percent of the test pictures; the paper's Acc",
     ),
     "macro_accuracy": Metric(
-        "macro accuracy", "%", _per_test(lambda e: macro_accuracy(e.truth, e.predicted)), "metrics"
+        "macro accuracy",
+        "%",
+        _per_test(lambda e: macro_accuracy(e.truth, e.predicted)),
+        "metrics",
+        meaning="the mean over the labels of each label's accuracy",
     ),
-    "average_other_domain": Metric("Avg OD", "%", _average_other_domain),
+    "average_other_domain": Metric(
+        "Avg OD",
+        "%",
+        _average_other_domain,
+        meaning="average over the other domains: the mean accuracy, in percent, over the "
+        "conditions that were not taught",
+    ),
     "per_step": Metric(
         "accuracy after each step", "%", lambda m: [step.overall for step in m.steps] or None
     ),
     "backward_transfer": Metric(
-        "backward transfer", "points", _over_steps(over_steps.backward_transfer), "metrics"
+        "backward transfer",
+        "points",
+        _over_steps(over_steps.backward_transfer),
+        "metrics",
+        meaning="BwT: how the accuracy on a label changes between the step that taught it and "
+        "the end, in percentage points; negative if it falls",
     ),
-    "forgetting": Metric("forgetting", "points", _over_steps(over_steps.forgetting), "metrics"),
-    "plasticity": Metric("plasticity", "%", _over_steps(over_steps.plasticity), "metrics", "pla"),
-    "paper_bwt": Metric("BwT as printed", "%", _over_steps(over_steps.paper_bwt), "metrics", "bwt"),
+    "forgetting": Metric(
+        "forgetting",
+        "points",
+        _over_steps(over_steps.forgetting),
+        "metrics",
+        meaning="Forg: how far the accuracy on a label is below its best at the end, in "
+        "percentage points; low is good",
+    ),
+    "plasticity": Metric(
+        "plasticity",
+        "%",
+        _over_steps(over_steps.plasticity),
+        "metrics",
+        "pla",
+        meaning="Pla: the accuracy on a label right after it was taught",
+    ),
+    "paper_bwt": Metric(
+        "BwT as printed",
+        "%",
+        _over_steps(over_steps.paper_bwt),
+        "metrics",
+        "bwt",
+        meaning="what the paper's numbers for BwT fit: the mean accuracy on earlier labels "
+        "over all steps",
+    ),
     "paper_forg": Metric(
-        "Forg as printed", "points", _over_steps(over_steps.paper_forg), "metrics", "forg"
+        "Forg as printed",
+        "points",
+        _over_steps(over_steps.paper_forg),
+        "metrics",
+        "forg",
+        meaning="what the paper's numbers for Forg fit: the mean accuracy on the best label "
+        "of a step, minus the accuracy at the end",
     ),
     "training_minutes": Metric(
         "TTime",
@@ -151,21 +201,54 @@ METRICS: dict[str, Metric] = {
         _cost(lambda c: (c.taught * c.embedding_taught + c.learning) / 60),
         "metrics",
         "ttime",
+        meaning="training time: minutes to embed and learn all taught pictures",
     ),
     "frames_per_second": Metric(
-        "FPS", "", _cost(lambda c: 1 / (c.embedding + c.predicting)), "metrics", "fps"
+        "FPS",
+        "",
+        _cost(lambda c: 1 / (c.embedding + c.predicting)),
+        "metrics",
+        "fps",
+        meaning="test pictures per second, from file to label, on one core",
     ),
-    "state_megabytes": Metric("state", "MB", _cost(lambda c: c.state_bytes / 1e6), "metrics"),
+    "state_megabytes": Metric(
+        "state",
+        "MB",
+        _cost(lambda c: c.state_bytes / 1e6),
+        "metrics",
+        meaning="the size of what was learned",
+    ),
     "milliseconds_to_embed": Metric("embedding", "ms", _cost(lambda c: 1e3 * c.embedding)),
     "milliseconds_to_learn": Metric("learning", "ms", _cost(lambda c: 1e3 * c.learning / c.taught)),
     "milliseconds_to_predict": Metric("prediction", "ms", _cost(lambda c: 1e3 * c.predicting)),
     "process_peak_megabytes": Metric("peak memory", "MB", _cost(lambda c: c.peak_bytes / 2**20)),
-    "auroc": Metric("AUROC", "%", _open_set(lambda o: o.auroc), "unknown"),
+    "auroc": Metric(
+        "AUROC",
+        "%",
+        _open_set(lambda o: o.auroc),
+        "unknown",
+        meaning="area under the ROC curve: how well the best score separates known from "
+        "unknown objects; 50 % is chance",
+    ),
     "unknown_detection_rate": Metric(
-        "unknown detected", "%", _open_set(lambda o: o.unknown_detection_rate), "unknown"
+        "unknown detected",
+        "%",
+        _open_set(lambda o: o.unknown_detection_rate),
+        "unknown",
+        meaning="objects that were not taught and are called unknown",
     ),
     "false_rejection_rate": Metric(
-        "false rejections", "%", _open_set(lambda o: o.false_rejection_rate), "unknown"
+        "false rejections",
+        "%",
+        _open_set(lambda o: o.false_rejection_rate),
+        "unknown",
+        meaning="taught objects that are called unknown",
     ),
-    "calibration_error": Metric("ECE", "%", _open_set(lambda o: o.calibration_error), "unknown"),
+    "calibration_error": Metric(
+        "ECE",
+        "%",
+        _open_set(lambda o: o.calibration_error),
+        "unknown",
+        meaning="expected calibration error: the mean distance between confidence and accuracy",
+    ),
 }
