@@ -44,7 +44,7 @@ def test_pictures_are_in_the_order_of_their_numbers(root: Path) -> None:
     assert found == [f"{number}.jpg" for number in range(29)]
 
 
-def test_two_consecutive_numbers_are_one_instance(root: Path) -> None:
+def test_two_consecutive_pictures_are_one_instance(root: Path) -> None:
     found = {
         int(e.path.stem): e.instance for e in dataset("fsiol").examples(root) if e.label == "mug"
     }
@@ -65,6 +65,41 @@ def test_instances_can_be_kept_apart(root: Path) -> None:
     taught = {e.instance for step in stream.steps for e in step}
     assert len(taught) == 22 * 3  # five pictures are two pairs and one more
     assert not taught & {e.instance for e in stream.tests["test"]}
+
+
+NUMBERINGS = {
+    "from 0": [f"{number}.jpg" for number in range(28)],
+    "from 1": [f"{number}.jpg" for number in range(1, 29)],
+    "gaps between objects": [f"{3 * i + k}.jpg" for i in range(14) for k in (1, 2)],
+    "leading zeros": [f"{number:03d}.jpg" for number in range(1, 29)],
+    "some leading zeros": [f"{number:0{1 + number % 3}d}.jpg" for number in range(1, 29)],
+}
+
+
+@pytest.mark.parametrize("names", NUMBERINGS.values(), ids=NUMBERINGS)
+@pytest.mark.parametrize("shots", [5, 10])
+def test_no_other_picture_of_a_taught_object_is_tested(
+    names: list[str], shots: int, plant: Callable[[list[str]], Path]
+) -> None:
+    root = plant([f"object_images/{category}/{name}" for category in CATEGORIES for name in names])
+    objects = {name: place // 2 for place, name in enumerate(names)}
+    found = dataset("fsiol").examples(root)
+    for seed in range(3):
+        stream = scenario(f"class_iid:shots={shots},disjoint=instances").stream(found, seed)
+        taught = {(e.label, objects[e.path.name]) for step in stream.steps for e in step}
+        tested = {(e.label, objects[e.path.name]) for e in stream.tests["test"]}
+        assert len(taught) == 22 * -(-shots // 2)
+        assert not taught & tested
+
+
+@pytest.mark.parametrize("twin", ["01.jpg", "1.png"])
+def test_two_pictures_with_one_number_are_rejected(
+    twin: str, plant: Callable[[list[str]], Path], refusal: Refusal
+) -> None:
+    root = plant(["object_images/mug/1.jpg", f"object_images/mug/{twin}"])
+    message = refusal(DataError, lambda: dataset("fsiol").examples(root))
+    assert "have the same number" in message
+    assert str(root / "object_images" / "mug" / twin) in message
 
 
 @pytest.mark.parametrize("way", ["object_images", ".."])

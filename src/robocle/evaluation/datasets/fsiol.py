@@ -1,9 +1,12 @@
 """F-SIOL-310: `<root>/object_images/<category>/<number>.jpg`.
 
-The data do not say which pictures show the same instance. Numbers 2i and 2i + 1 appear to, so they
-are treated as one instance.
+The data do not say which pictures show the same instance. Consecutive pictures of a category appear
+to, so the first and second in the order of their numbers are treated as one instance, the third and
+fourth as another, and so on, whatever number is the first.
 """
 
+from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import ClassVar
 
@@ -21,7 +24,7 @@ class Fsiol(Described):
     default_root: ClassVar[Path | None] = None
 
     def examples(self, root: Path | None = None) -> list[Example]:
-        """Return all pictures in the order of their numbers; each pair is one instance."""
+        """Return all pictures in the order of their numbers, two per instance."""
         root = require_root(root, LAYOUT)
         if "object_images" not in listed(root).folders:
             raise DataError(
@@ -30,9 +33,18 @@ class Fsiol(Described):
         categories = [
             root / "object_images" / name for name in listed(root / "object_images").folders
         ]
-        found = [
-            Example(path, label_of(category), instance=f"{category.name}_{number // 2:02d}")
-            for category in categories
-            for number, path in numbered(category)
-        ]
+        found = [example for category in categories for example in _pairs(category)]
         return require_some(found, root, LAYOUT)
+
+
+def _pairs(category: Path) -> Iterator[Example]:
+    """Yield the pictures of a category in the order of their numbers, two per instance."""
+    pictures = numbered(category)
+    for (number, path), (following, other) in pairwise(pictures):
+        if number == following:
+            raise DataError(
+                f"{path} and {other} have the same number, and pictures are paired in the order of "
+                "their numbers: remove or rename one"
+            )
+    for rank, (_, path) in enumerate(pictures):
+        yield Example(path, label_of(category), instance=f"{category.name}_{rank // 2:02d}")
