@@ -1,7 +1,8 @@
 """The layout of OpenLORIS-Object: what it says about a frame, and the errors of other layouts."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,9 @@ from refusal import Refusal
 from robocle.errors import DataError
 from robocle.evaluation.datasets import dataset
 from robocle.evaluation.datasets.openloris import level_of
+from robocle.evaluation.scenarios import scenario
 
-Plant = Callable[[list[str]], Path]
+Plant = Callable[[Iterable[str]], Path]
 
 SMALL = [
     f"{split}/{factor}/segment{segment}/{instance}/{number:06d}.jpg"
@@ -66,6 +68,66 @@ def test_a_copy_without_validation_and_with_few_segments_can_be_read(plant: Plan
 def test_other_folders_beside_the_splits_are_ignored(plant: Plant) -> None:
     root = plant([*SMALL, "rgbd/clutter/segment1/mug_01/0.jpg"])
     assert len(dataset("openloris").examples(root)) == len(SMALL)
+
+
+def in_benchmark_layout(name: str) -> str:
+    """Return where the authors' script copies a frame."""
+    split, factor, segment, rest = name.split("/", 3)
+    return f"{factor}/{split}/{segment.replace('segment', 'task')}/{rest}"
+
+
+@pytest.mark.parametrize("beside", [[], ["sequence/train/task1/u_disk_02/000000.jpg"]])
+def test_the_layout_of_the_authors_benchmark_is_listed_like_the_original(
+    beside: list[str], plant: Plant
+) -> None:
+    root = plant([f"original/{name}" for name in SMALL])
+    plant([f"benchmark/{name}" for name in [*map(in_benchmark_layout, SMALL), *beside]])
+    original = dataset("openloris").examples(root / "original")
+    found = dataset("openloris").examples(root / "benchmark")
+    assert [
+        replace(e, path=root / "original" / name)
+        for e, name in zip(found, sorted(SMALL), strict=True)
+    ] == original
+    assert [e.path.relative_to(root / "benchmark").as_posix() for e in found] == [
+        in_benchmark_layout(name) for name in sorted(SMALL)
+    ]
+
+
+def test_both_layouts_result_in_the_same_stream(plant: Plant) -> None:
+    plant([f"original/{name}" for name in SMALL])
+    root = plant([f"benchmark/{in_benchmark_layout(name)}" for name in SMALL])
+    streams = [
+        scenario("instance").stream(dataset("openloris").examples(root / name), seed=2)
+        for name in ("original", "benchmark")
+    ]
+    first, second = ([(e.video, e.path.name) for e in s.steps[0]] for s in streams)
+    assert first == second
+
+
+def test_a_benchmark_with_few_factors_and_without_validation_can_be_read(plant: Plant) -> None:
+    kept = [name for name in SMALL if "/pixel/" in name and not name.startswith("val")]
+    found = dataset("openloris").examples(plant(map(in_benchmark_layout, kept)))
+    assert {(e.domain, level_of(e)) for e in found} == {("pixel", level) for level in (1, 2, 3)}
+    assert len(found) == len(kept)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda name: name.replace("/task", "/batch"), "the folders of"),
+        (lambda name: name.replace("task9", "task10"), "task1 to task9"),
+        (lambda name: name.replace("/test/", "/tests/"), "there is no test folder in"),
+        (lambda name: "sequence/" + name.split("/", 1)[1], "do not tell which factor"),
+        (lambda name: name.split("/", 1)[1], "is a task of one factor: give the folder"),
+    ],
+)
+def test_another_benchmark_layout_is_rejected(
+    change: Callable[[str], str], words: str, plant: Plant, refusal: Refusal
+) -> None:
+    root = plant([change(in_benchmark_layout(name)) for name in SMALL])
+    message = refusal(DataError, lambda: dataset("openloris").examples(root))
+    assert words in message
+    assert str(root) in message
 
 
 @pytest.mark.parametrize(

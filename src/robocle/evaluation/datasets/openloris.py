@@ -1,14 +1,16 @@
-"""OpenLORIS-Object, in its original layout.
+"""OpenLORIS-Object, in its original layout or in that of its authors' benchmark.
 
     <root>/{train,test,validation}/<factor>/segment<1..9>/<category>_<NN>/<frame>.jpg
+    <root>/<factor>/{train,test,validation}/task<1..9>/<category>_<NN>/<frame>.jpg
 
-A folder of frames is one recording of one object; some are empty. Segments 1 to 3 of a factor are
-level 1, segments 4 to 6 level 2, and segments 7 to 9 level 3.
+The authors' script copies segment n of a factor to task n, so both are listed alike. A folder of
+frames is one recording of one object; some are empty. Segments 1 to 3 of a factor are level 1,
+segments 4 to 6 level 2, and segments 7 to 9 level 3.
 """
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from robocle.errors import DataError
 from robocle.evaluation.datasets.tree import instance_of, listed, require_root, require_some
@@ -19,6 +21,7 @@ LAYOUT = "{train,test,validation}/<factor>/segment<1..9>/<category>_<NN>/*.jpg"
 SPLITS = ("test", "train", "validation")
 FACTORS = ("clutter", "illumination", "occlusion", "pixel")
 SEGMENTS = tuple(f"segment{number}" for number in range(1, 10))
+TASKS = tuple(f"task{number}" for number in range(1, 10))
 
 
 class OpenLoris(Described):
@@ -29,19 +32,19 @@ class OpenLoris(Described):
     def examples(self, root: Path | None = None) -> list[Example]:
         """Return all frames with their split, factor (as domain), instance and video."""
         root = require_root(root, LAYOUT)
-        present = listed(root).folders
-        for split in ("train", "test"):
-            if split not in present:
-                raise DataError(
-                    f"there is no {split} folder in {root}: the expected layout is {LAYOUT}"
-                )
-        found = [
-            example
-            for split in SPLITS
-            if split in present
-            for example in _recordings(root / split, split)
-        ]
+        parts = _benchmark_parts(root) if _is_benchmark(root) else _original_parts(root)
+        found = [example for part in parts for example in _recordings(part)]
         return require_some(found, root, LAYOUT)
+
+
+class _Part(NamedTuple):
+    """The recordings of one split and factor."""
+
+    split: str
+    factor: str
+    folder: Path
+    names: tuple[str, ...]
+    """The names of the folders of segments 1 to 9."""
 
 
 def level_of(example: Example) -> int:
@@ -55,11 +58,49 @@ def level_of(example: Example) -> int:
     return SEGMENTS.index(segment) // 3 + 1
 
 
-def _recordings(folder: Path, split: str) -> Iterator[Example]:
-    for factor in _known(folder, FACTORS):
-        for segment in _known(folder / factor, SEGMENTS):
-            for instance in listed(folder / factor / segment).folders:
-                yield from _frames(folder / factor / segment / instance, split, factor, segment)
+def _is_benchmark(root: Path) -> bool:
+    """Return whether factors are above splits, as in the authors' benchmark."""
+    present = set(listed(root).folders)
+    if present & {"train", "test"}:
+        return False
+    if "sequence" in present and not present & {*FACTORS}:
+        raise DataError(
+            f"the tasks in {root / 'sequence'} do not tell which factor and segment they are: give "
+            f"a folder with the layout {LAYOUT}"
+        )
+    return bool(present & {*FACTORS})
+
+
+def _original_parts(root: Path) -> Iterator[_Part]:
+    for split in _splits(root):
+        for factor in _known(root / split, FACTORS):
+            yield _Part(split, factor, root / split / factor, SEGMENTS)
+
+
+def _benchmark_parts(root: Path) -> Iterator[_Part]:
+    splits = {name: _splits(root / name) for name in FACTORS if name in listed(root).folders}
+    for split in SPLITS:
+        for factor in splits:
+            if split in splits[factor]:
+                yield _Part(split, factor, root / factor / split, TASKS)
+
+
+def _splits(folder: Path) -> list[str]:
+    """Return the splits in a folder, which must include train and test."""
+    present = listed(folder).folders
+    for split in ("train", "test"):
+        if split not in present:
+            raise DataError(
+                f"there is no {split} folder in {folder}: the expected layout is {LAYOUT}"
+            )
+    return [split for split in SPLITS if split in present]
+
+
+def _recordings(part: _Part) -> Iterator[Example]:
+    for name in _known(part.folder, part.names):
+        segment = SEGMENTS[part.names.index(name)]
+        for instance in listed(part.folder / name).folders:
+            yield from _frames(part.folder / name / instance, part.split, part.factor, segment)
 
 
 def _frames(folder: Path, split: str, factor: str, segment: str) -> Iterator[Example]:
@@ -73,6 +114,11 @@ def _known(folder: Path, known: tuple[str, ...]) -> list[str]:
     """Return the subfolders of a folder, which must have one of the known names."""
     found = listed(folder).folders
     for name in found:
+        if known is FACTORS and name in TASKS:
+            raise DataError(
+                f"{folder / name} is a task of one factor: give the folder that has the factor "
+                f"folders, such as {folder.parents[1]}"
+            )
         if name not in known:
             raise DataError(
                 f"{folder / name} is not part of OpenLORIS: the folders of {folder} are "
