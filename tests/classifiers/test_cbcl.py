@@ -7,22 +7,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from base_code import Centroids
 from robocle.classifiers import StreamingClassifier, classifier
 
 Floats = NDArray[np.float64]
 Point = list[float]
 OPTIONS = [
-    {"threshold": 17.0, "centroids": 44, "k": 1, "variant": "correct"},
-    {"threshold": 3.0, "centroids": 12, "k": 1, "variant": "correct"},
-    {"threshold": 3.0, "centroids": 12, "k": 5, "variant": "published"},
-    {"threshold": 0.0, "centroids": 9, "k": 3, "variant": "correct"},
-    {
-        "threshold": 2.5,
-        "centroids": 3,
-        "k": 2,
-        "variant": "published",
-    },  # fewer centroids than classes
-    {"threshold": 0.0, "centroids": 1, "k": 100, "variant": "correct"},
+    {"threshold": 17.0, "centroids": 44, "k": 1},
+    {"threshold": 3.0, "centroids": 12, "k": 1},
+    {"threshold": 3.0, "centroids": 12, "k": 5},
+    {"threshold": 0.0, "centroids": 9, "k": 3},
+    {"threshold": 2.5, "centroids": 3, "k": 2},  # fewer centroids than classes
+    {"threshold": 0.0, "centroids": 1, "k": 100},
 ]
 
 
@@ -41,10 +37,10 @@ class Centroid:
 
 
 class Rules:
-    """The rules of docs/paper-and-code.md, in plain Python."""
+    """The rules of docs/classifiers.md, in plain Python."""
 
-    def __init__(self, threshold: float, centroids: int, k: int, variant: str) -> None:
-        self.threshold, self.limit, self.k, self.variant = threshold, centroids, k, variant
+    def __init__(self, threshold: float, centroids: int, k: int) -> None:
+        self.threshold, self.limit, self.k = threshold, centroids, k
         self.centroids: list[Centroid] = []
         self.counts: dict[str, int] = {}
 
@@ -76,8 +72,6 @@ class Rules:
         votes = dict.fromkeys(self.counts, 0.0)
         for centroid in ranked[: self.k]:
             votes[centroid.owner] += 1 / math.dist(centroid.place, query)
-        if self.variant == "published":
-            return [votes[label] * count for label, count in self.counts.items()]
         return [votes[label] / count for label, count in self.counts.items()]
 
 
@@ -88,7 +82,7 @@ def stream(samples: int, classes: int, width: int, seed: int) -> list[tuple[Poin
     return [(embedding.tolist(), str(row)) for embedding, row in zip(embeddings, rows, strict=True)]
 
 
-def spec(options: dict[str, float | int | str]) -> str:
+def spec(options: dict[str, float]) -> str:
     return "cbcl:" + ",".join(f"{key}={value}" for key, value in options.items())
 
 
@@ -100,7 +94,7 @@ def centroids(clf: StreamingClassifier) -> tuple[Floats, list[str], list[int]]:
 
 @pytest.mark.parametrize("options", OPTIONS, ids=spec)
 @pytest.mark.parametrize("seed", [0, 1])
-def test_every_step_follows_the_rules(options: dict[str, float | int | str], seed: int) -> None:
+def test_every_step_follows_the_rules(options: dict[str, float], seed: int) -> None:
     clf = classifier(spec(options))
     rules = Rules(**options)  # type: ignore[arg-type]
     queries = np.random.default_rng(seed + 9).normal(0, 2, (4, 6))
@@ -113,6 +107,38 @@ def test_every_step_follows_the_rules(options: dict[str, float | int | str], see
         np.testing.assert_allclose(places, [c.place for c in rules.centroids], atol=1e-10)
         expected = [rules.scores(query) for query in queries.tolist()]
         np.testing.assert_allclose(clf.scores(queries), expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=spec)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_every_step_of_the_published_variant_follows_the_public_code(
+    options: dict[str, float], seed: int
+) -> None:
+    clf = classifier(spec(options) + ",variant=published")
+    reference = Centroids(6, options["threshold"], int(options["centroids"]), int(options["k"]))
+    queries = np.random.default_rng(seed + 9).normal(0, 2, (4, 6))
+    for embedding, label in stream(120, 6, 6, seed):
+        clf.learn(embedding, label)
+        reference.learn(np.array(embedding), clf.labels.index(label))
+        places, owners, sizes = centroids(clf)
+        for row, name in enumerate(clf.labels):
+            own = [index for index, owner in enumerate(owners) if owner == name]
+            assert [sizes[index] for index in own] == reference.sizes[row]
+            np.testing.assert_allclose(places[own], reference.places[row], atol=1e-10)
+        np.testing.assert_allclose(
+            clf.scores(queries), reference.scores(queries), rtol=1e-9, atol=1e-12
+        )
+
+
+def test_a_published_sample_joins_the_first_centroid_and_a_correct_one_the_nearest() -> None:
+    def sizes_after(variant: str) -> list[int]:
+        clf = classifier(f"cbcl:threshold=2,variant={variant}")
+        for place in (0.0, 10.0, 10.5):
+            clf.learn([place, 0.0], "mug")
+        return centroids(clf)[2]
+
+    assert sizes_after("published") == [2, 1]
+    assert sizes_after("correct") == [1, 2]
 
 
 @pytest.mark.parametrize(("classes", "limit"), [(3, 10), (10, 10), (25, 10), (4, 1)])

@@ -30,6 +30,9 @@ SPECS = [
     "sqda:shared=1",
     "icarl:buffer=20",
     "icarl:per_class=2",
+    "icarl:per_class=2,classes=9,variant=published",
+    "icarl:buffer=20,variant=published",
+    "finetune:classes=9",
     "ridge:features=64",
     "klda:features=32",
 ]

@@ -1,33 +1,25 @@
 """Online iCaRL: its steps against PyTorch, and invariants of its buffer."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from parity import Batch, recorded_batches
 from robocle.classifiers import StreamingClassifier, classifier
-from robocle.classifiers.softmax_layer import SoftmaxLayer
 
 Floats = NDArray[np.float64]
-Batch = tuple[Floats, list[int]]
 Order = Callable[[int, int], list[tuple[Floats, str]]]
 WIDTH = 8
 
 
 @pytest.fixture
-def batches(monkeypatch: pytest.MonkeyPatch) -> list[Batch]:
+def batches() -> Iterator[list[Batch]]:
     """Every batch that a layer learns from, in order."""
-    recorded_batches: list[Batch] = []
-    step = SoftmaxLayer.step
-
-    def recorded(layer: SoftmaxLayer, batch: Floats, rows: NDArray[np.int64]) -> None:
-        recorded_batches.append((batch[:, :-1].copy(), rows.tolist()))
-        step(layer, batch, rows)
-
-    monkeypatch.setattr(SoftmaxLayer, "step", recorded)
-    return recorded_batches
+    with recorded_batches() as recorded:
+        yield recorded
 
 
 def stream(samples: int, classes: int, seed: int = 0) -> list[tuple[Floats, str]]:

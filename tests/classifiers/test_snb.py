@@ -5,6 +5,7 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.naive_bayes import GaussianNB
 
+from base_code import NaiveBayes
 from robocle.classifiers import StreamingClassifier, classifier
 
 Floats = NDArray[np.float64]
@@ -63,17 +64,34 @@ def test_the_score_is_the_log_likelihood_up_to_a_constant() -> None:
 
 
 @pytest.mark.parametrize("shrinkage", [1e-4, 0.3])
-def test_the_published_variant_is_linear_in_the_embedding(shrinkage: float) -> None:
+def test_the_published_variant_follows_the_public_code(shrinkage: float) -> None:
     embeddings, labels = stream(120, 4)
     queries = stream(30, 4, seed=2)[0]
     clf = taught(f"snb:variant=published,shrinkage={shrinkage}", embeddings, labels)
-    for column, label in enumerate(clf.labels):
-        own = embeddings[[name == label for name in labels]]
-        mean = own.mean(axis=0)
-        precision = 1 / ((1 - shrinkage) * own.var(axis=0) + shrinkage)
-        weights, bias = precision * mean, -0.5 * mean @ (precision * mean)
-        expected = queries @ weights + bias
-        np.testing.assert_allclose(clf.scores(queries)[:, column], expected, rtol=1e-9)
+    reference = NaiveBayes(4, WIDTH, shrinkage)
+    for embedding, label in zip(embeddings, labels, strict=True):
+        reference.learn(embedding, clf.labels.index(label))
+    np.testing.assert_allclose(clf.scores(queries), reference.scores(queries), rtol=1e-9)
+
+
+@pytest.mark.parametrize("samples", [1, 2, 5])
+def test_the_published_variance_divides_by_n_minus_one_and_the_correct_one_by_n(
+    samples: int,
+) -> None:
+    embeddings = np.random.default_rng(samples).normal(size=(samples, WIDTH))
+    query = np.ones((1, WIDTH))
+    mean = embeddings.mean(axis=0)
+    squares = ((embeddings - mean) ** 2).sum(axis=0)
+    published, correct = (
+        taught(f"snb:variant={variant},shrinkage=0.1", embeddings, ["a"] * samples)
+        for variant in ("published", "correct")
+    )
+    variance = 0.9 * squares / max(samples - 1, 1) + 0.1
+    expected = (query @ (mean / variance) - 0.5 * (mean**2 / variance).sum())[0]
+    assert published.scores(query)[0, 0] == pytest.approx(expected)
+    variance = 0.9 * squares / samples + 0.1
+    expected = -0.5 * ((query[0] - mean) ** 2 / variance + np.log(variance)).sum()
+    assert correct.scores(query)[0, 0] == pytest.approx(expected)
 
 
 def test_forgetting_a_class_does_not_change_the_scores_of_the_others() -> None:

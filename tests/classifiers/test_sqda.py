@@ -5,6 +5,7 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 
+from base_code import StreamingQda
 from robocle.classifiers import StreamingClassifier, classifier
 
 Floats = NDArray[np.float64]
@@ -32,21 +33,11 @@ def gaussian_scores(
     embeddings: Floats, labels: list[str], queries: Floats, shared: float, shrinkage: float
 ) -> Floats:
     """-1/2 (d^T C^-1 d + log det C) by full covariances; classes in the order first taught."""
-    own = {name: embeddings[[label == name for label in labels]] for name in dict.fromkeys(labels)}
-    scatters = {
-        name: (them - them.mean(axis=0)).T @ (them - them.mean(axis=0))
-        for name, them in own.items()
-    }
-    common = np.sum(list(scatters.values()), axis=0) / len(embeddings)
-    columns = []
-    for name, them in own.items():
-        mixed = (1 - shared) * scatters[name] / len(them) + shared * common
-        covariance = (1 - shrinkage) * mixed + shrinkage * np.eye(embeddings.shape[1])
-        inverse = np.linalg.inv(covariance)
-        away = queries - them.mean(axis=0)
-        squares = np.array([d @ inverse @ d for d in away])
-        columns.append(-0.5 * (squares + np.linalg.slogdet(covariance).logabsdet))
-    return np.array(columns).T
+    names = list(dict.fromkeys(labels))
+    reference = StreamingQda(len(names), embeddings.shape[1], shared, shrinkage)
+    for embedding, label in zip(embeddings, labels, strict=True):
+        reference.learn(embedding, names.index(label))
+    return reference.scores(queries)
 
 
 def assert_equal_scores(found: Floats, expected: Floats, tolerance: float = 1e-8) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,26 @@ def test_the_accuracy_of_a_trial_is_that_of_a_learner_taught_by_hand(
         per_step.append(100 * np.mean(right))
     assert record["result"]["per_step"] == pytest.approx(per_step)
     assert record["result"]["accuracy"]["test/clean"] == pytest.approx(per_step[-1])
+
+
+@pytest.mark.slow
+def test_the_softmax_of_a_trial_covers_all_classes_of_the_data_set(
+    pictures: Path, tmp_path: Path, cache: Path
+) -> None:
+    """The state of a trial has a row per class of the data set, or per label if it is growing."""
+    results = tmp_path / "results.jsonl"
+    methods = tuple(
+        Method(spec, "avg", spec) for spec in ("finetune", "finetune:classes=growing", "icarl")
+    )
+    plan = experiment(scenario="class_iid:shots=3,known=half", seeds=(0,))
+    benchmark(pictures, results, cache).run(replace(plan, methods=methods), quietly)
+    width, shots = 1280 + 1, 3
+    trials = [r for r in read_results(results) if "state_megabytes" in r["result"]]
+    sizes = {r["method"]: r["result"]["state_megabytes"] for r in trials}
+    assert sizes["finetune"] * 1e6 == pytest.approx(3 * 2 * 8 * width, rel=0.01)
+    assert sizes["finetune:classes=growing"] * 1e6 == pytest.approx(2 * 2 * 8 * width, rel=0.01)
+    stored = 8 * 2 * shots * 1280
+    assert sizes["icarl"] * 1e6 == pytest.approx(3 * 2 * 8 * width + stored, rel=0.01)
 
 
 @pytest.mark.slow

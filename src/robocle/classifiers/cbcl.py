@@ -3,8 +3,12 @@
 A sample is merged into the nearest centroid of its class if the distance is below `threshold`;
 otherwise it becomes a new centroid. When there are more than `centroids` centroids in total, the
 two nearest ones of one class are merged. The score of a class is the sum of 1/distance over those
-of the `k` nearest centroids that belong to it. The sum is divided by the class count, as in the
-paper, or multiplied by it with `variant=published`, as in the public code.
+of the `k` nearest centroids that belong to it, divided by the class count, as in the paper.
+
+`variant=published` computes what the public code does. It multiplies by the class count. A sample
+that is near enough to any centroid of its class is merged into the first one, because the code
+looks for the nearest one in an array of a single number. Of two centroids that are merged, the
+later one keeps its place, which decides which one is the first.
 """
 
 from collections.abc import Mapping
@@ -30,7 +34,8 @@ class CentroidConcepts(StreamingClassifier):
             centroid.
         centroids: The maximum number of centroids in total. Each class keeps at least one.
         k: How many nearest centroids vote.
-        variant: `correct` divides the votes of a class by its count, `published` multiplies.
+        variant: `correct` merges a sample into the nearest centroid, and divides the votes of a
+            class by its count. `published` merges it into the first centroid, and multiplies.
     """
 
     def __init__(
@@ -56,9 +61,9 @@ class CentroidConcepts(StreamingClassifier):
         own = np.flatnonzero(self._owners == row)
         distances = np.linalg.norm(self._places[own] - sample, axis=1) if len(own) else own
         if len(own) and distances.min() < self.threshold:
-            nearest = own[distances.argmin()]
-            self._sizes[nearest] += 1
-            self._places[nearest] += (sample - self._places[nearest]) / self._sizes[nearest]
+            joined = own[0 if self.variant == "published" else distances.argmin()]
+            self._sizes[joined] += 1
+            self._places[joined] += (sample - self._places[joined]) / self._sizes[joined]
             return
         self._places = np.vstack([self._places.reshape(-1, len(sample)), sample])
         self._owners = np.append(self._owners, row)
@@ -78,6 +83,8 @@ class CentroidConcepts(StreamingClassifier):
                 kept, dropped = own[first[distances.argmin()]], own[second[distances.argmin()]]
         if kept == dropped:
             return  # every class has a single centroid and must keep it
+        if self.variant == "published":
+            kept, dropped = dropped, kept
         share = self._sizes[dropped] / (self._sizes[kept] + self._sizes[dropped])
         self._places[kept] += share * (self._places[dropped] - self._places[kept])
         self._sizes[kept] += self._sizes[dropped]

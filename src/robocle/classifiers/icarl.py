@@ -3,6 +3,11 @@
 Each sample is learned in one step together with up to 50 random samples from the buffer. The buffer
 is balanced: when it is full, a random sample of the largest class is replaced. THIS METHOD STORES
 SAMPLES (their embeddings, never pictures). It is included because the paper compares with it.
+
+`variant=published` fills the buffer as the public code does. A sample is stored first. If there are
+then `buffer` samples, a random one of the largest class is removed, which may be the new one. So at
+most `buffer` - 1 samples are stored. The public code has no limit per class: its two samples per
+class are a buffer of 80 for 40 classes.
 """
 
 from collections.abc import Mapping
@@ -10,8 +15,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from robocle.classifiers.finetune import FineTuning
+from robocle.classifiers.finetune import Classes, FineTuning
 from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Ownership, Shared, Vector
+from robocle.classifiers.variant import Variant, require_variant
 from robocle.errors import StateError
 from robocle.randomness import keyed_rng
 from robocle.spec import require_between
@@ -27,16 +33,27 @@ class OnlineICaRL(FineTuning):
         per_class: How many samples per class are stored. If above 0, `buffer` is ignored.
         rate: The learning rate.
         seed: The seed of the initial weights and of the replay.
+        classes: The number of classes that the softmax covers from the start, or `growing`.
+        variant: `correct`, or `published`: the buffer holds one sample less, and `per_class` means
+            a `buffer` of `per_class` times the number of classes, or of labels if that is growing.
     """
 
     def __init__(
-        self, buffer: int = 1000, per_class: int = 0, rate: float = 0.001, seed: int = 0
+        self,
+        buffer: int = 1000,
+        per_class: int = 0,
+        rate: float = 0.001,
+        seed: int = 0,
+        classes: Classes = "growing",
+        variant: Variant = "correct",
     ) -> None:
-        super().__init__(rate, seed)
+        super().__init__(rate, seed, classes)
         require_between("buffer", buffer, 1, 1_000_000)
         require_between("per_class", per_class, 0, 1_000_000)
+        require_variant(variant)
         self.buffer = buffer
         self.per_class = per_class
+        self.variant = variant
         # Samples with a 1 appended, as the layer expects. Only the first len(owners) are in use.
         self._stored: Matrix = np.empty((0, 0))
         self._batch: Matrix = np.empty((0, 0))
@@ -61,13 +78,26 @@ class OnlineICaRL(FineTuning):
         return batch
 
     def _store(self, sample: Vector, row: int, rng: np.random.Generator) -> None:
-        index = self._replaced(row, rng)
+        index = None if self.variant == "published" else self._replaced(row, rng)
         if index is None:
             index = len(self._owners)
             self._owners = np.append(self._owners, row)
             self._reserve(index + 1, len(sample))
         self._stored[index, :-1] = sample
         self._owners[index] = row
+        if self.variant == "published":
+            self._shorten(rng)
+
+    def _shorten(self, rng: np.random.Generator) -> None:
+        """Remove random samples of the largest class until there are fewer than the limit."""
+        limit = self.per_class * self._rows or self.buffer
+        while len(self._owners) >= limit:
+            largest = np.bincount(self._owners).argmax()  # of equal ones, that of the first label
+            removed = rng.choice(np.flatnonzero(self._owners == largest))
+            last = len(self._owners) - 1
+            self._stored[removed] = self._stored[last]
+            self._owners[removed] = self._owners[last]
+            self._owners = self._owners[:last]
 
     def _reserve(self, samples: int, width: int) -> None:
         """Enlarge the array to hold this many samples, by half at least, so it is rarely copied."""

@@ -2,7 +2,8 @@
 
 With v = (1 - shrinkage) variance + shrinkage, the score is the log-likelihood without priors,
 -1/2 sum((x - m)^2 / v + log v). `variant=published` computes what the public code does: it drops
-x^2 / v and log v, although they differ between classes. Hence the paper's accuracies near 0.
+x^2 / v and log v, although they differ between classes. Hence the paper's accuracies near 0. Its
+variance divides the squared deviations by n - 1, that of `correct` by n.
 """
 
 from typing import ClassVar
@@ -20,7 +21,7 @@ class StreamingNaiveBayes(ClassMeanClassifier):
     """Gaussian naive Bayes: one variance per class and entry of the embedding.
 
     Args:
-        variant: `correct`, or `published`, which drops the same terms as the public code.
+        variant: `correct`, or `published`: with the terms and the variance of the public code.
         shrinkage: The weight of a variance of 1 in each variance.
     """
 
@@ -58,14 +59,18 @@ class StreamingNaiveBayes(ClassMeanClassifier):
     def _solve(self) -> None:
         """Update the classes that have changed since the last call."""
         for row in self._unsolved:
-            variance = (1 - self.shrinkage) * self._rows["squares"][row] / self._counts[row]
-            variance += self.shrinkage
+            variance = self._rows["squares"][row] / self._freedom(self._counts[row])
+            variance = (1 - self.shrinkage) * variance + self.shrinkage
             self._precisions[row] = 1 / variance
             self._weights[row] = self._means[row] / variance
             self._bias[row] = -0.5 * (self._means[row] @ self._weights[row])
             if self.variant == "correct":
                 self._bias[row] -= 0.5 * np.log(variance).sum()
         self._unsolved.clear()
+
+    def _freedom(self, count: int) -> int:
+        """Return what the squared deviations of a class are divided by. One sample has none."""
+        return max(count - 1, 1) if self.variant == "published" else count
 
     def _reset_solution(self) -> None:
         """Allocate one row per class and mark all classes as changed."""

@@ -1,4 +1,8 @@
-"""A linear softmax layer trained by SGD; it gains a row with each new label.
+"""A linear softmax layer trained by SGD.
+
+It gains a row with each new label, or it has one row per class from the start. Rows that belong to
+no label yet come last. They take part in every step, which lowers their logits before their label
+is taught.
 
 Momentum and weight decay are defined as in PyTorch: g = gradient + decay w, u = momentum u + g,
 w = w - rate u. New rows are drawn from a keyed generator, so the same stream always results in the
@@ -29,13 +33,20 @@ class SoftmaxLayer:
         self._weights: Matrix = np.empty((0, 0))
         self._momenta: Matrix = np.empty((0, 0))
 
-    def add_row(self, width: int) -> None:
-        """Add a class with small random weights, zero bias and zero momentum."""
-        rng = keyed_rng(self._seed, "softmax row", self._drawn)
-        weights = np.append(rng.normal(0, INITIAL_DEVIATION, width), 0.0)
+    @property
+    def rows(self) -> int:
+        """The number of classes that the softmax covers."""
+        return len(self._weights)
+
+    def add_rows(self, count: int, width: int) -> None:
+        """Add classes with small random weights, zero biases and zero momenta."""
+        weights = np.zeros((count, width + 1))
+        for row in weights:
+            rng = keyed_rng(self._seed, "softmax row", self._drawn)
+            row[:-1] = rng.normal(0, INITIAL_DEVIATION, width)
+            self._drawn += 1
         self._weights = np.vstack([self._weights.reshape(-1, width + 1), weights])
-        self._momenta = np.vstack([self._momenta.reshape(-1, width + 1), np.zeros(width + 1)])
-        self._drawn += 1
+        self._momenta = np.vstack([self._momenta.reshape(-1, width + 1), np.zeros_like(weights)])
 
     def remove_row(self, row: int) -> None:
         """Remove a class."""
@@ -76,10 +87,10 @@ class SoftmaxLayer:
             "drawn": np.array([self._drawn], np.int64),
         }
 
-    def restore(self, state: ClassifierState) -> int | None:
-        """Replace the arrays with those of a state, and return the width."""
+    def restore(self, state: ClassifierState, rows: int) -> int | None:
+        """Replace the arrays with those of a state with this many rows, and return the width."""
         # The in-place updates need rows that are contiguous in memory.
-        self._weights = np.ascontiguousarray(state.copied("weights", len(state.labels), None))
+        self._weights = np.ascontiguousarray(state.copied("weights", rows, None))
         self._momenta = np.ascontiguousarray(state.copied("momenta", *self._weights.shape))
         self._drawn = int(state.copied("drawn", 1)[0])
         return max(self._weights.shape[1] - 1, 0) or None

@@ -48,7 +48,8 @@ def run_trial(trial: Trial, cache: EmbeddingCache, unreadable: frozenset[str]) -
         All metrics of the trial by their names in `METRICS`, and counts, ready for JSON.
     """
     stream = _readable(trial.stream(), unreadable)
-    clf = classifier(trial.classifier, blocks=pooling(trial.pooling).blocks)
+    blocks = pooling(trial.pooling).blocks
+    clf = classifier(trial.classifier, blocks=blocks, classes=trial.classes)
     tests = _evaluation_sets(trial, stream, cache)
     first = next(iter(tests.values()))
     steps: list[StepAccuracy] = []

@@ -60,6 +60,11 @@ class Trial:
         return _listing_hash(self.dataset, self.root)
 
     @property
+    def classes(self) -> int:
+        """The number of classes of the data set, taught or not."""
+        return len({example.label for example in _examples(self.dataset, self.root)})
+
+    @property
     def key(self) -> str:
         """The identity of this trial: plan, pictures and code, wherever the data are stored."""
         plan = {name: value for name, value in asdict(self).items() if name != "root"}

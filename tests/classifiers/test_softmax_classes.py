@@ -1,0 +1,171 @@
+"""Softmax classifiers whose number of classes is known from the start, against a plain layer."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from base_code import Softmax
+from parity import CLASSES, WIDTH, initial_weights, labelled_stream
+from robocle import Learner
+from robocle.classifiers import ClassifierState, StreamingClassifier, classifier
+from robocle.errors import LabelError, SpecError, StateError
+from robocle.randomness import keyed_rng
+from stub_backbone import STUB
+
+SPECS = [f"finetune:classes={CLASSES}", f"icarl:classes={CLASSES},buffer=20,variant=published"]
+
+
+def taught(spec: str, samples: int) -> StreamingClassifier:
+    clf = classifier(spec)
+    embeddings, rows, _ = labelled_stream()
+    for embedding, row in zip(embeddings[:samples], rows[:samples], strict=True):
+        clf.learn(embedding, str(row))
+    return clf
+
+
+def test_a_class_that_was_never_taught_has_no_score_but_takes_part_in_every_step() -> None:
+    clf, growing = taught(SPECS[0], 15), taught("finetune", 15)
+    queries = labelled_stream()[2]
+    assert clf.labels == growing.labels == ("0", "1", "2")
+    assert clf.scores(queries).shape == (CLASSES, 3)
+    assert clf.state().arrays["weights"].shape == (CLASSES, WIDTH + 1)
+    assert growing.state().arrays["weights"].shape == (3, WIDTH + 1)
+    assert (clf.state().arrays["weights"][3:, -1] < 0).all()  # zero at the start
+    assert np.abs(clf.scores(queries) - growing.scores(queries)).max() > 0.01
+
+
+@pytest.mark.parametrize("name", ["finetune", "icarl"])
+def test_without_a_number_of_classes_the_softmax_grows(name: str) -> None:
+    default, growing = taught(name, 40), taught(f"{name}:classes=growing", 40)
+    queries = labelled_stream()[2]
+    np.testing.assert_array_equal(default.scores(queries), growing.scores(queries))
+    assert classifier(name, classes=7).classes == 7  # type: ignore[attr-defined]
+    assert classifier(f"{name}:classes=growing", classes=7).classes == "growing"  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("spec", ["finetune:classes=2", "icarl:classes=2"])
+def test_one_label_too_many_is_refused_and_changes_nothing(spec: str) -> None:
+    clf = classifier(spec)
+    clf.learn([1.0, 0.0], "mug")
+    clf.learn([0.0, 1.0], "pan")
+    before = clf.scores([[1.0, 1.0]])
+    with pytest.raises(LabelError) as error:
+        clf.learn([1.0, 1.0], "wok")
+    assert str(error.value) == (
+        "cannot teach 'wok': with classes=2 there are at most 2 labels; "
+        "give more classes, or classes=growing"
+    )
+    assert error.value.label == "wok"
+    assert clf.counts == {"mug": 1, "pan": 1}
+    np.testing.assert_array_equal(clf.scores([[1.0, 1.0]]), before)
+    clf.learn([1.0, 1.0], "pan")
+    clf.forget("mug")
+    clf.learn([1.0, 1.0], "wok")
+    assert clf.labels == ("pan", "wok")
+
+
+def test_a_learner_that_refuses_a_label_stays_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "home.robocle"
+    with Learner.open(path, STUB, pooling="avg", classifier="finetune:classes=1") as learner:
+        learner.teach_embedding([1.0, 0.0], "mug")
+        with pytest.raises(LabelError, match="at most 1 label;"):
+            learner.teach_embedding([0.0, 1.0], "pan")
+        learner.teach_embedding([1.0, 0.5], "mug")
+        before = learner.predict_embedding([1.0, 0.0]).scores
+    with Learner.open(path, STUB) as learner:
+        assert learner.counts == {"mug": 2}
+        assert learner.predict_embedding([1.0, 0.0]).scores == before
+        learner.undo()
+        assert learner.counts == {"mug": 1}
+
+
+@pytest.mark.parametrize("value", ["0", "-3", "2.5", "all"])
+def test_a_number_of_classes_that_cannot_be_is_refused(value: str) -> None:
+    with pytest.raises(SpecError, match="classes"):
+        classifier(f"finetune:classes={value}")
+
+
+def test_a_forgotten_class_leaves_a_new_row_for_another_label() -> None:
+    clf = taught(SPECS[0], 20)
+    arrays = clf.state().arrays
+    clf.forget("1")
+    layer = Softmax(np.zeros((CLASSES, WIDTH)))
+    order = [0, *range(2, CLASSES)]
+    fresh = keyed_rng(0, "softmax row", CLASSES).normal(0, 0.01, WIDTH)
+    layer.weights = np.vstack([arrays["weights"][order, :-1], fresh])
+    layer.biases = np.append(arrays["weights"][order, -1], 0.0)
+    layer.momenta = np.vstack([arrays["momenta"][order, :-1], np.zeros(WIDTH)])
+    layer.bias_momenta = np.append(arrays["momenta"][order, -1], 0.0)
+    queries = labelled_stream()[2]
+    for step, sample in enumerate(queries):
+        clf.learn(sample, ["0", "2", "3", "new"][step % 4])
+        layer.learn(sample, step % 4)
+    np.testing.assert_allclose(clf.scores(queries), layer.scores(queries), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("samples", [0, 1, 30])
+def test_a_restored_classifier_continues_like_the_original(spec: str, samples: int) -> None:
+    first, second = taught(spec, samples), classifier(spec)
+    second.restore(first.state())
+    embeddings, rows, queries = labelled_stream()
+    for embedding, row in zip(embeddings[samples:], rows[samples:], strict=True):
+        first.learn(embedding, str(row))
+        second.learn(embedding, str(row))
+    np.testing.assert_array_equal(first.scores(queries), second.scores(queries))
+
+
+def test_a_state_with_every_label_forgotten_is_restored() -> None:
+    first, second = taught(SPECS[0], 7), classifier(SPECS[0])
+    for label in first.labels:
+        first.forget(label)
+    second.restore(first.state())
+    query = np.ones((1, WIDTH))
+    for clf in (first, second):
+        clf.learn(query[0], "mug")
+    np.testing.assert_array_equal(first.scores(query), second.scores(query))
+
+
+def test_a_state_with_more_labels_than_classes_is_refused() -> None:
+    state = taught("finetune", 15).state()
+    with pytest.raises(StateError, match="state has 3 labels, and the classifier has classes=2"):
+        classifier("finetune:classes=2").restore(state)
+    with pytest.raises(StateError, match="shape"):
+        classifier("finetune:classes=4").restore(state)
+    with pytest.raises(StateError, match="lacks"):
+        classifier("finetune:classes=4").restore(ClassifierState((), {"counts": np.empty(0)}))
+
+
+def test_the_first_step_of_known_classes_starts_from_the_keyed_weights() -> None:
+    clf, layer = classifier(SPECS[0]), Softmax(initial_weights())
+    sample = labelled_stream()[0][0]
+    clf.learn(sample, "mug")
+    layer.learn(sample, 0)
+    found = clf.state().arrays["weights"]
+    np.testing.assert_allclose(found[:, :-1], layer.weights, atol=1e-15)
+    np.testing.assert_allclose(found[:, -1], layer.biases, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("spec", "most"),
+    [
+        ("icarl:buffer=30,variant=published", 29),
+        ("icarl:buffer=30", 30),
+        ("icarl:per_class=2,classes=12,variant=published", 23),
+        ("icarl:per_class=2,variant=published", 23),
+        ("icarl:per_class=2,classes=20,variant=published", 39),
+        ("icarl:per_class=2", 24),
+        ("icarl:buffer=1,variant=published", 0),
+    ],
+)
+def test_the_published_buffer_holds_one_sample_less_than_its_size(spec: str, most: int) -> None:
+    assert len(taught(spec, 150).state().arrays["stored_samples"]) == most
+
+
+def test_a_buffer_that_shrinks_with_its_labels_is_shortened() -> None:
+    clf = taught("icarl:per_class=2,variant=published", 60)
+    for row in range(6, CLASSES):
+        clf.forget(str(row))
+    clf.learn(labelled_stream()[0][0], "0")
+    assert len(clf.state().arrays["stored_samples"]) == 2 * 6 - 1

@@ -1,0 +1,164 @@
+"""Our classifiers beside the paper's base code: both learn one seeded stream, sample by sample.
+
+`CLASSIFIER_CASES` is what the tests check and what the table in docs/paper-and-code.md shows.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from unittest.mock import patch
+
+import numpy as np
+from numpy.typing import NDArray
+
+from base_code import (
+    Centroids,
+    Floats,
+    NaiveBayes,
+    NearestMean,
+    OneVersusRest,
+    Perceptron,
+    Reference,
+    Replay,
+    Softmax,
+    Stored,
+    StreamingLda,
+    StreamingQda,
+)
+from robocle.classifiers import StreamingClassifier, classifier
+from robocle.classifiers.softmax_layer import SoftmaxLayer
+from robocle.randomness import keyed_rng
+
+CLASSES, WIDTH, SHOTS, MORE = 12, 40, 5, 90
+Batch = tuple[Floats, list[int]]
+
+
+@dataclass(frozen=True)
+class ClassifierCase:
+    """A method, our spec of it, its reference, and where the two differ."""
+
+    method: str
+    spec: str
+    reference: Callable[[], Reference]
+    deviations: str
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The largest difference, relative to the largest score, and how many predictions agree."""
+
+    difference: float
+    equal: int
+    compared: int
+
+
+def initial_weights() -> Floats:
+    """Our initial weights of all classes: a reference must start from the same ones."""
+    rows = [keyed_rng(0, "softmax row", row).normal(0, 0.01, WIDTH) for row in range(CLASSES)]
+    return np.array(rows)
+
+
+CLASSIFIER_CASES = (
+    ClassifierCase("NCM", "ncm", lambda: NearestMean(CLASSES, WIDTH), ""),
+    ClassifierCase("perceptron", "perceptron", lambda: Perceptron(CLASSES, WIDTH), ""),
+    ClassifierCase(
+        "SOvR",
+        "sovr",
+        lambda: OneVersusRest(CLASSES, WIDTH),
+        "0.5 where p + q is 0, in place of NaN",
+    ),
+    ClassifierCase(
+        "SLDA",
+        "slda:scatter=published,shrinkage=1e-4",
+        lambda: StreamingLda(CLASSES, WIDTH),
+        "the code computes in float32, this reference in float64",
+    ),
+    ClassifierCase(
+        "SQDA",
+        "sqda:shared=0.5,shrinkage=1e-4",
+        lambda: StreamingQda(CLASSES, WIDTH),
+        "not in the base code: the reference is our reading of the paper, by full covariances",
+    ),
+    ClassifierCase(
+        "SNB",
+        "snb:variant=published",
+        lambda: NaiveBayes(CLASSES, WIDTH),
+        "`variant=correct`, the default, is another score",
+    ),
+    ClassifierCase(
+        "CBCL",
+        "cbcl:variant=published,threshold=4,centroids=30",
+        lambda: Centroids(CLASSES, threshold=4, limit=30, k=1),
+        "with more classes than centroids the code fails, and ours keeps one centroid per class; "
+        "`variant=correct`, the default, joins the nearest centroid and divides by the class count",
+    ),
+    ClassifierCase(
+        "fine-tuning",
+        f"finetune:classes={CLASSES}",
+        lambda: Softmax(initial_weights()),
+        "given the same initial weights; `classes=growing`, the default of a learner, is another "
+        "method",
+    ),
+    ClassifierCase(
+        "iCaRL",
+        f"icarl:buffer=60,classes={CLASSES},variant=published",
+        lambda: Replay(initial_weights(), limit=60),
+        "given the same initial weights and the same random draws from the buffer",
+    ),
+    ClassifierCase(
+        "iCaRL (2pc)",
+        f"icarl:per_class=2,classes={CLASSES},variant=published",
+        lambda: Replay(initial_weights(), limit=2 * CLASSES),
+        "as above; `variant=correct`, the default, stores up to 2 samples of every class",
+    ),
+)
+
+
+def labelled_stream(seed: int = 0) -> tuple[Floats, list[int], Floats]:
+    """Samples like a network's, their classes, and queries: class by class, then in any order."""
+    rng = np.random.default_rng(seed)
+    rows = [*np.repeat(np.arange(CLASSES), SHOTS), *rng.integers(0, CLASSES, MORE)]
+    centres = rng.normal(0, 1, (CLASSES, WIDTH))
+    samples = np.maximum(centres[rows] + 0.8 * rng.normal(size=(len(rows), WIDTH)), 0)
+    queries = np.maximum(centres + 0.8 * rng.normal(size=centres.shape), 0)
+    return samples, [int(row) for row in rows], queries
+
+
+def agreement(case: ClassifierCase, seed: int = 0) -> Agreement:
+    """Teach the stream to both, and compare all scores and predictions after every sample."""
+    samples, rows, queries = labelled_stream(seed)
+    clf, reference = classifier(case.spec), case.reference()
+    difference, equal, compared = 0.0, 0, 0
+    with recorded_batches() as batches:
+        for sample, row in zip(samples, rows, strict=True):
+            clf.learn(sample, str(row))
+            if isinstance(reference, Replay):
+                reference.replay(*batches[-1], stored_samples(clf))
+            else:
+                reference.learn(sample, row)
+            found, expected = clf.scores(queries), reference.scores(queries)
+            difference = max(difference, np.abs(found - expected).max() / np.abs(expected).max())
+            equal += int((found.argmax(axis=1) == expected.argmax(axis=1)).sum())
+            compared += len(queries)
+    return Agreement(difference, equal, compared)
+
+
+@contextmanager
+def recorded_batches() -> Iterator[list[Batch]]:
+    """Record every batch that a softmax layer learns from, in order."""
+    batches: list[Batch] = []
+    step = SoftmaxLayer.step
+
+    def recorded(layer: SoftmaxLayer, batch: Floats, rows: NDArray[np.int64]) -> None:
+        batches.append((batch[:, :-1].copy(), rows.tolist()))
+        step(layer, batch, rows)
+
+    with patch.object(SoftmaxLayer, "step", recorded):
+        yield batches
+
+
+def stored_samples(clf: StreamingClassifier) -> list[Stored]:
+    """The samples that a classifier with exemplar replay has stored, with their classes."""
+    arrays = clf.state().arrays
+    pairs = zip(arrays["stored_samples"], arrays["stored_rows"].tolist(), strict=True)
+    return [(sample.tobytes(), row) for sample, row in pairs]
