@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
 from robocle.pooling import pooling
@@ -104,3 +105,58 @@ def test_moments_do_not_depend_on_the_order_of_the_positions() -> None:
 def test_tiny_maps_have_finite_standardised_moments(scale: float) -> None:
     grid = (random_maps().grid * np.float32(scale)).astype(np.float32)
     assert np.isfinite(pooling("moments:r=4,form=standardised")(FeatureMaps(grid))).all()
+
+
+def maps_of_every_precision(positions: int) -> NDArray[np.float32]:
+    """Return maps with means of 0 to 1e5 deviations and deviations of 1e-25 to 1e10."""
+    rng = np.random.default_rng(positions)
+    shapes = np.hstack(
+        [
+            rng.gamma(1.5, 1.0, (positions, 8)),
+            rng.normal(0, 1, (positions, 8)),
+            # Two values only: the roundings of their sum all have one direction.
+            rng.integers(0, 2, (positions, 64)) * rng.uniform(0.5, 2, 64),
+        ]
+    )
+    ratios = (0, 1, 5, 10, 20, 50, 100, 200, 500, 1e3, 1e4, 1e5)
+    scales = (1e-25, 1e-18, 1e-14, 1e-9, 1, 1e10)
+    maps = [(shapes + ratio) * scale for ratio in ratios for scale in scales]
+    return np.stack(maps).astype(np.float32)
+
+
+@pytest.mark.parametrize("positions", [4, 49, 196, 3136])
+@pytest.mark.parametrize("r", [2, 3, 4, 8])
+def test_every_moment_is_within_the_stated_tolerance(r: int, positions: int) -> None:
+    """Central and standardised moments are within 1e-3 of the mean of |g - mean|^r."""
+    grid = maps_of_every_precision(positions)
+    wide = grid.astype(np.float64)
+    centred = wide - wide.mean(axis=1, keepdims=True)
+    deviation = wide.std(axis=1)
+    varies = deviation > 1e-6 * np.abs(wide.mean(axis=1))
+    assert varies.mean() > 0.7
+    expected, absolute = (centred**r).mean(axis=1), (np.abs(centred) ** r).mean(axis=1)
+    rooted, standardised = (
+        pooling(f"moments:r={r},form={form}")(FeatureMaps(grid)).reshape(len(grid), r, -1)[:, -1]
+        for form in ("root", "standardised")
+    )
+    powers = [np.sign(rooted) * np.abs(rooted.astype(np.float64)) ** r]
+    if r > 2:
+        powers.append(standardised * deviation**r)
+    for power in powers:
+        assert (np.abs(power - expected)[varies] <= 1e-3 * absolute[varies]).all()
+
+
+def test_an_imprecise_channel_changes_no_other_channel() -> None:
+    grid = random_maps().grid.copy()
+    before = pooling("moments:r=3")(FeatureMaps(grid)).reshape(4, 3, 32)
+    grid[1, :, 5] += 1000
+    grid[2, :, 7] *= np.float32(1e-20)
+    after = pooling("moments:r=3")(FeatureMaps(grid)).reshape(4, 3, 32)
+    changed = (before != after).any(axis=1)
+    assert np.argwhere(changed).tolist() == [[1, 5], [2, 7]]
+
+
+def test_tiny_maps_have_the_roots_of_large_ones() -> None:
+    grid = random_maps().grid
+    tiny = pooling("moments:r=3")(FeatureMaps(grid * np.float32(2.0**-60)))
+    np.testing.assert_allclose(tiny * 2.0**60, pooling("moments:r=3")(FeatureMaps(grid)), rtol=1e-3)

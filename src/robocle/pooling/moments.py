@@ -5,8 +5,12 @@ Block 1 is the mean and block 2 the standard deviation. The higher orders have t
 - `standardised`: the moment of (g - mean) / deviation, the literal reading of the equation. It
   reaches positions^(r/2 - 1), which can be more than ten times the scale of the mean.
 A constant channel has moments 0 from order 2 on, never NaN.
+
+Moments are computed in float32, and again in float64 for channels where that is not precise enough.
+The page on poolings states the tolerance.
 """
 
+from collections.abc import Iterator
 from typing import Literal, get_args
 
 import numpy as np
@@ -20,6 +24,11 @@ Floats = NDArray[np.float32] | NDArray[np.float64]
 
 ROUNDING = float(np.finfo(np.float32).eps)
 LARGEST = float(np.finfo(np.float32).max)
+SMALLEST = float(np.finfo(np.float32).tiny)
+# How far the mean may be off in the worst case, as a share of the deviation, so that moments are
+# within the stated tolerance. With few positions the other roundings dominate.
+PRECISION = 8e-4
+FEW_POSITIONS = 64
 # A deviation below this share of the mean is float32 rounding: the channel is constant.
 CONSTANT = 4 * ROUNDING
 
@@ -54,27 +63,38 @@ class Moments(Described):
         return self.r
 
     def __call__(self, maps: FeatureMaps) -> Embeddings:
-        n, _, channels = maps.grid.shape
+        n, positions, channels = maps.grid.shape
         pooled = np.empty((n, self.r, channels), np.float32)
         # Pool one picture at a time, so that its map stays in the processor's cache.
-        for blocks, grid in zip(pooled, maps.grid, strict=True):
-            centred = _fill_first_two(blocks, grid)
-            if self.r > 1 and not self._float32_holds(blocks, len(grid)):
-                blocks[:] = self._in_float64(grid)
-            elif self.r > 2:
+        with np.errstate(all="ignore"):  # What overflows is computed again.
+            for blocks, grid in zip(pooled, maps.grid, strict=True):
+                centred = _fill_first_two(blocks, grid)
                 self._fill_higher(blocks, grid, centred)
+        if self.r > 1:
+            for picture, channel in self._imprecise(pooled, positions):
+                grid = maps.grid[picture][:, channel]
+                pooled[picture][:, channel] = self._in_float64(grid)
         return pooled.reshape(n, self.r * channels)
 
-    def _float32_holds(self, blocks: Floats, positions: int) -> bool:
-        """Return whether float32 is precise enough: no deviation is rounding, no product overflows.
+    def _imprecise(
+        self, pooled: NDArray[np.float32], positions: int
+    ) -> Iterator[tuple[int, NDArray[np.intp]]]:
+        """Yield the pictures and their channels for which float32 is not precise enough.
 
-        The sum of p values has an error of up to p roundings.
+        Either the deviation is small beside the mean, which is off by up to one rounding per
+        position, or products of deviations underflow or overflow.
         """
-        mean, deviation = blocks[:2]
+        mean, deviation = np.abs(pooled[:, 0]), pooled[:, 1]
+        smallest = (SMALLEST / ROUNDING) ** (1 / self.r)
         largest = (LARGEST * ROUNDING) ** (1 / self.r) / positions
-        held = deviation >= np.abs(mean) * (ROUNDING * positions)
-        held &= deviation <= largest
-        return bool(np.count_nonzero(held) == len(held))
+        rounded = mean * (ROUNDING / PRECISION * max(positions, FEW_POSITIONS))
+        precise = deviation >= np.maximum(rounded, smallest, out=rounded)
+        precise &= deviation <= largest
+        if np.count_nonzero(precise) < precise.size:
+            precise |= (mean == 0) & (deviation == 0)
+            for picture, held in enumerate(precise):
+                if not held.all():
+                    yield picture, np.flatnonzero(~held)
 
     def _in_float64(self, grid: NDArray[np.float32]) -> NDArray[np.float64]:
         wide = grid.astype(np.float64)
@@ -92,6 +112,8 @@ class Moments(Described):
         A floating-point power would take seventy times as long as a product. The last product
         overwrites its factor, which saves memory traffic: E[c^r] = E[c^(r-1) g] - mean E[c^(r-1)].
         """
+        if self.r < 3:
+            return
         mean, deviation = blocks[:2]
         power, moment = centred, deviation * deviation
         for order, block in enumerate(blocks[2:], start=3):
