@@ -58,8 +58,11 @@ def test_the_accuracy_of_a_trial_is_that_of_a_learner_taught_by_hand(
     trial = Trial(**{**told, "tested": ("clean",), "root": str(pictures)})
     learner = Learner(lite0, trial.pooling, trial.classifier, trial.views)
     per_step = []
+    before: list[bool] = []
     stream = trial.stream()
     for step in stream.steps:
+        fresh = [e for e in stream.tests["test"] if e.label in {each.label for each in step}]
+        before += [learner.predict(e.path).label == e.label for e in fresh if learner.labels]
         for example in step:
             learner.teach(example.path, example.label, gate="off")
         tested = [e for e in stream.tests["test"] if e.label in learner.labels]
@@ -67,6 +70,7 @@ def test_the_accuracy_of_a_trial_is_that_of_a_learner_taught_by_hand(
         per_step.append(100 * np.mean(right))
     assert record["result"]["per_step"] == pytest.approx(per_step)
     assert record["result"]["accuracy"]["test/clean"] == pytest.approx(per_step[-1])
+    assert record["result"]["forward_transfer"] == 100 * np.mean(before) == 0
 
 
 @pytest.mark.slow

@@ -24,6 +24,7 @@ COSTS = Costs(
     taught=30,
     state_bytes=2_000_000,
     peak_bytes=3 * 2**20,
+    feature_size=3.0,
 )
 OPEN_SET = OpenSetPredictions(
     is_known=np.array([True, True, True, True, False, False]),
@@ -40,7 +41,10 @@ MEASURED = Measured(
     },
     taught_as="test/clean",
     costs=COSTS,
-    steps=[StepAccuracy(90.0, {"mug": 90.0}), StepAccuracy(70.0, {"mug": 60.0, "pen": 80.0})],
+    steps=[
+        StepAccuracy(90.0, {"mug": 90.0}),
+        StepAccuracy(70.0, {"mug": 60.0, "pen": 80.0}, {"pen": 4.0}),
+    ],
     each_step_adds_labels=True,
     open_set={"test/clean": OPEN_SET},
 )
@@ -52,11 +56,13 @@ BY_HAND = {
     "backward_transfer": -30.0,
     "forgetting": 30.0,
     "plasticity": 85.0,
+    "forward_transfer": 4.0,
     "paper_bwt": 60.0,
     "paper_forg": 15.0,
     "training_minutes": 0.02,
     "frames_per_second": 1 / 0.012,
     "state_megabytes": 2.0,
+    "feature_size": 3.0,
     "milliseconds_to_embed": 10.0,
     "milliseconds_to_learn": 20.0,
     "milliseconds_to_predict": 2.0,
@@ -93,6 +99,7 @@ def test_a_trial_without_steps_and_unknown_objects_has_no_metrics_of_them() -> N
     missing = {name for name, metric in METRICS.items() if metric.compute(plain) is None}
     assert missing == {
         *("per_step", "backward_transfer", "forgetting", "plasticity", "paper_bwt", "paper_forg"),
+        "forward_transfer",
         *("auroc", "unknown_detection_rate", "false_rejection_rate", "calibration_error"),
     }
 

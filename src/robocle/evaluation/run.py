@@ -3,9 +3,11 @@
 import hashlib
 import math
 import sys
-from functools import partial
+from functools import cache, partial
 from statistics import median
 from typing import Any
+
+import numpy as np
 
 from robocle.classifiers import StreamingClassifier, classifier
 from robocle.evaluation.embedding import (
@@ -16,7 +18,7 @@ from robocle.evaluation.embedding import (
 )
 from robocle.evaluation.embedding_cache import EmbeddingCache
 from robocle.evaluation.evaluation_set import CHUNK, EvaluationSet
-from robocle.evaluation.loop import Evaluation, teach_classifier
+from robocle.evaluation.loop import Evaluation, evaluate, teach_classifier
 from robocle.evaluation.metrics import (
     METRICS,
     Costs,
@@ -55,9 +57,10 @@ def run_trial(trial: Trial, cache: EmbeddingCache, unreadable: frozenset[str]) -
     steps: list[StepAccuracy] = []
     seconds = 0.0
     for step in stream.steps:
+        before = _accuracy_before(clf, step, first) if steps else {}
         seconds += _teach(clf, step, trial, cache)
         if trial.evaluate_each_step and len(stream.steps) > 1:
-            steps.append(_step_accuracy(first.evaluate(clf)))
+            steps.append(_step_accuracy(first.evaluate(clf), before))
     open_set = tests if trial.open_set else {}
     measured = Measured(
         tests={name: test.evaluate(clf) for name, test in tests.items()},
@@ -118,11 +121,22 @@ def _teach(
     return seconds
 
 
-def _step_accuracy(found: Evaluation[str]) -> StepAccuracy:
+def _accuracy_before(
+    clf: StreamingClassifier, step: tuple[Example, ...], test: EvaluationSet
+) -> dict[str, float]:
+    """Return the accuracy on the labels that a step will teach first."""
+    fresh = {example.label for example in step}.difference(clf.labels)
+    return _by_label(evaluate(clf.predict, test.batches(sorted(fresh.intersection(test.labels)))))
+
+
+def _step_accuracy(found: Evaluation[str], before: dict[str, float]) -> StepAccuracy:
+    return StepAccuracy(accuracy(found.truth, found.predicted), _by_label(found), before)
+
+
+def _by_label(found: Evaluation[str]) -> dict[str, float]:
     labels = list(dict.fromkeys(found.truth))
-    by_label = class_accuracies(found.truth, found.predicted, labels).tolist()
-    overall = accuracy(found.truth, found.predicted)
-    return StepAccuracy(overall, dict(zip(labels, by_label, strict=True)))
+    accuracies = class_accuracies(found.truth, found.predicted, labels).tolist()
+    return dict(zip(labels, accuracies, strict=True))
 
 
 def _values(measured: Measured) -> dict[str, Any]:
@@ -149,7 +163,16 @@ def _costs(
         taught=len(stream.taught),
         state_bytes=sum(array.nbytes for array in clf.state().arrays.values()),
         peak_bytes=_peak_bytes(),
+        feature_size=embeddings.shape[1] / _channels(trial.backbone),
     )
+
+
+@cache
+def _channels(backbone: str) -> int:
+    """Return the number of channels of a backbone's feature map."""
+    network = loaded_backbone(backbone)
+    blank = np.zeros((1, network.input_size, network.input_size, 3), np.uint8)
+    return int(network.features(blank).grid.shape[2])
 
 
 def _peak_bytes() -> float:

@@ -49,6 +49,37 @@ def forgetting(history: ArrayLike) -> float:
     return mean(np.fmax.reduce(earlier[:-1], axis=0, initial=-np.inf) - earlier[-1])
 
 
+def forward_transfer(before: ArrayLike) -> float:
+    """Return FwT: the accuracy on a class just before it was taught, mean a[j - 1, j].
+
+    From this, the accuracy before anything was taught is to be subtracted. It is 0 here, since a
+    label is only predicted once it was taught; so is FwT where every step teaches new classes.
+
+    Args:
+        before: The accuracy on each class after the step before the one that taught it, without
+            the classes of the first step.
+
+    Example:
+        >>> forward_transfer([0, 0])
+        0.0
+    """
+    return mean(before)
+
+
+def mean_step_gain(baseline: ArrayLike, achieved: ArrayLike) -> float:
+    """Return what a method gains over another in percentage points, averaged over the steps.
+
+    Args:
+        baseline: The accuracy of the other method after each step.
+        achieved: The accuracy of the method after each step.
+
+    Example:
+        >>> mean_step_gain([100, 60, 50], [100, 70, 55])
+        5.0
+    """
+    return mean(np.asarray(achieved, np.float64) - np.asarray(baseline, np.float64))
+
+
 def paper_bwt(history: ArrayLike) -> float:
     """Return what the paper's BwT column fits: the mean accuracy on earlier classes over all steps.
 

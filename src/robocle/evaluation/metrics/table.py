@@ -21,6 +21,8 @@ class StepAccuracy:
 
     overall: float
     by_label: Mapping[str, float]
+    before: Mapping[str, float] = field(default_factory=dict)
+    """On each label that the step taught first, just before it; empty for the first step."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ class Costs:
     state_bytes: int
     peak_bytes: float
     """The peak memory of the process."""
+    feature_size: float
+    """The width of an embedding, divided by the channels of the feature map."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,12 @@ def _over_steps(metric: Callable[[NDArray[np.float64]], float]) -> Callable[[Mea
     return compute
 
 
+def _forward_transfer(measured: Measured) -> Value:
+    if measured.history is None:
+        return None
+    return over_steps.forward_transfer([a for s in measured.steps for a in s.before.values()])
+
+
 def _cost(metric: Callable[[Costs], float]) -> Callable[[Measured], Value]:
     return lambda measured: metric(measured.costs)
 
@@ -177,6 +187,15 @@ METRICS: dict[str, Metric] = {
         "pla",
         meaning="Pla: the accuracy on a label right after it was taught",
     ),
+    "forward_transfer": Metric(
+        "forward transfer",
+        "points",
+        _forward_transfer,
+        "metrics",
+        "fwt",
+        meaning="FwT: the accuracy on a label just before it was taught; 0 if every step teaches "
+        "new labels, since a label that was not taught is never predicted",
+    ),
     "paper_bwt": Metric(
         "BwT as printed",
         "%",
@@ -217,6 +236,13 @@ METRICS: dict[str, Metric] = {
         _cost(lambda c: c.state_bytes / 1e6),
         "metrics",
         meaning="the size of what was learned",
+    ),
+    "feature_size": Metric(
+        "feature size",
+        "x AVG",
+        _cost(lambda c: c.feature_size),
+        meaning="how many times as many values as with AVG pooling an embedding has, averaged "
+        "over the backbones",
     ),
     "milliseconds_to_embed": Metric("embedding", "ms", _cost(lambda c: 1e3 * c.embedding)),
     "milliseconds_to_learn": Metric("learning", "ms", _cost(lambda c: 1e3 * c.learning / c.taught)),
