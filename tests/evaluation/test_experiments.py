@@ -116,6 +116,16 @@ def test_an_experiment_can_be_run_on_other_data(experiment: Experiment) -> None:
         (f"{STUDY}seeds = [-1]", "each of seeds of the study 'y' must be a whole number"),
         (f"{STUDY}paper = {{ dataset = 3 }}", "dataset in paper of the study 'y' must be text"),
         (f'{STUDY}paper = {{ table = "x" }}', "paper of the study 'y' has the unknown key 'table'"),
+        (
+            f"paper = 'tabel2'\n{STUDY}",
+            "paper of the experiment is 'tabel2': did you mean 'table2'",
+        ),
+        (
+            f"paper = 'table2'\n{STUDY}backbones = ['resnet50']\npaper = {{ method = 'slda' }}\n"
+            "[[methods]]\nname = 'm'\npooling = 'avg'\nclassifier = 'ncm'\n"
+            "paper = { method = 'slda' }",
+            "study 'y' and of the method 'm' do not name one number: .*: also give dataset",
+        ),
         (f"{STUDY}paper = 3", "paper of the study 'y' must be a table, not 3"),
         (f"a = {'[' * 5000}", "cannot read the experiment"),
     ],

@@ -55,7 +55,7 @@ def test_our_gain_and_the_papers_gain_are_room_aware(results: Path) -> None:
     (gain,) = cells(table, "gain over NCM")
     assert gain is not None
     assert gain.mean == pytest.approx(100 * (55 - 47) / (100 - 47))
-    assert gain.paper == pytest.approx(100 * (54.89 - 47.68) / (100 - 47.68))
+    assert gain.paper == 13.8  # as printed: 100 * (54.89 - 47.68) / (100 - 47.68)
 
 
 def test_further_metrics_are_shown_beside_the_papers(results: Path) -> None:
@@ -76,7 +76,7 @@ def test_latex_escapes_special_characters(results: Path) -> None:
     text = as_latex(build_report(results))
     assert r"47.00 $\pm$ 1.00" in text
     assert r"accuracy, \%" in text
-    assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == 2
+    assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == 3
     assert not re.search(r"(?<!\\)_", text)
 
 
@@ -140,7 +140,8 @@ def test_columns_name_the_test_set_and_the_corruption(tmp_path: Path) -> None:
 
 
 def test_everything_an_experiment_can_show_has_a_table_or_a_plot() -> None:
-    assert {*TABLES, *PLOTS, "moments"} == set(SHOWS)
+    columns = {"feature_size"}  # of the accuracy table
+    assert {*TABLES, *PLOTS, "moments"} | columns == set(SHOWS)
 
 
 def test_a_missing_results_file_is_an_error_of_one_line(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -43,11 +44,14 @@ from robocle.evaluation.experiment_fields import (
     text,
     texts,
 )
+from robocle.evaluation.paper import PAPER_TABLES, paper_number
 from robocle.evaluation.trial import Trial
 from robocle.spec import suggestion
 
-Show = Literal["accuracy", "metrics", "per_step", "matrix", "cost", "moments", "unknown"]
-"""A group of tables or plots in a report."""
+Show = Literal[
+    "accuracy", "feature_size", "metrics", "per_step", "matrix", "cost", "moments", "unknown"
+]
+"""A group of tables, columns or plots in a report."""
 SHOWS: tuple[Show, ...] = get_args(Show)
 PAPER_KEYS = ("dataset", "method", "pooling")
 """What tells where in a table of the paper a study or a method is."""
@@ -218,8 +222,26 @@ def _parsed(content: dict[str, Any], chain: tuple[Path, ...]) -> Experiment:
             return _loaded(given, chain).methods
         return tuple(_method(each) for each in items(given, name))
 
-    readers = {**READERS, "studies": _studies, "methods": methods, "paper": text, "shows": _shows}
-    return record_of(Experiment, {"methods": [], **content}, "the experiment", readers)
+    readers = {**READERS, "studies": _studies, "methods": methods, "paper": _table, "shows": _shows}
+    experiment = record_of(Experiment, {"methods": [], **content}, "the experiment", readers)
+    _check_places(experiment)
+    return experiment
+
+
+def _check_places(experiment: Experiment) -> None:
+    """Raise if the place of a method in the paper fits several numbers."""
+    for study, method in product(experiment.studies, experiment.methods):
+        is_in_paper = experiment.paper and study.paper and method.paper
+        conditions = product(study.backbones, study.taught[:1], study.tested[:1])
+        for backbone, train, test in conditions if is_in_paper else ():
+            place = {"train": train, "test": test, **study.paper, **method.paper}
+            try:
+                paper_number(experiment.paper, backbone=backbone, **place)
+            except LookupError as error:
+                raise SpecError(
+                    f"paper of the study {study.name!r} and of the method {method.name!r} do not "
+                    f"name one number: {error}"
+                ) from error
 
 
 def _studies(given: object, name: str) -> tuple[Study, ...]:
@@ -234,6 +256,13 @@ def _method(given: object) -> Method:
 
 def _name(table: object) -> str:
     return repr(table["name"]) if isinstance(table, dict) and "name" in table else "without a name"
+
+
+def _table(given: object, name: str) -> str:
+    table = text(given, name)
+    if table not in PAPER_TABLES:
+        raise SpecError(f"{name} is {table!r}: {suggestion(table, PAPER_TABLES)}")
+    return table
 
 
 def _shows(given: object, name: str) -> tuple[str, ...]:

@@ -36,6 +36,7 @@ class PaperNumber:
     """Such as "avg", "lp3", "rap10" or "moments"."""
 
 
+PAPER_TABLES = ("table1", "table2", "table3", "table4", "table5", "table6")
 COORDINATES = tuple(field.name for field in fields(PaperNumber) if field.name != "value")
 
 
@@ -44,6 +45,25 @@ def paper_numbers() -> tuple[PaperNumber, ...]:
     """Return all numbers in the paper's order; one printed for two methods appears twice."""
     text = files("robocle.evaluation").joinpath("paper_numbers.toml").read_text("utf-8")
     return tuple(_read(tomllib.loads(text)))
+
+
+@cache
+def _by_table() -> dict[str, list[PaperNumber]]:
+    tables: dict[str, list[PaperNumber]] = {}
+    for number in paper_numbers():
+        tables.setdefault(number.table, []).append(number)
+    return tables
+
+
+@cache
+def paper_backbones(table: str) -> frozenset[str]:
+    """Return the backbones of a table, which its averages are over.
+
+    Example:
+        >>> sorted(paper_backbones("table3"))
+        ['resnet152', 'vit_l_16']
+    """
+    return frozenset(number.backbone for number in _by_table().get(table, [])) - {"avg", ""}
 
 
 def paper_number(table: str, *, metric: str = "accuracy", **coordinates: str) -> float | None:
@@ -71,15 +91,16 @@ def paper_number(table: str, *, metric: str = "accuracy", **coordinates: str) ->
     """
     if unknown := coordinates.keys() - set(COORDINATES):
         raise TypeError(f"{min(unknown)!r} is not one of {', '.join(COORDINATES)}")
-    wanted = {"table": table, "metric": metric, **coordinates}
+    wanted = {"metric": metric, **coordinates}
     found = [
         number
-        for number in paper_numbers()
+        for number in _by_table().get(table, [])
         if all(getattr(number, name) == place for name, place in wanted.items())
     ]
     if len(found) > 1:
+        given = ", ".join(f"{name} {place}" for name, place in wanted.items())
         raise LookupError(
-            f"{len(found)} numbers have {wanted}: also give {_distinguished_by(found)}"
+            f"{len(found)} numbers of {table} have {given}: also give {_distinguished_by(found)}"
         )
     return found[0].value if found else None
 
@@ -94,7 +115,8 @@ def _read(paper: dict[str, Any]) -> Iterator[PaperNumber]:
     for name, table in paper.items():
         yield from _read_table(name, table)
     for claim in claims:
-        yield _number(claim["value"], {"table": "text", **claim["about"]})
+        for method in claim["about"].get("method", "").split("/"):
+            yield _number(claim["value"], {"table": "text", **claim["about"], "method": method})
 
 
 def _read_table(name: str, table: dict[str, Any]) -> Iterator[PaperNumber]:

@@ -7,6 +7,9 @@ from pathlib import Path
 
 from robocle.errors import DataError, RobocleError
 from robocle.evaluation.results import read_results
+from robocle.reports.benchmark_accuracy import accuracy_tables
+from robocle.reports.benchmark_gains import gain_tables, overall_tables
+from robocle.reports.benchmark_matrix import matrix_tables
 from robocle.reports.benchmark_plots import (
     Plot,
     cost_plots,
@@ -14,14 +17,8 @@ from robocle.reports.benchmark_plots import (
     moment_plots,
     per_step_plots,
 )
-from robocle.reports.benchmark_tables import (
-    Record,
-    accuracy_tables,
-    distance_table,
-    matrix_tables,
-    metric_tables,
-    unknown_tables,
-)
+from robocle.reports.benchmark_records import Record
+from robocle.reports.benchmark_tables import distance_table, metric_tables, unknown_tables
 from robocle.reports.benchmark_terms import Term, terms_of
 from robocle.reports.pages import render_page
 from robocle.reports.tables import Table, latex_text, markdown_text
@@ -29,7 +26,7 @@ from robocle.wording import plural
 
 TABLES: dict[str, Callable[[Sequence[Record]], Iterable[Table]]] = {
     "accuracy": accuracy_tables,
-    "metrics": metric_tables,
+    "metrics": lambda records: (*metric_tables(records), *gain_tables(records)),
     "unknown": unknown_tables,
     "matrix": matrix_tables,
 }
@@ -121,7 +118,7 @@ def build_report(results: Path) -> Report:
     plots = [plot for show in PLOTS if show in shown for plot in PLOTS[show](trials)]
     return Report(
         title=records[0]["experiment"],
-        tables=(*tables, *map(distance_table, moments)),
+        tables=(*tables, *overall_tables(trials), *map(distance_table, moments)),
         plots=(*plots, *(plot for each in moments for plot in moment_plots(each))),
         examples=next((each["result"] for each in _of_kind(records, "examples")), {}),
         origins=tuple(dict.fromkeys(json.dumps(r["origin"], sort_keys=True) for r in records)),

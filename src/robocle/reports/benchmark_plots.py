@@ -5,13 +5,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from robocle.evaluation.metrics import mean
-from robocle.reports.benchmark_tables import (
-    Record,
-    by_backbone,
-    by_method,
-    by_study,
-    matrix_tables,
-)
+from robocle.reports.benchmark_matrix import OTHER_DOMAIN, matrix_tables
+from robocle.reports.benchmark_records import Record, by_backbone, by_method, by_study
 from robocle.reports.plots import heat_map, line_plot, new_axes, scatter_plot, svg
 
 Plot = tuple[str, str]
@@ -43,11 +38,13 @@ def _mean_line(records: Sequence[Record]) -> list[float]:
 def matrix_plots(records: Sequence[Record]) -> Iterator[Plot]:
     """Yield each table of taught against tested corruptions as a heat map, without the mean."""
     for table in matrix_tables(records):
+        tested = table.columns[: table.columns.index(OTHER_DOMAIN)]
         values = [
-            [np.nan if cell is None else cell.mean for cell in row.cells[:-1]] for row in table.rows
+            [np.nan if cell is None else cell.mean for cell in row.cells[: len(tested)]]
+            for row in table.rows
         ]
         names = [row.name for row in table.rows]
-        drawing = heat_map(values, names, table.columns[:-1], "tested", "taught")
+        drawing = heat_map(values, names, tested, "tested", "taught")
         yield table.title, drawing
 
 

@@ -7,6 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from robocle.evaluation.corruptions import CORRUPTIONS, corruption
 from robocle.evaluation.metrics import METRICS
+from robocle.reports.benchmark_accuracy import AVERAGE
+from robocle.reports.benchmark_gains import GAIN, GAINS, OVERALL
+from robocle.reports.benchmark_matrix import OTHER_DOMAIN
 from robocle.reports.tables import Table
 
 ELSEWHERE = " elsewhere"
@@ -27,10 +30,6 @@ METHODS = {
     "KLDA": "linear discriminant analysis on random Fourier features",
     "RobOCLe": "the paper's pooling: higher moments of the feature map besides its average",
 }
-GAIN = (
-    "room-aware relative gain, RARG: the percentage of the other method's errors that are gone; "
-    "negative if there are more errors than before"
-)
 
 
 def terms_of(tables: Sequence[Table]) -> list[Term]:
@@ -42,8 +41,15 @@ def terms_of(tables: Sequence[Table]) -> list[Term]:
 def _accuracy(tables: Sequence[Table]) -> Iterator[Term]:
     if any("accuracy, %" in table.title for table in tables):
         yield "accuracy, %", METRICS["accuracy"].meaning
+    columns = {column for table in tables for column in table.columns}
+    if AVERAGE in columns:
+        yield AVERAGE, "the mean over the backbones of the table; the paper's, over the same ones"
     if any(row.kind == "gain" for table in tables for row in table.rows):
         yield "gain over ..., %", GAIN
+    if any(column.startswith("gain over") for column in columns):
+        yield "gain over ... (last column), %", f"on {OTHER_DOMAIN}: {GAIN}"
+    yield from ((column, GAINS[column]) for column in GAINS if column in columns)
+    yield from ((column, OVERALL[column]) for column in OVERALL if column in columns)
 
 
 def _metrics(tables: Sequence[Table]) -> Iterator[Term]:
