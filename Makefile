@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 endif
 READY := $(VENV)/ready
 
-.PHONY: demo test check lint docs hooks bench bench-quick results torch aarch64 clean
+.PHONY: demo test check lint docs hooks bench bench-quick parity results torch aarch64 clean
 
 demo: $(READY)
 	$(BIN)/robocle demo
@@ -68,6 +68,10 @@ bench: torch
 # Small sizes: checks that results agree with the references, not how fast they are.
 bench-quick: torch
 	$(BIN)/python benchmarks/run_all.py --quick
+
+# The table of agreement with the paper's base code in docs/paper-and-code.md.
+parity: $(READY)
+	$(BIN)/python docs/parity_table.py
 
 # The pages in docs/results, from the data sets in DATA, and the figures in the README.
 DATA ?= data

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
+import paper_formulas
+from paper_formulas import mean_of
 from robocle.evaluation.metrics import (
     accuracy,
     area_under_curve,
@@ -53,10 +55,6 @@ def same(found: float, expected: float) -> bool:
     return math.isclose(found, expected, abs_tol=1e-9) or (found != found and expected != expected)
 
 
-def mean(values: list[float]) -> float:
-    return sum(values) / len(values) if values else NAN
-
-
 # ---- accuracy
 
 
@@ -98,13 +96,13 @@ def test_labels_may_be_arrays() -> None:
 def test_accuracies_equal_those_of_a_plain_loop(pairs: list[tuple[str, str | None]]) -> None:
     truth, predicted = [a for a, _ in pairs], [b for _, b in pairs]
     by_class = {
-        name: mean([100.0 * (a == b) for a, b in pairs if a == name]) for name in ["pen", "mug"]
+        name: mean_of([100.0 * (a == b) for a, b in pairs if a == name]) for name in ["pen", "mug"]
     }
-    assert same(accuracy(truth, predicted), mean([100.0 * (a == b) for a, b in pairs]))
+    assert same(accuracy(truth, predicted), mean_of([100.0 * (a == b) for a, b in pairs]))
     found = class_accuracies(truth, predicted, ["pen", "mug"])
     assert all(same(a, b) for a, b in zip(found.tolist(), by_class.values(), strict=True))
-    everything = [mean([100.0 * (a == b) for a, b in pairs if a == n]) for n in set(truth)]
-    assert same(macro_accuracy(truth, predicted), mean(everything))
+    everything = [mean_of([100.0 * (a == b) for a, b in pairs if a == n]) for n in set(truth)]
+    assert same(macro_accuracy(truth, predicted), mean_of(everything))
 
 
 # ---- room-aware gain and other domains
@@ -192,25 +190,9 @@ def test_a_history_with_gaps_or_of_another_shape_raises(metric: Callable[[object
 
 @given(histories())
 def test_history_metrics_equal_those_of_plain_loops(history: NDArray[np.float64]) -> None:
-    steps, classes = history.shape
-    last = steps - 1
-    taught = [
-        next(i for i in range(steps) if history[i, j] == history[i, j]) for j in range(classes)
-    ]
-    earlier = [j for j in range(classes) if taught[j] < last]
-    a: list[list[float]] = history.tolist()
-    best_before = {j: max(a[i][j] for i in range(taught[j], last)) for j in earlier}
-    best_of_step = [
-        max(a[i][j] for j in range(classes) if taught[j] <= i)
-        for i in range(steps)
-        if min(taught) <= i
-    ]
-    below = [a[i][j] for i in range(steps) for j in range(classes) if i > taught[j]]
-    assert same(plasticity(history), mean([a[taught[j]][j] for j in range(classes)]))
-    assert same(backward_transfer(history), mean([a[last][j] - a[taught[j]][j] for j in earlier]))
-    assert same(forgetting(history), mean([best_before[j] - a[last][j] for j in earlier]))
-    assert same(paper_bwt(history), mean(below))
-    assert same(paper_forg(history), mean(best_of_step) - mean(a[last]))
+    metrics = {metric.__name__: metric for metric in HISTORY_METRICS}
+    for name, expected in paper_formulas.step_metrics(history.tolist()).items():
+        assert same(metrics[name](history), expected)
 
 
 @given(histories())

@@ -1,0 +1,39 @@
+"""The table of agreement in docs/paper-and-code.md is that of the code and the references."""
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from parity import CLASSIFIER_CASES
+from robocle.classifiers.snb import StreamingNaiveBayes
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs/paper-and-code.md").read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def parity_table() -> ModuleType:
+    """The script that writes the table."""
+    path = ROOT / "docs/parity_table.py"
+    spec = importlib.util.spec_from_file_location("parity_table", path)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_table_is_up_to_date(parity_table: ModuleType) -> None:
+    assert parity_table.updated(PAGE) == PAGE
+    for case in CLASSIFIER_CASES:
+        assert f"| {case.method} | `{case.spec}` |" in PAGE
+
+
+def test_a_method_that_deviates_has_no_row(
+    parity_table: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(StreamingNaiveBayes, "_freedom", lambda self, count: count)
+    with pytest.raises(ValueError, match="is no agreement"):
+        parity_table.table()
