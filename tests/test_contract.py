@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from robocle.backbones import BACKBONES
 from robocle.classifiers import CLASSIFIERS
@@ -136,6 +137,62 @@ def test_a_backbone_whose_fingerprint_changes_is_found(install: Install) -> None
 
     install(BACKBONES, Part)
     with pytest.raises(AssertionError, match="one fingerprint, not"):
+        check_backbone("broken")
+
+
+class Tiny:
+    """A backbone whose maps are the pixels, with an earlier map of three channels."""
+
+    name, fingerprint = "broken", "0"
+    input_size, pixel_unit, has_token = 8, 1.0, False
+    earlier_channels = 3
+
+    def features(self, pixels: Pixels) -> FeatureMaps:
+        if pixels.shape[1:] != (8, 8, 3) or pixels.dtype != np.uint8:
+            raise FeatureError("other pixels")
+        grid = pixels.reshape(-1, 64, 3).astype(np.float32)
+        return FeatureMaps(grid, earlier=self.earlier(grid))
+
+    def earlier(self, grid: NDArray[np.float32]) -> NDArray[Any] | None:
+        return grid[:, ::2]
+
+
+def test_a_backbone_with_an_earlier_map_keeps_the_contract(install: Install) -> None:
+    install(BACKBONES, Tiny)
+    check_backbone("broken")
+
+
+BROKEN_EARLIER_MAPS: dict[str, Callable[[NDArray[np.float32]], NDArray[Any] | None]] = {
+    "an earlier map, as `earlier_channels` is 3": lambda grid: None,
+    "a float32 earlier map": lambda grid: grid.astype(np.float64),
+    "an earlier map .3, positions, 3.": lambda grid: grid[:, :, :2],
+    "a finite earlier map": lambda grid: grid / 0,
+    "Not equal to tolerance": lambda grid: grid - grid.mean(axis=0),
+}
+
+
+@pytest.mark.parametrize("message", BROKEN_EARLIER_MAPS)
+@pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
+def test_a_backbone_with_a_broken_earlier_map_is_found(install: Install, message: str) -> None:
+    class Part(Tiny):
+        """Its earlier map breaks a rule."""
+
+        def earlier(self, grid: NDArray[np.float32]) -> NDArray[Any] | None:
+            return BROKEN_EARLIER_MAPS[message](grid)
+
+    install(BACKBONES, Part)
+    with pytest.raises(AssertionError, match=message):
+        check_backbone("broken")
+
+
+def test_an_earlier_map_without_its_number_of_channels_is_found(install: Install) -> None:
+    class Part(Tiny):
+        """Does not say that it has an earlier map."""
+
+        earlier_channels = 0
+
+    install(BACKBONES, Part)
+    with pytest.raises(AssertionError, match="no earlier map without `earlier_channels`"):
         check_backbone("broken")
 
 

@@ -40,6 +40,8 @@ class FeatureMaps:
     """(n, positions, channels)"""
     token: NDArray[np.float32] | None = None
     """The class token, (n, channels), if the backbone has one."""
+    earlier: NDArray[np.float32] | None = None
+    """The earlier map, (n, positions, channels), if the backbone has one. `grid` is the last."""
 
     def __len__(self) -> int:
         return len(self.grid)

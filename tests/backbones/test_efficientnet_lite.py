@@ -1,17 +1,21 @@
 """EfficientNet-Lite0 computes the same feature maps as PyTorch and classifies photographs."""
 
+import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from numpy.typing import NDArray
 
 import robocle
 from refusal import Refusal
-from robocle.backbones import BACKBONES, Backbone
-from robocle.backbones.efficientnet_lite import MANIFEST, checkpoint_path
+from robocle.backbones import BACKBONES, Backbone, earlier_channels
+from robocle.backbones.efficientnet_lite import MANIFEST, build_model, checkpoint_path
+from robocle.backbones.onnx_backbone import OnnxBackbone
 from robocle.backbones.torch_checkpoint import read_checkpoint
 from robocle.errors import FeatureError, SpecError
 from robocle.images import to_pixels
@@ -26,26 +30,35 @@ def noise(n: int) -> NDArray[np.uint8]:
 # ---- against PyTorch
 
 
+Maps = tuple[NDArray[np.float32], NDArray[np.float32]]
+
+
 @pytest.fixture(scope="module")
-def reference() -> Callable[[NDArray[np.uint8]], NDArray[np.float32]]:
-    """The public PyTorch implementation with the same weights, from pixels to (n, 1280, 7, 7)."""
+def reference() -> Callable[[NDArray[np.uint8]], Maps]:
+    """The public PyTorch implementation with the same weights, from pixels to both maps.
+
+    The earlier one is what goes into the depthwise convolution of block 11, (n, 672, 14, 14).
+    """
     torch = pytest.importorskip("torch")
     lite = pytest.importorskip("efficientnet_lite_pytorch")
     model = lite.EfficientNet.from_name("efficientnet-lite0")
     model.load_state_dict(torch.load(checkpoint_path(), weights_only=True))
     model.eval()
+    seen: list[NDArray[np.float32]] = []
+    depthwise = model._blocks[11]._depthwise_conv
+    depthwise.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0].numpy()))
 
-    def feature_maps(pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
+    def feature_maps(pixels: NDArray[np.uint8]) -> Maps:
         inputs = (torch.from_numpy(pixels.copy()).permute(0, 3, 1, 2).float() - 127.0) / 128.0
         with torch.no_grad():
-            found: NDArray[np.float32] = model.extract_features(inputs).numpy()
-        return found
+            last: NDArray[np.float32] = model.extract_features(inputs).numpy()
+        return last, seen.pop()
 
     return feature_maps
 
 
 @pytest.mark.parametrize("picture", ["noise", "photograph", "drawing"])
-def test_the_feature_map_equals_pytorchs(
+def test_both_maps_equal_pytorchs(
     picture: str, photo: NDArray[np.uint8], lite0: Backbone, reference: Callable[..., Any]
 ) -> None:
     if picture == "noise":
@@ -53,12 +66,14 @@ def test_the_feature_map_equals_pytorchs(
     else:
         chosen = sample_photo("china.jpg") if picture == "photograph" else photo
         pixels = to_pixels(chosen, 224)[None]
-    found = lite0.features(pixels).grid
-    expected = reference(pixels)
-    assert expected.max() > 0.1
-    assert found.shape == (len(pixels), 49, 1280)
-    turned = expected.reshape(len(pixels), 1280, 49).transpose(0, 2, 1)
-    assert np.abs(found - turned).max() < 1e-4
+    maps = lite0.features(pixels)
+    assert maps.earlier is not None
+    assert maps.grid.shape == (len(pixels), 49, 1280)
+    assert maps.earlier.shape == (len(pixels), 196, 672)
+    for found, expected in zip((maps.grid, maps.earlier), reference(pixels), strict=True):
+        assert expected.max() > 0.1
+        turned = expected.reshape(*expected.shape[:2], -1).transpose(0, 2, 1)
+        assert np.abs(found - turned).max() < 1e-4
 
 
 # ---- on photographs, with the checkpoint's own ImageNet classifier
@@ -136,6 +151,9 @@ def test_the_manifest_describes_the_backbone(lite0: Backbone) -> None:
     assert maps.grid.shape == (1, MANIFEST.positions, MANIFEST.channels)
     assert maps.grid.dtype == np.float32
     assert maps.token is None
+    assert maps.earlier is not None
+    assert maps.earlier.shape == (1, MANIFEST.earlier_positions, MANIFEST.earlier_channels)
+    assert earlier_channels(lite0) == MANIFEST.earlier_channels
 
 
 def test_its_repr_shows_name_fingerprint_and_input_size(lite0: Backbone) -> None:
@@ -147,6 +165,23 @@ def test_its_repr_shows_name_fingerprint_and_input_size(lite0: Backbone) -> None
 def test_the_fingerprint_does_not_change_between_versions() -> None:
     """States on disk refer to it."""
     assert MANIFEST.fingerprint.startswith("a31c3392")
+
+
+def test_the_last_map_is_to_the_bit_that_of_the_model_without_an_earlier_map(
+    lite0: Backbone,
+) -> None:
+    """States that were taught with the model before have the same fingerprint."""
+    model = onnx.load_from_string(build_model())
+    earlier, following = model.graph.node[66:68]
+    assert list(earlier.output) == [following.input[0]] == ["earlier_map"]
+    earlier.output[0] = following.input[0] = "clip_66"
+    del model.graph.output[1:]
+    before = model.SerializeToString(deterministic=True)
+    assert hashlib.sha256(before).hexdigest().startswith("5721d997f68b3af2")
+    manifest = replace(MANIFEST, earlier="", earlier_channels=0, earlier_positions=0)
+    found = OnnxBackbone(manifest, before).features(noise(2))
+    assert found.earlier is None
+    assert np.array_equal(found.grid, lite0.features(noise(2)).grid)
 
 
 def test_the_map_of_a_picture_does_not_depend_on_its_batch(lite0: Backbone) -> None:

@@ -6,7 +6,9 @@ import logging
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,8 +23,16 @@ from robocle.backbones.efficientnet_lite import (
     build_model,
     checkpoint_path,
 )
-from robocle.backbones.model_folder import CACHE_VARIABLE, cache_folder, write_folder
+from robocle.backbones.model_folder import (
+    CACHE_VARIABLE,
+    cache_folder,
+    load_or_build,
+    read_manifest,
+    write_folder,
+)
 from robocle.errors import BackboneError
+
+NO_EARLIER_MAP: dict[str, Any] = {"earlier": "", "earlier_channels": 0, "earlier_positions": 0}
 
 
 @pytest.fixture(scope="module")
@@ -87,11 +97,57 @@ def test_the_second_use_does_not_need_the_weights(
 def test_the_manifest_describes_the_model(cache: Path) -> None:
     robocle.backbone()
     folder = model_folder(cache)
-    assert folder.name == f"efficientnet_lite0-{MANIFEST.fingerprint[:16]}"
+    assert folder.name == f"efficientnet_lite0-{MANIFEST.fingerprint[:16]}-{MODEL_SHA256[:8]}"
     manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
     assert manifest["name"] == "efficientnet_lite0"
     assert manifest["fingerprint"] == MANIFEST.fingerprint
     assert manifest["licence"] == "Apache-2.0"
+    assert manifest["earlier"] == "expansion of block 11"
+
+
+def test_two_versions_of_the_model_have_a_folder_each(cache: Path) -> None:
+    builds = []
+
+    def version(model: bytes) -> bytes:
+        def build() -> bytes:
+            builds.append(model)
+            return model
+
+        return load_or_build(MANIFEST, build, hashlib.sha256(model).hexdigest())
+
+    assert [version(model) for model in (b"1", b"2", b"1", b"2")] == [b"1", b"2", b"1", b"2"]
+    assert builds == [b"1", b"2"]
+
+
+def test_a_manifest_without_an_earlier_map_can_be_read(tmp_path: Path) -> None:
+    write_folder(tmp_path / "old", replace(MANIFEST, **NO_EARLIER_MAP), b"model")
+    record = json.loads((tmp_path / "old" / "manifest.json").read_text("utf-8"))
+    for field in NO_EARLIER_MAP:
+        del record[field]
+    (tmp_path / "old" / "manifest.json").write_text(json.dumps(record))
+    manifest = read_manifest(tmp_path / "old")
+    assert (manifest.earlier, manifest.earlier_channels, manifest.earlier_positions) == ("", 0, 0)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"earlier": ""},
+        {"earlier_channels": 0},
+        {"earlier_positions": -1},
+        {"earlier_channels": 10**7},
+        {"earlier_channels": "672"},
+        {"earlier": "a\x1b[2J"},
+        {"earlier": 5},
+    ],
+    ids=str,
+)
+def test_a_manifest_with_an_impossible_earlier_map_is_rejected(
+    changes: dict[str, Any], tmp_path: Path
+) -> None:
+    write_folder(tmp_path / "folder", replace(MANIFEST, **changes), b"model")
+    with pytest.raises(ValueError, match="values that no backbone can have"):
+        read_manifest(tmp_path / "folder")
 
 
 def test_the_model_is_built_deterministically() -> None:

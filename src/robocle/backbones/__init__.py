@@ -18,12 +18,14 @@ class Backbone(Protocol):
 
     A plug-in is any class with these members. No base class is needed. Its package lists the class
     under the entry point group "robocle.backbones", and its constructor arguments are the options
-    of the spec. `robocle.contract.check_backbone` checks the class. Two members are optional:
+    of the spec. `robocle.contract.check_backbone` checks the class. Three members are optional:
 
     - `model_bytes() -> bytes` returns the serialised ONNX model from uint8 pixels to the feature
       map. Only `robocle export` to an ONNX file needs it.
     - `threads: int`, a constructor argument and attribute, is the number of CPU threads. Only
       `robocle backbones bench` needs it.
+    - `earlier_channels: int` is the number of channels of the earlier map, which `features` then
+      returns as well. Missing or 0: there is none.
 
     A class that runs an ONNX model can derive from `robocle.backbones.onnx_backbone.OnnxBackbone`,
     which has all these members.
@@ -62,8 +64,9 @@ class Backbone(Protocol):
             pixels: uint8 RGB pixels (n, input_size, input_size, 3), not normalised.
 
         Returns:
-            The maps in float32: `grid` (n, positions, channels) and, if `has_token`, `token`
-            (n, channels). The map of a picture must not depend on the others in its batch.
+            The maps in float32: `grid` (n, positions, channels); if `has_token`, `token`
+            (n, channels); with `earlier_channels`, `earlier` (n, positions, channels) at any
+            number of positions. A picture's maps must not depend on the others in its batch.
 
         Raises:
             FeatureError: The pixels have a different shape or dtype.
@@ -121,6 +124,17 @@ def backbone(spec: str = "efficientnet_lite0") -> Backbone:
         (1, 49, 1280)
     """
     return BACKBONES.build(spec)
+
+
+def earlier_channels(network: object) -> int:
+    """Return the number of channels of a backbone's earlier map; 0 if it has none.
+
+    Example:
+        >>> earlier_channels(backbone())
+        672
+    """
+    channels: int = getattr(network, "earlier_channels", 0)
+    return channels
 
 
 def backbone_of_state(spec: str, fingerprint: str) -> Backbone:

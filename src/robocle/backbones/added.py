@@ -64,14 +64,23 @@ class TimmBackbone(AddedBackbone):
         self.model = model
 
 
-def fingerprint(model: bytes, input_size: int, has_token: bool) -> str:
+def fingerprint(model: bytes, input_size: int, has_token: bool, earlier_channels: int = 0) -> str:
     """Return a hash of everything that determines the features of an added backbone.
 
     The normalisation is inside the model, so it need not be hashed separately.
     """
     model_sha256 = hashlib.sha256(model).hexdigest()
     facts = f"added/1/{model_sha256}/{input_size}/{has_token}"
+    if (
+        earlier_channels
+    ):  # backbones that were added before there were earlier maps stay as they are
+        facts += f"/{earlier_channels}"
     return hashlib.sha256(facts.encode()).hexdigest()
+
+
+def expected_fingerprint(manifest: Manifest, model: bytes) -> str:
+    """Return the fingerprint that the manifest of a model must have."""
+    return fingerprint(model, manifest.input_size, manifest.has_token, manifest.earlier_channels)
 
 
 def added_folder(name: str) -> Path:
@@ -139,8 +148,7 @@ def read_added(name: str) -> tuple[Manifest, bytes]:
     folder = added_folder(name)
     try:
         manifest, model = read_folder(folder)
-        expected = fingerprint(model, manifest.input_size, manifest.has_token)
-        if (manifest.name, manifest.fingerprint) != (name, expected):
+        if (manifest.name, manifest.fingerprint) != (name, expected_fingerprint(manifest, model)):
             raise ValueError("its manifest does not belong to its model")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error

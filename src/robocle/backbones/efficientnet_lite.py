@@ -17,7 +17,7 @@ INPUT_SIZE = 224
 CHANNELS = 1280
 CHECKPOINT_SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
 # What `build_model` returns, with every version of onnx since 1.21.
-MODEL_SHA256 = "5721d997f68b3af2d4d4c58c12c7486f88cb019924d5b16f97e2a7e0c78d17eb"
+MODEL_SHA256 = "b0af97c92f7fab055da2a087b87bc10eb41c5a28b1a79841c57f88cc795d2eb2"
 MANIFEST = Manifest(
     name=NAME,
     fingerprint=hashlib.sha256(f"{NAME}/{RECIPE}/{CHECKPOINT_SHA256}".encode()).hexdigest(),
@@ -30,6 +30,9 @@ MANIFEST = Manifest(
     licence="Apache-2.0",
     mean=(127 / 255,) * 3,
     std=(128 / 255,) * 3,
+    earlier="expansion of block 11",
+    earlier_channels=672,
+    earlier_positions=(INPUT_SIZE // 16) ** 2,
 )
 
 

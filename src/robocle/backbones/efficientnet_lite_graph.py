@@ -6,8 +6,9 @@ before pooling. BatchNorm is folded into the convolutions. Padding is TensorFlow
 which adds the odd row and column at the end.
 """
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,13 +36,16 @@ STAGES = (
     (4, 5, 2, 6, 192),
     (1, 3, 1, 6, 320),
 )
-STEM_CHANNELS = 32
+LAST_HALVING = max(number for number, stage in enumerate(STAGES) if stage[2] == 2)
 
 Weights = Mapping[str, NDArray[Any]]
 
 
 def feature_map_model(weights: Weights, manifest: Manifest) -> onnx.ModelProto:
-    """Return the model from uint8 pixels to the last feature map (n, 1280, 7, 7).
+    """Return the model from uint8 pixels to the last feature map and the earlier one.
+
+    The earlier map is the last one at a sixteenth of the input's side: the expansion in the first
+    block of the last stage that halves the map.
 
     Args:
         weights: The tensors of the published checkpoint, by name.
@@ -54,24 +58,24 @@ def feature_map_model(weights: Weights, manifest: Manifest) -> onnx.ModelProto:
     value = network.normalised_pixels()
     value = network.conv_block(value, "_conv_stem", "_bn0", stride=2, relu6=True)
     block = 0
-    channels = STEM_CHANNELS
-    for repeats, _kernel, first_stride, expansion, out in STAGES:
+    for number, (repeats, _kernel, first_stride, expansion, _channels) in enumerate(STAGES):
         for repeat in range(repeats):
             stride = first_stride if repeat == 0 else 1
-            skip = stride == 1 and channels == out
-            value = network.inverted_residual(value, f"_blocks.{block}.", expansion, stride, skip)
-            channels = out
+            expanded = "earlier_map" if number == LAST_HALVING and repeat == 0 else ""
+            prefix = f"_blocks.{block}."
+            value = network.inverted_residual(value, prefix, expansion, stride, expanded)
             block += 1
-    value = network.conv_block(value, "_conv_head", "_bn1", stride=1, relu6=True)
-    return network.model(value)
+    network.conv_block(value, "_conv_head", "_bn1", stride=1, relu6=True)
+    return network.model()
 
 
 @dataclass
 class _Value:
-    """A tensor of the graph: its name and the side of its square map."""
+    """A tensor of the graph: its name, the side of its square map, and its channels."""
 
     name: str
     side: int
+    channels: int = 3
 
 
 class _Network:
@@ -94,21 +98,23 @@ class _Network:
         return _Value(builder.node("Div", name, scale), side)
 
     def inverted_residual(
-        self, value: _Value, prefix: str, expansion: int, stride: int, skip: bool
+        self, value: _Value, prefix: str, expansion: int, stride: int, expanded: str
     ) -> _Value:
         inner = value
         if expansion != 1:
-            inner = self.conv_block(inner, f"{prefix}_expand_conv", f"{prefix}_bn0", 1, relu6=True)
+            inner = self.conv_block(
+                inner, f"{prefix}_expand_conv", f"{prefix}_bn0", 1, relu6=True, output=expanded
+            )
         inner = self.conv_block(
             inner, f"{prefix}_depthwise_conv", f"{prefix}_bn1", stride, relu6=True
         )
         inner = self.conv_block(inner, f"{prefix}_project_conv", f"{prefix}_bn2", 1, relu6=False)
-        if not skip:
+        if stride != 1 or inner.channels != value.channels:
             return inner
-        return _Value(self._builder.node("Add", inner.name, value.name), value.side)
+        return replace(inner, name=self._builder.node("Add", inner.name, value.name))
 
     def conv_block(
-        self, value: _Value, conv: str, norm: str, stride: int, *, relu6: bool
+        self, value: _Value, conv: str, norm: str, stride: int, *, relu6: bool, output: str = ""
     ) -> _Value:
         builder = self._builder
         kernel, bias = self._folded(conv, norm)
@@ -129,19 +135,24 @@ class _Network:
         if relu6:
             low = builder.constant(np.float32(0), f"{conv}.low")
             high = builder.constant(np.float32(6), f"{conv}.high")
-            name = builder.node("Clip", name, low, high)
-        return _Value(name, side)
+            name = builder.node("Clip", name, low, high, output=output)
+        return _Value(name, side, len(kernel))
 
-    def model(self, value: _Value) -> onnx.ModelProto:
+    def model(self) -> onnx.ModelProto:
         graph = self._builder.graph
         graph.node[-1].output[0] = "feature_map"
-        shape = (self._manifest.channels, value.side, value.side)
-        self._builder.add_output("feature_map", TensorProto.FLOAT, *shape)
+        manifest = self._manifest
+        self._add_output("feature_map", manifest.channels, manifest.positions)
+        self._add_output("earlier_map", manifest.earlier_channels, manifest.earlier_positions)
         opset = helper.make_opsetid("", OPSET)
         model = helper.make_model(graph, producer_name="robocle", opset_imports=[opset])
         model.ir_version = IR_VERSION
         onnx.checker.check_model(model)
         return model
+
+    def _add_output(self, name: str, channels: int, positions: int) -> None:
+        side = math.isqrt(positions)
+        self._builder.add_output(name, TensorProto.FLOAT, channels, side, side)
 
     def _folded(self, conv: str, norm: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return kernel and bias of a convolution with its BatchNorm folded in, in float64."""

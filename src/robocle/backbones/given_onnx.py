@@ -10,7 +10,7 @@ import logging
 import re
 from pathlib import Path
 
-from robocle.backbones.added import added_manifests, fingerprint, read_added
+from robocle.backbones.added import added_manifests, expected_fingerprint, read_added
 from robocle.backbones.model_folder import Manifest, backbones_folder, read_folder, write_folder
 from robocle.backbones.onnx_backbone import OnnxBackbone
 from robocle.errors import BackboneError
@@ -72,8 +72,7 @@ def _kept(wanted: str) -> tuple[Manifest, bytes] | None:
         manifest, model = read_folder(_folder(wanted))
     except (OSError, ValueError):
         return None
-    same = fingerprint(model, manifest.input_size, manifest.has_token) == wanted
-    return (manifest, model) if same else None
+    return (manifest, model) if expected_fingerprint(manifest, model) == wanted else None
 
 
 def _added(wanted: str) -> tuple[Manifest, bytes] | None:

@@ -47,6 +47,10 @@ class Manifest:
     """What the model then divides each channel by."""
     resize: str = PREPROCESSING
     """How a picture is resized to the square input."""
+    earlier: str = ""
+    """Which tensor of the network the earlier map is. Empty if there is none."""
+    earlier_channels: int = 0
+    earlier_positions: int = 0
 
 
 def cache_folder() -> Path:
@@ -71,7 +75,9 @@ def load_or_build(manifest: Manifest, build: Callable[[], bytes], sha256: str) -
     Returns:
         The serialised model.
     """
-    folder = backbones_folder() / f"{manifest.name}-{manifest.fingerprint[:16]}"
+    # With the hash, so that two versions of robocle do not replace each other's model in turns.
+    version = f"{manifest.fingerprint[:16]}-{sha256[:8]}"
+    folder = backbones_folder() / f"{manifest.name}-{version}"
     model = _read(folder, manifest)
     if model is not None and hashlib.sha256(model).hexdigest() != sha256:
         log.warning("the model in %s is not the one that robocle builds: building it again", folder)
@@ -145,13 +151,17 @@ def _read_manifest(folder: Path) -> tuple[Manifest, str]:
 def _require_sensible(manifest: Manifest) -> None:
     """Raise unless numbers are numbers in range and text is printable: the file may be anyone's."""
     sizes = (manifest.input_size, manifest.channels, manifest.positions)
-    texts = (manifest.name, manifest.fingerprint, manifest.source, manifest.licence)
+    earlier_sizes = (manifest.earlier_channels, manifest.earlier_positions)
+    texts = (manifest.name, manifest.fingerprint, manifest.source, manifest.licence,
+             manifest.resize, manifest.earlier)  # fmt: skip
     levels = (manifest.pixel_unit, *manifest.mean, *manifest.std)
     sensible = (
         all(isinstance(size, int) and 0 < size < LARGEST_SIZE for size in sizes)
-        and all(isinstance(text, str) and text.isprintable() for text in (*texts, manifest.resize))
+        and all(isinstance(size, int) and 0 <= size < LARGEST_SIZE for size in earlier_sizes)
+        and all(isinstance(text, str) and text.isprintable() for text in texts)
         and all(isinstance(level, int | float) for level in levels)
         and isinstance(manifest.has_token, bool)
+        and len({bool(each) for each in (manifest.earlier, *earlier_sizes)}) == 1
     )
     if not sensible:
         raise ValueError("its manifest has values that no backbone can have")

@@ -59,8 +59,9 @@ class OnnxBackbone:
     Args:
         manifest: The description of the model.
         model: The serialised ONNX model. It takes uint8 RGB pixels (n, side, side, 3). Its first
-            output is the map, (n, channels, rows, columns) or (n, positions, channels). Its second
-            output, if any, is the class token (n, channels).
+            output is the last map, (n, channels, rows, columns) or (n, positions, channels). Then
+            come the class token (n, channels) and the earlier map, in one of the layouts of the
+            last, if the manifest says that there are any.
         threads: The number of CPU threads.
 
     Raises:
@@ -99,6 +100,11 @@ class OnnxBackbone:
     def has_token(self) -> bool:
         return self.manifest.has_token
 
+    @property
+    def earlier_channels(self) -> int:
+        """The number of channels of the earlier map; 0 if there is none."""
+        return self.manifest.earlier_channels
+
     def features(self, pixels: Pixels) -> FeatureMaps:
         """Compute the feature maps of a batch, as `robocle.backbones.Backbone` describes it."""
         side = self.input_size
@@ -107,8 +113,10 @@ class OnnxBackbone:
                 f"{self.name} takes uint8 pixels (n, {side}, {side}, 3), not {pixels.dtype} "
                 f"{pixels.shape}: prepare pictures with robocle.images.to_pixels"
             )
-        maps, *token = self._session.run(None, {self._input: pixels})
-        return FeatureMaps(_positions_first(maps), token[0] if self.has_token else None)
+        maps, *others = self._session.run(None, {self._input: pixels})
+        token = others.pop(0) if self.has_token else None
+        earlier = _positions_first(others[0]) if self.earlier_channels else None
+        return FeatureMaps(_positions_first(maps), token, earlier)
 
 
 def _positions_first(maps: NDArray[np.float32]) -> NDArray[np.float32]:

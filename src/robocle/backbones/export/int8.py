@@ -15,7 +15,7 @@ from pathlib import Path
 
 import onnx
 
-from robocle.backbones.added import INT8_SUFFIX, fingerprint, is_int8
+from robocle.backbones.added import INT8_SUFFIX, expected_fingerprint, is_int8
 from robocle.backbones.model_folder import Manifest
 from robocle.backbones.onnx_backbone import one_line
 from robocle.errors import BackboneError
@@ -59,7 +59,7 @@ def quantised(
     twin = replace(
         manifest,
         name=int8_name(manifest.name),
-        fingerprint=fingerprint(small, manifest.input_size, manifest.has_token),
+        fingerprint=expected_fingerprint(manifest, small),
         source=f"{manifest.source}, as int8",
     )
     return twin, small
