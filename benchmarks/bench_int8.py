@@ -8,7 +8,7 @@ import argparse
 import numpy as np
 from measuring import finish, report
 
-from robocle.backbones.efficientnet_lite import MANIFEST, EfficientNetLite0
+from robocle.backbones.efficientnet_lite import LITE0, EfficientNetLite0
 from robocle.backbones.export.calibration_pictures import Check, pixel_batches
 from robocle.backbones.export.int8 import int8_sums_saturate, quantised
 from robocle.backbones.export.int8_comparison import compared
@@ -31,7 +31,7 @@ def main() -> None:
     check = Check(tuple(others), "the rendered home")
     original = EfficientNetLite0()
     model = model_of(original)
-    manifest, small = quantised(MANIFEST, model, pixel_batches(sorted(calibrated), 224))
+    manifest, small = quantised(LITE0.manifest, model, pixel_batches(sorted(calibrated), 224))
     sizes = (len(model), len(small))
     found = compared(original, OnnxBackbone(manifest, small), sizes, check, lambda items, _: items)
     assert found.cosine > LEAST_COSINE or int8_sums_saturate(), f"cosine {found.cosine:.4f}"

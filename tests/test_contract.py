@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from robocle.backbones import BACKBONES
+from robocle.backbones.efficientnet_lite import PUBLISHED
 from robocle.classifiers import CLASSIFIERS
 from robocle.classifiers.ncm import NearestClassMean
 from robocle.contract import (
@@ -59,8 +60,9 @@ def test_all_views_keep_the_contract(spec: str, check: Callable[[str], None]) ->
 
 
 @pytest.mark.parametrize("check", BACKBONE_CHECKS, ids=lambda check: check.__name__)
-def test_the_default_backbone_keeps_the_contract(check: Callable[[str], None]) -> None:
-    check("efficientnet_lite0")
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_the_built_in_backbones_keep_the_contract(name: str, check: Callable[[str], None]) -> None:
+    check(name)
 
 
 @pytest.mark.parametrize("check", DATASET_CHECKS, ids=lambda check: check.__name__)

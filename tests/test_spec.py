@@ -136,8 +136,8 @@ def test_a_text_option_can_be_all_digits() -> None:
         ("classifier", "sldaa", "unknown classifier 'sldaa': did you mean 'slda'?"),
         (
             "backbone",
-            "efficientnet_lite1",
-            "unknown backbone 'efficientnet_lite1': did you mean 'efficientnet_lite0'?",
+            "efficientnet_lite",
+            "unknown backbone 'efficientnet_lite': did you mean 'efficientnet_lite0'?",
         ),
         ("pooling", "moments:from=root", "moments has no option 'from': did you mean 'form'?"),
         ("pooling", "moments:zzz=1", "moments has no option 'zzz': known: form, r"),

@@ -7,6 +7,7 @@ argument without a default is the part's subject. It comes first, without a key,
 
 import difflib
 import inspect
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from numbers import Integral
@@ -92,8 +93,17 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     'known: ncm, slda'
     """
     known = sorted(known)
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"
+    close = sorted(difflib.get_close_matches(name, known))
+    if not close:
+        return f"known: {', '.join(known)}"
+    return f"did you mean {max(close, key=lambda each: _closeness(name, each))!r}?"
+
+
+def _closeness(name: str, known: str) -> tuple[float, int]:
+    """Return a measure by which names that difflib finds equally close can be ordered."""
+    same = (a == b for a, b in zip(name, known, strict=False))
+    shared_start = len(list(itertools.takewhile(bool, same)))
+    return difflib.SequenceMatcher(None, known, name).ratio(), shared_start
 
 
 def require_choice(option: str, value: object, choices: tuple[str, ...]) -> None:

@@ -1,4 +1,4 @@
-"""EfficientNet-Lite0 computes the same feature maps as PyTorch and classifies photographs."""
+"""EfficientNet-Lite computes the same feature maps as PyTorch and classifies photographs."""
 
 import hashlib
 from collections.abc import Callable
@@ -14,38 +14,54 @@ from numpy.typing import NDArray
 import robocle
 from refusal import Refusal
 from robocle.backbones import BACKBONES, Backbone, earlier_channels
-from robocle.backbones.efficientnet_lite import MANIFEST, build_model, checkpoint_path
+from robocle.backbones.efficientnet_lite import LITE0, PUBLISHED, build_model, checkpoint_path
 from robocle.backbones.onnx_backbone import OnnxBackbone
 from robocle.backbones.torch_checkpoint import read_checkpoint
 from robocle.errors import FeatureError, SpecError
 from robocle.images import to_pixels
 
+MANIFEST = LITE0.manifest
 OFFICE = Path(__file__).parents[2].parent / "shared" / "data" / "office_caltech10"
 
 
-def noise(n: int) -> NDArray[np.uint8]:
-    return np.random.default_rng(0).integers(0, 256, (n, 224, 224, 3), np.uint8)
+def noise(n: int, side: int = 224) -> NDArray[np.uint8]:
+    return np.random.default_rng(0).integers(0, 256, (n, side, side, 3), np.uint8)
 
 
 # ---- against PyTorch
 
 
 Maps = tuple[NDArray[np.float32], NDArray[np.float32]]
+# Side and channels of the last map, side and channels of the earlier one, and its block.
+SHAPES = {
+    "efficientnet_lite0": (7, 1280, 14, 672, 11),
+    "efficientnet_lite1": (8, 1280, 15, 672, 15),
+    "efficientnet_lite2": (9, 1280, 17, 720, 15),
+}
+
+
+@pytest.fixture(scope="module", params=SHAPES)
+def name(request: pytest.FixtureRequest) -> str:
+    """The name of each network of the family."""
+    found: str = request.param
+    return found
 
 
 @pytest.fixture(scope="module")
-def reference() -> Callable[[NDArray[np.uint8]], Maps]:
+def reference(name: str) -> Callable[[NDArray[np.uint8]], Maps]:
     """The public PyTorch implementation with the same weights, from pixels to both maps.
 
-    The earlier one is what goes into the depthwise convolution of block 11, (n, 672, 14, 14).
+    The earlier one is what goes into the depthwise convolution of the block that halves the grid
+    for the last time.
     """
     torch = pytest.importorskip("torch")
     lite = pytest.importorskip("efficientnet_lite_pytorch")
-    model = lite.EfficientNet.from_name("efficientnet-lite0")
-    model.load_state_dict(torch.load(checkpoint_path(), weights_only=True))
+    model = lite.EfficientNet.from_name(name.replace("_", "-"))
+    model.load_state_dict(torch.load(checkpoint_path(PUBLISHED[name]), weights_only=True))
     model.eval()
     seen: list[NDArray[np.float32]] = []
-    depthwise = model._blocks[11]._depthwise_conv
+    depthwise = model._blocks[SHAPES[name][-1]]._depthwise_conv
+    assert list(depthwise.stride) == [2, 2]
     depthwise.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0].numpy()))
 
     def feature_maps(pixels: NDArray[np.uint8]) -> Maps:
@@ -59,17 +75,20 @@ def reference() -> Callable[[NDArray[np.uint8]], Maps]:
 
 @pytest.mark.parametrize("picture", ["noise", "photograph", "drawing"])
 def test_both_maps_equal_pytorchs(
-    picture: str, photo: NDArray[np.uint8], lite0: Backbone, reference: Callable[..., Any]
+    picture: str, name: str, photo: NDArray[np.uint8], reference: Callable[..., Any]
 ) -> None:
+    network = robocle.backbone(name)
     if picture == "noise":
-        pixels = noise(2)
+        pixels = noise(2, network.input_size)
     else:
         chosen = sample_photo("china.jpg") if picture == "photograph" else photo
-        pixels = to_pixels(chosen, 224)[None]
-    maps = lite0.features(pixels)
+        pixels = to_pixels(chosen, network.input_size)[None]
+    maps = network.features(pixels)
     assert maps.earlier is not None
-    assert maps.grid.shape == (len(pixels), 49, 1280)
-    assert maps.earlier.shape == (len(pixels), 196, 672)
+    side, channels, earlier_side, earlier_channels, block = SHAPES[name]
+    assert maps.grid.shape == (len(pixels), side**2, channels)
+    assert maps.earlier.shape == (len(pixels), earlier_side**2, earlier_channels)
+    assert PUBLISHED[name].manifest.earlier == f"expansion of block {block}"
     for found, expected in zip((maps.grid, maps.earlier), reference(pixels), strict=True):
         assert expected.max() > 0.1
         turned = expected.reshape(*expected.shape[:2], -1).transpose(0, 2, 1)
@@ -143,17 +162,18 @@ def test_office_objects_are_classified_correctly(
 # ---- as a backbone of robocle
 
 
-def test_the_manifest_describes_the_backbone(lite0: Backbone) -> None:
-    assert lite0.name == MANIFEST.name == "efficientnet_lite0"
-    assert lite0.fingerprint == MANIFEST.fingerprint
-    assert lite0.input_size == MANIFEST.input_size
-    maps = lite0.features(noise(1))
-    assert maps.grid.shape == (1, MANIFEST.positions, MANIFEST.channels)
+def test_the_manifest_describes_the_backbone(name: str) -> None:
+    network, manifest = robocle.backbone(name), PUBLISHED[name].manifest
+    assert network.name == manifest.name == name
+    assert network.fingerprint == manifest.fingerprint
+    assert network.input_size == manifest.input_size
+    maps = network.features(noise(1, manifest.input_size))
+    assert maps.grid.shape == (1, manifest.positions, manifest.channels)
     assert maps.grid.dtype == np.float32
     assert maps.token is None
     assert maps.earlier is not None
-    assert maps.earlier.shape == (1, MANIFEST.earlier_positions, MANIFEST.earlier_channels)
-    assert earlier_channels(lite0) == MANIFEST.earlier_channels
+    assert maps.earlier.shape == (1, manifest.earlier_positions, manifest.earlier_channels)
+    assert earlier_channels(network) == manifest.earlier_channels
 
 
 def test_its_repr_shows_name_fingerprint_and_input_size(lite0: Backbone) -> None:
@@ -164,7 +184,8 @@ def test_its_repr_shows_name_fingerprint_and_input_size(lite0: Backbone) -> None
 
 def test_the_fingerprint_does_not_change_between_versions() -> None:
     """States on disk refer to it."""
-    assert MANIFEST.fingerprint.startswith("a31c3392")
+    starts = [network.manifest.fingerprint[:8] for network in PUBLISHED.values()]
+    assert starts == ["a31c3392", "c39c8193", "c12a763a"]
 
 
 def test_the_last_map_is_to_the_bit_that_of_the_model_without_an_earlier_map(

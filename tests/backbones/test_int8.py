@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import robocle
 from refusal import Refusal
 from robocle import Learner
-from robocle.backbones.efficientnet_lite import MANIFEST, EfficientNetLite0
+from robocle.backbones.efficientnet_lite import LITE0, EfficientNetLite0
 from robocle.backbones.export.calibration_pictures import pixel_batches
 from robocle.backbones.export.int8 import FLOAT_CONVOLUTIONS, quantised
 from robocle.backbones.model_folder import Manifest
@@ -33,7 +33,7 @@ def home_pictures(start: int, count: int) -> list[Path]:
 
 
 def quantised_lite0(pictures: list[Path]) -> Twin:
-    return quantised(MANIFEST, model_of(EfficientNetLite0()), pixel_batches(pictures, 224))
+    return quantised(LITE0.manifest, model_of(EfficientNetLite0()), pixel_batches(pictures, 224))
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +53,9 @@ def test_the_twin_has_less_than_a_third_of_the_size(twin: Twin) -> None:
 def test_the_twin_has_a_name_and_a_fingerprint_of_its_own(twin: Twin) -> None:
     manifest = twin[0]
     assert manifest.name == "efficientnet_lite0_int8"
-    assert manifest.fingerprint != MANIFEST.fingerprint
-    assert manifest.licence == MANIFEST.licence
-    assert manifest.source.startswith(MANIFEST.source)
+    assert manifest.fingerprint != LITE0.manifest.fingerprint
+    assert manifest.licence == LITE0.manifest.licence
+    assert manifest.source.startswith(LITE0.manifest.source)
 
 
 @pytest.mark.slow
@@ -104,7 +104,7 @@ def test_an_int8_backbone_is_not_quantised_again(twin: Twin, refusal: Refusal) -
 
 def test_calibration_without_pictures_is_rejected(refusal: Refusal) -> None:
     model = model_of(EfficientNetLite0())
-    message = refusal(BackboneError, lambda: quantised(MANIFEST, model, iter([])))
+    message = refusal(BackboneError, lambda: quantised(LITE0.manifest, model, iter([])))
     assert message.startswith("cannot quantise efficientnet_lite0: ")
 
 
@@ -117,7 +117,7 @@ def test_quantisation_prints_nothing_and_leaves_no_file(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     handlers = list(logging.getLogger().handlers)
     pixels: NDArray[np.uint8] = np.stack([to_pixels(p, 224) for p in home_pictures(0, 2)])
-    quantised(MANIFEST, model_of(EfficientNetLite0()), iter([pixels]))
+    quantised(LITE0.manifest, model_of(EfficientNetLite0()), iter([pixels]))
     assert capfd.readouterr() == ("", "")
     assert not caplog.records
     assert logging.getLogger().handlers == handlers

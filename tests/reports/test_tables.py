@@ -44,6 +44,12 @@ def test_the_number_of_decimals_is_that_of_the_table() -> None:
     assert table.as_text().splitlines()[1] == "b  2.3 ± 0.6"
 
 
+def test_a_small_number_is_not_printed_as_zero() -> None:
+    small, noise = Cell(0.0042, 0.0011, 3.93), Cell(1e-9)
+    table = Table("", ("a", "b"), (Row("c", (small, noise)),))
+    assert table.as_text().splitlines()[1] == "c  0.004 ± 0.001 (paper 3.930, -3.926)  0.00"
+
+
 def test_latex_prints_special_characters() -> None:
     assert latex_text(r"a_b & 5 % of {x}^2 ~ $1 \ #") == (
         r"a\_b \& 5 \% of \{x\}\textasciicircum{}2 \textasciitilde{} \$1 \textbackslash{} \#"

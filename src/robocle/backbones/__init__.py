@@ -96,6 +96,8 @@ BACKBONES: Registry[Backbone] = Registry(
     "backbone",
     {
         "efficientnet_lite0": "robocle.backbones.efficientnet_lite:EfficientNetLite0",
+        "efficientnet_lite1": "robocle.backbones.efficientnet_lite:EfficientNetLite1",
+        "efficientnet_lite2": "robocle.backbones.efficientnet_lite:EfficientNetLite2",
         "timm": "robocle.backbones.added:TimmBackbone",
         "onnx": "robocle.backbones.export.user_onnx:UserOnnx",
     },
@@ -164,11 +166,13 @@ def require_backbone(spec: str) -> None:
 
     Raises:
         SpecError: The name is unknown.
-        BackboneError: It is a network of timm that was not added.
+        BackboneError: It is a network of timm that was not added, or its weights are missing.
     """
     from robocle.backbones.added import require_added
+    from robocle.backbones.efficientnet_lite import require_weights
 
     BACKBONES.require(spec)
     parsed = parse_spec(spec)
+    require_weights(parsed.name)
     if parsed.name == "timm":
         require_added(f"timm:{parsed.first or parsed.options.get('model', '')}")

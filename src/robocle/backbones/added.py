@@ -71,9 +71,7 @@ def fingerprint(model: bytes, input_size: int, has_token: bool, earlier_channels
     """
     model_sha256 = hashlib.sha256(model).hexdigest()
     facts = f"added/1/{model_sha256}/{input_size}/{has_token}"
-    if (
-        earlier_channels
-    ):  # backbones that were added before there were earlier maps stay as they are
+    if earlier_channels:  # without one, the fingerprint is that of older versions
         facts += f"/{earlier_channels}"
     return hashlib.sha256(facts.encode()).hexdigest()
 

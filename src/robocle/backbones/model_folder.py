@@ -63,6 +63,14 @@ def backbones_folder() -> Path:
     return cache_folder() / "backbones"
 
 
+def built_folder(manifest: Manifest, sha256: str) -> Path:
+    """Return the folder of a model that robocle builds, whether it exists or not.
+
+    Its name has the hash of the model, so that two versions of robocle do not replace each other's.
+    """
+    return backbones_folder() / f"{manifest.name}-{manifest.fingerprint[:16]}-{sha256[:8]}"
+
+
 def load_or_build(manifest: Manifest, build: Callable[[], bytes], sha256: str) -> bytes:
     """Return a model from its folder, or build it and keep it for the next time.
 
@@ -75,9 +83,7 @@ def load_or_build(manifest: Manifest, build: Callable[[], bytes], sha256: str) -
     Returns:
         The serialised model.
     """
-    # With the hash, so that two versions of robocle do not replace each other's model in turns.
-    version = f"{manifest.fingerprint[:16]}-{sha256[:8]}"
-    folder = backbones_folder() / f"{manifest.name}-{version}"
+    folder = built_folder(manifest, sha256)
     model = _read(folder, manifest)
     if model is not None and hashlib.sha256(model).hexdigest() != sha256:
         log.warning("the model in %s is not the one that robocle builds: building it again", folder)

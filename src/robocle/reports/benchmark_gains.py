@@ -5,6 +5,8 @@ gains are those that the paper claims in its introduction.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 from robocle.evaluation.metrics import METRICS, mean, mean_step_gain
 from robocle.evaluation.paper import paper_number
@@ -23,6 +25,7 @@ from robocle.reports.benchmark_records import (
     printed_gain,
 )
 from robocle.reports.tables import Cell, Row, Table
+from robocle.spec import parse_spec
 
 GAIN = (
     "room-aware relative gain, RARG: the percentage of the other method's errors that are gone; "
@@ -36,12 +39,17 @@ GAINS = {
     "times measured on a busy machine vary by more",
 }
 """The columns of the table of gains, and what they mean."""
+MEASURED, CLAIMED = "measured", "paper's text"
 OVERALL = {
-    "measured": "the mean of the gains in the tables above",
+    MEASURED: "the mean of the gains in the tables above",
     "paper's tables": "the mean of the gains that the paper's tables print for the same",
-    "paper's text": "the mean that the paper claims in its introduction",
+    CLAIMED: "the mean that the paper claims in its introduction, over all that it measured",
 }
 """The columns of the tables of overall gains, and what they mean."""
+
+
+FORMS = {"root": "root", "standardised": "as printed"}
+"""The forms of `moments`, as the experiments of the paper's tables name them."""
 
 
 def gain_tables(records: Sequence[Record]) -> Iterator[Table]:
@@ -50,7 +58,7 @@ def gain_tables(records: Sequence[Record]) -> Iterator[Table]:
         for backbone, of_backbone in by_backbone(of_study).items():
             methods = by_method(of_backbone)
             rows = tuple(
-                Row(f"{method} over {over}", tuple(_gains(methods[over], of_method)))
+                Row(f"{method}, over {over}", tuple(_gains(methods[over], of_method)))
                 for method, of_method in methods.items()
                 if (over := of_method[0]["over"]) in methods
             )
@@ -61,10 +69,8 @@ def gain_tables(records: Sequence[Record]) -> Iterator[Table]:
 def _gains(baseline: Sequence[Record], achieved: Sequence[Record]) -> Iterator[Cell | None]:
     printed = printed_gain(achieved[0], baseline[0])
     yield gain_cell(_metric(baseline, "accuracy"), _metric(achieved, "accuracy"), printed)
-    yield _gain_per_step(baseline, achieved)
-    slow, fast = (_metric(each, "frames_per_second") for each in (baseline, achieved))
-    paper = paper_value(achieved[0], "fps_change")
-    yield Cell(100 * (fast.mean / slow.mean - 1), None, paper) if slow and fast else None
+    yield mean_cell(_step_gains(baseline, achieved), paper_value(achieved[0], "per_step_gain"))
+    yield mean_cell(_speed_changes(baseline, achieved), paper_value(achieved[0], "fps_change"))
 
 
 def _metric(records: Sequence[Record], name: str) -> Cell | None:
@@ -72,16 +78,27 @@ def _metric(records: Sequence[Record], name: str) -> Cell | None:
     return mean_cell([first_value(record["result"], name) for record in records], paper)
 
 
-def _gain_per_step(baseline: Sequence[Record], achieved: Sequence[Record]) -> Cell | None:
-    """Return the mean over the steps, of each ordering that both methods were run on."""
-    steps = [
-        {each["trial"]["seed"]: each["result"].get("per_step") or [] for each in records}
-        for records in (baseline, achieved)
-    ]
-    before, after = steps
-    pairs = [(before[seed], after[seed]) for seed in after if seed in before]
-    gains = [mean_step_gain(one, two) for one, two in pairs if one and len(one) == len(two)]
-    return mean_cell(gains, paper_value(achieved[0], "per_step_gain"))
+def _step_gains(baseline: Sequence[Record], achieved: Sequence[Record]) -> list[float]:
+    """Return the gain per step in points for each ordering that both methods were run on."""
+    pairs = _paired(baseline, achieved, "per_step")
+    return [mean_step_gain(one, two) for one, two in pairs if len(one) == len(two)]
+
+
+def _speed_changes(baseline: Sequence[Record], achieved: Sequence[Record]) -> list[float]:
+    """Return the change of FPS in percent for each ordering that both methods were run on."""
+    pairs = _paired(baseline, achieved, "frames_per_second")
+    return [100 * (fast / slow - 1) for slow, fast in pairs]
+
+
+def _paired(
+    baseline: Sequence[Record], achieved: Sequence[Record], name: str
+) -> Iterator[tuple[Any, Any]]:
+    """Yield a metric of two methods for each ordering that both were run on."""
+    before = {each["trial"]["seed"]: each["result"].get(name) for each in baseline}
+    for each in achieved:
+        one, two = before.get(each["trial"]["seed"]), each["result"].get(name)
+        if one and two:
+            yield one, two
 
 
 def overall_tables(records: Sequence[Record]) -> Iterator[Table]:
@@ -101,14 +118,23 @@ def _overall(title: str, gains: Iterable[MatrixGain], claim: float | None) -> It
     kinds: dict[str, list[Cell]] = {}
     for record, gain, kind in gains:
         if record["paper"].get("method", "").startswith("robocle"):
-            name = f"RobOCLe with {record['trial']['pooling']}"
+            name = f"RobOCLe, {_form(record)}"
             kinds.setdefault(f"{name}, {kind}" if kind else name, []).append(gain)
-    rows = tuple(
-        Row(f"{name}: mean of {len(cells)}", _overall_cells(cells, claim))
+    rows = [
+        Row(f"{name}: mean of {len(cells)} gains", _overall_cells(cells, claim))
         for name, cells in kinds.items()
-    )
+    ]
+    if rows and all(row.cells[1] is None for row in rows):  # on other backbones than the paper's
+        rows = [replace(row, cells=(row.cells[0], row.cells[2])) for row in rows]
     if rows:
-        yield Table(f"{title}, %", tuple(OVERALL), rows)
+        columns = tuple(OVERALL) if len(rows[0].cells) == len(OVERALL) else (MEASURED, CLAIMED)
+        yield Table(f"{title}, %", columns, tuple(rows))
+
+
+def _form(record: Record) -> str:
+    """Return which reading of the paper's moments a method uses."""
+    pooling: str = record["trial"]["pooling"]
+    return FORMS.get(str(parse_spec(pooling).options.get("form")), pooling)
 
 
 def _overall_cells(gains: Sequence[Cell], claim: float | None) -> tuple[Cell | None, ...]:

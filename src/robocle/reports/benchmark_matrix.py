@@ -18,6 +18,8 @@ from robocle.reports.tables import Cell, Row, Table
 
 OTHER_DOMAIN = METRICS["average_other_domain"].title
 """The heading of the mean over the corruptions that were not taught."""
+GAIN_OVER = "OD gain over"
+"""The heading of the gain on that mean starts with this."""
 MatrixGain = tuple[Record, Cell, str]
 """A record of a method, a gain of the method, and what the gain is on."""
 
@@ -34,7 +36,7 @@ def matrix_tables(records: Sequence[Record]) -> Iterator[Table]:
                 over = of_method[0]["over"]
                 baseline = methods.get(over, [])
                 tested = of_method[0]["trial"]["tested"]
-                columns = (*tested, OTHER_DOMAIN, *([f"gain over {over}"] if baseline else []))
+                columns = (*tested, OTHER_DOMAIN, *([f"{GAIN_OVER} {over}, %"] if baseline else []))
                 title = f"{study}, {backbone}, {method}: taught down, tested across, accuracy, %"
                 yield Table(title, columns, tuple(_rows(of_method, baseline, tested)))
 

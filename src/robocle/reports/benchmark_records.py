@@ -24,7 +24,7 @@ def by_study(records: Sequence[Record], *, together: bool = False) -> dict[str, 
     """Return the records by study, data set, scenario and, unless together, taught corruption.
 
     Only records that agree in all of these may be averaged. The name of a group is that of its
-    study and whatever tells it from the other groups.
+    study and whatever tells it from other groups of that study.
     """
 
     def facts(record: Record) -> tuple[str, ...]:
@@ -33,18 +33,15 @@ def by_study(records: Sequence[Record], *, together: bool = False) -> dict[str, 
         return found if together else (*found, f"taught {trial['taught']}")
 
     groups = grouped(records, facts)
-    differs = [len(set(column)) > 1 for column in zip(*groups, strict=True)]
-    return {_group_name(names, differs): of_group for names, of_group in groups.items()}
+    return {_group_name(names, list(groups)): of_group for names, of_group in groups.items()}
 
 
-def _group_name(names: Sequence[str], differs: Sequence[bool]) -> str:
+def _group_name(names: Sequence[str], groups: Sequence[Sequence[str]]) -> str:
     study, *others = names
-    shown = [
-        name
-        for name, is_needed in zip(others, differs[1:], strict=True)
-        if is_needed and name not in study
-    ]
-    return ", ".join([study, *shown])
+    of_study = [group[1:] for group in groups if group[0] == study]
+    several = [len(set(column)) > 1 for column in zip(*of_study, strict=True)]
+    shown = [name for name, differs in zip(others, several, strict=True) if differs]
+    return ", ".join([study, *(name for name in shown if name not in study)])
 
 
 def by_method(records: Iterable[Record]) -> dict[str, list[Record]]:

@@ -9,7 +9,7 @@ from robocle.evaluation.corruptions import CORRUPTIONS, corruption
 from robocle.evaluation.metrics import METRICS
 from robocle.reports.benchmark_accuracy import AVERAGE
 from robocle.reports.benchmark_gains import GAIN, GAINS, OVERALL
-from robocle.reports.benchmark_matrix import OTHER_DOMAIN
+from robocle.reports.benchmark_matrix import GAIN_OVER, OTHER_DOMAIN
 from robocle.reports.tables import Table
 
 ELSEWHERE = " elsewhere"
@@ -46,8 +46,8 @@ def _accuracy(tables: Sequence[Table]) -> Iterator[Term]:
         yield AVERAGE, "the mean over the backbones of the table; the paper's, over the same ones"
     if any(row.kind == "gain" for table in tables for row in table.rows):
         yield "gain over ..., %", GAIN
-    if any(column.startswith("gain over") for column in columns):
-        yield "gain over ... (last column), %", f"on {OTHER_DOMAIN}: {GAIN}"
+    if any(column.startswith(GAIN_OVER) for column in columns):
+        yield f"{GAIN_OVER} ..., %", f"of the {OTHER_DOMAIN}, the {GAIN}"
     yield from ((column, GAINS[column]) for column in GAINS if column in columns)
     yield from ((column, OVERALL[column]) for column in OVERALL if column in columns)
 

@@ -3,6 +3,7 @@
 A table holds numbers; how they are rounded and laid out is decided here, for all reports.
 """
 
+import math
 import re
 from dataclasses import dataclass
 from typing import Literal
@@ -10,6 +11,8 @@ from typing import Literal
 from robocle.reports.text_table import text_table
 from robocle.wording import printable
 
+LEAST = 1e-6
+"""What is smaller is printed as 0: it may be a rounding error."""
 RowKind = Literal["result", "gain"]
 
 
@@ -110,12 +113,18 @@ class Table:
 def cell_parts(cell: Cell | None, decimals: int) -> CellText:
     """Return the numbers of a cell as text, rounded.
 
+    A small number that would be rounded to 0 has as many decimals as its first digit needs.
+
     Example:
         >>> cell_parts(Cell(47.0, 1.0, 47.68), 1)
         CellText(mean='47.0', deviation='1.0', paper='47.7', difference='-0.7')
+        >>> cell_parts(Cell(0.0042), 1).mean
+        '0.004'
     """
     if cell is None:
         return CellText("-")
+    if LEAST <= abs(cell.mean) < 0.5 * 10**-decimals:
+        decimals = -math.floor(math.log10(abs(cell.mean)))
     deviation = "" if cell.deviation is None else f"{cell.deviation:.{decimals}f}"
     if cell.paper is None:
         return CellText(f"{cell.mean:.{decimals}f}", deviation)

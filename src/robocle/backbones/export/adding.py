@@ -12,13 +12,14 @@ from pathlib import Path
 
 from robocle.backbones.added import added_folder, added_names, read_added, write_added
 from robocle.backbones.architectures import ARCHITECTURES
+from robocle.backbones.efficientnet_lite import PUBLISHED, require_weights
 from robocle.backbones.model_folder import Manifest
 from robocle.errors import BackboneError, MissingExtraError, SpecError
 from robocle.spec import parse_spec, suggestion
 
 Model = tuple[Manifest, bytes]
 PLAIN_NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]*"
-RESERVED = ("efficientnet_lite0", "timm", "onnx")
+RESERVED = (*PUBLISHED, "timm", "onnx")
 # The only published weights that all networks of the paper have.
 DEFAULT_WEIGHTS = "IMAGENET1K_V1"
 
@@ -104,7 +105,8 @@ def _recipe(spec: str, weights: str) -> Recipe:
     if parsed.name in ARCHITECTURES and parsed.name == spec:
         source = _source(f"torchvision {spec}", weights or DEFAULT_WEIGHTS)
         return Recipe(source, lambda: _from_torchvision(spec, weights or DEFAULT_WEIGHTS))
-    if spec == RESERVED[0]:
+    if spec in PUBLISHED:
+        require_weights(spec)
         raise BackboneError(f"{spec} comes with robocle, so there is nothing to add")
     close = suggestion(spec, [*ARCHITECTURES, "timm:MODEL", "onnx:FILE"])
     raise SpecError(f"there is no backbone {spec!r} to add: {close}")

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from robocle.backbones import BACKBONES, Backbone, backbone
+from robocle.backbones import BACKBONES, Backbone, backbone, require_backbone
 from robocle.backbones.added import added_names
 from robocle.backbones.onnx_backbone import model_of
 from robocle.errors import BackboneError, RobocleError, SpecError
@@ -63,8 +63,16 @@ def measure_speed(spec: str) -> BackboneSpeed:
 
 def measurable() -> list[str]:
     """Return the backbones on this machine whose name is a complete spec."""
-    named = [name for name in BACKBONES.names() if name not in ("timm", "onnx")]
+    named = [name for name in BACKBONES.names() if name not in ("timm", "onnx") and _is_here(name)]
     return list(dict.fromkeys([*named, *added_names()]))
+
+
+def _is_here(name: str) -> bool:
+    try:
+        require_backbone(name)
+    except BackboneError:  # its weights are not installed
+        return False
+    return True
 
 
 def _with_threads(spec: str, threads: int) -> str:
