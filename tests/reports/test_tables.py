@@ -50,6 +50,12 @@ def test_a_small_number_is_not_printed_as_zero() -> None:
     assert table.as_text().splitlines()[1] == "c  0.004 ± 0.001 (paper 3.930, -3.926)  0.00"
 
 
+def test_there_is_no_negative_zero() -> None:
+    cells = (Cell(-1e-9), Cell(47.679, None, 47.68))
+    table = Table("", ("a", "b"), (Row("c", cells),), decimals=1)
+    assert table.as_text().splitlines()[1] == "c  0.0  47.7 (paper 47.7, +0.0)"
+
+
 def test_latex_prints_special_characters() -> None:
     assert latex_text(r"a_b & 5 % of {x}^2 ~ $1 \ #") == (
         r"a\_b \& 5 \% of \{x\}\textasciicircum{}2 \textasciitilde{} \$1 \textbackslash{} \#"

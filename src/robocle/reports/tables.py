@@ -127,9 +127,9 @@ def cell_parts(cell: Cell | None, decimals: int) -> CellText:
         decimals = -math.floor(math.log10(abs(cell.mean)))
     deviation = "" if cell.deviation is None else f"{cell.deviation:.{decimals}f}"
     if cell.paper is None:
-        return CellText(f"{cell.mean:.{decimals}f}", deviation)
-    paper, difference = f"{cell.paper:.{decimals}f}", f"{cell.mean - cell.paper:+.{decimals}f}"
-    return CellText(f"{cell.mean:.{decimals}f}", deviation, paper, difference)
+        return CellText(f"{cell.mean:z.{decimals}f}", deviation)
+    paper, difference = f"{cell.paper:.{decimals}f}", f"{cell.mean - cell.paper:+z.{decimals}f}"
+    return CellText(f"{cell.mean:z.{decimals}f}", deviation, paper, difference)
 
 
 def cell_text(cell: Cell | None, decimals: int) -> str:
