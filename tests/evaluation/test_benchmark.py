@@ -71,6 +71,7 @@ def test_the_accuracy_of_a_trial_is_that_of_a_learner_taught_by_hand(
     assert record["result"]["per_step"] == pytest.approx(per_step)
     assert record["result"]["accuracy"]["test/clean"] == pytest.approx(per_step[-1])
     assert record["result"]["forward_transfer"] == 100 * np.mean(before) == 0
+    assert record["result"]["feature_size"] == 1
 
 
 @pytest.mark.slow
@@ -123,6 +124,7 @@ def test_open_set_metrics_are_those_of_a_learner_taught_by_hand(
     assert result["unknown_detection_rate"]["test/clean"] == pytest.approx(
         100 * np.mean([p.label is None for p in unknown])
     )
+    assert result["feature_size"] == 3  # average, deviation and third moment
     page = as_markdown(build_report(results))
     assert "known or unknown" in page
     assert "AUROC" in page

@@ -124,9 +124,11 @@ def test_results_on_different_data_are_never_averaged(tmp_path: Path) -> None:
 def test_a_title_names_no_more_than_tells_studies_apart(tmp_path: Path) -> None:
     ours, theirs = record("NCM", 90, 0), record("NCM", 50, 0, key="other", study="F-SIOL")
     theirs["trial"] |= {"data": "ffff", "dataset": "fsiol", "scenario": "class_iid:shots=5"}
-    tables = build_report(written(tmp_path / "two.jsonl", [ours, theirs])).tables
-    titles = [table.title for table in tables if "accuracy, %" in table.title]
+    theirs["experiment"] = "Another"
+    report = build_report(written(tmp_path / "two.jsonl", [ours, theirs]))
+    titles = [table.title for table in report.tables if "accuracy, %" in table.title]
     assert titles == ["OpenLORIS-small: accuracy, %", "F-SIOL: accuracy, %"]
+    assert report.title == "An experiment; Another"
 
 
 def test_a_gain_does_not_depend_on_the_order_of_the_results(results: Path) -> None:

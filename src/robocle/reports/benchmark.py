@@ -44,7 +44,7 @@ class Report:
     """The content of a report.
 
     Attributes:
-        title: The title of the experiment.
+        title: The title of the experiment, or of each of several.
         tables: The tables.
         plots: Plots as SVG, each with its title.
         examples: A few pictures per corruption, as data URLs.
@@ -117,7 +117,7 @@ def build_report(results: Path) -> Report:
     tables = [table for show in TABLES if show in shown for table in TABLES[show](trials)]
     plots = [plot for show in PLOTS if show in shown for plot in PLOTS[show](trials)]
     return Report(
-        title=records[0]["experiment"],
+        title="; ".join(dict.fromkeys(record["experiment"] for record in records)),
         tables=(*tables, *overall_tables(trials), *map(distance_table, moments)),
         plots=(*plots, *(plot for each in moments for plot in moment_plots(each))),
         examples=next((each["result"] for each in _of_kind(records, "examples")), {}),
