@@ -88,6 +88,16 @@ def test_the_papers_average_is_over_the_same_backbones(tmp_path: Path) -> None:
     assert cell(others.tables[0], "NCM", "Avg").paper is None
 
 
+def test_an_ordering_that_was_run_twice_counts_once(tmp_path: Path) -> None:
+    runs = [("a", 0, 50.0), ("b", 0, 60.0), ("c", 1, 70.0)]
+    records = [
+        result("NCM", backbone, seed, accuracy={"test/clean": value}) | {"key": key + backbone}
+        for (key, seed, value), backbone in product(runs, ("resnet50", "vit_b_16"))
+    ]
+    (row,) = build_report(written(tmp_path / "again.jsonl", records)).tables[0].rows
+    assert [each.mean for each in row.cells if each] == [62.5, 62.5, 62.5]
+
+
 def test_one_backbone_has_no_average(tmp_path: Path) -> None:
     report, _ = results_on(("resnet50",), tmp_path)
     assert report.tables[0].columns == ("resnet50",)

@@ -14,6 +14,7 @@ from robocle.reports.benchmark_records import (
     by_method,
     by_study,
     gain_cell,
+    grouped,
     mean_cell,
     paper_value,
     printed_gain,
@@ -94,13 +95,19 @@ def _accuracy(records: Sequence[Record], column: Column) -> Cell | None:
     of_each = by_backbone(records)
     if not set(backbones) <= set(of_each):
         return None
-    by_seed: dict[int, list[float]] = {}
-    for record in (record for backbone in backbones for record in of_each[backbone]):
-        value = record["result"]["accuracy"].get(test)
-        if value is not None:
-            by_seed.setdefault(record["trial"]["seed"], []).append(value)
-    values = [mean(each) for each in by_seed.values() if len(each) == len(backbones)]
+    by_seed = [_by_seed(of_each[backbone], test) for backbone in backbones]
+    common = [seed for seed in by_seed[0] if all(seed in each for each in by_seed)]
+    values = [mean([each[seed] for each in by_seed]) for seed in common]
     return mean_cell(values, _paper_accuracy(of_each, column))
+
+
+def _by_seed(records: Sequence[Record], test: str) -> dict[int, float]:
+    """Return the accuracy of each ordering; the mean, if it was run more than once."""
+    return {
+        seed: mean(values)
+        for seed, of_seed in grouped(records, lambda record: record["trial"]["seed"]).items()
+        if None not in (values := [each["result"]["accuracy"].get(test) for each in of_seed])
+    }
 
 
 def _paper_accuracy(of_each: dict[str, list[Record]], column: Column) -> float | None:
