@@ -86,16 +86,91 @@ def test_with_one_covariance_per_block_the_sample_is_left_out_of_all() -> None:
     np.testing.assert_allclose(found.scores[0], expected, rtol=1e-6)
 
 
-def test_with_its_class_left_out_a_sample_is_scored_by_the_other_classes() -> None:
-    embeddings, rows = labelled_samples(20)
+def best_without_class(
+    embeddings: Array, rows: list[int], share: float, ridge: float, blocks: int = 1
+) -> Array:
+    """The best scores of all samples, each with means and scatter of the other classes only."""
+    labels, width = np.array(rows), embeddings.shape[1]
+    within = np.kron(np.eye(blocks), np.ones((width // blocks, width // blocks)))
+    best = np.empty(len(rows))
+    for left in set(rows):
+        others = [k for k in sorted(set(rows)) if k != left]
+        means = np.array([embeddings[labels == k].mean(axis=0) for k in others])
+        deviations = np.vstack(
+            [embeddings[labels == k] - mean for k, mean in zip(others, means, strict=True)]
+        )
+        covariance = share * deviations.T @ deviations * within + ridge * np.eye(width)
+        for index in np.flatnonzero(labels == left):
+            scores = cosine_scores(embeddings[index], means, np.linalg.inv(covariance))
+            best[index] = scores.max()
+    return best[np.argsort(labels, kind="stable")]
+
+
+@pytest.mark.parametrize("blocks", [1, 3])
+@pytest.mark.parametrize("samples", [20, 22, 100], ids=["compressed", "unbalanced", "dense"])
+def test_with_its_class_left_out_a_sample_scores_as_if_the_class_had_never_been_taught(
+    samples: int, blocks: int
+) -> None:
+    """Means, centre and covariance are those of the other classes; the shrinkage is the same."""
+    embeddings, rows = labelled_samples(samples)
+    spec = f"slda:shrinkage=0.1,score=cosine,covariance=blocks,blocks={blocks}"
+    found = leave_one_out(taught(spec, embeddings, rows))
+    expected = best_without_class(embeddings, rows, 0.9 / samples, 0.1, blocks)
+    np.testing.assert_allclose(found.class_left_out, expected, rtol=1e-8)
+
+
+def test_the_only_sample_of_a_class_is_scored_by_the_other_classes() -> None:
+    embeddings, rows = labelled_samples(7)
     found = leave_one_out(taught("slda:shrinkage=0.1,score=cosine", embeddings, rows))
-    labels = np.array(rows)
-    means = np.array([embeddings[labels == k].mean(0) for k in range(CLASSES)])
-    deviations = embeddings - means[labels]
-    left = deviations[0] * np.sqrt(5 / 4)
-    covariance = 0.9 / 20 * (deviations.T @ deviations - np.outer(left, left)) + 0.1 * np.eye(WIDTH)
-    expected = cosine_scores(embeddings[0], means[1:], np.linalg.inv(covariance)).max()
-    assert found.class_left_out[0] == pytest.approx(expected)
+    expected = best_without_class(embeddings, rows, 0.9 / 7, 0.1)
+    np.testing.assert_allclose(found.class_left_out, expected, rtol=1e-8)
+
+
+def test_classes_of_one_sample_each_are_left_out_of_the_means() -> None:
+    embeddings, rows = labelled_samples(CLASSES)
+    found = leave_one_out(taught("slda:score=cosine", embeddings, rows))
+    expected = best_without_class(embeddings, rows, 0.0, 1.0)
+    np.testing.assert_allclose(found.class_left_out, expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("shrinkage", ["0.1", "oas"])
+def test_dense_leave_one_out_scores_are_exact_after_every_further_sample(shrinkage: str) -> None:
+    """The solution for predictions follows new samples with an error of up to 1e-6."""
+    embeddings, rows = labelled_samples(130)
+    spec = f"slda:shrinkage={shrinkage},score=cosine"
+    clf = taught(spec, embeddings[:100], rows[:100])
+    clf.scores(embeddings[:1])
+    assert clf.form == "dense"
+    for count in range(100, 130):
+        clf.learn(embeddings[count], f"object {rows[count]}")
+        clf.scores(embeddings[:1])
+        found = leave_one_out(clf)
+        fresh = leave_one_out(taught(spec, embeddings[: count + 1], rows[: count + 1]))
+        np.testing.assert_allclose(found.scores, fresh.scores, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(found.class_left_out, fresh.class_left_out, rtol=1e-9)
+
+
+@pytest.mark.parametrize("width", [24, 200], ids=["dense", "compressed"])
+def test_with_estimated_shrinkage_unknown_scores_are_close_to_those_of_a_new_estimate(
+    width: int,
+) -> None:
+    """The share and the ridge stay those of all classes; estimating them again changes little."""
+    classes, spec = 10, "slda:score=cosine"
+    embeddings, rows = labelled_samples(60, width=width, classes=classes)
+    found = leave_one_out(taught(spec, embeddings, rows))
+    again = np.empty(0)
+    for left in range(classes):
+        kept = [index for index in range(60) if rows[index] != left]
+        clf = taught(spec, embeddings[kept], [rows[index] for index in kept])
+        again = np.append(again, clf.scores(embeddings[left::classes]).max(axis=1))
+    assert found.class_left_out.mean() == pytest.approx(again.mean(), rel=0.03)
+
+
+def test_scores_are_finite_with_the_smallest_shrinkage() -> None:
+    embeddings, rows = labelled_samples(20, width=200)
+    found = leave_one_out(taught("slda:shrinkage=1e-9,score=cosine", embeddings, rows))
+    assert np.isfinite(found.class_left_out).all()
+    assert np.isfinite(found.scores).all()
 
 
 def test_with_two_classes_none_can_be_left_out() -> None:

@@ -22,6 +22,9 @@ EXPECTED: dict[str, Any] = json.loads((FOLDER / "expected.json").read_text("utf-
 QUERIES = np.array(EXPECTED["queries"], np.float32)
 # Predictions of the first version are reproduced up to the order of floating-point operations.
 TOLERANCE = 1e-9
+# The confidence is calibrated with scores of unknown objects. The first version left their class out
+# of the means, but only one sample of it out of the covariance.
+CONFIDENCE_TOLERANCE = 0.01
 
 
 @pytest.mark.parametrize("name", EXPECTED["states"])
@@ -35,7 +38,7 @@ def test_a_state_of_the_first_version_predicts_the_same(name: str, lite0: Backbo
     scores = np.array([list(each.scores.values()) for each in found])
     np.testing.assert_allclose(scores, expected["scores"], rtol=TOLERANCE, atol=TOLERANCE)
     confidence = [each.confidence for each in found]
-    np.testing.assert_allclose(confidence, expected["confidence"], rtol=1e-6, atol=TOLERANCE)
+    np.testing.assert_allclose(confidence, expected["confidence"], atol=CONFIDENCE_TOLERANCE)
 
 
 @pytest.mark.parametrize("name", EXPECTED["states"])

@@ -11,11 +11,10 @@ kept. Classes can then no longer be removed exactly, but leave-one-out scores ca
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robocle.classifiers.scatter.helmert import joined_contrasts, residuals_of
 from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Vector
@@ -95,32 +94,32 @@ class ClassFactors:
         return [count if len(rows) == count - 1 else len(rows) for rows, count in kept]
 
     def residuals(
-        self, samples: Sequence[SampleIndex], counts: Sequence[int], width: int
-    ) -> Matrix:
+        self,
+        samples: Sequence[SampleIndex],
+        counts: Sequence[int],
+        class_rows: Mapping[int, Matrix],
+    ) -> list[Vector]:
         """Return one row per sample: its deviation from its class mean.
 
         If a class does not have one row for each sample after the first, its rows are used in place
         of the samples: they have the same second moments.
 
         Args:
-            samples: The samples.
+            samples: The samples, in the order of the classes.
             counts: The number of samples taught per class.
-            width: The width of the scatter.
+            class_rows: The rows of each class, in any coordinates.
         """
-        found = np.zeros((len(samples), width))
-        for number, group in groupby(enumerate(samples), key=lambda each: each[1][0]):
-            chosen = list(group)
-            places = [place for place, _ in chosen]
-            indices = np.array([index for _, (_, index) in chosen])
-            found[places] = self._residuals(number, indices, counts[number], width)
+        found: list[Vector] = []
+        for number, chosen in groupby(samples, key=lambda sample: sample[0]):
+            own = self._residuals(class_rows[number], counts[number])
+            found += [own[index] for _, index in chosen]
         return found
 
-    def _residuals(self, number: int, indices: NDArray[np.int64], count: int, width: int) -> Matrix:
-        rows = self.rows(number, width)
+    def _residuals(self, rows: Matrix, count: int) -> Matrix:
         if len(rows) == count - 1:
-            return residuals_of(rows)[indices]
+            return residuals_of(rows)
         samples = len(rows) if self.complete else count - 1  # triangular rows represent all samples
-        return math.sqrt(samples / count) * rows[indices]
+        return math.sqrt(samples / count) * rows
 
     def transformed(self, matrix: Matrix) -> "ClassFactors":
         """Return the same factors with every row r replaced by r @ matrix."""

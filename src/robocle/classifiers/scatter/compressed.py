@@ -21,11 +21,10 @@ import numpy as np
 
 from robocle.blas import one_blas_thread
 from robocle.classifiers.scatter.block_grams import BlockGrams
-from robocle.classifiers.scatter.class_factors import ClassFactors, SampleIndex, merged_counts
+from robocle.classifiers.scatter.class_factors import ClassFactors, merged_counts
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.dense import DenseScatter
 from robocle.classifiers.scatter.form import ScatterForm
-from robocle.classifiers.scatter.leave_one_out import Products
 from robocle.classifiers.scatter.orthonormal import directions, span, span_of_sums
 from robocle.classifiers.scatter.solving import (
     cholesky,
@@ -151,16 +150,13 @@ class CompressedScatter(ScatterForm):
         self._flush()
         return super().residual_counts(counts)
 
-    def products(
-        self, share: float, ridge: Vector, samples: Sequence[SampleIndex], counts: Sequence[int]
-    ) -> Products:
+    def _mean_rows(self) -> Matrix:
         self._flush()
-        residuals = self._factors.residuals(samples, counts, self.rank)
-        factor = cholesky(self._regularised(share, ridge))
+        return self._span.means
+
+    def _whitened(self, rows: Matrix, share: float, ridge: Vector) -> Matrix:
         # Products of rows L^-1 r are products of r under (L L^T)^-1.
-        whitened = solve_triangular(factor, np.vstack([self._span.means, residuals]))
-        means, rows = np.split(whitened, [len(self._span.means)])
-        return Products(share, means, means, rows, (rows**2).sum(axis=1))
+        return solve_triangular(cholesky(self._regularised(share, ridge)), rows)
 
     def to_dense(self) -> DenseScatter:
         """Return the same scatter and means in full width."""

@@ -7,16 +7,14 @@ without a new factorisation.
 """
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from scipy.linalg import blas
 
 from robocle.blas import one_blas_thread
-from robocle.classifiers.scatter.class_factors import ClassFactors, SampleIndex, merged_counts
+from robocle.classifiers.scatter.class_factors import ClassFactors, merged_counts
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.form import ScatterForm
-from robocle.classifiers.scatter.leave_one_out import Products
 from robocle.classifiers.scatter.ridge_solution import RidgeSolution
 from robocle.classifiers.scatter.triangle import (
     block_squares,
@@ -140,17 +138,13 @@ class DenseScatter(ScatterForm):
             weights = self._ridge_weights(ridge / share) / share
         return weights, MeanProducts.of(self._means, weights)
 
-    def products(
-        self, share: float, ridge: Vector, samples: Sequence[SampleIndex], counts: Sequence[int]
-    ) -> Products:
-        weights, _ = self.solve(share, ridge)
-        rows = self._factors.residuals(samples, counts, self.width)
-        solved = rows / ridge[0]
-        if share:
-            assert self._solution is not None
-            solved = self._solution.applied(rows, ridge / share) / share
-        squares = np.einsum("ij,ij->i", rows, solved)
-        return Products(share, self._means, weights, rows, squares)
+    def _mean_rows(self) -> Matrix:
+        return self._means
+
+    def _whitened(self, rows: Matrix, share: float, ridge: Vector) -> Matrix:
+        if share == 0:
+            return rows / math.sqrt(ridge[0])
+        return self._exact_factor(ridge / share).whitened(rows, 1 / math.sqrt(share))
 
     def state(self) -> Arrays:
         self._fold()
@@ -187,13 +181,25 @@ class DenseScatter(ScatterForm):
         if self._solution is not None and self._solution.can_update_to(ridge):
             for deviation, row, weight, step in self._pending_updates:
                 self._solution.update(deviation, row, weight, step)
-        else:
-            self._fold()
-            self._solution = None  # it uses the triangle that is overwritten
-            factor = UpperFactor(self._array, np.repeat(ridge, self.width // self.blocks))
-            self._solution = RidgeSolution(factor.solve, self._means, ridge)
+            self._pending_updates.clear()
+            return self._solution.weights(ridge)
+        return self._factorised(ridge).weights(ridge)
+
+    def _exact_factor(self, ridge: Vector) -> UpperFactor:
+        """Return the factor of S + diag(ridge) itself, not of an S and ridge close to it."""
+        solution = self._solution
+        if solution is None or self._pending_updates or not solution.is_exact_for(ridge):
+            solution = self._factorised(ridge)
+        return solution.factor
+
+    def _factorised(self, ridge: Vector) -> RidgeSolution:
+        """Compute a new factor and the solution for it."""
+        self._fold()
+        self._solution = None  # it uses the triangle that is overwritten
+        factor = UpperFactor(self._array, np.repeat(ridge, self.width // self.blocks))
+        self._solution = RidgeSolution(factor, self._means, ridge)
         self._pending_updates.clear()
-        return self._solution.weights(ridge)
+        return self._solution
 
     def _added_square(self) -> float:
         """Return how much the deviations V since the last call have added to |S|^2.

@@ -3,6 +3,8 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+import numpy as np
+
 from robocle.classifiers.scatter.class_factors import ClassFactors, SampleIndex
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.leave_one_out import Products
@@ -79,7 +81,6 @@ class ScatterForm(ABC):
         """Return how many samples per class leave-one-out scores can be computed for."""
         return self._factors.residual_counts(counts)
 
-    @abstractmethod
     def products(
         self, share: float, ridge: Vector, samples: Sequence[SampleIndex], counts: Sequence[int]
     ) -> Products:
@@ -90,6 +91,25 @@ class ScatterForm(ABC):
             ridge: One number.
             samples: The samples to leave out.
             counts: The number of samples taught per class.
+        """
+        means = self._mean_rows()
+        classes = sorted({number for number, _ in samples})
+        parts = [means, *(self._factors.rows(number, means.shape[1]) for number in classes)]
+        whitened = self._whitened(np.vstack(parts), share, ridge)
+        means, *each = np.split(whitened, np.cumsum([len(part) for part in parts[:-1]]))
+        contributions = dict(zip(classes, each, strict=True))
+        residuals = self._factors.residuals(samples, counts, contributions)
+        return Products(share, means, np.vstack([residuals, means[:0]]), contributions)
+
+    @abstractmethod
+    def _mean_rows(self) -> Matrix:
+        """Return the class means, in the coordinates of the class factors."""
+
+    @abstractmethod
+    def _whitened(self, rows: Matrix, share: float, ridge: Vector) -> Matrix:
+        """Return rows whose dot products are those of the given rows under (share S + ridge)^-1.
+
+        The given rows may be overwritten.
         """
 
     @abstractmethod

@@ -2,13 +2,17 @@
 
 Nothing is retrained. Each sample is scored twice:
 - with the sample left out of its class mean and of the covariance, as a known object;
-- with its whole class left out, as an unknown object.
+- with its whole class left out of the class means and of the covariance, as an unknown object.
 
 The scores are computed from inner products under A = (share S + ridge I)^-1: between the class
-means m, and between the means and a sample's residual r, its deviation from its own class mean.
-Leaving out one of n samples of a class subtracts n/(n-1) r r^T from S and moves the class mean by
--r/(n-1). By the Sherman-Morrison formula, this adds g A r r^T A to A. The shrinkage is not
-estimated again.
+means m, a sample's residual r, its deviation from its own class mean, and the rows R that its class
+contributes to S.
+- Leaving out one of n samples of a class subtracts n/(n-1) r r^T from S and moves the class mean by
+  -r/(n-1). By the Sherman-Morrison formula, this adds g A r r^T A to A.
+- Leaving out the class subtracts R^T R from S. By the Woodbury formula, this adds
+  share A R^T (I - share R A R^T)^-1 R A to A. If only a subsample of R is kept, that is subtracted.
+
+Both are exact with the same share and ridge: the shrinkage is not estimated again.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +23,13 @@ from numpy.typing import NDArray
 
 from robocle.blas import one_blas_thread
 from robocle.classifiers.scatter.cosine import MeanProducts
-from robocle.classifiers.scatter.left_out_products import Change, ChunkProducts, cosine_scores
+from robocle.classifiers.scatter.left_out_products import (
+    ChunkProducts,
+    ClassProducts,
+    cosine_scores,
+    without_class,
+    without_sample,
+)
 from robocle.classifiers.state import Matrix, Vector
 
 # The number of samples to score: enough to estimate a false-rejection rate of 5 %, few enough to
@@ -45,18 +55,16 @@ class LeaveOneOut:
 
 @dataclass(frozen=True, eq=False)
 class Products:
-    """Inner products under A within one block of the embedding, as factors to be multiplied."""
+    """Inner products under A within one block of the embedding, as dot products of rows."""
 
     share: float
     """The weight of the scatter S in A^-1."""
     means: Matrix
-    """(classes, k): m_i A m_j is the dot product of means_i and weights_j."""
-    weights: Matrix
-    """(classes, k)."""
+    """(classes, k): m_i A m_j is the dot product of rows i and j."""
     residuals: Matrix
-    """(samples, k): r A m_j is the dot product of a residual and weights_j."""
-    squares: Vector
-    """r A r: (samples,)."""
+    """(samples, k): r A m_j is the dot product of a residual and row j of the means."""
+    contributions: dict[int, Matrix]
+    """For each class of the samples: (rows, k), what it contributes to the scatter."""
 
 
 def chosen_samples(counts: Sequence[int]) -> list[tuple[int, int]]:
@@ -111,7 +119,7 @@ def leave_one_out_scores(
         rows: The class of each sample, ascending.
         counts: The number of samples taught per class.
     """
-    means = [MeanProducts.of(block.means, block.weights) for block in blocks]
+    means = [MeanProducts.of(block.means, block.means) for block in blocks]
     start, stop = 0, -1
     while stop < len(rows):
         last = rows[start : start + MAX_SAMPLES][-1:]
@@ -131,20 +139,36 @@ def _scored(
     classes, taught = len(counts), counts[rows]
     with one_blas_thread():
         products = [
-            ChunkProducts(
-                means=each,
-                own=block.means[rows] @ block.weights.T,
-                crossed=block.residuals[chunk] @ block.weights.T,
-                squares=block.squares[chunk],
-                share=block.share,
-            )
+            _chunk_products(block, each, chunk, rows)
             for block, each in zip(blocks, means, strict=True)
         ]
-    scores = cosine_scores(products, rows, taught, Change.without_sample(taught, classes))
-    class_left_out = np.empty(0)
-    if classes > 2:
-        others = cosine_scores(products, rows, taught, Change.without_class(taught, classes))
-        others[np.arange(len(rows)), rows] = -np.inf
-        class_left_out = others.max(axis=1)
+        scores = cosine_scores(without_sample(block, rows, taught) for block in products)
+        class_left_out = np.empty(0)
+        if classes > 2:
+            others = cosine_scores(without_class(block, rows) for block in products)
+            others[np.arange(len(rows)), rows] = -np.inf
+            class_left_out = others.max(axis=1)
     lengths = MeanProducts.total(means).distances_from_centre()
     return LeaveOneOut(rows, taught < 2, scores, class_left_out, lengths)
+
+
+def _chunk_products(
+    block: Products, means: MeanProducts, chunk: slice, rows: NDArray[np.int64]
+) -> ChunkProducts:
+    residuals = block.residuals[chunk]
+    classes = np.unique(rows).tolist()
+    removed = [block.contributions[number] for number in classes]
+    ends = np.cumsum([len(each) for each in removed[:-1]])
+    towards = np.split(block.means @ np.vstack([*removed, block.means[:0]]).T, ends, axis=1)
+    contributions = {
+        number: ClassProducts(each @ each.T, means_and_rows, residuals[rows == number] @ each.T)
+        for number, each, means_and_rows in zip(classes, removed, towards, strict=False)
+    }
+    return ChunkProducts(
+        means=means,
+        own=block.means[rows] @ block.means.T,
+        crossed=residuals @ block.means.T,
+        squares=np.einsum("ij,ij->i", residuals, residuals),
+        contributions=contributions,
+        share=block.share,
+    )

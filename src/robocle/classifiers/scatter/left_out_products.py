@@ -1,17 +1,36 @@
-"""Cosine scores of left-out samples, from inner products of means, residuals and centre.
+"""Inner products of left-out samples, from those of means, residuals and centre before the change.
 
-For each sample z = m + r of a class with mean m, the class mean and the centre c of all class means
-move, and so does A. Every inner product follows from those before the change.
+For each sample z = m + r of a class with mean m, the class means, their centre c and the matrix A
+change when the sample, or its class, is left out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robocle.classifiers.scatter.cosine import MeanProducts, rooted
+from robocle.classifiers.scatter.solving import inverse_root
 from robocle.classifiers.state import Matrix, Vector
+
+# The part of a direction that others share is at least this: less is rounding error.
+LEAST_SHARED = 1e-9
+
+Rows = NDArray[np.int64]
+"""The class of each sample, ascending."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClassProducts:
+    """Inner products under A of the rows R that one class contributes to the scatter."""
+
+    among: Matrix
+    """R A R^T: (rows, rows)."""
+    means: Matrix
+    """m_j A R^T: (classes, rows)."""
+    residuals: Matrix
+    """r A R^T: (samples of the class, rows)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,70 +45,55 @@ class ChunkProducts:
     """r A m_j: (samples, classes)."""
     squares: Vector
     """r A r: (samples,)."""
+    contributions: dict[int, ClassProducts]
+    """What each class of these samples contributes to the scatter."""
     share: float
     """The weight of the scatter S in A^-1."""
 
 
 @dataclass(frozen=True, eq=False)
-class Change:
-    """How class means and centre differ when something is left out.
+class LeftOut:
+    """Inner products for each sample after the change. Those without m_j are columns."""
 
-    The mean of the sample's class becomes m - mean_shift r. The centre becomes
-    centre_scale c - own_weight m - centre_shift r.
-    """
-
-    mean_shift: Vector
-    centre_shift: Vector
-    centre_scale: float
-    own_weight: float
-
-    @classmethod
-    def without_sample(cls, taught: Vector, classes: int) -> "Change":
-        """Leave each sample out of its class, which was taught so many samples."""
-        shift = np.where(taught < 2, 0, 1 / np.maximum(taught - 1, 1))
-        return cls(shift, shift / classes, 1.0, 0.0)
-
-    @classmethod
-    def without_class(cls, taught: Vector, classes: int) -> "Change":
-        """Leave the whole class of each sample out of the centre."""
-        none = np.zeros(len(taught))
-        return cls(none, none, classes / (classes - 1), 1 / (classes - 1))
+    zm: Matrix
+    """z A m_j: (samples, classes)."""
+    mm: Matrix
+    """m_j A m_j: (samples, classes)."""
+    cm: Matrix
+    """c A m_j: (samples, classes)."""
+    zc: Matrix
+    """z A c: (samples, 1)."""
+    cc: Matrix
+    """c A c: (samples, 1)."""
 
 
-def cosine_scores(
-    blocks: Sequence[ChunkProducts], rows: NDArray[np.int64], taught: Vector, change: Change
-) -> Matrix:
-    """Return (z - c) A (m_j - c) / |m_j - c|, with each sample z left out of the scatter.
-
-    Args:
-        blocks: The products within each block of the embedding.
-        rows: The class of each sample.
-        taught: The number of samples taught of each sample's class.
-        change: What else is left out.
-    """
-    numerators, squares, largest = (np.zeros((len(rows), 1)) for _ in range(3))
+def cosine_scores(blocks: Iterable[LeftOut]) -> Matrix:
+    """Return (z - c) A (m_j - c) / |m_j - c| per sample and class, summed over the blocks."""
+    numerators = squares = largest = np.zeros((1, 1))
     for block in blocks:
-        zm, mm, cm, zc, cc = _changed(block, rows, taught, change)
-        numerators = numerators + (zm - cm - zc + cc)
-        squares = squares + (mm - 2 * cm + cc)
-        largest = largest + mm
+        numerators = numerators + (block.zm - block.cm - block.zc + block.cc)
+        squares = squares + (block.mm - 2 * block.cm + block.cc)
+        largest = largest + block.mm
     lengths = rooted(squares, float(largest.max(initial=0.0)))
     return np.divide(numerators, lengths, out=np.zeros_like(lengths), where=lengths > 0)
 
 
-def _changed(
-    block: ChunkProducts, rows: NDArray[np.int64], taught: Vector, change: Change
-) -> tuple[Matrix, Matrix, Matrix, Matrix, Matrix]:
-    """Return z.m_j, m_j.m_j, c.m_j, z.c and c.c after the change.
+def without_sample(block: ChunkProducts, rows: Rows, taught: Vector) -> LeftOut:
+    """Leave each sample out of its class mean, of the centre and of the scatter.
 
-    Products that do not depend on j are columns.
+    Args:
+        block: The products before the change.
+        rows: The class of each sample.
+        taught: The number of samples taught of each sample's class.
     """
     own = np.arange(len(rows)), rows
-    shift, back, rr = change.mean_shift, change.centre_shift[:, None], block.squares[:, None]
+    shift = np.where(taught < 2, 0, 1 / np.maximum(taught - 1, 1))
+    back, rr = shift[:, None] / block.crossed.shape[1], block.squares[:, None]
+    towards = block.means.towards_centre
     zm, mr = block.own + block.crossed, block.crossed.copy()
+    mm, cm = (np.repeat(each[None], len(rows), axis=0) for each in (block.means.squares, towards))
+    cr, zc = mr.mean(axis=1, keepdims=True), zm.mean(axis=1, keepdims=True)
     zr = mr[own][:, None] + rr
-    mm = np.repeat(block.means.squares[None], len(rows), axis=0)
-    cm, cr, zc, cc = _moved_centre(block, zm, own, change)
     # The mean of the sample's own class moves.
     zm[own] -= shift * zr[:, 0]
     mm[own] += shift * (shift * block.squares - 2 * mr[own])
@@ -98,32 +102,50 @@ def _changed(
     # The centre moves with it.
     cm -= back * mr
     zc = zc - back * zr
-    cc = cc + back * (back * rr - 2 * cr)
+    cc = towards.mean() + back * (back * rr - 2 * cr)
     cr = cr - back * rr
     # The sample is removed from the scatter.
     gain = _gain(block, taught)[:, None]
     zm += gain * zr * mr
     cm += gain * cr * mr
     mm += gain * mr**2
-    return zm, mm, cm, zc + gain * zr * cr, cc + gain * cr**2
-
-
-def _moved_centre(
-    block: ChunkProducts, zm: Matrix, own: tuple[NDArray[np.int64], ...], change: Change
-) -> tuple[Matrix, Matrix, Matrix, Matrix]:
-    """Return c.m_j, c.r, z.c and c.c for the centre without its own class, if that is left out."""
-    scale, weight = change.centre_scale, change.own_weight
-    towards = block.means.towards_centre
-    cm = scale * towards - weight * block.own
-    cr = scale * block.crossed.mean(axis=1) - weight * block.crossed[own]
-    zc = scale * zm.mean(axis=1) - weight * zm[own]
-    cc = scale**2 * towards.mean() - 2 * scale * weight * towards[own[1]]
-    cc = cc + weight**2 * block.own[own]
-    return cm, cr[:, None], zc[:, None], cc[:, None]
+    return LeftOut(zm, mm, cm, zc + gain * zr * cr, cc + gain * cr**2)
 
 
 def _gain(block: ChunkProducts, taught: Vector) -> Vector:
     """Return g, with which removing a sample from the scatter adds g A r r^T A to A."""
     removed = np.where(taught > 1, taught / np.maximum(taught - 1, 1), 0) * block.share
-    gain: Vector = removed / np.maximum(1 - removed * block.squares, 1e-9)
+    gain: Vector = removed / np.maximum(1 - removed * block.squares, LEAST_SHARED)
     return gain
+
+
+def without_class(block: ChunkProducts, rows: Rows) -> LeftOut:
+    """Leave the whole class of each sample out of the centre and of the scatter.
+
+    Products with the mean of the class itself are meaningless.
+
+    Args:
+        block: The products before the change.
+        rows: The class of each sample.
+    """
+    own, others = (np.arange(len(rows)), rows), block.crossed.shape[1] - 1
+    towards = block.means.towards_centre
+    total = towards * (others + 1)
+    zm = block.own + block.crossed
+    mm = np.repeat(block.means.squares[None], len(rows), axis=0)
+    cm = (total - block.own) / others
+    zc = (zm.sum(axis=1) - zm[own]) / others
+    cc = (total.sum() - 2 * total[rows] + block.own[own]) / others**2
+    for number, removed in block.contributions.items():
+        chosen = slice(*np.searchsorted(rows, [number, number + 1]))
+        # x A y becomes x A y + e_x . e_y, where e_x = root R A x.
+        root = inverse_root(removed.among, block.share, LEAST_SHARED)
+        e_m = removed.means @ root.T
+        e_z = e_m[number] + removed.residuals @ root.T
+        e_c = (e_m.sum(axis=0) - e_m[number]) / others
+        zm[chosen] += e_z @ e_m.T
+        mm[chosen] += (e_m**2).sum(axis=1)
+        cm[chosen] += e_m @ e_c
+        zc[chosen] += e_z @ e_c
+        cc[chosen] += e_c @ e_c
+    return LeftOut(zm, mm, cm, zc[:, None], cc[:, None])

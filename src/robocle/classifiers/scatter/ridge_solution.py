@@ -13,10 +13,9 @@ products of B^-1 v, B^-2 v, B^-3 v. A ridge r + d leads to a power series in d:
 Truncated after three terms, its relative error is at most (d/r)^3.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 
+from robocle.classifiers.scatter.upper_factor import UpperFactor
 from robocle.classifiers.state import Matrix, Vector
 
 ORDER = 3
@@ -28,16 +27,16 @@ class RidgeSolution:
     """(S + ridge)^-1 M, kept up to date while samples are added and the ridge drifts.
 
     Args:
-        solve: Returns B^-1 row for each row.
+        factor: The factor of B.
         means: The class means M, as rows.
         ridge: The ridge r: one number per block.
     """
 
-    def __init__(self, solve: Callable[[Matrix], Matrix], means: Matrix, ridge: Vector) -> None:
-        self._solve = solve
+    def __init__(self, factor: UpperFactor, means: Matrix, ridge: Vector) -> None:
+        self.factor = factor
         self._ridge = ridge
         self._means = means.copy()
-        self._powers = [solve(self._means)]  # higher powers are computed at the first update
+        self._powers = [factor.solve(self._means)]  # higher powers are computed at the first update
         self._updates: list[tuple[Vector, float]] = []
 
     def can_update_to(self, ridge: Vector) -> bool:
@@ -55,14 +54,9 @@ class RidgeSolution:
         self._complete()
         return sum((-drift) ** order * power for order, power in enumerate(self._powers))  # type: ignore[return-value]
 
-    def applied(self, rows: Matrix, ridge: Vector) -> Matrix:
-        """Return (S + ridge)^-1 row for each row, for a ridge close to the original one.
-
-        Two terms of the series are used.
-        """
-        solved = self._apply(rows)
-        drift = float(ridge[0] - self._ridge[0])
-        return solved - drift * self._apply(solved) if drift else solved
+    def is_exact_for(self, ridge: Vector) -> bool:
+        """Return whether there was no update and the ridge is the original one."""
+        return not self._updates and bool((ridge == self._ridge).all())
 
     def update(self, deviation: Vector, row: int, weight: float, step: float) -> None:
         """Add weight * v v^T to S and step * v to a class mean.
@@ -102,7 +96,7 @@ class RidgeSolution:
 
     def _apply(self, rows: Matrix) -> Matrix:
         """Return B^-1 row for each row: the factor's solution, corrected for every update."""
-        solved = self._solve(rows)
+        solved = self.factor.solve(rows)
         if self._updates:
             directions = np.array([direction for direction, _ in self._updates])
             gains = np.array([gain for _, gain in self._updates])

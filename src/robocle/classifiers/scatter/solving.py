@@ -46,6 +46,26 @@ def solve_triangular(factor: Matrix, rows: Matrix, transposed: int = 0) -> Matri
     return solution.T
 
 
+def inverse_root(matrix: Matrix, share: float, least: float) -> Matrix:
+    """Return a matrix T with T^T T = share (I - share matrix)^-1.
+
+    Args:
+        matrix: A symmetric matrix.
+        share: A weight with which the eigenvalues of share * matrix are below 1.
+        least: Eigenvalues of I - share * matrix that are smaller count as this.
+    """
+    if not matrix.size:
+        return matrix
+    rest = np.eye(len(matrix)) - share * matrix
+    factor, failed = lapack.dpotrf(rest, lower=1)
+    if not failed and np.diagonal(factor).min() ** 2 > least:
+        root: Matrix = blas.dtrsm(np.sqrt(share), factor, np.eye(len(matrix)), lower=1)
+        return root
+    values, vectors = np.linalg.eigh(rest)
+    root = np.sqrt(share / np.maximum(values, least))[:, None] * vectors.T
+    return root
+
+
 def require_solved(failed: int) -> None:
     """Raise FeatureError if LAPACK reports that a matrix is singular."""
     if failed:

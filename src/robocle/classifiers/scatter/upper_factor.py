@@ -48,6 +48,16 @@ class UpperFactor:
             solution, _ = lapack.dpotrs(self._array, rows.T, lower=0)
             return np.asarray(solution).T
 
+    def whitened(self, rows: Matrix, scale: float) -> Matrix:
+        """Return rows whose dot products are scale^2 row (S + diag(ridge))^-1 row.
+
+        The given rows are overwritten.
+        """
+        with self._in_place():
+            columns = rows.T
+            solved: Matrix = blas.dtrsm(scale, self._array, columns, trans_a=1, overwrite_b=1)
+        return solved.T
+
     @contextmanager
     def _in_place(self) -> Iterator[None]:
         diagonal = self._array.reshape(-1, order="F")[:: len(self._array) + 1]
