@@ -22,9 +22,9 @@ EXPECTED: dict[str, Any] = json.loads((FOLDER / "expected.json").read_text("utf-
 QUERIES = np.array(EXPECTED["queries"], np.float32)
 # Predictions of the first version are reproduced up to the order of floating-point operations.
 TOLERANCE = 1e-9
-# The confidence is calibrated with scores of unknown objects. The first version left their class out
-# of the means, but only one sample of it out of the covariance.
-CONFIDENCE_TOLERANCE = 0.01
+# The confidence is calibrated with scores of unknown objects. The first version left one sample
+# of their class out of the covariance, not all.
+CONFIDENCE_TOLERANCE = 0.03
 
 
 @pytest.mark.parametrize("name", EXPECTED["states"])

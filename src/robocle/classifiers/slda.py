@@ -16,7 +16,8 @@ The option `score` selects the score of a class:
   linear score compares |m_c|^2 between classes, a length that few shots estimate badly.
 
 The scatter is stored in the compressed form for few samples and in the dense form for many. Both
-are exact.
+are exact. The solution of the dense form is updated for new samples, which changes scores by up to
+a relative 1e-6; leave-one-out scores are computed from a new factorisation.
 
 With `scatter=exact`, all statistics are sums over classes, so two classifiers can be merged. A
 label can also be forgotten together with its contribution to the covariance, as if it had never
