@@ -55,7 +55,7 @@ def main() -> None:
 
 def compare(name: str, weights: str, quick: bool) -> None:
     # Imported here because these modules import torchvision, which load_torchvision prepares.
-    from robocle.backbones.export.standard_model import difference
+    from robocle.backbones.export.first_run import difference
     from robocle.backbones.export.torch_export import as_positions, export, reference
     from robocle.backbones.export.torchvision_export import torchvision_network
 

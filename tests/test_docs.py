@@ -1,6 +1,7 @@
 """The documents keep up with the code: what is not documented fails a test here."""
 
 import inspect
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from click.testing import CliRunner
 import robocle
 from robocle.backbones import BACKBONES
 from robocle.backbones.architectures import ARCHITECTURES
+from robocle.backbones.efficientnet_lite import PUBLISHED
 from robocle.classifiers import CLASSIFIERS
 from robocle.cli import main
 from robocle.errors import RobocleError, SpecError
@@ -66,8 +68,21 @@ def test_the_table_of_the_papers_networks_is_true(name: str) -> None:
     known = ARCHITECTURES[name]
     token = ", class token" if known.has_token else ""
     size = f"{known.side} x {known.side} x {known.channels}{token}"
-    row = f"| `{name}` | {known.input_size} | {size} | {known.megabytes} |"
+    earlier = f"{known.earlier_side} x {known.earlier_side} x {known.earlier_channels}"
+    row = f"| `{name}` | {known.input_size} | {size} | {earlier} | {known.megabytes} |"
     assert row in sections("backbones.md")["The paper's sixteen networks"].splitlines()
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_the_table_of_the_built_in_networks_is_true(name: str) -> None:
+    network = PUBLISHED[name]
+    facts = network.manifest
+    side, earlier_side = math.isqrt(facts.positions), math.isqrt(facts.earlier_positions)
+    row = (
+        f"| `{name}` | {facts.input_size} | {side} x {side} x {facts.channels} | "
+        f"{earlier_side} x {earlier_side} x {facts.earlier_channels} | {network.megabytes} |"
+    )
+    assert row in sections("backbones.md")["efficientnet_lite2"].splitlines()
 
 
 def test_the_documents_describe_no_part_that_is_not_there() -> None:

@@ -120,6 +120,8 @@ def _another(state: str, parts: Parts, here: Backbone) -> str:
     """Return the message about a backbone that has the right name, but is another one."""
     if is_int8(here.name):
         what_to_do = f"to have that one again, {how_to_add(here.name)}"
+    elif parse_spec(here.name).name == "onnx":
+        what_to_do = "leave out the backbone, and the state finds its own"
     elif parse_spec(here.name).name in BACKBONES.builtin():
         what_to_do = "use the robocle version that wrote it"
     else:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 import robocle
 from refusal import Refusal
 from robocle import Learner
+from robocle.backbones.added import fingerprint
 from robocle.backbones.efficientnet_lite import LITE0, EfficientNetLite0
 from robocle.backbones.export.calibration_pictures import pixel_batches
 from robocle.backbones.export.int8 import FLOAT_CONVOLUTIONS, quantised
@@ -74,6 +75,21 @@ def test_the_twin_agrees_on_pictures_it_was_not_calibrated_on(int8: OnnxBackbone
     cosines /= np.linalg.norm(after, axis=1)
     assert cosines.mean() > 0.98
     assert cosines.min() > 0.95
+
+
+def test_the_twin_keeps_the_earlier_map(twin: Twin, int8: OnnxBackbone) -> None:
+    manifest = twin[0]
+    assert int8.earlier_channels == manifest.earlier_channels == 672
+    assert manifest.earlier == LITE0.manifest.earlier
+    facts = (manifest.input_size, manifest.has_token)
+    assert manifest.fingerprint == fingerprint(twin[1], *facts, manifest.earlier_channels)
+    assert manifest.fingerprint != fingerprint(twin[1], *facts)
+    pixels = np.stack([to_pixels(path, 224) for path in home_pictures(2, 4)])
+    before, after = EfficientNetLite0().features(pixels).earlier, int8.features(pixels).earlier
+    assert before is not None
+    assert after is not None
+    assert after.shape == before.shape == (4, 196, 672)
+    assert np.linalg.norm(after - before) < 0.2 * np.linalg.norm(before)
 
 
 def test_the_first_convolutions_stay_in_float_and_all_others_are_quantised(twin: Twin) -> None:

@@ -14,14 +14,16 @@ from robocle.backbones import BACKBONES
 from robocle.backbones.export.adding import add_backbone
 from robocle.errors import BackboneError
 
-# name: tokens before the positions, whether one is a class token, how the features are laid out
+# name: tokens before the positions, whether one is a class token, how the features are laid out,
+# and the module whose output is the earlier map
 NETWORKS = {
-    "mobilenetv4_conv_small": (0, False, "channels first"),
-    "convnext_atto": (0, False, "channels first"),
-    "resnet10t": (0, False, "channels first"),
-    "vit_tiny_patch16_224": (1, True, "tokens"),
-    "deit_tiny_distilled_patch16_224": (2, True, "tokens"),
-    "vit_medium_patch16_reg4_gap_256": (4, False, "tokens"),
+    "mobilenetv4_conv_small": (0, False, "channels first", "blocks.3.0.pw_exp"),
+    "convnext_atto": (0, False, "channels first", "stages.3.downsample.0"),
+    "resnet10t": (0, False, "channels first", "layer3"),
+    "tf_efficientnet_lite0": (0, False, "channels first", "blocks.5.0.bn1"),
+    "vit_tiny_patch16_224": (1, True, "tokens", "blocks.7"),
+    "deit_tiny_distilled_patch16_224": (2, True, "tokens", "blocks.7"),
+    "vit_medium_patch16_reg4_gap_256": (4, False, "tokens", "blocks.7"),
 }
 
 
@@ -65,7 +67,9 @@ def features(network: Any, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
 @pytest.mark.parametrize("name", NETWORKS)
 def test_the_map_and_the_token_equal_timms(name: str, network: Any) -> None:
     made, weights = network(name)
-    prefix, has_token, layout = NETWORKS[name]
+    prefix, has_token, layout, module = NETWORKS[name]
+    seen: list[Any] = []
+    made.get_submodule(module).register_forward_hook(lambda *values: seen.append(values[2]))
     added = add_backbone(f"timm:{name}", weights)
     assert added.manifest.name == f"timm:{name}"
     backbone = robocle.backbone(f"timm:{name}")
@@ -75,11 +79,14 @@ def test_the_map_and_the_token_equal_timms(name: str, network: Any) -> None:
         pixels = pictures(n, backbone.input_size)
         expected = features(made, pixels)
         maps = backbone.features(pixels)
-        grid = {
-            "channels first": lambda e=expected: e.reshape(*e.shape[:2], -1).transpose(0, 2, 1),
-            "tokens": lambda e=expected: e[:, prefix:],
-        }[layout]()
+        grid, earlier = (
+            e[:, prefix:] if layout == "tokens" else e.reshape(*e.shape[:2], -1).transpose(0, 2, 1)
+            for e in (expected, seen.pop().numpy())
+        )
         assert np.abs(maps.grid - grid).max() / np.abs(grid).max() < 1e-3
+        assert maps.earlier is not None
+        assert maps.earlier.shape == earlier.shape
+        assert np.abs(maps.earlier - earlier).max() / np.abs(earlier).max() < 1e-3
         if has_token:
             assert maps.token is not None
             assert np.abs(maps.token - expected[:, 0]).max() / np.abs(grid).max() < 1e-3

@@ -86,6 +86,19 @@ def last_module(network: Any, name: str) -> Any:
     return network.norm if name.startswith("swin") else network.features
 
 
+def earlier_module(network: Any, name: str) -> Any:
+    """Return the module whose output is the earlier map, independently of our code."""
+    if name.startswith("resnet"):
+        return network.layer3
+    if name.startswith("vit"):
+        return network.encoder.layers[{"b": 7, "l": 15}[name.split("_")[1]]]
+    if name.startswith("swin"):
+        return network.features[5]
+    if name.startswith("efficientnet"):
+        return network.features[6][0].block[0]
+    return network.features[{"mobilenet_v3_small": 9, "mobilenet_v3_large": 13}[name]].block[0]
+
+
 def as_grid(output: Any, name: str) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
     values = output.numpy()
     if name.startswith("vit"):
@@ -116,7 +129,7 @@ def test_the_map_the_token_and_the_logits_equal_pytorchs(
     backbone = robocle.backbone(name)
     assert (backbone.input_size, backbone.has_token) == (known.input_size, known.has_token)
     assert backbone.pixel_unit == pytest.approx(57.63)
-    tap = Tap(last_module(network, name))
+    tap, earlier_tap = Tap(last_module(network, name)), Tap(earlier_module(network, name))
     for n in (1, 3):
         pixels = noise(n, known.input_size)
         logits = logits_of_pytorch(network, pixels)
@@ -124,6 +137,11 @@ def test_the_map_the_token_and_the_logits_equal_pytorchs(
         maps = backbone.features(pixels)
         assert maps.grid.shape == (n, known.side**2, known.channels)
         assert relative(maps.grid, grid) < 1e-3
+        earlier, _ = as_grid(earlier_tap.output, name)
+        assert maps.earlier is not None
+        assert maps.earlier.shape == earlier.shape
+        assert maps.earlier.shape == (n, known.earlier_side**2, known.earlier_channels)
+        assert relative(maps.earlier, earlier) < 1e-3
         if token is not None:
             assert maps.token is not None
             assert relative(maps.token, token) < 1e-3
@@ -152,6 +170,35 @@ def test_an_added_network_works_like_any_other_backbone(checkpoint: Any) -> None
     stored = (first.folder / "model.onnx").read_bytes()
     assert b"site-packages" not in stored
     assert b".py" not in stored
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("cache")
+def test_the_earlier_map_can_be_the_output_of_any_module_or_left_out(
+    lively: Callable[[str], Any], tmp_path: Path, refusal: Refusal
+) -> None:
+    import torch
+
+    network = lively("resnet18")
+    weights = str(tmp_path / "weights.pth")
+    torch.save(network.state_dict(), weights)
+    chosen = add_backbone("resnet18", weights, earlier="layer2")
+    assert chosen.manifest.earlier == "layer2.1.relu"
+    assert chosen.manifest.source.endswith(", earlier=layer2")
+    assert not add_backbone("resnet18", weights, earlier="layer2").is_new
+    message = refusal(BackboneError, lambda: add_backbone("resnet18", weights))
+    assert "was already added, from torchvision resnet18 file" in message
+    tap = Tap(network.layer2)
+    logits_of_pytorch(network, noise(2, 224))
+    found = robocle.backbone("resnet18").features(noise(2, 224)).earlier
+    assert relative(found, as_grid(tap.output, "resnet18")[0]) < 1e-3
+    without = add_backbone("resnet18", weights, "without", earlier="none")
+    assert without.manifest.earlier_channels == 0
+    assert robocle.backbone("without").features(noise(2, 224)).earlier is None
+    message = refusal(
+        BackboneError, lambda: add_backbone("resnet18", weights, "no", earlier="laye2")
+    )
+    assert message == "resnet18 has no module 'laye2' before its last map: did you mean 'layer2'?"
 
 
 # ---- weights from a file

@@ -112,6 +112,24 @@ def test_adding_the_same_backbone_again_does_nothing(network: Callable[[int], Pa
     assert again.output.startswith("mine was already added, from onnx file ")
 
 
+def test_the_earlier_map_of_an_added_backbone_is_shown(
+    network: Callable[[int], Path], tmp_path: Path
+) -> None:
+    model = onnx.load(network(0))
+    model.graph.node.append(
+        helper.make_node("MaxPool", ["map"], ["last"], kernel_shape=[2, 2], strides=[2, 2])
+    )
+    model.graph.output[0].CopyFrom(
+        helper.make_tensor_value_info("last", TensorProto.FLOAT, ["n", 6, 2, 2])
+    )
+    onnx.save(model, tmp_path / "halving.onnx")
+    result = run("backbones", "add", f"onnx:{tmp_path}/halving.onnx", "--name", "mine")
+    assert "64x64 pixels to 4 positions of 6 channels" in result.output
+    assert "earlier map: 16 positions of 6 channels, map\n" in result.output
+    spec = f"onnx:{tmp_path}/halving.onnx,earlier=none"
+    assert "earlier map" not in run("backbones", "add", spec, "--name", "other").output
+
+
 def test_another_backbone_of_the_same_name_is_only_replaced_on_request(
     network: Callable[[int], Path],
 ) -> None:
@@ -142,13 +160,16 @@ def test_another_backbone_of_the_same_name_is_only_replaced_on_request(
         (["onnx:{net}", "--name", "resnet50"], "resnet50 is the name of another backbone"),
         (["onnx:{net}", "--name", "onnx"], "onnx is the name of another backbone"),
         (["onnx:{net}", "--name", "mine", "--weights", "w.pth"], "remove --weights"),
+        (["onnx:{net}", "--name", "mine", "--earlier", "map"], "onnx:{net},earlier=map"),
     ],
 )
 def test_a_backbone_that_cannot_be_added_is_rejected_with_a_message_of_one_line(
     arguments: list[str], expected: str, network: Callable[[int], Path], cache: Path
 ) -> None:
     net = str(network(0))
-    assert expected in error_of("backbones", "add", *(each.format(net=net) for each in arguments))
+    assert expected.replace("{net}", net) in error_of(
+        "backbones", "add", *(each.format(net=net) for each in arguments)
+    )
     assert not cache.exists()
 
 

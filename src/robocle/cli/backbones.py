@@ -25,8 +25,11 @@ def backbones(context: click.Context) -> None:
               help="A checkpoint file (.pth, .safetensors), or the name of published weights, such "
               "as IMAGENET1K_V2.  [default: IMAGENET1K_V1, downloaded]")  # fmt: skip
 @click.option("--name", default="", help="Add it under this name.")
+@click.option("--earlier", default="", metavar="MODULE|none",
+              help="The module of a PyTorch network whose output is the earlier map.  [default: "
+              "one at a sixteenth of the input's side]")  # fmt: skip
 @click.option("--replace", is_flag=True, help="Replace an added backbone of the same name.")
-def add(backbone: str, weights: str, name: str, replace: bool) -> None:
+def add(backbone: str, weights: str, name: str, earlier: str, replace: bool) -> None:
     """Add BACKBONE to this machine.
 
     BACKBONE is a name that `robocle backbones` lists, timm:MODEL for a network of the timm
@@ -38,7 +41,7 @@ def add(backbone: str, weights: str, name: str, replace: bool) -> None:
     if sys.stderr.isatty():
         echo(f"adding {backbone}: this may take a minute or two", err=True)
     log.info("adding %s", backbone)
-    added = add_backbone(backbone, weights, name, replace)
+    added = add_backbone(backbone, weights, name, replace, earlier)
     manifest = added.manifest
     if not added.is_new:
         echo(f"{manifest.name} was already added, from {manifest.source}")
@@ -48,6 +51,11 @@ def add(backbone: str, weights: str, name: str, replace: bool) -> None:
         f"added {manifest.name}: {manifest.input_size}x{manifest.input_size} pixels to "
         f"{manifest.positions} positions of {manifest.channels} channels{token}, in {added.folder}"
     )
+    if manifest.earlier:
+        echo(
+            f"earlier map: {manifest.earlier_positions} positions of {manifest.earlier_channels} "
+            f"channels, {manifest.earlier}"
+        )
     echo(f"use it: robocle teach STATE LABEL IMAGES... --backbone {manifest.name}")
 
 

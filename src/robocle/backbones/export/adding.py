@@ -42,7 +42,9 @@ class Added:
     """False if it had been added before."""
 
 
-def add_backbone(spec: str, weights: str = "", name: str = "", replaces: bool = False) -> Added:
+def add_backbone(
+    spec: str, weights: str = "", name: str = "", replaces: bool = False, earlier: str = ""
+) -> Added:
     """Add a backbone to this machine, unless it was added before from the same source.
 
     Args:
@@ -50,7 +52,9 @@ def add_backbone(spec: str, weights: str = "", name: str = "", replaces: bool = 
         weights: The name of published weights, or a checkpoint file. By default the published
             weights are downloaded.
         name: The name to add it under. Only an ONNX file needs one.
-        replaces: Whether to replace a backbone of the same name from another source.
+        replaces: Whether to replace a backbone of the same name.
+        earlier: The module of a PyTorch network whose output is the earlier map, or "none". By
+            default one is looked for. An ONNX file has an option of this name in its spec.
 
     Raises:
         SpecError: There is no such network.
@@ -58,9 +62,9 @@ def add_backbone(spec: str, weights: str = "", name: str = "", replaces: bool = 
         MissingExtraError: PyTorch is needed and not installed.
     """
     name = _usable_name(spec, name)
-    recipe = _recipe(spec, weights)
+    recipe = _recipe(spec, weights, earlier)
     existing = _existing(name)
-    if existing is not None and existing.source == recipe.source:
+    if existing is not None and existing.source == recipe.source and not replaces:
         return Added(existing, added_folder(name), is_new=False)
     if existing is not None and not replaces:
         raise BackboneError(
@@ -95,16 +99,17 @@ def _usable_name(spec: str, name: str) -> str:
     return name
 
 
-def _recipe(spec: str, weights: str) -> Recipe:
+def _recipe(spec: str, weights: str, earlier: str) -> Recipe:
     parsed = parse_spec(spec)
     if parsed.name == "onnx":
-        return _user_recipe(spec, weights)
+        return _user_recipe(spec, weights, earlier)
     if parsed.name == "timm" and parsed.first and not parsed.options:
-        source = _source(spec.replace(":", " "), weights or "published")
-        return Recipe(source, lambda: _from_timm(parsed.first, weights))
+        source = _source(spec.replace(":", " "), weights or "published", earlier)
+        return Recipe(source, lambda: _from_timm(parsed.first, weights, earlier))
     if parsed.name in ARCHITECTURES and parsed.name == spec:
-        source = _source(f"torchvision {spec}", weights or DEFAULT_WEIGHTS)
-        return Recipe(source, lambda: _from_torchvision(spec, weights or DEFAULT_WEIGHTS))
+        chosen = weights or DEFAULT_WEIGHTS
+        source = _source(f"torchvision {spec}", chosen, earlier)
+        return Recipe(source, lambda: _from_torchvision(spec, chosen, earlier))
     if spec in PUBLISHED:
         require_weights(spec)
         raise BackboneError(f"{spec} comes with robocle, so there is nothing to add")
@@ -112,30 +117,32 @@ def _recipe(spec: str, weights: str) -> Recipe:
     raise SpecError(f"there is no backbone {spec!r} to add: {close}")
 
 
-def _source(network: str, weights: str) -> str:
+def _source(network: str, weights: str, earlier: str) -> str:
     """Return the source for the manifest, which is known without PyTorch and before a download."""
     file = Path(weights)
+    chosen = f", earlier={earlier}" if earlier else ""
     if not file.is_file():
-        return f"{network} {weights}"
+        return f"{network} {weights}{chosen}"
     try:
         with file.open("rb") as content:
-            return f"{network} file {hashlib.file_digest(content, 'sha256').hexdigest()[:8]}"
+            start = hashlib.file_digest(content, "sha256").hexdigest()[:8]
+            return f"{network} file {start}{chosen}"
     except OSError as error:
         raise BackboneError(f"cannot read {file}: {error.strerror}") from error
 
 
-def _from_torchvision(name: str, weights: str) -> Model:
+def _from_torchvision(name: str, weights: str, earlier: str) -> Model:
     with _export_extra(name, "torchvision"):
         from robocle.backbones.export.torch_export import export
         from robocle.backbones.export.torchvision_export import torchvision_network
-    return export(torchvision_network(name, weights))
+    return export(torchvision_network(name, weights), earlier)
 
 
-def _from_timm(model: str, weights: str) -> Model:
+def _from_timm(model: str, weights: str, earlier: str) -> Model:
     with _export_extra(f"timm:{model}", "timm"):
         from robocle.backbones.export.timm_export import timm_network
         from robocle.backbones.export.torch_export import export
-    return export(timm_network(model, weights))
+    return export(timm_network(model, weights), earlier)
 
 
 @contextmanager
@@ -151,12 +158,14 @@ def _export_extra(name: str, package: str) -> Iterator[None]:
         ) from error
 
 
-def _user_recipe(spec: str, weights: str) -> Recipe:
+def _user_recipe(spec: str, weights: str, earlier: str) -> Recipe:
     from robocle.backbones import BACKBONES
     from robocle.backbones.export.user_onnx import UserOnnx
 
     if weights:
         raise BackboneError("an ONNX file contains its own weights: remove --weights")
+    if earlier:
+        raise BackboneError(f"give the earlier map of an ONNX file as {spec},earlier={earlier}")
     network = BACKBONES.build(spec)
     assert isinstance(network, UserOnnx)
     start = hashlib.sha256(network.model_bytes()).hexdigest()[:8]

@@ -1,4 +1,4 @@
-"""The output of a model: the feature map in the layout that robocle reads, and nothing after it."""
+"""The outputs of a model: its maps in the layouts that robocle reads, and nothing after them."""
 
 import math
 from dataclasses import dataclass
@@ -38,6 +38,11 @@ class FeatureMap:
         """The number of positions or, for a transformer, of all tokens."""
         return math.prod(self.shape) // self.channels
 
+    def prefix(self, given: int) -> int:
+        """Return how many of its positions are none: the given number, or 0 without tokens."""
+        tokens = len(self.shape) == 2 and is_map(self.shape, given)
+        return given if tokens else 0
+
 
 def is_map(shape: tuple[int, ...], prefix: int) -> bool:
     """Return whether a tensor holds one feature vector per position of a square grid.
@@ -58,46 +63,64 @@ def is_map(shape: tuple[int, ...], prefix: int) -> bool:
     return positions > 1 and math.isqrt(positions) ** 2 == positions
 
 
-def end_at_map(graph: onnx.GraphProto, maps: FeatureMap, prefix: int, has_token: bool) -> None:
-    """Make a graph end at its map, with outputs `feature_map` and, if it has one, `token`.
+def end_at_maps(
+    graph: onnx.GraphProto,
+    last: FeatureMap,
+    earlier: FeatureMap | None,
+    prefix: int,
+    has_token: bool,
+) -> None:
+    """Make a graph end at its maps: outputs `feature_map`, and `token` and `earlier_map` if any.
 
     Args:
         graph: The graph to change.
-        maps: Its feature map.
-        prefix: How many tokens precede those of the positions.
+        last: Its last map.
+        earlier: Its earlier map, if it has one.
+        prefix: How many tokens precede those of the positions, in each map that consists of tokens.
         has_token: Whether the first of these is a class token.
     """
     del graph.output[:]
     builder = GraphBuilder(graph)
-    value = maps.name
-    if maps.dtype != "float32":
-        value = builder.node("Cast", value, output="feature_float", to=TensorProto.FLOAT)
-    if len(maps.shape) == 3:
-        _end_at_grid(builder, value, maps)
-    else:
-        _end_at_tokens(builder, value, maps, prefix)
+    value = _add_map(builder, "feature", last, prefix)
     if has_token:
         first = builder.constant(np.int64(0), "token_place")
         builder.node("Gather", value, first, output="token", axis=1)
-        builder.add_output("token", TensorProto.FLOAT, maps.channels)
+        builder.add_output("token", TensorProto.FLOAT, last.channels)
+    if earlier:
+        _add_map(builder, "earlier", earlier, earlier.prefix(prefix))
     remove_unused(graph)
 
 
-def _end_at_grid(builder: GraphBuilder, value: str, maps: FeatureMap) -> None:
+def _add_map(builder: GraphBuilder, stem: str, maps: FeatureMap, prefix: int) -> str:
+    """Output a map, and return the name of its tensor as float32 in the network's own layout."""
+    value = maps.name
+    if maps.dtype != "float32":
+        value = builder.node("Cast", value, output=f"{stem}_float", to=TensorProto.FLOAT)
+    if len(maps.shape) == 3:
+        _add_grid(builder, stem, value, maps)
+    else:
+        _add_tokens(builder, stem, value, maps, prefix)
+    return value
+
+
+def _add_grid(builder: GraphBuilder, stem: str, value: str, maps: FeatureMap) -> None:
     """Output a map with rows and columns, one position per row if the channels come last."""
+    output = f"{stem}_map"
     if maps.channels_first:
-        builder.node("Identity", value, output="feature_map")
-        builder.add_output("feature_map", TensorProto.FLOAT, *maps.shape)
+        builder.node("Identity", value, output=output)
+        builder.add_output(output, TensorProto.FLOAT, *maps.shape)
         return
     shape = np.array([0, maps.positions, maps.channels], np.int64)
-    builder.node("Reshape", value, builder.constant(shape, "feature_rows"), output="feature_map")
-    builder.add_output("feature_map", TensorProto.FLOAT, maps.positions, maps.channels)
+    builder.node("Reshape", value, builder.constant(shape, f"{stem}_rows"), output=output)
+    builder.add_output(output, TensorProto.FLOAT, maps.positions, maps.channels)
 
 
-def _end_at_tokens(builder: GraphBuilder, value: str, maps: FeatureMap, prefix: int) -> None:
+def _add_tokens(
+    builder: GraphBuilder, stem: str, value: str, maps: FeatureMap, prefix: int
+) -> None:
     """Output the tokens of the positions."""
-    bounds = {"feature_start": prefix, "feature_end": THE_END, "feature_axis": 1}
+    output = f"{stem}_map"
+    bounds = {f"{stem}_start": prefix, f"{stem}_end": THE_END, f"{stem}_axis": 1}
     names = [builder.constant(np.array([bound], np.int64), name) for name, bound in bounds.items()]
-    builder.node("Slice", value, *names, output="feature_map")
-    positions = maps.positions - prefix
-    builder.add_output("feature_map", TensorProto.FLOAT, positions, maps.channels)
+    builder.node("Slice", value, *names, output=output)
+    builder.add_output(output, TensorProto.FLOAT, maps.positions - prefix, maps.channels)

@@ -1,36 +1,41 @@
 """Any ONNX network, converted to the one kind of model that robocle runs.
 
 A standard model takes uint8 RGB pixels (n, side, side, 3) and normalises them itself. Its outputs
-are `feature_map`, (n, channels, rows, columns) or (n, positions, channels), and, if the network has
-a class token, `token` (n, channels). The shapes of the outputs are found by running the network, so
-a network that cannot work is rejected when it is added and not at the first picture.
+are `feature_map`, (n, channels, rows, columns) or (n, positions, channels); `token` (n, channels),
+if the network has a class token; and `earlier_map`, in one of the layouts of the first, if it has
+an earlier map. The shapes of the outputs are found by running the network, so a network that cannot
+work is rejected when it is added and not at the first picture.
 """
 
-import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
 import onnx
-import onnxruntime
-from numpy.typing import NDArray
 from onnx import compose
 
 from robocle.backbones.added import fingerprint
-from robocle.backbones.export.map_output import FeatureMap, end_at_map, is_map
+from robocle.backbones.export.earlier_map import NONE, earlier_tensor
+from robocle.backbones.export.first_run import (
+    Outputs,
+    outputs_of,
+    require_independent,
+    serialised,
+)
+from robocle.backbones.export.map_output import FeatureMap, end_at_maps, is_map
 from robocle.backbones.export.pixel_input import Normalisation, picture_input, take_pixels
 from robocle.backbones.model_folder import Manifest
-from robocle.backbones.onnx_backbone import one_line, open_session
 from robocle.backbones.onnx_graph import opset_version
 from robocle.errors import BackboneError
-from robocle.types import Pixels
 
-RESERVED_NAMES = ("pixels", "feature_map", "token")
+RESERVED_NAMES = (
+    "pixels", "feature_map", "token", "earlier_map", "earlier_float", "earlier_rows",
+    "earlier_start", "earlier_end", "earlier_axis",
+)  # fmt: skip
+FREED = "network/"
+"""What the names of all tensors start with if one of them was a name that we use."""
 OLDEST_OPSET = 11
 POOLING_NODES = ("GlobalAveragePool", "GlobalMaxPool", "ReduceMean", "AveragePool")
-TOLERANCE = 1e-3
 MAX_PREFIX = 16
-TIME_LIMIT = 120
-"""Seconds that a network may take for one or two pictures when it is checked."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,11 @@ class Network:
     """How many tokens of a transformer precede those of the positions."""
     has_token: bool = True
     """Whether the first of these is a class token."""
+    earlier: str = ""
+    """The tensor that is the earlier map, or "none". If empty, one is looked for."""
+    modules: Mapping[str, str] = field(default_factory=dict)
+    """The module of the network that computes a tensor, where the name of the tensor is not its
+    own."""
     source: str = ""
     """Where the network is from, for the manifest."""
 
@@ -70,14 +80,15 @@ def standard_model(network: Network) -> tuple[Manifest, bytes]:
     _free_reserved_names(model)
     taken = picture_input(model.graph, network.size, name)
     take_pixels(model.graph, taken, network.normalisation)
-    maps = _find_map(model, network, taken.side)
+    maps, earlier = _find_maps(model, network, taken.side)
     has_token = network.prefix > 0 and network.has_token
-    end_at_map(model.graph, maps, network.prefix, has_token)
-    content = _serialised(model, name)
+    end_at_maps(model.graph, maps, earlier, network.prefix, has_token)
+    content = serialised(model, name)
+    earlier_channels = earlier.channels if earlier else 0
     normalisation = network.normalisation
     manifest = Manifest(
         name=name,
-        fingerprint=fingerprint(content, taken.side, has_token),
+        fingerprint=fingerprint(content, taken.side, has_token, earlier_channels),
         input_size=taken.side,
         channels=maps.channels,
         positions=maps.positions - network.prefix,
@@ -87,6 +98,9 @@ def standard_model(network: Network) -> tuple[Manifest, bytes]:
         licence=network.licence,
         mean=normalisation.unit_mean,
         std=normalisation.unit_std,
+        earlier=_in_words(network, earlier) if earlier else "",
+        earlier_channels=earlier_channels,
+        earlier_positions=earlier.positions - earlier.prefix(network.prefix) if earlier else 0,
     )
     return manifest, content
 
@@ -105,36 +119,83 @@ def _free_reserved_names(model: onnx.ModelProto) -> None:
     values = [*graph.input, *graph.output, *graph.initializer]
     names = {value.name for value in values} | {o for node in graph.node for o in node.output}
     if not names.isdisjoint(RESERVED_NAMES) or any(name.startswith("pixels_") for name in names):
-        compose.add_prefix_graph(graph, "network/", inplace=True)
+        compose.add_prefix_graph(graph, FREED, inplace=True)
 
 
-def _find_map(model: onnx.ModelProto, network: Network, side: int) -> FeatureMap:
-    """Return the requested tensor, or the first output that is a feature map."""
+def _in_words(network: Network, found: FeatureMap) -> str:
+    """Return which tensor a map is, as the network's user knows it."""
+    name = found.name.removeprefix(FREED)
+    return network.modules.get(name, name)
+
+
+def _find_maps(
+    model: onnx.ModelProto, network: Network, side: int
+) -> tuple[FeatureMap, FeatureMap | None]:
+    """Return the last map, which is the first output that is one, and the earlier map."""
     graph, name = model.graph, network.name
     poolings = [node.input[0] for node in graph.node if node.op_type in POOLING_NODES]
     if network.output:
-        _make_output(graph, network, poolings)
+        wanted = _tensor(graph, network, network.output, poolings)
+        del graph.output[:]
+        graph.output.append(onnx.ValueInfoProto(name=wanted))
+    declared = [each.name for each in graph.output]
+    earlier = _add_earlier_output(model, network, side, poolings)
     _forget_shapes(graph)
-    shapes = {}
-    for found, (alone, batch) in _outputs(model, name, side).items():
-        shapes[found] = batch.shape
+    outputs = outputs_of(model, name, side)
+    for found in declared:
+        alone, batch = outputs[found]
         if is_map(batch.shape[1:], network.prefix):
-            _require_independent(f"{found} of {name}", alone, batch)
-            return FeatureMap(found, batch.shape[1:], str(batch.dtype))
+            require_independent(f"{found} of {name}", alone, batch)
+            last = FeatureMap(found, batch.shape[1:], str(batch.dtype))
+            return last, _checked_earlier(network, earlier, outputs)
+    shapes = {found: outputs[found][1].shape for found in declared}
     shown = "; ".join(f"{each}: {_shown(shape)}" for each, shape in shapes.items())
     raise BackboneError(f"{name} has no spatial feature map ({shown}): {_advice(shapes, poolings)}")
 
 
-def _make_output(graph: onnx.GraphProto, network: Network, poolings: list[str]) -> None:
-    wanted = network.output
+def _add_earlier_output(
+    model: onnx.ModelProto, network: Network, side: int, poolings: list[str]
+) -> str:
+    """Make the earlier map an output and return its name; "" if there is none."""
+    if network.earlier == NONE:
+        return ""
+    if network.earlier:
+        earlier = _tensor(model.graph, network, network.earlier, poolings)
+    else:
+        earlier = earlier_tensor(model, side, network.prefix)
+    if earlier and earlier not in [each.name for each in model.graph.output]:
+        model.graph.output.append(onnx.ValueInfoProto(name=earlier))
+    return earlier
+
+
+def _checked_earlier(network: Network, name: str, outputs: Outputs) -> FeatureMap | None:
+    """Return the earlier map. One that was named must be usable, another is left out if not."""
+    if not name:
+        return None
+    alone, batch = outputs[name]
+    shape = batch.shape[1:]
+    shown = f"{name.removeprefix(FREED)} of {network.name}"
+    try:
+        if not is_map(shape, 0) and not is_map(shape, network.prefix):
+            raise BackboneError(
+                f"{shown} is no map ({_shown(batch.shape)}): choose another tensor, or earlier=none"
+            )
+        require_independent(shown, alone, batch)
+    except BackboneError:
+        if network.earlier:
+            raise
+        return None
+    return FeatureMap(name, shape, str(batch.dtype))
+
+
+def _tensor(graph: onnx.GraphProto, network: Network, name: str, poolings: list[str]) -> str:
+    """Return the name that a tensor of the network has now."""
     tensors = {output for node in graph.node for output in node.output}
-    if wanted not in tensors:
-        wanted = f"network/{wanted}"
-    if wanted not in tensors:
-        known = ", ".join([*(each.name for each in graph.output), *dict.fromkeys(poolings[-2:])])
-        raise BackboneError(f"{network.name} has no tensor {network.output!r}: it has {known}")
-    del graph.output[:]
-    graph.output.append(onnx.ValueInfoProto(name=wanted))
+    for wanted in (name, f"{FREED}{name}"):
+        if wanted in tensors:
+            return wanted
+    known = dict.fromkeys([*(each.name for each in graph.output), *poolings[-2:]])
+    raise BackboneError(f"{network.name} has no tensor {name!r}: it has {', '.join(known)}")
 
 
 def _forget_shapes(graph: onnx.GraphProto) -> None:
@@ -159,80 +220,3 @@ def _advice(shapes: dict[str, tuple[int, ...]], poolings: list[str]) -> str:
     if poolings:
         return f"name the tensor before its pooling, perhaps output={poolings[-1]}"
     return "name the tensor before its pooling with output="
-
-
-def _outputs(
-    model: onnx.ModelProto, name: str, side: int
-) -> dict[str, tuple[NDArray[np.floating], NDArray[np.floating]]]:
-    """Return each output for one picture alone, and for a batch of this and another picture."""
-    session = open_session(_serialised(model, name), name)
-    pixels = np.random.default_rng(0).integers(0, 256, (2, side, side, 3), np.uint8)
-    names = [each.name for each in model.graph.output]
-    try:
-        alone = _run(session, name, names, pixels[:1])
-    except BackboneError:
-        raise
-    except Exception as error:  # ONNX Runtime has an exception type of its own for each fault
-        raise BackboneError(f"cannot run {name}: {one_line(error)}") from error
-    try:
-        batch = _run(session, name, names, pixels)
-    except BackboneError:
-        raise
-    except Exception as error:
-        raise BackboneError(
-            f"{name} takes one picture at a time: export it with a dynamic batch axis"
-        ) from error
-    return dict(zip(names, zip(alone, batch, strict=True), strict=True))
-
-
-def _run(
-    session: onnxruntime.InferenceSession, name: str, outputs: list[str], pixels: Pixels
-) -> list[NDArray[np.floating]]:
-    """Run a network, and stop it after TIME_LIMIT: a loop in it may never end."""
-    options = onnxruntime.RunOptions()
-    stop = threading.Timer(TIME_LIMIT, lambda: setattr(options, "terminate", True))
-    stop.start()
-    try:
-        found: list[NDArray[np.floating]] = session.run(outputs, {"pixels": pixels}, options)
-    except Exception as error:
-        if options.terminate:
-            raise BackboneError(
-                f"{name} was stopped after {TIME_LIMIT} s: it is too slow, or does not end"
-            ) from error
-        raise
-    finally:
-        stop.cancel()
-    return found
-
-
-def _require_independent(
-    shown: str, alone: NDArray[np.floating], batch: NDArray[np.floating]
-) -> None:
-    """Raise if the map of a picture depends on the other pictures of its batch."""
-    if not np.isfinite(batch).all():
-        raise BackboneError(f"{shown} has values that are not finite: check its weights")
-    if batch.shape != (2, *alone.shape[1:]) or difference(batch[:1], alone) > TOLERANCE:
-        raise BackboneError(
-            f"{shown} mixes the pictures of a batch: export it with a dynamic batch axis"
-        )
-
-
-def difference(found: NDArray[np.floating], expected: NDArray[np.floating]) -> float:
-    """Return the largest difference between two maps, relative to the largest expected value.
-
-    Example:
-        >>> difference(np.array([1.0, 4.0]), np.array([1.0, 5.0]))
-        0.2
-    """
-    largest = float(np.abs(expected).max(initial=0))
-    return float(np.abs(found - expected).max(initial=0)) / max(largest, 1e-12)
-
-
-def _serialised(model: onnx.ModelProto, name: str) -> bytes:
-    try:
-        content: bytes = model.SerializeToString(deterministic=True)
-    except ValueError as error:
-        raise BackboneError(
-            f"{name} is larger than 2 GB, which is the limit of an ONNX file"
-        ) from error
-    return content

@@ -6,6 +6,7 @@ writes Swin as 13,000 nodes instead of 1,300, which adds seconds to every start.
 """
 
 import logging
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,15 +18,20 @@ import onnx
 import onnxscript  # noqa: F401  (PyTorch's exporter needs it, and would fail late without it)
 import torch
 
+from robocle.backbones.export.earlier_map import NONE
+from robocle.backbones.export.first_run import TOLERANCE, difference
 from robocle.backbones.export.pixel_input import Normalisation
-from robocle.backbones.export.standard_model import TOLERANCE, Network, difference, standard_model
+from robocle.backbones.export.standard_model import Network, standard_model
 from robocle.backbones.model_folder import Manifest
 from robocle.backbones.onnx_backbone import OnnxBackbone, one_line
 from robocle.errors import BackboneError
+from robocle.spec import suggestion
 
 # The newest versions that ONNX Runtime 1.18, the oldest supported one, reads.
 OPSET = 18
 IR_VERSION = 10
+# Where the exporter notes the modules around a node, and the module that we put around all of them.
+SCOPES, OUR_MODULE = "pkg.torch.onnx.name_scopes", r"network\."
 
 
 @dataclass(frozen=True)
@@ -45,8 +51,13 @@ class TorchNetwork:
     """Whether the first prefix token is a class token."""
 
 
-def export(network: TorchNetwork) -> tuple[Manifest, bytes]:
+def export(network: TorchNetwork, earlier: str = "") -> tuple[Manifest, bytes]:
     """Export a network to a standard model that computes the same map as PyTorch.
+
+    Args:
+        network: The network.
+        earlier: The module whose output is the earlier map, such as "layer3", or "none". If empty,
+            one is looked for.
 
     Returns:
         The manifest and the serialised model.
@@ -59,6 +70,8 @@ def export(network: TorchNetwork) -> tuple[Manifest, bytes]:
         traced = _traced(network)
     except Exception as error:  # a network that cannot be traced can fail in any way
         raise BackboneError(f"cannot export {network.name}: {one_line(error)}") from error
+    modules = _modules(traced)
+    _remove_annotations(traced)
     manifest, model = standard_model(
         Network(
             name=network.name,
@@ -67,6 +80,8 @@ def export(network: TorchNetwork) -> tuple[Manifest, bytes]:
             normalisation=network.normalisation,
             prefix=network.prefix,
             has_token=network.has_token,
+            earlier=_last_tensor_of(earlier, modules, network.name),
+            modules={tensor: scopes[-1] for tensor, scopes in modules.items()},
         )
     )
     _require_agreement(network, manifest, model)
@@ -106,8 +121,31 @@ def _traced(network: TorchNetwork) -> onnx.ModelProto:
     model: onnx.ModelProto = program.model_proto
     model.ir_version = IR_VERSION
     model.producer_name, model.producer_version = "robocle", ""
-    _remove_annotations(model)
     return model
+
+
+def _modules(model: onnx.ModelProto) -> dict[str, list[str]]:
+    """Return the modules, from the outermost to the innermost, that compute each tensor."""
+    found: dict[str, list[str]] = {}
+    for node in model.graph.node:
+        notes = {each.key: each.value for each in node.metadata_props}
+        scopes = re.findall(rf"'{OUR_MODULE}([^']+)'", notes.get(SCOPES, ""))
+        if scopes:
+            found |= dict.fromkeys(node.output, scopes)
+    return found
+
+
+def _last_tensor_of(module: str, modules: dict[str, list[str]], name: str) -> str:
+    """Return the last tensor that a module computes; "" and "none" stand for themselves."""
+    if module in ("", NONE):
+        return module
+    tensors = [tensor for tensor, scopes in modules.items() if module in scopes]
+    if not tensors:
+        known = {scope for scopes in modules.values() for scope in scopes}
+        raise BackboneError(
+            f"{name} has no module {module!r} before its last map: {suggestion(module, known)}"
+        )
+    return tensors[-1]
 
 
 def _remove_annotations(model: onnx.ModelProto) -> None:

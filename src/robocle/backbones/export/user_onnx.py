@@ -43,6 +43,7 @@ class UserOnnx(OnnxBackbone):
         size: The side of the input, needed where the graph leaves it open; otherwise 0.
         prefix: How many tokens of a transformer precede those of the positions. The first of these
             is the class token.
+        earlier: The tensor that is the earlier map, or "none". If empty, one is looked for.
         threads: The number of CPU threads.
 
     Raises:
@@ -60,6 +61,7 @@ class UserOnnx(OnnxBackbone):
         order: ChannelOrder = "rgb",
         size: int = 0,
         prefix: int = 0,
+        earlier: str = "",
         threads: int = 1,
     ) -> None:
         if "," in str(Path(file).absolute()):
@@ -72,7 +74,7 @@ class UserOnnx(OnnxBackbone):
         self.file = str(Path(file).absolute())
         self.mean, self.std, self.white = mean, std, white
         self.order: ChannelOrder = order
-        self.output, self.size, self.prefix = output, size, prefix
+        self.output, self.size, self.prefix, self.earlier = output, size, prefix, earlier
         manifest, self._model = standard_model(self._network(Path(file)))
         keep_given(manifest, self._model)
         super().__init__(manifest, self._model, threads)
@@ -89,6 +91,7 @@ class UserOnnx(OnnxBackbone):
             output=self.output,
             size=self.size,
             prefix=self.prefix,
+            earlier=self.earlier,
         )
 
     @property

@@ -1,0 +1,146 @@
+"""The earlier map of a network: which tensor of its graph it is.
+
+Most networks halve their grid stage by stage, down to a thirty-second of the input's side. Their
+earlier map is the one at a sixteenth that is halved last: what goes into the operator that halves
+it, and the widest if several do. The grid of a plain transformer never shrinks. Its earlier map is
+the tokens after about two thirds of its blocks.
+
+Shapes are inferred without the weights, which takes little time and memory. Where they cannot be
+inferred, the network has no earlier map, unless one is named.
+"""
+
+import math
+from collections.abc import Sequence
+
+import onnx
+from onnx import TensorProto, helper, shape_inference
+
+from robocle.backbones.export.map_output import is_map
+
+NONE = "none"
+"""The name that stands for no earlier map."""
+SHARE = 16
+FEWEST_SUMS = 3  # of a transformer: fewer have no two thirds
+LARGEST_CONSTANT = 1024  # larger ones are weights, which determine no shape
+FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
+
+Shapes = dict[str, tuple[int, ...]]
+"""The shape for one picture of each tensor, without the batch axis."""
+
+
+def earlier_tensor(model: onnx.ModelProto, side: int, prefix: int) -> str:
+    """Return the name of the tensor that is the earlier map; "" if there is none.
+
+    Args:
+        model: A network from pixels to outputs, the first possible one of which is the last map.
+        side: The side of its input.
+        prefix: How many tokens precede those of the positions.
+    """
+    graph = model.graph
+    shapes = _inferred_shapes(model)
+    outputs = [each.name for each in graph.output if is_map(shapes.get(each.name, ()), prefix)]
+    if not outputs:
+        return ""
+    last = outputs[0]
+    nodes = _leading_to(graph, last)
+    sides = _rounded(side / SHARE)
+    found = ""
+    if _side(shapes[last], prefix) < min(sides):
+        found = _halved_last(nodes, shapes, sides) or _last_at(nodes, shapes, sides)
+    return found or _tokens_before(nodes, shapes, shapes[last], _constants(graph))
+
+
+def _halved_last(nodes: Sequence[onnx.NodeProto], shapes: Shapes, sides: set[int]) -> str:
+    """Return the widest map of these sides that an operator halves; of equally wide ones the last.
+
+    A bottleneck narrows the map before it halves it, beside a shortcut from the whole map.
+    """
+    halved = [
+        name
+        for node in nodes
+        for name in node.input
+        if _side(shapes.get(name, ())) in sides
+        and any(_is_halved(shapes[name], shapes.get(output, ())) for output in node.output)
+    ]
+    return max(reversed(halved), key=lambda name: math.prod(shapes[name]), default="")
+
+
+def _is_halved(before: tuple[int, ...], after: tuple[int, ...]) -> bool:
+    """Return whether rows or columns are half as many: a slice halves them one after another."""
+    if len(before) != len(after):
+        return False
+    side = _side(before)
+    halves = _rounded(side / 2) - {1}
+    return any(a == side and b in halves for a, b in zip(before, after, strict=True))
+
+
+def _last_at(nodes: Sequence[onnx.NodeProto], shapes: Shapes, sides: set[int]) -> str:
+    """Return the last map of these sides."""
+    outputs = (name for node in nodes for name in node.output)
+    found = [name for name in outputs if _side(shapes.get(name, ())) in sides]
+    return found[-1] if found else ""
+
+
+def _tokens_before(
+    nodes: Sequence[onnx.NodeProto], shapes: Shapes, last: tuple[int, ...], constants: set[str]
+) -> str:
+    """Return the residual sum after two thirds of those that have the shape of the last map."""
+    sums = [
+        node.output[0]
+        for node in nodes
+        if node.op_type == "Add"
+        and constants.isdisjoint(node.input)
+        and shapes.get(node.output[0]) == last
+    ]
+    return sums[len(sums) * 2 // 3 - 1] if len(sums) >= FEWEST_SUMS else ""
+
+
+def _side(shape: tuple[int, ...], prefix: int = 0) -> int:
+    """Return the side of a square map; 0 if the shape is that of another tensor."""
+    if not is_map(shape, prefix):
+        return 0
+    return shape[1] if len(shape) == 3 else math.isqrt(shape[0] - prefix)
+
+
+def _rounded(number: float) -> set[int]:
+    return {math.floor(number), math.ceil(number)}
+
+
+def _leading_to(graph: onnx.GraphProto, tensor: str) -> list[onnx.NodeProto]:
+    """Return the nodes that a tensor depends on, in the order of the graph."""
+    needed, found = {tensor}, []
+    for node in reversed(graph.node):
+        if not needed.isdisjoint(node.output):
+            needed.update(node.input)
+            found.append(node)
+    return found[::-1]
+
+
+def _constants(graph: onnx.GraphProto) -> set[str]:
+    made = {name for node in graph.node if node.op_type == "Constant" for name in node.output}
+    return made | {constant.name for constant in graph.initializer}
+
+
+def _inferred_shapes(model: onnx.ModelProto) -> Shapes:
+    """Return the shapes of all tensors of floating-point numbers that can be inferred."""
+    graph = model.graph
+    small = [each for each in graph.initializer if math.prod(each.dims) <= LARGEST_CONSTANT]
+    large = [each for each in graph.initializer if math.prod(each.dims) > LARGEST_CONSTANT]
+    declared = [helper.make_tensor_value_info(e.name, e.data_type, list(e.dims)) for e in large]
+    inputs = [*graph.input, *declared]
+    skeleton = helper.make_model(
+        helper.make_graph(graph.node, "skeleton", inputs, [], small),
+        opset_imports=model.opset_import,
+        functions=model.functions,
+    )
+    try:
+        inferred = shape_inference.infer_shapes(skeleton, data_prop=True)
+    except Exception:  # the network may have operators that no inference is known for
+        return {}
+    shapes = {}
+    for each in inferred.graph.value_info:
+        tensor = each.type.tensor_type
+        shape = tuple(dim.dim_value for dim in tensor.shape.dim)[1:]
+        if tensor.elem_type in FLOATS and shape and all(shape):
+            shapes[each.name] = shape
+    return shapes
