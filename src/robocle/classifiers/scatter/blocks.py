@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from robocle.blocks import Blocks
 from robocle.classifiers.scatter.class_factors import ClassFactors, SampleIndex
 from robocle.classifiers.scatter.compressed import CompressedScatter
 from robocle.classifiers.scatter.cosine import MeanProducts
@@ -12,7 +13,7 @@ from robocle.classifiers.scatter.forms import Form, array_owners, fastest, merge
 from robocle.classifiers.scatter.leave_one_out import Products
 from robocle.classifiers.scatter.shrinkage import regularised
 from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Ownership, Vector
-from robocle.errors import StateError
+from robocle.errors import FeatureError, StateError
 
 Regulariser = tuple[float, Vector]
 """(share, ridge): the shrunk covariance is share * scatter + ridge, with one ridge per block."""
@@ -22,13 +23,13 @@ class BlockScatters:
     """One scatter and the class means per block of the embedding.
 
     Args:
-        count: How many blocks have a covariance of their own.
+        layout: The blocks that have a covariance of their own.
         ridges: How many ridge parameters each of these covariances has.
         factors: Returns new, empty class factors.
     """
 
-    def __init__(self, count: int, ridges: int, factors: Callable[[], ClassFactors]) -> None:
-        self._count = count
+    def __init__(self, layout: Blocks, ridges: int, factors: Callable[[], ClassFactors]) -> None:
+        self._layout = layout
         self._ridges = ridges
         self._new_factors = factors
         self._forms: list[Form] = []
@@ -47,8 +48,8 @@ class BlockScatters:
         """Add a class of embeddings of this width."""
         if not self._forms:
             self._forms = [
-                CompressedScatter(width // self._count, self._ridges, self._new_factors())
-                for _ in range(self._count)
+                CompressedScatter(each, self._ridges, self._new_factors())
+                for each in self._layout.widths(width)
             ]
         for form in self._forms:
             form.add_row()
@@ -60,9 +61,10 @@ class BlockScatters:
 
     def add(self, sample: Vector, row: int, weight: float, step: float) -> None:
         """Add a sample; see `ScatterForm.add`."""
-        blocks = sample.reshape(len(self._forms), -1)
+        start = 0
         for number, form in enumerate(self._forms):
-            form.add(blocks[number], row, weight, step)
+            form.add(sample[start : start + form.width], row, weight, step)
+            start += form.width
             self._forms[number] = fastest(form)
 
     def merge(
@@ -74,7 +76,7 @@ class BlockScatters:
 
     def energies(self, counts: Vector, blocks: int) -> Vector:
         """Return the sum of squares of all samples for each of `blocks` blocks."""
-        each = blocks // self._count
+        each = blocks // len(self._layout)
         return np.concatenate([form.energies(counts, each) for form in self._forms])
 
     def regularisers(
@@ -134,15 +136,23 @@ class BlockScatters:
             return None
         self._forms = [
             restored(state.within(f"{number}."), self._ridges, self._new_factors())
-            for number in range(self._count)
+            for number in range(len(self._layout))
         ]
-        if len({form.width for form in self._forms}) != 1:
-            raise StateError("state has covariance blocks of different widths")
-        return self._forms[0].width * len(self._forms)
+        return self._checked_width()
+
+    def _checked_width(self) -> int:
+        found = tuple(form.width for form in self._forms)
+        try:
+            expected = self._layout.widths(sum(found))
+        except FeatureError:
+            expected = ()
+        if found != expected:
+            raise StateError(f"state has covariance blocks of other widths than {self._layout}")
+        return sum(found)
 
     def array_owners(self) -> dict[str, Ownership]:
         """Return which labels own the rows of each array that a state may hold."""
         owners: dict[str, Ownership] = {}
-        for number in range(self._count):
+        for number in range(len(self._layout)):
             owners |= array_owners(f"{number}.")
         return owners
