@@ -53,12 +53,22 @@ class Blocks:
         return self.last + self.earlier
 
     def __str__(self) -> str:
-        return f"{self.last}+{self.earlier}x{self.earlier_width}" if self.earlier else f"{self.last}"
+        return (
+            f"{self.last}+{self.earlier}x{self.earlier_width}" if self.earlier else f"{self.last}"
+        )
 
     @property
     def option(self) -> Layout:
         """The layout as an option of a spec."""
         return str(self) if self.earlier else self.last
+
+    def fitting(self, width: int) -> "Blocks":
+        """Return the blocks that an embedding has: a narrow one has none of an earlier map.
+
+        >>> Blocks(3, 2, 672).fitting(96)
+        Blocks(last=3, earlier=0, earlier_width=0)
+        """
+        return self if width > self.earlier * self.earlier_width else Blocks(self.last)
 
     def widths(self, width: int) -> tuple[int, ...]:
         """Return the width of each block of an embedding.
@@ -66,11 +76,12 @@ class Blocks:
         Raises:
             FeatureError: An embedding of this width does not have such blocks.
         """
-        rest = width - self.earlier * self.earlier_width
-        if rest < self.last or rest % self.last:
-            what = "equal blocks" if not self.earlier else "blocks"
+        own = self.fitting(width)
+        rest = width - own.earlier * own.earlier_width
+        if rest < own.last or rest % own.last:
+            what = "equal blocks" if not own.earlier else "blocks"
             raise FeatureError(
-                f"an embedding of width {width} cannot be divided into {self} {what}: "
+                f"an embedding of width {width} cannot be divided into {own} {what}: "
                 "set blocks to the number of the pooling's blocks"
             )
-        return (rest // self.last,) * self.last + (self.earlier_width,) * self.earlier
+        return (rest // own.last,) * own.last + (own.earlier_width,) * own.earlier

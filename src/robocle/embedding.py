@@ -1,14 +1,14 @@
 """Embeddings of pictures of any kind, one at a time or many in batches.
 
-An embedding is made either for teaching or for prediction. The two differ if a taught picture is
-embedded as the mean over several views, so an `Embedding` records its purpose.
+An embedding is made either for teaching or for prediction. The two differ if their views do, so an
+`Embedding` records its purpose.
 """
 
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice, repeat, zip_longest
 from typing import Any, Literal, TypeVar
 
@@ -20,7 +20,6 @@ from robocle.errors import FeatureError, ImageError
 from robocle.images import Picture, SquareImage, read
 from robocle.images.boxes import Box
 from robocle.images.quality import Complaint, complaints
-from robocle.images.views import Plain
 from robocle.pipeline import Pipeline
 from robocle.spec import require_whole
 
@@ -73,12 +72,12 @@ class Embedder:
     """Embeds pictures for one purpose.
 
     Args:
-        pipeline: The pipeline of a learner. Its views are for teaching only.
+        pipeline: The pipeline of a learner.
         purpose: What the embeddings are for.
     """
 
     def __init__(self, pipeline: Pipeline, purpose: Purpose) -> None:
-        self.pipeline = pipeline if purpose == "teaching" else replace(pipeline, views=Plain())
+        self.pipeline = pipeline if purpose == "teaching" else pipeline.for_prediction
         self.purpose = purpose
 
     def __repr__(self) -> str:

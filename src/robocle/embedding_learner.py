@@ -37,7 +37,8 @@ class EmbeddingLearner:
         parts = self.parts
         return (
             f"<{type(self).__name__}: {self._size()}; "
-            f"{parts.backbone}, {parts.pooling}, {parts.classifier}, {parts.views}>"
+            f"{parts.backbone}, {parts.pooling}, {parts.classifier}, {parts.views}, "
+            f"{parts.prediction_views}>"
         )
 
     @property

@@ -2,22 +2,29 @@
 
 The learner, the evaluation, the robustness check, the demo and the int8 comparison all use it, so a
 picture gets the same embedding everywhere. Teaching and prediction differ only in their views: a
-taught picture may be embedded as the mean over several, see `robocle.images.views`.
+picture may be embedded as the mean over several, see `robocle.images.views`.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
 
-from robocle.backbones import BACKBONES, Backbone, backbone, backbone_of_state
+from robocle.backbones import (
+    BACKBONES,
+    Backbone,
+    backbone,
+    backbone_of_state,
+    earlier_channels,
+)
 from robocle.backbones.added import how_to_add, is_int8
+from robocle.blocks import Layout
 from robocle.classifiers import CLASSIFIERS, StreamingClassifier
 from robocle.errors import BackboneError, SpecError, StateError
 from robocle.images import PREPROCESSING
-from robocle.images.views import VIEWS, Views
-from robocle.pooling import POOLINGS, Pooling
+from robocle.images.views import VIEWS, Plain, Views
+from robocle.pooling import POOLINGS, Pooling, block_layout
 from robocle.spec import parse_spec
 from robocle.store.parts import Parts
 from robocle.types import Embeddings, FeatureMaps, Pixels
@@ -30,41 +37,71 @@ class Pipeline:
     backbone: Backbone
     pooling: Pooling
     views: Views
+    """The views of a taught picture."""
+    prediction_views: Views = field(default_factory=Plain)
+    """The views of a picture to recognise."""
 
     @classmethod
-    def build(cls, network: str | Backbone, pooling: str, views: str = "plain") -> Self:
+    def build(
+        cls,
+        network: str | Backbone,
+        pooling: str,
+        views: str = "plain",
+        prediction_views: str = "plain",
+    ) -> Self:
         """Return the pipeline that the specs describe.
 
         Args:
             network: A backbone, or its spec.
             pooling: A pooling spec, such as "moments:r=3,form=root".
             views: A views spec, such as "centre".
+            prediction_views: A views spec, for pictures to recognise.
         """
         loaded = backbone(network) if isinstance(network, str) else network
-        return cls(loaded, POOLINGS.build(pooling), VIEWS.build(views))
+        both = VIEWS.build(views), VIEWS.build(prediction_views)
+        return cls(loaded, POOLINGS.build(pooling), *both)
 
     @classmethod
-    def of_state(cls, name: str, parts: Parts, network: str | Backbone | None = None) -> Self:
+    def of_state(
+        cls,
+        name: str,
+        parts: Parts,
+        network: str | Backbone | None = None,
+        prediction_views: str | None = None,
+    ) -> Self:
         """Return the pipeline that a state was learned with.
 
         Args:
             name: The state, for messages.
             parts: Its parts.
             network: A backbone to use instead of loading the recorded one.
+            prediction_views: The views of pictures to recognise, instead of the recorded ones.
 
         Raises:
             StateError: A part is not installed, or the backbone or the preprocessing differs.
         """
         try:
             loaded = network or backbone_of_state(parts.backbone, parts.fingerprint)
-            found = cls.build(loaded, parts.pooling, parts.views)
+            found = cls.build(loaded, parts.pooling, parts.views, parts.prediction_views)
         except (SpecError, BackboneError) as error:
             raise StateError(f"{name} needs a part that is not installed: {error}") from error
         here = found.backbone
         if here.name == parts.backbone and here.fingerprint != parts.fingerprint:
             raise StateError(_another(name, parts, here))
         parts.require_same(name, here.name, here.fingerprint, PREPROCESSING)
-        return found
+        if prediction_views is None:
+            return found
+        return replace(found, prediction_views=VIEWS.build(prediction_views))
+
+    @property
+    def blocks(self) -> Layout:
+        """The layout of the blocks of an embedding."""
+        return block_layout(self.pooling, earlier_channels(self.backbone))
+
+    @property
+    def for_prediction(self) -> Self:
+        """The pipeline that embeds pictures to recognise."""
+        return replace(self, views=self.prediction_views)
 
     def parts(self, classifier: StreamingClassifier) -> Parts:
         """Return the parts of a learner with this pipeline, with every option written out."""
@@ -75,6 +112,7 @@ class Pipeline:
             pooling=POOLINGS.describe(self.pooling),
             classifier=CLASSIFIERS.describe(classifier),
             views=VIEWS.describe(self.views),
+            prediction_views=VIEWS.describe(self.prediction_views),
         )
 
     def require_given(self, name: str, classifier: str, given: Mapping[str, str]) -> None:
@@ -83,27 +121,27 @@ class Pipeline:
         Args:
             name: The state, for messages.
             classifier: The spec of its classifier; this pipeline has its other parts.
-            given: The specs by "pooling", "classifier" and "views", where there are any.
+            given: The specs of some parts, by the names that `Parts` has for them.
 
         Raises:
             StateError: A part differs in its name or in an option.
             SpecError: A spec names an unknown part or option.
         """
-        if not any(given.get(kind) for kind in ("pooling", "classifier", "views")):
+        kinds = ("pooling", "classifier", "views", "prediction_views")
+        if not any(given.get(kind) for kind in kinds):
             return
         mine = self.parts(CLASSIFIERS.build(classifier))
-        pooling, views = given.get("pooling"), given.get("views")
-        wanted = Pipeline.build(self.backbone, pooling or mine.pooling, views or mine.views)
-        built = CLASSIFIERS.build(
-            given.get("classifier") or mine.classifier, blocks=self.pooling.blocks
-        )
+        specs = (given.get(kind) or getattr(mine, kind) for kind in kinds if kind != "classifier")
+        wanted = Pipeline.build(self.backbone, *specs)
+        built = CLASSIFIERS.build(given.get("classifier") or mine.classifier, blocks=wanted.blocks)
         theirs = wanted.parts(built)
-        for kind in ("pooling", "classifier", "views"):
+        for kind in kinds:
             has, other = getattr(mine, kind), getattr(theirs, kind)
             if has != other:
+                named = kind.replace("_", " ")
                 raise StateError(
-                    f"{name} exists and keeps its {kind} {has}, not {other}: leave out the "
-                    f"{kind}, or start a new state"
+                    f"{name} exists and keeps its {named} {has}, not {other}: leave out the "
+                    f"{named}, or start a new state"
                 )
 
     def embed(self, pictures: Sequence[Pixels]) -> Embeddings:

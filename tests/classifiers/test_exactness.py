@@ -67,7 +67,7 @@ def reference(given: list[Sample], queries: Floats, clf: StreamingLDA) -> dict[s
     own = [np.array([v for v, label in given if label == name]) for name in names]
     means = np.array([rows.mean(axis=0) for rows in own])
     total = np.zeros((len(queries), len(names)))
-    blocks = clf.blocks if clf.covariance == "blocks" else 1
+    blocks = int(clf.blocks) if clf.covariance == "blocks" else 1
     for columns in np.split(np.arange(embeddings.shape[1]), blocks):
         centred = np.vstack(
             [rows[:, columns] - mean[columns] for rows, mean in zip(own, means, strict=True)]

@@ -37,12 +37,13 @@ def expected_scores(
     names = list(dict.fromkeys(labels))
     means = np.array([embeddings[[x == name for x in labels]].mean(axis=0) for name in names])
     gains = np.ones(width)
+    count = int(clf.blocks)
     if clf.scale == "blocks":
-        power = (embeddings**2).reshape(n, clf.blocks, -1).mean(axis=(0, 2))
-        gains = np.repeat(1 / np.sqrt(power), width // clf.blocks)
+        power = (embeddings**2).reshape(n, count, -1).mean(axis=(0, 2))
+        gains = np.repeat(1 / np.sqrt(power), width // count)
     covariance = batch_scatter(embeddings, labels, clf.scatter) / n * np.outer(gains, gains)
     freedom = n if clf.scatter == "published" else n - len(names)
-    blocks = clf.blocks if clf.covariance == "blocks" else 1
+    blocks = count if clf.covariance == "blocks" else 1
     scores = np.zeros((len(queries), len(names)))
     for block in np.split(np.arange(width), blocks):
         shrunk = shrink(covariance[np.ix_(block, block)], clf.shrinkage, freedom)

@@ -140,7 +140,7 @@ def test_a_learner_that_is_dropped_without_being_closed_releases_its_lock(
     [
         ("classifier", "ncm", "classifier slda:"),
         ("classifier", "slda", "classifier slda:"),
-        ("pooling", "moments:r=2", "pooling moments:r=3,form=root"),
+        ("pooling", "moments:r=2", "pooling focus:r=3,window=0.3,earlier=2"),
         ("views", "plain", "views centre"),
     ],
 )

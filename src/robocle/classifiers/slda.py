@@ -34,6 +34,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robocle.blas import one_blas_thread
+from robocle.blocks import Blocks, Layout
+from robocle.classifiers.scatter.block_weights import estimated_weight, require_weight
 from robocle.classifiers.scatter.blocks import BlockScatters, Regulariser
 from robocle.classifiers.scatter.class_factors import SUBSAMPLE, ClassFactors, SampleIndex
 from robocle.classifiers.scatter.cosine import cosine_discriminant
@@ -41,15 +43,16 @@ from robocle.classifiers.scatter.forms import rebuilt_scatter
 from robocle.classifiers.scatter.leave_one_out import (
     MAX_SAMPLES,
     LeaveOneOut,
+    LeftOutSamples,
     chosen_samples,
-    leave_one_out_scores,
+    left_out,
     samples_of,
 )
 from robocle.classifiers.scatter.shrinkage import require_shrinkage
 from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Ownership, Shared, Vector
 from robocle.classifiers.streaming import StreamingClassifier
-from robocle.errors import FeatureError, NothingTaughtError, StateError
-from robocle.spec import require_between, require_choice
+from robocle.errors import NothingTaughtError, SpecError, StateError
+from robocle.spec import require_choice
 from robocle.types import Scores
 
 Scatter = Literal["exact", "published"]
@@ -69,10 +72,13 @@ class StreamingLDA(StreamingClassifier):
         covariance: `full`, or `blocks`: zero between the pooling's blocks.
         scale: `none`, or `blocks`: the pooling's blocks are first scaled to equal root mean square.
         score: `linear`, or `cosine`: relative to the mean of the class means, without lengths.
-        blocks: The number of blocks in an embedding. A learner sets it from its pooling.
+        blocks: The number of blocks in an embedding, or their layout, such as 3+2x672. A learner
+            sets it from its pooling and its backbone.
         keep: `factors`: each class's contribution to the covariance, for exact forgetting and
             leave-one-out scores. Taught embeddings can be reconstructed from them. `sums`: only the
             sums over all classes.
+        earlier: The weight in the scores of the blocks from the earlier map, or `auto`, which
+            estimates it from left-out samples.
 
     >>> clf = StreamingLDA(shrinkage=0.1)
     >>> for embedding in ([0, 0], [1, 0]):
@@ -90,8 +96,9 @@ class StreamingLDA(StreamingClassifier):
         covariance: Covariance = "full",
         scale: Scale = "none",
         score: Score = "linear",
-        blocks: int = 1,
+        blocks: Layout = 1,
         keep: Keep = "factors",
+        earlier: float | Literal["auto"] = "auto",
     ) -> None:
         super().__init__()
         require_choice("scatter", scatter, get_args(Scatter))
@@ -99,20 +106,29 @@ class StreamingLDA(StreamingClassifier):
         require_choice("scale", scale, get_args(Scale))
         require_choice("score", score, get_args(Score))
         require_choice("keep", keep, get_args(Keep))
-        require_between("blocks", blocks, 1, 64)
         require_shrinkage(shrinkage)
+        require_weight(earlier)
+        self._layout = Blocks.parse(blocks)
+        if self._layout.earlier and scale == "blocks":
+            raise SpecError(f"blocks={blocks} are of different widths: give scale=none")
         self.scatter = scatter
         self.shrinkage = shrinkage
         self.covariance = covariance
         self.scale = scale
         self.score = score
-        self.blocks = blocks
+        self.blocks = self._layout.option
         self.keep = keep
+        self.earlier = earlier
         self._scatters = self._new_scatters()
         self._samples = 0
         self._freedom = 0
-        self._energy = np.zeros(blocks)
+        self._energy = np.zeros(len(self._layout))
+        self._changed()
+
+    def _changed(self) -> None:
+        """Discard what was computed from the statistics."""
         self._solved: tuple[Matrix, Vector] | None = None
+        self._weights: list[float] | None = None
         self._left_out: LeaveOneOut | None = None
 
     @property
@@ -125,11 +141,7 @@ class StreamingLDA(StreamingClassifier):
 
     def _checked(self, embeddings: ArrayLike, axes: Literal[1, 2]) -> Matrix:
         checked = super()._checked(embeddings, axes)
-        if checked.shape[-1] % self.blocks:
-            raise FeatureError(
-                f"an embedding of width {checked.shape[-1]} cannot be divided into {self.blocks} "
-                "equal blocks: set blocks to the number of the pooling's blocks"
-            )
+        self._layout.widths(checked.shape[-1])
         return checked
 
     def _learn(self, sample: Vector, row: int) -> None:
@@ -139,9 +151,9 @@ class StreamingLDA(StreamingClassifier):
         self._samples += 1
         self._freedom += 1 if self.scatter == "published" or count else 0
         if self.scale == "blocks":
-            blocks = sample.reshape(self.blocks, -1)
+            blocks = sample.reshape(len(self._layout), -1)
             self._energy += np.einsum("ij,ij->i", blocks, blocks)
-        self._solved = self._left_out = None
+        self._changed()
 
     def _scores(self, embeddings: Matrix) -> Scores:
         with one_blas_thread():
@@ -162,7 +174,7 @@ class StreamingLDA(StreamingClassifier):
         return self._solved
 
     def _solve(self) -> tuple[Matrix, Vector]:
-        weights, products = self._scatters.solve(self._regularisers())
+        weights, products = self._scatters.solve(self._regularisers(), self._block_weights())
         if self.score == "cosine":
             return cosine_discriminant(weights, products)
         return weights, -0.5 * products.squares
@@ -172,10 +184,7 @@ class StreamingLDA(StreamingClassifier):
 
         They require cosine scores, the exact scatter, class factors, and one ridge per covariance.
         """
-        possible = self.score == "cosine" and self._factors_known() and self._ridges() == 1
-        if self._left_out is None and possible and self._labels:
-            samples = chosen_samples(self._scatters.residual_counts(self._counts))
-            self._left_out = next(self._leave_out(samples))
+        self._block_weights()
         return self._left_out
 
     def leave_one_out_of_all(self) -> Iterator[LeaveOneOut]:
@@ -183,15 +192,36 @@ class StreamingLDA(StreamingClassifier):
         found = self.leave_one_out()
         if found is not None and len(self._labels) > MAX_SAMPLES:
             kept = self._scatters.residual_counts(self._counts)
-            yield from self._leave_out(samples_of(range(len(kept)), kept))
+            for samples in self._leave_out(samples_of(range(len(kept)), kept)):
+                yield samples.scored(self._block_weights())
         elif found is not None:
             yield found
 
-    def _leave_out(self, samples: list[SampleIndex]) -> Iterator[LeaveOneOut]:
+    def _block_weights(self) -> list[float]:
+        """Return the weight of each covariance's block, and keep the leave-one-out scores."""
+        if self._weights is None:
+            samples = self._left_out_samples()
+            last = self._covariances().last
+            self._weights = [1.0] * self._scatters.count
+            if self._scatters.count > last:
+                weight = self.earlier
+                if isinstance(weight, str):
+                    weight = estimated_weight(samples, last)
+                self._weights[last:] = [float(weight)] * (self._scatters.count - last)
+            self._left_out = samples.scored(self._weights) if samples is not None else None
+        return self._weights
+
+    def _left_out_samples(self) -> LeftOutSamples | None:
+        possible = self.score == "cosine" and self._factors_known() and self._ridges() == 1
+        if not possible or not self._labels:
+            return None
+        return next(self._leave_out(chosen_samples(self._scatters.residual_counts(self._counts))))
+
+    def _leave_out(self, samples: list[SampleIndex]) -> Iterator[LeftOutSamples]:
         with one_blas_thread():
             products = self._scatters.products(self._regularisers(), samples, self._counts)
         rows = np.array([row for row, _ in samples], np.int64)
-        return leave_one_out_scores(products, rows, np.array(self._counts, np.float64))
+        return left_out(products, rows, np.array(self._counts, np.float64))
 
     def _regularisers(self) -> list[Regulariser]:
         gains = self._gains()
@@ -200,20 +230,23 @@ class StreamingLDA(StreamingClassifier):
     def _gains(self) -> Vector:
         """Return the factors that scale the root mean square of each block to 1."""
         if self.scale == "none" or not self._energy.all():
-            return np.ones(self.blocks)
-        entries = self._samples * (self.width or 0) / self.blocks
+            return np.ones(len(self._layout.fitting(self.width or 0)))
+        entries = self._samples * (self.width or 0) / len(self._layout)
         return np.sqrt(entries / self._energy)
 
     def _ridges(self) -> int:
         """Return how many ridge parameters each covariance has."""
-        return self.blocks if self.scale == "blocks" and self.covariance == "full" else 1
+        return len(self._layout) if self.scale == "blocks" and self.covariance == "full" else 1
+
+    def _covariances(self) -> Blocks:
+        """Return the blocks that have a covariance of their own."""
+        return self._layout if self.covariance == "blocks" else Blocks(1)
 
     def _new_scatters(self) -> BlockScatters:
-        count = self.blocks if self.covariance == "blocks" else 1
         known = self._factors_known()
         subsample = SUBSAMPLE if known else 0
         new_factors = partial(ClassFactors, complete=known, subsample=subsample)
-        return BlockScatters(count, self._ridges(), new_factors)
+        return BlockScatters(self._covariances(), self._ridges(), new_factors)
 
     def _factors_known(self) -> bool:
         return self.scatter == "exact" and self.keep == "factors"
@@ -231,12 +264,12 @@ class StreamingLDA(StreamingClassifier):
             self._samples -= count
             self._freedom -= count - 1
             self._energy = self._summed_energy(self._counts[:row] + self._counts[row + 1 :])
-        self._solved = self._left_out = None
+        self._changed()
 
     def _summed_energy(self, counts: list[int]) -> Vector:
         if self.scale == "none":
-            return np.zeros(self.blocks)
-        return self._scatters.energies(np.array(counts, float), self.blocks)
+            return np.zeros(len(self._layout))
+        return self._scatters.energies(np.array(counts, float), len(self._layout))
 
     def _merge_obstacle(self) -> str | None:
         if self.scatter == "published":
@@ -251,7 +284,7 @@ class StreamingLDA(StreamingClassifier):
         self._samples += other._samples
         self._freedom += other._freedom + int((counts > 0).sum())
         self._energy = self._energy + other._energy
-        self._solved = self._left_out = None
+        self._changed()
 
     def _state(self) -> Arrays:
         if self.keep == "sums":
@@ -266,8 +299,8 @@ class StreamingLDA(StreamingClassifier):
         self._samples, self._freedom = int(samples), int(freedom)
         if not 0 <= self._freedom <= self._samples or self._samples < sum(self._counts):
             raise StateError("state has inconsistent numbers of samples")
-        self._energy = state.copied("energy", self.blocks)
-        self._solved = self._left_out = None
+        self._energy = state.copied("energy", len(self._layout))
+        self._changed()
         self._scatters = self._new_scatters()
         return self._scatters.restore(state)
 

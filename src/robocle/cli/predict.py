@@ -30,13 +30,16 @@ if TYPE_CHECKING:
               help="Print the N best labels, each with its confidence.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True,
               help="Print one JSON object per line, with all scores.")  # fmt: skip
+@click.option("--prediction-views", metavar="VIEWS",
+              help="The views of the pictures, instead of those of the state: plain looks once, "
+              "centre twice.")  # fmt: skip
 @unreadable_option
 @box_option
 @threads_option
 @unknown_option
 def predict(state: Path, images: tuple[Path, ...], top: int | None, as_json: bool,
             unreadable: Unreadable, box: BoxOption, threads: int,
-            unknown: float) -> None:  # fmt: skip
+            unknown: float, prediction_views: str | None) -> None:  # fmt: skip
     """Recognise the objects in IMAGES (files, or folders with subfolders) that STATE was taught.
 
     Prints the picture, the label, and the probability from 0 to 1 that the label is right. For an
@@ -51,7 +54,7 @@ def predict(state: Path, images: tuple[Path, ...], top: int | None, as_json: boo
         from robocle.learner import Learner
 
     with activity("loading the backbone"):
-        learner = Learner.load(state)
+        learner = Learner.load(state, prediction_views=prediction_views)
         embedder = Embedder(learner.pipeline, "prediction")
 
     files = picture_files(images, pictures_under)

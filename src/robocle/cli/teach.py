@@ -16,6 +16,7 @@ from robocle.cli.output import echo
 from robocle.cli.pictures import SKIPPING, Unreadable, list_unreadable
 from robocle.cli.progress import activity, progress
 from robocle.errors import ImageError, QualityError, StateAccessError, StateError
+from robocle.profiles import DEFAULT, DEFAULT_PROFILE, OBJECTS, PROFILES, classifier_for
 
 if TYPE_CHECKING:
     from robocle.embedding import Embedder, Embedding
@@ -31,7 +32,14 @@ log = logging.getLogger("robocle")
 @click.option("--backbone", help="The backbone of a new state. An existing state keeps its parts.")
 @click.option("--pooling", help="The pooling of a new state.")
 @click.option("--classifier", help="The classifier of a new state.")
-@click.option("--views", help="The views of a new state.")
+@click.option("--views", help="The views of a new state, for pictures that are taught.")
+@click.option("--prediction-views", help="The views of a new state, for pictures to recognise.")
+@click.option("--profile", type=click.Choice(list(PROFILES)),
+              help="The parts of a new state that are not given. Default: "
+              f"{DEFAULT_PROFILE}.")  # fmt: skip
+@click.option("--objects", type=click.Choice(OBJECTS),
+              help="What a new state will meet: the same things that it is taught, others of their "
+              "kinds, or auto: find out from the pictures.")  # fmt: skip
 @click.option("--gate", type=click.Choice(["warn", "refuse", "off"]), default="warn",
               show_default=True, help="What to do about pictures that are dark, blurred, small, or "
               "almost the same as one that was taught.")  # fmt: skip
@@ -39,7 +47,8 @@ log = logging.getLogger("robocle")
 @box_option
 @threads_option
 def teach(state: Path, what: tuple[str, ...], gate: "Gate", unreadable: Unreadable, box: BoxOption,
-          threads: int, **parts: str | None) -> None:  # fmt: skip
+          threads: int, profile: str | None, objects: str | None,
+          **parts: str | None) -> None:  # fmt: skip
     """Teach STATE the pictures IMAGES (files or folders) of one object, called LABEL.
 
     With a single FOLDER, each of its subfolders is a label with its pictures. STATE is created if
@@ -50,7 +59,7 @@ def teach(state: Path, what: tuple[str, ...], gate: "Gate", unreadable: Unreadab
     """
     with activity("starting"):
         lessons = lessons_of(what)
-    given = {name: spec for name, spec in parts.items() if spec}
+    given = _specs(profile, objects, **parts)
     try:
         # The state is not locked while the pictures are embedded, which takes most of the time.
         with activity("loading the backbone"):
@@ -62,6 +71,17 @@ def teach(state: Path, what: tuple[str, ...], gate: "Gate", unreadable: Unreadab
         _end_interrupted(error, [], len(lessons), state)
     given.pop("backbone", None)
     _teach(state, embedder, given, samples, len(lessons), interruption)
+
+
+def _specs(profile: str | None, objects: str | None, **parts: str | None) -> dict[str, str]:
+    """Return the specs of the parts that were given, by themselves or by a profile."""
+    specs = {name: spec for name, spec in parts.items() if spec}
+    if profile is not None:
+        whole = {name: spec for name, spec in vars(PROFILES[profile]).items() if name != "purpose"}
+        specs = whole | specs
+    if objects is not None:
+        specs["classifier"] = classifier_for(objects, specs.get("classifier", DEFAULT.classifier))
+    return specs
 
 
 def _embedder(state: Path, parts: dict[str, str]) -> "tuple[Embedder, StoredState | None]":

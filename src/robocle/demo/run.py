@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from robocle.backbones import Backbone, backbone
+from robocle.backbones import Backbone, backbone, earlier_channels
 from robocle.classifiers import classifier
 from robocle.demo.pictures import CONDITIONS, DemoPicture, home_pictures
 from robocle.demo.unknown import Kind, OpenSetTest, run_open_set
@@ -17,14 +17,9 @@ from robocle.evaluation.loop import evaluate, teach_classifier
 from robocle.evaluation.metrics import accuracy, avg_other_domain
 from robocle.images import to_pixels
 from robocle.images.views import views
-from robocle.learner import (
-    DEFAULT_BACKBONE,
-    DEFAULT_CLASSIFIER,
-    DEFAULT_POOLING,
-    DEFAULT_VIEWS,
-)
 from robocle.pipeline import feature_maps, pooled
-from robocle.pooling import pooling
+from robocle.pooling import block_layout, pooling
+from robocle.profiles import DEFAULT
 from robocle.types import Embeddings
 
 PUBLISHED_SLDA = "slda:scatter=published,shrinkage=1e-4"
@@ -33,7 +28,13 @@ METHODS = (
     Method("SLDA", "avg", PUBLISHED_SLDA),
     Method("RobOCLe, as published", "moments:r=3,form=standardised", PUBLISHED_SLDA),
     Method("RobOCLe, rooted", "moments:r=3,form=root", PUBLISHED_SLDA),
-    Method("robocle default", DEFAULT_POOLING, DEFAULT_CLASSIFIER, DEFAULT_VIEWS),
+    Method(
+        "robocle default",
+        DEFAULT.pooling,
+        DEFAULT.classifier,
+        DEFAULT.views,
+        DEFAULT.prediction_views,
+    ),
 )
 
 Progress = Callable[[Sequence[DemoPicture], str], Iterable[DemoPicture]]
@@ -130,14 +131,15 @@ def run_demo(progress: Progress) -> DemoResult:
         progress: Called with the pictures and what is done to them; yields the same pictures.
     """
     start = time.perf_counter()
-    network = backbone(DEFAULT_BACKBONE)
+    network = backbone(DEFAULT.backbone)
     pictures = home_pictures()
     embeddings: dict[Method, list[Embeddings]] = {method: [] for method in METHODS}
     for picture in progress(pictures, "embedding the pictures"):
         for method, embedding in _embedded(picture, network).items():
             embeddings[method].append(embedding)
     embedding_seconds = time.perf_counter() - start
-    methods = tuple(_evaluated(method, pictures, embeddings[method]) for method in METHODS)
+    channels = earlier_channels(network)
+    methods = tuple(_evaluated(each, channels, pictures, embeddings[each]) for each in METHODS)
     return DemoResult(
         tuple(picture for picture in pictures if picture.is_taught),
         tuple(picture for picture in pictures if not picture.is_taught),
@@ -151,15 +153,19 @@ def run_demo(progress: Progress) -> DemoResult:
 def _embedded(picture: DemoPicture, network: Backbone) -> dict[Method, Embeddings]:
     """The embedding (1, width) of a picture by each method."""
     pixels = to_pixels(picture.path, network.input_size)
-    views_of = {m: m.views if picture.is_taught else "plain" for m in METHODS}
+    views_of = {m: m.views if picture.is_taught else m.prediction_views for m in METHODS}
     maps = {spec: feature_maps(network, views(spec), [pixels]) for spec in set(views_of.values())}
     return {m: pooled(pooling(m.pooling), maps[views_of[m]], 1) for m in METHODS}
 
 
 def _evaluated(
-    method: Method, pictures: Sequence[DemoPicture], embeddings: Sequence[Embeddings]
+    method: Method,
+    channels: int,
+    pictures: Sequence[DemoPicture],
+    embeddings: Sequence[Embeddings],
 ) -> MethodResult:
-    clf = classifier(method.classifier, blocks=pooling(method.pooling).blocks)
+    blocks = block_layout(pooling(method.pooling), channels)
+    clf = classifier(method.classifier, blocks=blocks)
     pairs = list(zip(pictures, embeddings, strict=True))
     taught = [(rows[0], picture.category) for picture, rows in pairs if picture.is_taught]
     tests = [(rows, [picture.category]) for picture, rows in pairs if not picture.is_taught]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 
-from robocle.backbones import Backbone, backbone
+from robocle.backbones import Backbone, backbone, earlier_channels
 from robocle.errors import ImageError
 from robocle.evaluation.corruptions import CORRUPTIONS, corruption, corruption_rng
 from robocle.evaluation.embedding_cache import EmbeddingCache, embedding_key
@@ -39,7 +39,7 @@ class EmbeddingSetup:
     corruption: str = "clean"
     corruption_seed: int = 0
     views: str = "plain"
-    """The views of a taught picture. A test picture is embedded as it is."""
+    """The views over which an embedding is averaged."""
 
     def keys(self, paths: Sequence[Path], pooling: str) -> list[bytes]:
         """Return the cache keys of pictures for one pooling.
@@ -74,6 +74,8 @@ class BackboneFacts:
     input_size: int
     pixel_unit: float
     has_token: bool
+    earlier_channels: int
+    """0 if it has no earlier map."""
 
 
 @cache
@@ -81,7 +83,11 @@ def backbone_facts(spec: str) -> BackboneFacts:
     """Return the facts about a backbone, without keeping the network in memory."""
     network = loaded_backbone(spec)
     return BackboneFacts(
-        network.fingerprint, network.input_size, network.pixel_unit, network.has_token
+        network.fingerprint,
+        network.input_size,
+        network.pixel_unit,
+        network.has_token,
+        earlier_channels(network),
     )
 
 

@@ -19,6 +19,7 @@
     pooling = "avg"
     classifier = "slda:scatter=published,shrinkage=1e-4"
     views = "plain"                        # the views of a taught picture
+    prediction_views = "plain"             # the views of a test picture
     over = "NCM"                           # the method that the gain is computed over
     paper = { method = "slda" }
 
@@ -67,7 +68,7 @@ def _paper(given: object, name: str) -> dict[str, str]:
 
 READERS: Readers = {
     **dict.fromkeys(["title", "name", "dataset", "scenario", "pooling", "classifier"], text),
-    **dict.fromkeys(["views", "over"], text),
+    **dict.fromkeys(["views", "prediction_views", "over"], text),
     **dict.fromkeys(["backbones", "taught", "tested"], texts),
     "seeds": seeds,
     "paper": _paper,
@@ -83,6 +84,7 @@ class Method:
     pooling: str
     classifier: str
     views: str = "plain"
+    prediction_views: str = "plain"
     over: str = ""
     """The method that this one's gain is computed over."""
     paper: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -122,6 +124,7 @@ class Study:
                         taught,
                         self.tested,
                         views=method.views,
+                        prediction_views=method.prediction_views,
                     )
 
 

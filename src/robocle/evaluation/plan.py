@@ -100,6 +100,7 @@ def _runnable(study: Study, method: Method, root: str) -> Iterator[Trial]:
     """Yield the trials of a method that can be run here; a misspelt part raises now."""
     classifier(method.classifier)
     views(method.views)
+    views(method.prediction_views)
     needs_token = isinstance(POOLINGS.build(method.pooling), ClassToken)
     for corrupted in {*study.taught, *study.tested}:
         corruption(corrupted)

@@ -12,6 +12,7 @@ import numpy as np
 from robocle.classifiers import StreamingClassifier, classifier
 from robocle.evaluation.embedding import (
     EmbeddingSetup,
+    backbone_facts,
     content_hash,
     corrupted_pixels,
     loaded_backbone,
@@ -31,7 +32,7 @@ from robocle.evaluation.open_set import evaluate_open_set
 from robocle.evaluation.scenarios import Stream
 from robocle.evaluation.trial import Trial
 from robocle.pipeline import Pipeline
-from robocle.pooling import pooling
+from robocle.pooling import block_layout, pooling
 from robocle.timing import timed
 from robocle.types import Example
 
@@ -50,7 +51,7 @@ def run_trial(trial: Trial, cache: EmbeddingCache, unreadable: frozenset[str]) -
         All metrics of the trial by their names in `METRICS`, and counts, ready for JSON.
     """
     stream = _readable(trial.stream(), unreadable)
-    blocks = pooling(trial.pooling).blocks
+    blocks = block_layout(pooling(trial.pooling), backbone_facts(trial.backbone).earlier_channels)
     clf = classifier(trial.classifier, blocks=blocks, classes=trial.classes)
     tests = _evaluation_sets(trial, stream, cache)
     first = next(iter(tests.values()))

@@ -51,6 +51,8 @@ class Trial:
     """Whether to evaluate after each step or only at the end."""
     views: str = "plain"
     """The views of a taught picture."""
+    prediction_views: str = "plain"
+    """The views of a test picture."""
     open_set: bool = False
     """Whether to evaluate confidence and the rejection of unknown objects."""
 
@@ -78,7 +80,9 @@ class Trial:
 
     def test_setup(self, corruption: str) -> EmbeddingSetup:
         """Return how test pictures are embedded under a corruption."""
-        return EmbeddingSetup(self.backbone, corruption, self.corruption_seed)
+        return EmbeddingSetup(
+            self.backbone, corruption, self.corruption_seed, self.prediction_views
+        )
 
     @property
     def teaching_setup(self) -> EmbeddingSetup:

@@ -24,15 +24,15 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto
 
+from robocle.backbones import earlier_channels
 from robocle.backbones.onnx_backbone import model_of
-from robocle.backbones.onnx_graph import GraphBuilder, opset_version
-from robocle.errors import NothingTaughtError, SpecError, StateAccessError
+from robocle.backbones.onnx_graph import GraphBuilder, remove_unused
+from robocle.errors import NothingTaughtError, StateAccessError
+from robocle.export.pooling_nodes import add_pooling
 from robocle.export.recognition_nodes import RecognitionNodes
+from robocle.export.view_nodes import add_mean, add_views
 from robocle.files import replace_file
 from robocle.learner import Learner
-from robocle.pooling import Pooling
-from robocle.pooling.average import Average
-from robocle.pooling.moments import CONSTANT, Moments
 from robocle.recognition.levels import DEFAULT_UNKNOWN, require_level
 
 PREFIX = "robocle"
@@ -61,8 +61,8 @@ def onnx_model(learner: Learner, unknown: float = DEFAULT_UNKNOWN) -> onnx.Model
     """Return a learner as an ONNX model.
 
     Args:
-        learner: A learner that was taught at least one label, with pooling avg or moments and a
-            linear classifier.
+        learner: A learner that was taught at least one label, with pooling avg, moments or focus
+            and a linear classifier.
         unknown: The false-rejection rate, as in `Learner.predict`.
 
     Raises:
@@ -73,13 +73,17 @@ def onnx_model(learner: Learner, unknown: float = DEFAULT_UNKNOWN) -> onnx.Model
     require_level(unknown)
     if not learner.labels:
         raise NothingTaughtError
-    model = onnx.load_from_string(model_of(learner.backbone))
-    head = _Head(model)
-    embeddings = head.pooled(learner.pooling, model.graph.output[0].name)
+    network = learner.backbone
+    model = onnx.load_from_string(model_of(network))
+    builder = GraphBuilder(model.graph, f"{PREFIX}_")
+    views = add_views(builder, learner.pipeline.prediction_views, network.input_size)
+    looks = add_pooling(builder, model, learner.pooling, earlier_channels(network) > 0)
+    embeddings = add_mean(builder, looks, views)
     del model.graph.output[:]
-    scores = head.scores(embeddings, *learner.linear())
+    scores = _add_scores(builder, embeddings, *learner.linear())
     calibration = learner.calibration()
-    RecognitionNodes(head.builder, learner.labels, calibration, unknown).add_outputs(scores)
+    RecognitionNodes(builder, learner.labels, calibration, unknown).add_outputs(scores)
+    remove_unused(model.graph)
     _describe(model, learner, unknown)
     onnx.checker.check_model(model)
     return model
@@ -96,77 +100,11 @@ def _describe(model: onnx.ModelProto, learner: Learner, unknown: float) -> None:
         entry.key, entry.value = f"{PREFIX}.{key}", value
 
 
-class _Head:
-    """Adds pooling and classifier to the graph of a backbone."""
-
-    def __init__(self, model: onnx.ModelProto) -> None:
-        self.builder = GraphBuilder(model.graph, f"{PREFIX}_")
-        # Since opset 18 the axes of ReduceMean are an input; before, they are an attribute.
-        self._axes_are_inputs = opset_version(model) >= 18
-        positions_first = len(model.graph.output[0].type.tensor_type.shape.dim) == 3
-        self._axes = [1] if positions_first else [2, 3]
-
-    def pooled(self, pooling: Pooling, feature_map: str) -> str:
-        """Add a pooling, for a map in either of the two layouts."""
-        if isinstance(pooling, Average):
-            return self._mean(feature_map)
-        if isinstance(pooling, Moments):
-            return self._moments(pooling, feature_map)
-        raise SpecError(
-            f"the pooling {type(pooling).__name__} cannot be exported: only avg and moments can"
-        )
-
-    def scores(self, embeddings: str, weights: NDArray[Any], bias: NDArray[Any]) -> str:
-        """Add the linear scores, in float64, as the learner computes them."""
-        node, constant = self.builder.node, self.builder.constant
-        wide = node("Cast", embeddings, to=TensorProto.DOUBLE)
-        products = node("MatMul", wide, constant(np.ascontiguousarray(weights.T)))
-        return node("Add", products, constant(bias), output="scores")
-
-    def _moments(self, pooling: Moments, feature_map: str) -> str:
-        mean = self._mean(feature_map, keepdims=1)
-        blocks = [self._flat(mean)]
-        if pooling.r > 1:
-            blocks += self._higher_moments(pooling, feature_map, mean)
-        return self.builder.node("Concat", *blocks, axis=1)
-
-    def _higher_moments(self, pooling: Moments, feature_map: str, mean: str) -> list[str]:
-        node = self.builder.node
-        centred = node("Sub", feature_map, mean)
-        power = node("Mul", centred, centred)
-        deviation = node("Sqrt", self._mean(power))
-        floor = node("Mul", self._flat(node("Abs", mean)), self._number(CONSTANT))
-        varies = node("Greater", deviation, floor)
-        zero, one = self._number(0), self._number(1)
-        blocks = [node("Where", varies, deviation, zero)]
-        divisor = node("Where", varies, deviation, one)
-        for order in range(3, pooling.r + 1):
-            power = node("Mul", power, centred)
-            moment = self._mean(power)
-            if pooling.form == "root":
-                form = self._signed_root(moment, order)
-            else:
-                form = node("Div", moment, node("Pow", divisor, self._number(order)))
-            blocks.append(node("Where", varies, form, zero))
-        return blocks
-
-    def _signed_root(self, moment: str, order: int) -> str:
-        # In float64: a cube root in float32 would differ from numpy's in the last digits.
-        node = self.builder.node
-        wide = node("Cast", moment, to=TensorProto.DOUBLE)
-        size = node("Pow", node("Abs", wide), self.builder.constant(np.array(1 / order)))
-        signed = node("Mul", size, node("Sign", wide))
-        return node("Cast", signed, to=TensorProto.FLOAT)
-
-    def _mean(self, value: str, keepdims: int = 0) -> str:
-        node = self.builder.node
-        if self._axes_are_inputs:
-            axes = self.builder.constant(np.array(self._axes, np.int64))
-            return node("ReduceMean", value, axes, keepdims=keepdims)
-        return node("ReduceMean", value, axes=self._axes, keepdims=keepdims)
-
-    def _flat(self, value: str) -> str:
-        return self.builder.node("Flatten", value, axis=1)
-
-    def _number(self, value: float) -> str:
-        return self.builder.constant(np.array(value, np.float32))
+def _add_scores(
+    builder: GraphBuilder, embeddings: str, weights: NDArray[Any], bias: NDArray[Any]
+) -> str:
+    """Add the linear scores, in float64, as the learner computes them."""
+    node, constant = builder.node, builder.constant
+    wide = node("Cast", embeddings, to=TensorProto.DOUBLE)
+    products = node("MatMul", wide, constant(np.ascontiguousarray(weights.T)))
+    return node("Add", products, constant(bias), output="scores")

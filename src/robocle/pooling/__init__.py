@@ -2,11 +2,13 @@
 
 A pooling is called with FeatureMaps and returns float32 embeddings (n, width). An embedding
 consists of `blocks` blocks of equal width, one per kind of statistic. Classifiers may scale each
-block separately.
+block separately. A pooling may also pool the earlier map: its blocks follow, and have another
+width.
 """
 
 from typing import TYPE_CHECKING, Protocol
 
+from robocle.blocks import Blocks, Layout
 from robocle.registry import Registry
 
 if TYPE_CHECKING:  # `import robocle` imports this file, and need not wait for numpy
@@ -14,11 +16,15 @@ if TYPE_CHECKING:  # `import robocle` imports this file, and need not wait for n
 
 
 class Pooling(Protocol):
-    """The interface of a pooling."""
+    """The interface of a pooling.
+
+    One member is optional: `earlier: int` is the number of blocks from the earlier map, which
+    follow the others if the backbone has an earlier map.
+    """
 
     @property
     def blocks(self) -> int:
-        """The number of equally wide blocks in an embedding."""
+        """The number of equally wide blocks from the last map."""
 
     def __call__(self, maps: "FeatureMaps") -> "Embeddings":
         """Pool feature maps.
@@ -45,6 +51,7 @@ POOLINGS: Registry[Pooling] = Registry(
         "isqrt": "robocle.pooling.isqrt:RootCovariance",
         "cls": "robocle.pooling.token:ClassToken",
         "moments": "robocle.pooling.moments:Moments",
+        "focus": "robocle.pooling.focus:Focus",
     },
 )
 
@@ -66,3 +73,18 @@ def pooling(spec: str) -> Pooling:
         Moments(r=2, form='root')
     """
     return POOLINGS.build(spec)
+
+
+def block_layout(pool: Pooling, earlier_channels: int) -> Layout:
+    """Return the layout of the blocks of an embedding, for a classifier.
+
+    Args:
+        pool: The pooling.
+        earlier_channels: The number of channels of the backbone's earlier map; 0 if it has none.
+
+    Example:
+        >>> block_layout(pooling("focus"), 672), block_layout(pooling("moments"), 672)
+        ('3+2x672', 3)
+    """
+    earlier = getattr(pool, "earlier", 0) if earlier_channels else 0
+    return Blocks(pool.blocks, earlier, earlier_channels if earlier else 0).option

@@ -5,32 +5,13 @@ Block 1 is the mean and block 2 the standard deviation. The higher orders have t
 - `standardised`: the moment of (g - mean) / deviation, the literal reading of the equation. It
   reaches positions^(r/2 - 1), which can be more than ten times the scale of the mean.
 A constant channel has moments 0 from order 2 on, never NaN.
-
-Moments are computed in float32, and again in float64 for channels where that is not precise enough.
-The page on poolings states the tolerance.
 """
 
-from collections.abc import Iterator
-from typing import Literal, get_args
+from typing import get_args
 
-import numpy as np
-from numpy.typing import NDArray
-
+from robocle.pooling.position_moments import Form, PositionMoments
 from robocle.spec import Described, require_between, require_choice
 from robocle.types import Embeddings, FeatureMaps
-
-Form = Literal["root", "standardised"]
-Floats = NDArray[np.float32] | NDArray[np.float64]
-
-ROUNDING = float(np.finfo(np.float32).eps)
-LARGEST = float(np.finfo(np.float32).max)
-SMALLEST = float(np.finfo(np.float32).tiny)
-# How far the mean may be off in the worst case, as a share of the deviation, so that moments are
-# within the stated tolerance. With few positions the other roundings dominate.
-PRECISION = 8e-4
-FEW_POSITIONS = 64
-# A deviation below this share of the mean is float32 rounding: the channel is constant.
-CONSTANT = 4 * ROUNDING
 
 
 class Moments(Described):
@@ -44,6 +25,7 @@ class Moments(Described):
         SpecError: An option has a value that is not allowed.
 
     Example:
+        >>> import numpy as np
         >>> maps = FeatureMaps(np.array([[[1], [1], [1], [5]]], np.float32))
         >>> Moments(r=3)(maps).round(2)
         array([[2.  , 1.73, 1.82]], dtype=float32)
@@ -63,92 +45,4 @@ class Moments(Described):
         return self.r
 
     def __call__(self, maps: FeatureMaps) -> Embeddings:
-        n, positions, channels = maps.grid.shape
-        pooled = np.empty((n, self.r, channels), np.float32)
-        # Pool one picture at a time, so that its map stays in the processor's cache.
-        with np.errstate(all="ignore"):  # What overflows is computed again.
-            for blocks, grid in zip(pooled, maps.grid, strict=True):
-                centred = _fill_first_two(blocks, grid)
-                self._fill_higher(blocks, grid, centred)
-        if self.r > 1:
-            for picture, channel in self._imprecise(pooled, positions):
-                grid = maps.grid[picture][:, channel]
-                pooled[picture][:, channel] = self._in_float64(grid)
-        return pooled.reshape(n, self.r * channels)
-
-    def _imprecise(
-        self, pooled: NDArray[np.float32], positions: int
-    ) -> Iterator[tuple[int, NDArray[np.intp]]]:
-        """Yield the pictures and their channels for which float32 is not precise enough.
-
-        Either the deviation is small beside the mean, which is off by up to one rounding per
-        position, or products of deviations underflow or overflow.
-        """
-        mean, deviation = np.abs(pooled[:, 0]), pooled[:, 1]
-        smallest = (SMALLEST / ROUNDING) ** (1 / self.r)
-        largest = (LARGEST * ROUNDING) ** (1 / self.r) / positions
-        rounded = mean * (ROUNDING / PRECISION * max(positions, FEW_POSITIONS))
-        precise = deviation >= np.maximum(rounded, smallest, out=rounded)
-        precise &= deviation <= largest
-        if np.count_nonzero(precise) < precise.size:
-            precise |= (mean == 0) & (deviation == 0)
-            for picture, held in enumerate(precise):
-                if not held.all():
-                    yield picture, np.flatnonzero(~held)
-
-    def _in_float64(self, grid: NDArray[np.float32]) -> NDArray[np.float64]:
-        wide = grid.astype(np.float64)
-        blocks = np.empty((self.r, grid.shape[1]))
-        with np.errstate(all="ignore"):
-            centred = _fill_first_two(blocks, wide)
-            constant = blocks[1] <= CONSTANT * np.abs(blocks[0])
-            self._fill_higher(blocks, wide, centred)
-        blocks[1:, constant] = 0
-        return blocks
-
-    def _fill_higher(self, blocks: Floats, grid: Floats, centred: Floats) -> None:
-        """Fill the blocks from order 3 on with means of products.
-
-        A floating-point power would take seventy times as long as a product. The last product
-        overwrites its factor, which saves memory traffic: E[c^r] = E[c^(r-1) g] - mean E[c^(r-1)].
-        """
-        if self.r < 3:
-            return
-        mean, deviation = blocks[:2]
-        power, moment = centred, deviation * deviation
-        for order, block in enumerate(blocks[2:], start=3):
-            last = order == self.r
-            power = np.multiply(power, centred, out=centred if last else None)
-            np.einsum("pc,pc->c", power, grid if last else centred, out=block)
-            block /= len(grid)
-            if last:
-                block -= mean * moment
-            else:
-                moment = block.copy()
-            self._scale(block, order, deviation)
-
-    def _scale(self, moment: Floats, order: int, deviation: Floats) -> None:
-        if self.form == "standardised":
-            # In float64, because a power of a small deviation underflows in float32.
-            moment /= np.where(deviation > 0, deviation, 1).astype(np.float64) ** order
-        elif order == 3:
-            np.cbrt(moment, out=moment)
-        else:
-            np.copysign(np.abs(moment) ** (1 / order), moment, out=moment)
-
-
-def _fill_first_two(blocks: Floats, grid: Floats) -> Floats:
-    """Fill in the mean and the deviation of a map (positions, channels); return the centred map.
-
-    The map is centred before any product, because raw power sums lose the skewness in float32.
-    einsum accepts any memory layout and needs no BLAS, whose threads would have to be limited.
-    """
-    mean = np.einsum("pc->c", grid, out=blocks[0])
-    mean /= len(grid)
-    if len(blocks) == 1:
-        return grid
-    centred: Floats = grid - mean
-    variance = np.einsum("pc,pc->c", centred, centred, out=blocks[1])
-    variance /= len(grid)
-    np.sqrt(variance, out=variance)
-    return centred
+        return PositionMoments(self.r, self.form)(maps.grid)

@@ -18,6 +18,9 @@ class Parts:
     classifier: str
     views: str = "plain"
     """The views of a taught picture. The earliest states did not record them."""
+    prediction_views: str = "plain"
+    """The views of a picture to recognise. Early states did not record them. What was learned does
+    not depend on them."""
 
     def require_same(self, name: str, backbone: str, fingerprint: str, preprocessing: str) -> None:
         """Require that a backbone computes the same feature maps as these parts.

@@ -6,22 +6,23 @@ pooling and classifier, taught five pictures per label, averaged over several or
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robocle.backbones import Backbone
+from robocle.backbones import Backbone, earlier_channels
 from robocle.backbones.export.calibration_pictures import FEW_SHOTS, Check
-from robocle.classifiers import classifier
+from robocle.classifiers import StreamingClassifier, classifier
 from robocle.evaluation.loop import evaluate, teach_classifier
 from robocle.evaluation.metrics import accuracy
 from robocle.evaluation.scenarios import Stream, scenario
 from robocle.images import to_pixels
 from robocle.images.views import Plain
-from robocle.learner import DEFAULT_CLASSIFIER, DEFAULT_POOLING
 from robocle.pipeline import feature_maps, pooled
-from robocle.pooling import pooling
+from robocle.pooling import block_layout, pooling
+from robocle.profiles import DEFAULT
 from robocle.timing import random_pixels, shortest_times
 from robocle.types import Embeddings
 
@@ -79,7 +80,10 @@ def compared(
     streams = [kind.stream(check.examples, seed) for seed in range(ORDERINGS)]
     both = _Pair(original, twin)
     pairs = {path: both.embed(path) for path in progress(_needed(streams), "comparing")}
-    accuracies = [[_accuracy(stream, pairs, which) for which in range(2)] for stream in streams]
+    classifiers = partial(classifier, DEFAULT.classifier, blocks=both.blocks)
+    accuracies = [
+        [_accuracy(classifiers(), stream, pairs, which) for which in range(2)] for stream in streams
+    ]
     return Comparison(
         speed=_speed_ratio(original, twin),
         size=sizes[1] / sizes[0],
@@ -95,7 +99,8 @@ class _Pair:
 
     def __init__(self, original: Backbone, twin: Backbone) -> None:
         self._both = (original, twin)
-        self._pooling = pooling(DEFAULT_POOLING)
+        self._pooling = pooling(DEFAULT.pooling)
+        self.blocks = block_layout(self._pooling, earlier_channels(original))
         self._difference = self._size = 0.0
 
     def embed(self, path: Path) -> tuple[Embeddings, Embeddings]:
@@ -116,8 +121,7 @@ def _needed(streams: Sequence[Stream]) -> list[Path]:
     return sorted({example.path for example in examples})
 
 
-def _accuracy(stream: Stream, pairs: EmbeddingPairs, which: int) -> float:
-    clf = classifier(DEFAULT_CLASSIFIER, blocks=pooling(DEFAULT_POOLING).blocks)
+def _accuracy(clf: StreamingClassifier, stream: Stream, pairs: EmbeddingPairs, which: int) -> float:
     teach_classifier(clf, ((pairs[each.path][which], each.label) for each in stream.taught))
     tested = stream.tested
     embeddings = np.stack([pairs[example.path][which] for example in tested])

@@ -40,6 +40,11 @@ class BlockScatters:
         return any(isinstance(form, DenseScatter) for form in self._forms)
 
     @property
+    def count(self) -> int:
+        """The number of blocks; 0 if nothing was taught yet."""
+        return len(self._forms)
+
+    @property
     def separable(self) -> bool:
         """Whether the contribution of each class is known."""
         return all(form.separable for form in self._forms)
@@ -89,12 +94,16 @@ class BlockScatters:
             for form, own in pairs
         ]
 
-    def solve(self, regularisers: Sequence[Regulariser]) -> tuple[Matrix, MeanProducts]:
-        """Return rows w = C^-1 m per class mean m, and products m . w."""
+    def solve(
+        self, regularisers: Sequence[Regulariser], weights: Sequence[float]
+    ) -> tuple[Matrix, MeanProducts]:
+        """Return rows w = C^-1 m per class mean m, and products m . w, for weighted blocks."""
         pairs = zip(self._forms, regularisers, strict=True)
         solved = [form.solve(*regular) for form, regular in pairs]
-        weights = np.hstack([weights for weights, _ in solved])
-        return weights, MeanProducts.total(products for _, products in solved)
+        rows = np.hstack(
+            [weight * found for (found, _), weight in zip(solved, weights, strict=True)]
+        )
+        return rows, MeanProducts.total([products for _, products in solved], weights)
 
     def residual_counts(self, counts: Sequence[int]) -> list[int]:
         """Return how many samples per class leave-one-out scores can be computed for."""
@@ -136,9 +145,15 @@ class BlockScatters:
             return None
         self._forms = [
             restored(state.within(f"{number}."), self._ridges, self._new_factors())
-            for number in range(len(self._layout))
+            for number in range(self._stored_blocks(state))
         ]
         return self._checked_width()
+
+    def _stored_blocks(self, state: ClassifierState) -> int:
+        """Return how many blocks a state has: it may have none of an earlier map."""
+        first = f"{self._layout.last}."
+        has_earlier = any(name.startswith(first) for name in state.arrays)
+        return len(self._layout) if has_earlier else self._layout.last
 
     def _checked_width(self) -> int:
         found = tuple(form.width for form in self._forms)

@@ -5,7 +5,7 @@ each mean with itself and with the centre are needed, so the cost is proportiona
 classes.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,11 +31,12 @@ class MeanProducts:
         return cls(squares, weights @ means.mean(axis=0))
 
     @classmethod
-    def total(cls, blocks: Iterable["MeanProducts"]) -> "MeanProducts":
-        """Return the products of whole embeddings from those of their blocks."""
-        each = list(blocks)
-        squares = np.sum([block.squares for block in each], axis=0)
-        return cls(squares, np.sum([block.towards_centre for block in each], axis=0))
+    def total(cls, blocks: Sequence["MeanProducts"], weights: Sequence[float]) -> "MeanProducts":
+        """Return the products of whole embeddings from those of their weighted blocks."""
+        pairs = list(zip(blocks, weights, strict=True))
+        squares = np.sum([weight * block.squares for block, weight in pairs], axis=0)
+        towards = np.sum([weight * block.towards_centre for block, weight in pairs], axis=0)
+        return cls(squares, towards)
 
     def distances_from_centre(self) -> Vector:
         """Return the distance of each class mean from the centre."""

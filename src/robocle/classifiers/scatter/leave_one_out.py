@@ -26,6 +26,7 @@ from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.left_out_products import (
     ChunkProducts,
     ClassProducts,
+    CosineParts,
     cosine_scores,
     without_class,
     without_sample,
@@ -106,10 +107,10 @@ def _spread(items: Sequence[int], most: int) -> list[int]:
     return [items[place] for place in places]
 
 
-def leave_one_out_scores(
+def left_out(
     blocks: Sequence[Products], rows: NDArray[np.int64], counts: Vector
-) -> Iterator[LeaveOneOut]:
-    """Yield the scores of samples with the sample, and with its class, left out.
+) -> Iterator["LeftOutSamples"]:
+    """Yield samples with the sample, and with its class, left out.
 
     They come in chunks, so that memory stays bounded: a chunk ends with the class that its sample
     number MAX_SAMPLES belongs to. There is at least one chunk, which may be empty.
@@ -124,32 +125,56 @@ def leave_one_out_scores(
     while stop < len(rows):
         last = rows[start : start + MAX_SAMPLES][-1:]
         stop = int(np.searchsorted(rows, last, side="right").max(initial=0))
-        yield _scored(blocks, means, slice(start, stop), rows[start:stop], counts)
+        yield _left_out(blocks, means, slice(start, stop), rows[start:stop], counts)
         start = stop
 
 
-def _scored(
+def _left_out(
     blocks: Sequence[Products],
     means: Sequence[MeanProducts],
     chunk: slice,
     rows: NDArray[np.int64],
     counts: Vector,
-) -> LeaveOneOut:
-    """Return the scores of one chunk of the samples, whose classes are `rows`."""
-    classes, taught = len(counts), counts[rows]
+) -> "LeftOutSamples":
+    """Return one chunk of the samples, whose classes are `rows`."""
+    taught = counts[rows]
     with one_blas_thread():
         products = [
             _chunk_products(block, each, chunk, rows)
             for block, each in zip(blocks, means, strict=True)
         ]
-        scores = cosine_scores(without_sample(block, rows, taught) for block in products)
+        alone = [CosineParts.of(without_sample(block, rows, taught)) for block in products]
+        with_class: list[CosineParts] = []
+        if len(counts) > 2:
+            with_class = [CosineParts.of(without_class(block, rows)) for block in products]
+    return LeftOutSamples(rows, taught < 2, alone, with_class, means)
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOutSamples:
+    """Samples that were left out: what each block of the embedding adds to their scores."""
+
+    rows: NDArray[np.int64]
+    """The class of each sample."""
+    singleton: NDArray[np.bool_]
+    """Whether the sample is the only one of its class, so that it cannot be left out."""
+    alone: Sequence[CosineParts]
+    """With the sample left out, per block."""
+    with_class: Sequence[CosineParts]
+    """With its class left out, per block; empty with fewer than three classes."""
+    means: Sequence[MeanProducts]
+    """The products of the class means, per block."""
+
+    def scored(self, weights: Sequence[float]) -> LeaveOneOut:
+        """Return the scores if the blocks have these weights."""
+        scores = cosine_scores(self.alone, weights)
         class_left_out = np.empty(0)
-        if classes > 2:
-            others = cosine_scores(without_class(block, rows) for block in products)
-            others[np.arange(len(rows)), rows] = -np.inf
+        if self.with_class:
+            others = cosine_scores(self.with_class, weights)
+            others[np.arange(len(self.rows)), self.rows] = -np.inf
             class_left_out = others.max(axis=1)
-    lengths = MeanProducts.total(means).distances_from_centre()
-    return LeaveOneOut(rows, taught < 2, scores, class_left_out, lengths)
+        lengths = MeanProducts.total(self.means, weights).distances_from_centre()
+        return LeaveOneOut(self.rows, self.singleton, scores, class_left_out, lengths)
 
 
 def _chunk_products(

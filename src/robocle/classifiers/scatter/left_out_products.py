@@ -4,7 +4,7 @@ For each sample z = m + r of a class with mean m, the class means, their centre 
 change when the sample, or its class, is left out.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,14 +67,33 @@ class LeftOut:
     """c A c: (samples, 1)."""
 
 
-def cosine_scores(blocks: Iterable[LeftOut]) -> Matrix:
-    """Return (z - c) A (m_j - c) / |m_j - c| per sample and class, summed over the blocks."""
-    numerators = squares = largest = np.zeros((1, 1))
-    for block in blocks:
-        numerators = numerators + (block.zm - block.cm - block.zc + block.cc)
-        squares = squares + (block.mm - 2 * block.cm + block.cc)
-        largest = largest + block.mm
-    lengths = rooted(squares, float(largest.max(initial=0.0)))
+@dataclass(frozen=True, eq=False)
+class CosineParts:
+    """What a block of the embedding adds to cosine scores, per sample and class."""
+
+    numerators: Matrix
+    """(z - c) A (m_j - c)."""
+    squares: Matrix
+    """|m_j - c|^2."""
+    largest: float
+    """The largest m_j A m_j: squares that are tiny beside it are rounding errors."""
+
+    @classmethod
+    def of(cls, block: LeftOut) -> "CosineParts":
+        """Return the parts of one block."""
+        return cls(
+            block.zm - block.cm - block.zc + block.cc,
+            block.mm - 2 * block.cm + block.cc,
+            float(block.mm.max(initial=0.0)),
+        )
+
+
+def cosine_scores(blocks: Sequence[CosineParts], weights: Sequence[float]) -> Matrix:
+    """Return (z - c) A (m_j - c) / |m_j - c| per sample and class, for weighted blocks."""
+    pairs = list(zip(blocks, weights, strict=True))
+    numerators: Matrix = sum(weight * block.numerators for block, weight in pairs)  # type: ignore[assignment]
+    squares: Matrix = sum(weight * block.squares for block, weight in pairs)  # type: ignore[assignment]
+    lengths = rooted(squares, sum(weight * block.largest for block, weight in pairs))
     return np.divide(numerators, lengths, out=np.zeros_like(lengths), where=lengths > 0)
 
 

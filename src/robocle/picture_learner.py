@@ -1,0 +1,188 @@
+"""A learner that is taught pictures. `robocle.Learner` makes one from specs or from a file."""
+
+import logging
+from collections.abc import Iterable
+
+from robocle.backbones import Backbone
+from robocle.embedding import BATCH_SIZE, Embedder, Embedding
+from robocle.embedding_learner import EmbeddingLearner
+from robocle.errors import NothingTaughtError
+from robocle.images import Picture
+from robocle.images.boxes import Box
+from robocle.images.gate import QualityGate
+from robocle.images.quality import Complaint, Gate
+from robocle.lessons import require_lessons, require_one_label_each
+from robocle.pipeline import Pipeline
+from robocle.pooling import Pooling
+from robocle.recognition.levels import DEFAULT_UNKNOWN
+from robocle.store import LearnerState
+from robocle.types import Prediction
+
+log = logging.getLogger("robocle")
+
+
+class PictureLearner(EmbeddingLearner):
+    """Learns labelled pictures one at a time and recognises new ones.
+
+    Args:
+        pipeline: What embeds the pictures.
+        state: What was learned, and the file it is kept in, if any.
+    """
+
+    def __init__(self, pipeline: Pipeline, state: LearnerState) -> None:
+        super().__init__(state)
+        self._for_teaching = Embedder(pipeline, "teaching")
+        self._for_prediction = Embedder(pipeline, "prediction")
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The views, backbone and pooling that embed taught pictures."""
+        return self._for_teaching.pipeline
+
+    @property
+    def backbone(self) -> Backbone:
+        """The network that computes feature maps."""
+        return self.pipeline.backbone
+
+    @property
+    def pooling(self) -> Pooling:
+        """The pooling that turns feature maps into embeddings."""
+        return self.pipeline.pooling
+
+    def teach(
+        self, picture: Picture, label: str, gate: Gate = "warn", *, box: Box | None = None
+    ) -> tuple[Complaint, ...]:
+        """Learn one labelled picture. The picture itself is not kept.
+
+        Args:
+            picture: A path, bytes, a file object, a PIL image, or an RGB array. Frames of OpenCV
+                are BGR: pass `frame[..., ::-1]`.
+            label: What the picture shows.
+            gate: What to do about a poor picture (dark, blurred, almost the same as a taught one):
+                `warn` in the log and learn it, `refuse` it, or `off` to skip the check.
+            box: (x, y, width, height) of the region to learn, in pixels of the upright picture.
+
+        Returns:
+            The faults of the picture; empty if there are none or the gate is off.
+
+        Raises:
+            ImageError: The picture cannot be used.
+            QualityError: The gate is `refuse` and the picture has a fault.
+            LabelError: The label cannot be used.
+            StateError: The change cannot be written to the learner's file.
+        """
+        return self.teach_many([picture], [label], gate, boxes=[box])[0]
+
+    def teach_many(
+        self,
+        pictures: Iterable[Picture],
+        labels: Iterable[str],
+        gate: Gate = "warn",
+        *,
+        boxes: Iterable[Box | None] | None = None,
+        batch_size: int = BATCH_SIZE,
+        threads: int = 1,
+    ) -> list[tuple[Complaint, ...]]:
+        """Learn labelled pictures in their order.
+
+        All pictures are embedded before the first is learned, so one bad picture stops them all.
+        `undo` undoes all of them in one step.
+
+        Args:
+            pictures: The pictures.
+            labels: One label per picture.
+            gate: What to do about poor pictures, as in `teach`.
+            boxes: One entry per picture: its box, or None for the whole picture.
+            batch_size: How many pictures go through the backbone at once.
+            threads: How many batches are embedded at the same time.
+
+        Returns:
+            The faults of each picture.
+
+        Raises:
+            RobocleError: As in `teach`, or the numbers of pictures, labels and boxes differ.
+        """
+        # The gate and the labels are checked first, because embedding is slow.
+        checks = QualityGate(gate, self.last_embedding, self._state.sketches)
+        pictures, checked = require_lessons(pictures, labels)
+        embeddings = list(
+            self._for_teaching.embed_many(pictures, boxes, batch_size=batch_size, threads=threads)
+        )
+        require_one_label_each(len(embeddings), len(checked))
+        samples = list(zip(embeddings, checked, strict=True))
+        found = [checks.check(each.complaints, each.values, label) for each, label in samples]
+        with self.step():
+            for (embedding, label), complaints in zip(samples, found, strict=True):
+                self.teach_embedding(embedding, label)
+                for complaint in complaints:
+                    log.warning("%s: %s", label, complaint)
+        return found
+
+    def predict(
+        self, picture: Picture, unknown: float = DEFAULT_UNKNOWN, *, box: Box | None = None
+    ) -> Prediction:
+        """Recognise the object in one picture, or report that it is unknown.
+
+        Args:
+            picture: A path, bytes, a file object, a PIL image, or an RGB array. Frames of OpenCV
+                are BGR: pass `frame[..., ::-1]`.
+            unknown: The false-rejection rate, from 0 to 0.5: roughly the fraction of taught objects
+                that are called unknown under the conditions they were taught in. 0 rejects nothing.
+            box: (x, y, width, height) of the region to recognise, in pixels of the upright picture.
+
+        Returns:
+            The prediction; its label is None for an unknown object.
+
+        Raises:
+            ImageError: The picture cannot be used.
+            NothingTaughtError: Nothing has been taught yet.
+            SpecError: The false-rejection rate is out of range.
+        """
+        return self.predict_many([picture], unknown, boxes=[box])[0]
+
+    def predict_many(
+        self,
+        pictures: Iterable[Picture],
+        unknown: float = DEFAULT_UNKNOWN,
+        *,
+        boxes: Iterable[Box | None] | None = None,
+        batch_size: int = BATCH_SIZE,
+        threads: int = 1,
+    ) -> list[Prediction]:
+        """Recognise pictures in batches.
+
+        Args:
+            pictures: The pictures.
+            unknown: The false-rejection rate, as in `predict`.
+            boxes: One entry per picture: its box, or None for the whole picture.
+            batch_size: How many pictures go through the backbone at once.
+            threads: How many batches are embedded at the same time.
+
+        Returns:
+            One prediction per picture, in the order of the pictures.
+
+        Raises:
+            RobocleError: As in `predict`, or the numbers of pictures and boxes differ.
+        """
+        if not self.labels:
+            raise NothingTaughtError
+        embeddings = self._for_prediction.embed_many(
+            pictures, boxes, batch_size=batch_size, threads=threads
+        )
+        return [self.predict_embedding(embedding, unknown) for embedding in embeddings]
+
+    def embed_for_teaching(self, picture: Picture, box: Box | None = None) -> Embedding:
+        """Return the embedding that `teach_embedding` takes: the mean over the picture's views.
+
+        Raises:
+            ImageError: The picture cannot be used.
+        """
+        return self._for_teaching.embed(picture, box)
+
+    def embed_for_prediction(self, picture: Picture, box: Box | None = None) -> Embedding:
+        """Return the embedding that `predict_embedding` takes.
+
+        Raises:
+            ImageError: The picture cannot be used.
+        """
+        return self._for_prediction.embed(picture, box)

@@ -1,0 +1,83 @@
+"""Profiles: named sets of parts, each a whole learner.
+
+Profiles with the same backbone differ only in the views at prediction. What one of them was taught,
+the others can use.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from robocle.errors import SpecError
+from robocle.spec import parse_spec, require_choice, suggestion
+
+OBJECTS = ("auto", "same", "kinds")
+"""What a learner will meet: the same things that it was taught, or others of their kinds."""
+# The weight of the earlier map, which tells one mug from another. Estimated for "auto".
+EARLIER_WEIGHTS = {"same": 1.0, "kinds": 0.125}
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The specs of all parts of a learner."""
+
+    purpose: str
+    """What it is for, in a few words."""
+    backbone: str = "efficientnet_lite0"
+    pooling: str = "focus:r=3,window=0.3,earlier=2"
+    classifier: str = "slda:scatter=exact,shrinkage=oas,covariance=blocks,score=cosine,earlier=auto"
+    views: str = "centre"
+    prediction_views: str = "plain"
+
+
+PROFILES: Mapping[str, Profile] = {
+    "fast": Profile("one look at each picture, for a camera on a small device"),
+    "accurate": Profile(
+        "a second look at the centre of each picture, which takes twice as long",
+        prediction_views="centre",
+    ),
+    "large": Profile(
+        "a larger backbone, from the extra robocle[lite], and a second look; five times as long",
+        backbone="efficientnet_lite2",
+        prediction_views="centre",
+    ),
+}
+DEFAULT_PROFILE = "fast"
+DEFAULT = PROFILES[DEFAULT_PROFILE]
+
+
+def profile(name: str) -> Profile:
+    """Return the profile of a name.
+
+    Raises:
+        SpecError: There is no such profile.
+
+    Example:
+        >>> profile("accurate").prediction_views
+        'centre'
+    """
+    if name not in PROFILES:
+        raise SpecError(f"unknown profile {name!r}: {suggestion(str(name), PROFILES)}")
+    return PROFILES[name]
+
+
+def classifier_for(objects: str, classifier: str) -> str:
+    """Return the spec of a classifier for what a learner will meet.
+
+    Args:
+        objects: What it will meet.
+        classifier: The spec of a classifier. If `objects` is not "auto", it must be one that has
+            the option `earlier`.
+
+    Raises:
+        SpecError: `objects` is none of the choices, or the spec cannot be parsed.
+
+    Example:
+        >>> classifier_for("same", "slda:score=cosine,earlier=auto")
+        'slda:score=cosine,earlier=1.0'
+    """
+    require_choice("objects", objects, OBJECTS)
+    if objects == "auto":
+        return classifier
+    spec = parse_spec(classifier)
+    options = {**spec.options, "earlier": EARLIER_WEIGHTS[objects]}
+    return str(replace(spec, options=options))
