@@ -74,7 +74,7 @@ def test_a_new_state_can_have_other_parts(objects: Path, tmp_path: Path) -> None
         (
             "pooling",
             "avg",
-            "its pooling moments:r=3,form=root, not avg: leave out the pooling",
+            "its pooling focus:r=3,window=0.3,earlier=2, not avg: leave out the pooling",
         ),
         ("classifier", "ncm", "not ncm: leave out the classifier, or start a new state"),
         ("views", "plain", "not plain: leave out the views, or start a new state"),
@@ -91,7 +91,7 @@ def test_an_existing_state_keeps_its_parts(
 
 
 def test_an_existing_state_can_be_taught_with_the_parts_it_has(state: Path, objects: Path) -> None:
-    parts = ("--pooling", "moments:r=3", "--views", "centre", "--backbone", "efficientnet_lite0")
+    parts = ("--pooling", "focus:r=3", "--views", "centre", "--profile", "fast")
     result = run("teach", *parts, state, "ball", objects / "ball" / "2.jpg")
     assert result.exit_code == 0
 

@@ -163,7 +163,10 @@ def test_a_state_to_send_has_no_false_rejection_rate(state: Path, tmp_path: Path
 
 @pytest.mark.parametrize(
     ("option", "spec", "words"),
-    [("--pooling", "max", "only avg and moments"), ("--classifier", "sqda", "use ncm or slda")],
+    [
+        ("--pooling", "max", "only avg, moments and focus"),
+        ("--classifier", "sqda", "use ncm or slda"),
+    ],
 )
 def test_a_learner_that_cannot_be_converted_to_onnx_is_refused(
     option: str, spec: str, words: str, objects: Path, tmp_path: Path

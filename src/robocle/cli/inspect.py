@@ -65,7 +65,8 @@ def _lines(state: Path, summary: dict[str, Any], readiness: "Readiness | None") 
     labels = summary["labels"]
     pictures = plural(sum(labels.values()), "picture")
     head = f"{state}: {plural(len(labels), 'label')}, {pictures}, {summary['bytes'] / 1e6:.2f} MB"
-    rows = {"can be undone": plural(summary["undoable"], "step"), **summary["parts"]}
+    parts = {name.replace("_", " "): spec for name, spec in summary["parts"].items()}
+    rows = {"can be undone": plural(summary["undoable"], "step"), **parts}
     about = text_table(list(rows.items()), align="ll")
     known = _readiness_lines(readiness) if readiness else _count_lines(labels)
     return [head, "", *known, "", about]

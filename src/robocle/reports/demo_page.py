@@ -32,8 +32,9 @@ METHODS_IN_WORDS = {
     "mean, standard deviation and standardised skewness of each channel, with SLDA.",
     "RobOCLe, rooted": "The same, with moments of one scale: the cube root of the third central "
     "moment instead of the skewness.",
-    "robocle default": "What robocle.Learner() does: rooted moments, exact within-class scatter, "
-    "estimated shrinkage, cosine scores, and two views of each taught picture.",
+    "robocle default": "What robocle.Learner() does: rooted moments around the centre, of two maps "
+    "of the network, exact within-class scatter, estimated shrinkage, cosine scores, and two views "
+    "of each taught picture.",
 }
 """The rows of the tables."""
 
