@@ -126,5 +126,7 @@ class TemporalFilter:
 def _evidence(prediction: Prediction) -> dict[str | int, float]:
     """Return the probability of each label, of an unknown object and of nothing, for one frame."""
     seen = 0.0 if prediction.nothing else 1.0
-    labels = {label: seen * p for label, p in prediction.confidences.items()}
-    return {**labels, UNKNOWN: seen * prediction.unknown, NOTHING: 1.0 - seen}
+    evidence: dict[str | int, float] = {
+        label: seen * p for label, p in prediction.confidences.items()
+    }
+    return evidence | {UNKNOWN: seen * prediction.unknown, NOTHING: 1.0 - seen}
