@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocle.classifiers.scatter.leave_one_out import LeftOutSamples
-from robocle.classifiers.scatter.left_out_products import CosineParts, cosine_scores
+from robocle.classifiers.scatter.left_out_products import CosineParts
 from robocle.classifiers.state import Matrix, Vector
 from robocle.errors import SpecError
 from robocle.spec import require_between
@@ -47,9 +47,9 @@ def estimated_weight(samples: LeftOutSamples | None, last: int) -> float:
     if samples is None or not usable.any() or samples.classes < 2:
         return PRIOR_MEAN
     groups = [_added(samples.alone[:last]), _added(samples.alone[last:])]
-    rows = samples.rows[usable]
-    scored = (cosine_scores(groups, (1.0, weight))[usable] for weight in CANDIDATES)
-    losses = [_loss(scores[:, : samples.classes], rows) for scores in scored]
+    places = samples.places[usable]
+    scored = (samples.column_scores(groups, (1.0, weight))[usable] for weight in CANDIDATES)
+    losses = [_loss(scores, places) for scores in scored]
     logarithms = np.log(PRIOR) - losses
     posterior = np.exp(logarithms - logarithms.max())
     return float(posterior @ CANDIDATES / posterior.sum())

@@ -41,6 +41,11 @@ class BlockScatters:
         return any(isinstance(form, DenseScatter) for form in self._forms)
 
     @property
+    def forms(self) -> Sequence[Form]:
+        """The scatter of each block."""
+        return self._forms
+
+    @property
     def count(self) -> int:
         """The number of blocks; 0 if nothing was taught yet."""
         return len(self._forms)

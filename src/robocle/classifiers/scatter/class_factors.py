@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robocle.classifiers.scatter.helmert import joined_contrasts, residuals_of
 from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Vector
@@ -42,6 +43,8 @@ class ClassFactors:
         self.complete = complete
         self._subsample = subsample
         self._rows: list[list[Vector]] = []
+        self.redrawn = 0
+        """How often rows were changed, other than by adding one."""
 
     def __len__(self) -> int:
         return sum(map(len, self._rows))
@@ -52,6 +55,7 @@ class ClassFactors:
 
     def remove_class(self, number: int) -> None:
         """Remove a class and its rows."""
+        self.redrawn += 1
         del self._rows[number]
 
     def add(self, number: int, row: Vector) -> None:
@@ -71,6 +75,10 @@ class ClassFactors:
             self._triangularise(rank)
         if self.complete and len(self) > most:
             self._draw_subsample()
+
+    def count(self, number: int) -> int:
+        """Return how many rows of a class are kept."""
+        return len(self._rows[number])
 
     def rows(self, number: int, width: int) -> Matrix:
         """Return the rows of a class, padded with zeros to the width."""
@@ -121,9 +129,24 @@ class ClassFactors:
         samples = len(rows) if self.complete else count - 1  # triangular rows represent all samples
         return math.sqrt(samples / count) * rows
 
+    def residual_maps(self, rows: int, counts: Vector, indices: NDArray[np.int64]) -> Matrix:
+        """Return T per class, with which T R are residuals: (classes, residuals, rows).
+
+        Args:
+            rows: The number of rows of each of these classes.
+            counts: The number of samples taught of each.
+            indices: Which residuals of each are wanted, (classes, residuals).
+        """
+        if (counts == rows + 1).all():
+            return np.asarray(residuals_of(np.eye(rows))[indices])
+        samples = rows if self.complete else counts - 1
+        scale = np.sqrt(samples / counts)
+        return np.asarray(scale[:, None, None] * np.eye(rows)[indices])
+
     def transformed(self, matrix: Matrix) -> "ClassFactors":
         """Return the same factors with every row r replaced by r @ matrix."""
         result = ClassFactors(complete=self.complete, subsample=self._subsample)
+        result.redrawn = self.redrawn
         for number in range(len(self._rows)):
             result._rows.append(list(self.rows(number, len(matrix)) @ matrix))
         return result
@@ -143,6 +166,7 @@ class ClassFactors:
             counts: The number of samples here and there per class of the other. Zeros if the rows
                 are not deviations from a mean.
         """
+        self.redrawn += 1
         self.complete = self.complete and other.complete
         width = between.shape[1]
         for theirs, (mine, row) in enumerate(zip(numbers, between, strict=True)):
@@ -167,6 +191,7 @@ class ClassFactors:
 
     def restore(self, state: ClassifierState, width: int) -> None:
         """Replace the rows with those in a state: all rows, a subsample, or none."""
+        self.redrawn += 1
         self._rows = [[] for _ in state.labels]
         if not (self.complete or self._subsample):
             return
@@ -179,12 +204,14 @@ class ClassFactors:
 
     def _triangularise(self, rank: int) -> None:
         """Replace the rows of each class by at most `rank` rows with the same R^T R."""
+        self.redrawn += 1
         for number, rows in enumerate(self._rows):
             if len(rows) > rank:
                 self._rows[number] = list(np.linalg.qr(self.rows(number, rank), mode="r"))
 
     def _draw_subsample(self) -> None:
         """Keep the same number of rows per class, evenly spaced."""
+        self.redrawn += 1
         self.complete = False
         most = self._rows_per_class()
         for number, rows in enumerate(self._rows):

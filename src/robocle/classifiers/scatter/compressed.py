@@ -25,6 +25,7 @@ from robocle.classifiers.scatter.class_factors import ClassFactors, merged_count
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.dense import DenseScatter
 from robocle.classifiers.scatter.form import ScatterForm
+from robocle.classifiers.scatter.inverses import Inverse, SpanInverse
 from robocle.classifiers.scatter.origin import Origin
 from robocle.classifiers.scatter.orthonormal import directions, span, span_of_sums
 from robocle.classifiers.scatter.solving import (
@@ -78,6 +79,7 @@ class CompressedScatter(ScatterForm):
 
     def remove_row(self, row: int) -> None:
         self._flush()
+        self.moves = None
         self._span.remove_mean(row)
         self._factors.remove_class(row)
         if self._factors.complete:
@@ -89,6 +91,7 @@ class CompressedScatter(ScatterForm):
     ) -> None:
         """Add what another compressed form has learned; see `forms.merged`."""
         self._flush()
+        self.moves = None
         other._flush()
         with one_blas_thread():
             rotation = self._coordinates(other._span.basis)
@@ -160,6 +163,26 @@ class CompressedScatter(ScatterForm):
         self._flush()
         return super().residual_counts(counts)
 
+    def settle(self) -> None:
+        self._flush()
+
+    def inverse(self, ridge: float) -> Inverse:
+        self._flush()
+        return SpanInverse(self._span.basis, self._span.scatter, ridge)
+
+    def full_means(self) -> Matrix:
+        self._flush()
+        return self._span.means @ self._span.basis
+
+    def times_means(self, rows: Matrix) -> Matrix:
+        self._flush()
+        products: Matrix = rows @ self._span.basis.T @ self._span.means.T
+        return products
+
+    def full_rows(self, number: int) -> Matrix:
+        self._flush()
+        return self._factors.rows(number, self.rank) @ self._span.basis
+
     def _mean_rows(self, origin: Origin) -> tuple[Matrix, float]:
         self._flush()
         means, rest = self._with_fixed(origin)
@@ -186,6 +209,7 @@ class CompressedScatter(ScatterForm):
             values, vectors = np.linalg.eigh(self._span.scatter)
         rows = np.sqrt(np.maximum(values, 0))[:, None] * (vectors.T @ self._span.basis)
         dense.begin(self._span.means @ self._span.basis, rows)
+        dense.moves = self.moves
         return dense
 
     def discard_order(self) -> None:
@@ -195,6 +219,7 @@ class CompressedScatter(ScatterForm):
         factors.
         """
         self._flush()
+        self.moves = None
         assert not len(self._factors)
         with one_blas_thread():
             rows = span_of_sums(self._span.means, self._span.scatter)
@@ -215,6 +240,7 @@ class CompressedScatter(ScatterForm):
         self._factors.restore(state, len(basis))
         scatter = state.copied("span_scatter", len(basis), len(basis))
         self._span = SpanArrays(basis, means, scatter)
+        self.moves = None
 
     def _regularised(self, share: float, ridge: Vector) -> Matrix:
         """Return share S + ridge I in coordinates, for a single block."""
@@ -234,6 +260,8 @@ class CompressedScatter(ScatterForm):
         for index, (_, row, weight, step) in enumerate(self._pending):
             deviation = coordinates[index] - means[row] if self._centred else coordinates[index]
             means[row] += step * deviation
+            if self.moves is not None:
+                self._record(deviation @ self._span.basis, row, weight, step)
             coordinates[index] = np.sqrt(weight) * deviation
             if weight:
                 self._factors.add(row, coordinates[index])

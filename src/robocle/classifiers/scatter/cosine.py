@@ -40,6 +40,10 @@ class MeanProducts:
         towards = np.sum([weight * block.towards_centre for block, weight in pairs], axis=0)
         return cls(squares, towards, blocks[0].shares)
 
+    def scaled(self, scale: float) -> "MeanProducts":
+        """Return the products multiplied by a scale."""
+        return MeanProducts(scale * self.squares, scale * self.towards_centre, self.shares)
+
     @property
     def centre_square(self) -> float:
         """The product c A c of the origin with itself."""

@@ -15,6 +15,8 @@ from robocle.blas import one_blas_thread
 from robocle.classifiers.scatter.class_factors import ClassFactors, merged_counts
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.form import ScatterForm
+from robocle.classifiers.scatter.growing_table import GrowingTable
+from robocle.classifiers.scatter.inverses import DenseInverse, Inverse
 from robocle.classifiers.scatter.origin import Origin
 from robocle.classifiers.scatter.ridge_solution import RidgeSolution
 from robocle.classifiers.scatter.triangle import (
@@ -56,27 +58,33 @@ class DenseScatter(ScatterForm):
         self._add_products(rows)
 
     def _allocate(self, means: Matrix) -> None:
-        self._means = means
+        self._mean_table = GrowingTable(means, columns=False)
         self._array = np.zeros((self.width, self.width), order="F")
         self._buffer = np.empty((BATCH, self.width))
         self._buffered = 0
+
+    @property
+    def _means(self) -> Matrix:
+        """The class means. Changes in place are kept."""
+        return self._mean_table.values
 
     @property
     def separable(self) -> bool:
         return self._factors.complete
 
     def add_row(self) -> None:
-        self._means = np.vstack([self._means, np.zeros(self.width)])
+        self._mean_table.add_rows(np.zeros((1, self.width)))
         self._factors.add_class()
 
     def remove_row(self, row: int) -> None:
-        self._means = np.delete(self._means, row, axis=0)
+        self._mean_table = GrowingTable(np.delete(self._means, row, axis=0), columns=False)
         self._factors.remove_class(row)
         if self._factors.complete:
             self._buffered = 0
             self._array[:] = 0
             self._add_products(self._factors.all_rows(self.width))
         self._drop_solution()
+        self.moves = None
 
     def merge(self, other: "DenseScatter", rows: list[int], weights: Vector, steps: Vector) -> None:
         """Add what another dense form has learned; see `forms.merged`."""
@@ -89,6 +97,7 @@ class DenseScatter(ScatterForm):
         self._factors.merge(other._factors, rows, deviations, merged_counts(weights, steps))
         self._factors.bound(self.width)
         self._drop_solution()
+        self.moves = None
 
     def energies(self, counts: Vector, blocks: int) -> Vector:
         scaled_means = np.sqrt(counts)[:, None] * self._means
@@ -102,6 +111,7 @@ class DenseScatter(ScatterForm):
         if weight:
             self._factors.add(row, self._buffer[self._buffered])
             self._factors.bound(self.width)
+        self._record(deviation, row, weight, step)
         self._buffered += 1
         if self._buffered == BATCH:
             self._fold()
@@ -144,6 +154,22 @@ class DenseScatter(ScatterForm):
             weights = self._ridge_weights(ridge / share) / share
         return weights, MeanProducts.of(means, weights, origin.shares(len(self._means)))
 
+    def inverse(self, ridge: float) -> Inverse:
+        self._fold()
+        self._solution = None  # it uses the triangle that is overwritten
+        self._pending_updates.clear()
+        return DenseInverse(UpperFactor(self._array, np.full(self.width, ridge)))
+
+    def full_means(self) -> Matrix:
+        return self._means
+
+    def times_means(self, rows: Matrix) -> Matrix:
+        products: Matrix = rows @ self._means.T
+        return products
+
+    def full_rows(self, number: int) -> Matrix:
+        return self._factors.rows(number, self.width)
+
     def _mean_rows(self, origin: Origin) -> tuple[Matrix, float]:
         if origin.fixed is not self._fixed:
             self._fixed = origin.fixed
@@ -168,6 +194,7 @@ class DenseScatter(ScatterForm):
         unpack(triangle, self._array)
         self._factors.restore(state, self.width)
         self._drop_solution()
+        self.moves = None
 
     def _fold(self) -> None:
         """Add the buffered deviations to the lower triangle."""
@@ -204,7 +231,7 @@ class DenseScatter(ScatterForm):
     def _factorised(self, ridge: Vector) -> RidgeSolution:
         """Compute a new factor and the solution for it."""
         self._fold()
-        self._solution = None  # it uses the triangle that is overwritten
+        self._solution = self.moves = None  # they use the triangle that is overwritten
         factor = UpperFactor(self._array, np.repeat(ridge, self.width // self.blocks))
         self._solution = RidgeSolution(factor, self._means, ridge, self._fixed)
         self._pending_updates.clear()

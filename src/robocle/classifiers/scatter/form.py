@@ -7,6 +7,8 @@ import numpy as np
 
 from robocle.classifiers.scatter.class_factors import ClassFactors, SampleIndex
 from robocle.classifiers.scatter.cosine import MeanProducts
+from robocle.classifiers.scatter.followed_solution import MAX_MOVES, Move
+from robocle.classifiers.scatter.inverses import Inverse
 from robocle.classifiers.scatter.leave_one_out import Products
 from robocle.classifiers.scatter.origin import Origin
 from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Vector
@@ -30,6 +32,8 @@ class ScatterForm(ABC):
         self.blocks = blocks
         self._factors = factors
         self._centred = centred
+        self.moves: list[Move] | None = None
+        """The samples since the list was last emptied; None if they are not known."""
 
     @property
     @abstractmethod
@@ -114,6 +118,37 @@ class ScatterForm(ABC):
         contributions = dict(zip(classes, each, strict=True))
         residuals = self._factors.residuals(samples, counts, contributions)
         return Products(share, means, np.vstack([residuals, means[:0]]), contributions)
+
+    @property
+    def factors(self) -> ClassFactors:
+        """The contribution of each class to the scatter."""
+        return self._factors
+
+    def settle(self) -> None:  # noqa: B027
+        """Learn what is pending, so that `moves` has it."""
+
+    @abstractmethod
+    def inverse(self, ridge: float) -> Inverse:
+        """Return (S + ridge I)^-1. It is valid until the next one is computed."""
+
+    @abstractmethod
+    def full_means(self) -> Matrix:
+        """Return the class means in full width. The caller must not modify them."""
+
+    @abstractmethod
+    def times_means(self, rows: Matrix) -> Matrix:
+        """Return the dot product of each full-width row with each class mean: (rows, classes)."""
+
+    @abstractmethod
+    def full_rows(self, number: int) -> Matrix:
+        """Return the rows that a class contributes to the scatter, in full width."""
+
+    def _record(self, deviation: Vector, row: int, weight: float, step: float) -> None:
+        """Note a sample for those who follow the scatter."""
+        if self.moves is not None and len(self.moves) < MAX_MOVES:
+            self.moves.append(Move(deviation, row, weight, step))
+        else:
+            self.moves = None
 
     @abstractmethod
     def _mean_rows(self, origin: Origin) -> tuple[Matrix, float]:

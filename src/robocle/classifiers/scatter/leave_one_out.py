@@ -16,7 +16,7 @@ Both are exact with the same share and ridge: the shrinkage is not estimated aga
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from robocle.blas import one_blas_thread
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.left_out_products import (
-    ChunkProducts,
-    ClassProducts,
+    ClassGroup,
     CosineParts,
+    SampleProducts,
     cosine_scores,
     without_class,
     without_sample,
@@ -88,8 +88,8 @@ def chosen_samples(counts: Sequence[int]) -> list[tuple[int, int]]:
     """
     several = [row for row, count in enumerate(counts) if count > 1]
     single = [row for row, count in enumerate(counts) if count == 1]
-    classes = _spread(several, MAX_SAMPLES)
-    classes += _spread(single, MAX_SAMPLES - len(classes))
+    classes = _steady(several, MAX_SAMPLES)
+    classes += _steady(single, MAX_SAMPLES - len(classes))
     return samples_of(sorted(classes), counts)
 
 
@@ -102,6 +102,16 @@ def samples_of(classes: Sequence[int], counts: Sequence[int]) -> list[tuple[int,
     """
     per_class = max(1, MAX_SAMPLES // max(len(counts), 1))
     return [(row, index) for row in classes for index in _spread(range(counts[row]), per_class)]
+
+
+def _steady(classes: list[int], most: int) -> list[int]:
+    """Return at most this many of the classes, evenly spaced; a further class replaces at most one.
+
+    The multiples of the golden ratio, modulo 1, are evenly spaced at any number of them.
+    """
+    if len(classes) <= most:
+        return classes
+    return sorted(classes, key=lambda row: row * 2654435769 % 2**32)[:most]
 
 
 def _spread(items: Sequence[int], most: int) -> list[int]:
@@ -142,18 +152,12 @@ def _left_out(
     counts: Vector,
 ) -> "LeftOutSamples":
     """Return one chunk of the samples, whose classes are `rows`."""
-    taught = counts[rows]
     with one_blas_thread():
         products = [
-            _chunk_products(block, each, chunk, rows)
+            _sample_products(block, each, chunk, rows)
             for block, each in zip(blocks, means, strict=True)
         ]
-        alone = [CosineParts.of(without_sample(block, rows, taught)) for block in products]
-        with_class: list[CosineParts] = []
-        # Without the class, there must be a direction from the origin to another class.
-        if len(means[0].shares) > 2 and len(counts) > 1:
-            with_class = [CosineParts.of(without_class(block, rows)) for block in products]
-    return LeftOutSamples(rows, taught < 2, alone, with_class, means, len(counts))
+    return LeftOutSamples.of(products, means, rows, counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,38 +176,104 @@ class LeftOutSamples:
     """The products of the class means, per block."""
     classes: int
     """The number of classes."""
+    columns: NDArray[np.int64] | None = None
+    """(samples, columns): the classes that each sample is scored for; None for all of them."""
+    places: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    """The column of each sample's own class."""
+
+    @classmethod
+    def of(
+        cls,
+        products: Sequence[SampleProducts],
+        means: Sequence[MeanProducts],
+        rows: NDArray[np.int64],
+        counts: Vector,
+        columns: NDArray[np.int64] | None = None,
+    ) -> "LeftOutSamples":
+        """Leave samples out.
+
+        Args:
+            products: The inner products within each block.
+            means: The products of the class means, per block.
+            rows: The class of each sample.
+            counts: The number of samples taught per class.
+            columns: The classes that each sample is scored for; None for all of them.
+        """
+        taught = counts[rows]
+        with one_blas_thread():
+            alone = [CosineParts.of(without_sample(each, taught), each.scale) for each in products]
+            with_class: list[CosineParts] = []
+            # Without the class, there must be a direction from the origin to another class.
+            if len(means[0].shares) > 2 and len(counts) > 1:
+                with_class = [CosineParts.of(without_class(each), each.scale) for each in products]
+        places = products[0].own_place
+        return cls(rows, taught < 2, alone, with_class, means, len(counts), columns, places)
+
+    def column_scores(self, blocks: Sequence[CosineParts], weights: Sequence[float]) -> Matrix:
+        """Return the scores of the columns that are classes; see `cosine_scores`."""
+        scores = cosine_scores(blocks, weights)
+        return scores if self.columns is not None else scores[:, : self.classes]
 
     def scored(self, weights: Sequence[float]) -> LeaveOneOut:
         """Return the scores if the blocks have these weights."""
-        scores = cosine_scores(self.alone, weights)[:, : self.classes]
+        scores = self.column_scores(self.alone, weights)
         class_left_out = np.empty(0)
         if self.with_class:
-            others = cosine_scores(self.with_class, weights)[:, : self.classes]
-            others[np.arange(len(self.rows)), self.rows] = -np.inf
+            others = self.column_scores(self.with_class, weights)
+            others[np.arange(len(self.rows)), self.places] = -np.inf
             class_left_out = others.max(axis=1)
+        if self.columns is not None:
+            spread = np.full((len(scores), self.classes), -np.inf)
+            np.put_along_axis(spread, self.columns, scores, axis=1)
+            scores = spread
         lengths = MeanProducts.total(self.means, weights).distances_from_centre()
         return LeaveOneOut(
             self.rows, self.singleton, scores, class_left_out, lengths[: self.classes]
         )
 
 
-def _chunk_products(
+def _sample_products(
     block: Products, means: MeanProducts, chunk: slice, rows: NDArray[np.int64]
-) -> ChunkProducts:
-    residuals = block.residuals[chunk]
-    classes = np.unique(rows).tolist()
-    removed = [block.contributions[number] for number in classes]
-    ends = np.cumsum([len(each) for each in removed[:-1]])
-    towards = np.split(block.means @ np.vstack([*removed, block.means[:0]]).T, ends, axis=1)
-    contributions = {
-        number: ClassProducts(each @ each.T, means_and_rows, residuals[rows == number] @ each.T)
-        for number, each, means_and_rows in zip(classes, removed, towards, strict=False)
-    }
-    return ChunkProducts(
-        means=means,
-        own=block.means[rows] @ block.means.T,
+) -> SampleProducts:
+    residuals, centre = block.residuals[chunk], means.shares @ block.means
+    own = block.means[rows] @ block.means.T
+    return SampleProducts(
+        own_place=rows,
+        own_share=means.shares[rows][:, None],
+        mm=means.squares[None],
+        cm=means.towards_centre[None],
+        cc=means.centre_square,
+        own=own,
+        own_square=means.squares[rows][:, None],
+        own_centre=means.towards_centre[rows][:, None],
         crossed=residuals @ block.means.T,
-        squares=np.einsum("ij,ij->i", residuals, residuals),
-        contributions=contributions,
+        crossed_centre=(residuals @ centre)[:, None],
+        squares=np.einsum("ij,ij->i", residuals, residuals)[:, None],
+        groups=_class_groups(block, residuals, rows, centre),
         share=block.share,
     )
+
+
+def _class_groups(
+    block: Products, residuals: Matrix, rows: NDArray[np.int64], centre: Vector
+) -> list[ClassGroup]:
+    """Return the classes of some samples, those with equal numbers of rows and samples together."""
+    classes, starts, sizes = np.unique(rows, return_index=True, return_counts=True)
+    alike: dict[tuple[int, int], list[int]] = {}
+    for place, (number, size) in enumerate(zip(classes.tolist(), sizes.tolist(), strict=True)):
+        alike.setdefault((len(block.contributions[number]), size), []).append(place)
+    groups = []
+    for (_, size), places in alike.items():
+        numbers, samples = classes[places], starts[places][:, None] + np.arange(size)
+        removed = np.array([block.contributions[number] for number in numbers.tolist()])
+        groups.append(
+            ClassGroup(
+                samples,
+                among=removed @ removed.transpose(0, 2, 1),
+                means=removed @ block.means.T,
+                own=np.einsum("nkd,nd->nk", removed, block.means[numbers]),
+                centre=removed @ centre,
+                residuals=residuals[samples] @ removed.transpose(0, 2, 1),
+            )
+        )
+    return groups

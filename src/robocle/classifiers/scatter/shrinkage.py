@@ -4,8 +4,13 @@ The intensity is either fixed (the paper's epsilon, towards the identity itself)
 approximating shrinkage (OAS) of Chen, Wiesel, Eldar & Hero, "Shrinkage algorithms for MMSE
 covariance estimation" (2010), eq. 23, towards the mean variance times the identity. Both need only
 traces of the scatter, so they are exact for streaming samples.
+
+OAS moves the ridge with every sample, and a ridge that moves forces a new factorisation. `stepped`
+is OAS with the ridge, relative to the scatter, rounded to steps of a fifth on a logarithmic scale.
+It depends on the traces alone, like OAS, so it is the same for every order of samples.
 """
 
+import math
 from dataclasses import dataclass
 
 from robocle.classifiers.scatter.form import ScatterForm
@@ -18,6 +23,10 @@ MIN_SHRINKAGE = 1e-9
 NEGLIGIBLE = 1e-24
 # In float64, a ridge below this, relative to the trace of the covariance, is lost in rounding.
 SMALLEST_RIDGE = 1e-13
+
+
+# The ratio of neighbouring ridges of stepped shrinkage: a ridge changes by at most 9 %.
+STEP = 2**0.25
 
 
 @dataclass(frozen=True)
@@ -53,12 +62,24 @@ def oracle_approximating(
     return Regulariser((1 - rho) / samples, rho * trace / samples / width)
 
 
+def stepped(exact: Regulariser) -> Regulariser:
+    """Return a regulariser whose ridge, relative to its share, is rounded to a step.
+
+    >>> stepped(Regulariser(0.5, 0.51))
+    Regulariser(share=0.5, ridge=0.5)
+    """
+    if not (exact.share and exact.ridge):
+        return exact
+    steps = round(math.log(exact.ridge / exact.share) / math.log(STEP))
+    return Regulariser(exact.share, exact.share * STEP**steps)
+
+
 def require_shrinkage(shrinkage: float | str) -> None:
-    """Raise SpecError if a shrinkage is neither a number in range nor `oas`."""
+    """Raise SpecError if a shrinkage is neither a number in range nor `oas` or `stepped`."""
     if not isinstance(shrinkage, str):
         require_between("shrinkage", shrinkage, MIN_SHRINKAGE, 1)
-    elif shrinkage != "oas":
-        raise SpecError(f"shrinkage={shrinkage} is unknown: give a number or oas")
+    elif shrinkage not in ("oas", "stepped"):
+        raise SpecError(f"shrinkage={shrinkage} is unknown: give a number, oas or stepped")
 
 
 def regularised(
@@ -72,7 +93,7 @@ def regularised(
     Args:
         form: The scatter.
         power: g^2 of each block.
-        shrinkage: A number, or `oas`.
+        shrinkage: A number, `oas`, or `stepped`.
         samples: The number of samples taught.
         freedom: The degrees of freedom, as in `oracle_approximating`.
     """
@@ -82,6 +103,7 @@ def regularised(
     if isinstance(shrinkage, str):
         square = float(power @ form.squares() @ power)
         shrunk = oracle_approximating(samples, freedom, form.width, trace, square)
+        shrunk = stepped(shrunk) if shrinkage == "stepped" else shrunk
     else:
         shrunk = fixed(shrinkage, samples)
     ridge = max(shrunk.ridge, SMALLEST_RIDGE * shrunk.share * trace)
