@@ -44,6 +44,10 @@ ASSUMED_TEMPERATURE, TEMPERATURE_SPREAD = 0.04, 0.5
 # pictures than these differ from each other.
 TEMPERATURE_MARGIN = 1.1
 TEMPERATURE_STEPS = np.exp(np.linspace(-2, 2, 41))
+# The temperature is fitted to the scores of this many labels, the best ones of each sample.
+MOST_RIVALS = 128
+# A sample whose label is as unlikely as this does not decide the temperature alone.
+LARGEST_LOSS = 690.0
 # The minimum number of samples for an empirical quantile: with fewer, one poor picture decides it.
 MIN_FOR_QUANTILE = 100
 
@@ -214,11 +218,16 @@ def _log_density(distribution: NormalDist, value: float) -> float:
 def _temperature(scores: Scores, rows: NDArray[np.int64], assumed: float) -> float:
     """Return the maximum a posteriori temperature, with a log-normal prior around `assumed`."""
     tried = assumed * TEMPERATURE_STEPS
-    losses = [_negative_log_likelihood(scores / temperature, rows) for temperature in tried]
+    margins = scores - np.take_along_axis(scores, rows[:, None], axis=1)
+    if margins.shape[1] > MOST_RIVALS:
+        margins = -np.partition(-margins, MOST_RIVALS, axis=1)[:, :MOST_RIVALS]
+    losses = [_negative_log_likelihood(margins / temperature) for temperature in tried]
     prior = (np.log(TEMPERATURE_STEPS) / TEMPERATURE_SPREAD) ** 2 / 2
     return float(tried[np.argmin(losses + prior)])
 
 
-def _negative_log_likelihood(logits: Scores, rows: NDArray[np.int64]) -> float:
-    own = softmax(logits)[np.arange(len(rows)), rows]
-    return -float(np.log(np.maximum(own, 1e-300)).sum())
+def _negative_log_likelihood(margins: Scores) -> float:
+    """Return -sum log softmax of the own labels, from the logits relative to theirs."""
+    highest = margins.max(axis=1, initial=0.0, keepdims=True)
+    losses = highest[:, 0] + np.log(np.exp(margins - highest).sum(axis=1))
+    return float(np.minimum(losses, LARGEST_LOSS).sum())

@@ -67,9 +67,10 @@ def _loss(scores: Matrix, rows: NDArray[np.int64]) -> float:
     """Return the negative log likelihood of the labels, at the temperature that fits best."""
     own, margins = _margins(scores, rows)
     scale = max(float(np.abs(own).mean()), 1e-300)
+    logits = margins / (scale * TEMPERATURES[:, None, None])
     with np.errstate(over="ignore"):  # an infinite loss is not the smallest
-        fits = [np.log1p(np.exp(margins / (scale * t)).sum(axis=1)).sum() for t in TEMPERATURES]
-    return float(min(fits))
+        fits = np.log1p(np.exp(logits, out=logits).sum(axis=2)).sum(axis=1)
+    return float(fits.min())
 
 
 def _margins(scores: Matrix, rows: NDArray[np.int64]) -> tuple[Vector, Matrix]:

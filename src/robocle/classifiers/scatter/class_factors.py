@@ -98,8 +98,8 @@ class ClassFactors:
         Args:
             counts: The number of samples taught per class.
         """
-        kept = zip(self._rows, counts, strict=True)
-        return [count if len(rows) == count - 1 else len(rows) for rows, count in kept]
+        kept, taught = np.fromiter(map(len, self._rows), np.int64), np.array(counts, np.int64)
+        return [int(each) for each in np.where(kept == taught - 1, taught, kept)]
 
     def residuals(
         self,

@@ -51,6 +51,7 @@ class DenseScatter(ScatterForm):
         self._pending_updates: list[tuple[Vector, int, float, float]] = []
         self._square: float | None = None
         self._pending_squares: list[Vector] = []
+        self._bounded = 0  # how many of them the last bounds were computed from
 
     def begin(self, means: Matrix, rows: Matrix) -> None:
         """Start from class means and a scatter rows^T rows."""
@@ -121,6 +122,9 @@ class DenseScatter(ScatterForm):
             self._pending_updates.append((deviation, row, weight, step))
         if self._square is not None:
             self._pending_squares.append(math.sqrt(weight) * deviation)
+            if len(self._pending_squares) > BATCH:
+                self._square = None
+                self._pending_squares.clear()
 
     def traces(self) -> Vector:
         buffered = self._buffer[: self._buffered]
@@ -141,7 +145,18 @@ class DenseScatter(ScatterForm):
         else:
             self._square += self._added_square()
         self._pending_squares.clear()
+        self._bounded = 0
         return np.array([[self._square]])
+
+    def square_bounds(self) -> tuple[float, float]:
+        rows = self._pending_squares
+        if self._square is None or not rows or self._bounded == len(rows):
+            return super().square_bounds()
+        self._bounded = len(rows)  # asked again before the next sample: it must be exact
+        least = self._square + square(np.array(rows) @ np.array(rows).T)
+        # S adds 2 v S v for each sample v, which is at most 2 |S| |v|^2.
+        lengths = sum(float(row @ row) for row in rows)
+        return least, least + 2 * math.sqrt(self._square) * lengths
 
     def solve(
         self, share: float, ridge: Vector, origin: Origin | None = None
@@ -243,11 +258,9 @@ class DenseScatter(ScatterForm):
         S already includes them: |S|^2 - |S - V^T V|^2 = 2 tr(V S V^T) - |V V^T|^2.
         """
         rows = np.array(self._pending_squares).reshape(-1, self.width)
-        products = sum(float(row @ self._times(row)) for row in rows)
-        return 2 * products - square(rows @ rows.T)
-
-    def _times(self, vector: Vector) -> Vector:
-        """Return S @ vector, including the buffered deviations."""
-        rows = self._buffer[: self._buffered]
-        product: Vector = blas.dsymv(1.0, self._array, vector, lower=1)
-        return product + rows.T @ (rows @ vector)
+        buffered = square(rows @ self._buffer[: self._buffered].T)
+        if len(rows) == 1:
+            times = blas.dsymv(1.0, self._array, rows[0], lower=1)[None]
+        else:
+            times = blas.dsymm(1.0, self._array, rows.T, lower=1).T
+        return 2 * (float(np.vdot(rows, times)) + buffered) - square(rows @ rows.T)

@@ -80,8 +80,11 @@ class FollowedBlock:
             self._update(form, moves[index:])
         self.samples.keep(classes)
         self._add_classes(form, [each for each in classes if self.samples.rows_of(each) is None])
-        known = all(self.samples.rows_of(each) == form.factors.count(each) for each in classes)
-        return known and (not self.solution.is_full or self._renew(form, moves[-1].row))
+        known = [self.samples.rows_of(move.row) for move in moves]
+        pairs = zip(known, moves, strict=True)
+        if any(rows not in (None, form.factors.count(move.row)) for rows, move in pairs):
+            return False
+        return not self.solution.is_full or self._renew(form, moves[-1].row)
 
     def _renew(self, form: ScatterForm, row: int) -> bool:
         """Factorise the scatter again; return False if the solution has drifted from it."""

@@ -92,7 +92,8 @@ class FollowedSamples:
 
     def keep(self, classes: Sequence[int]) -> None:
         """Drop all other classes."""
-        kept = [number for number in self.classes if number in set(classes)]
+        wanted = set(classes)
+        kept = [number for number in self.classes if number in wanted]
         if len(kept) == len(self.classes):
             return
         order = [self.classes.index(number) for number in kept]

@@ -60,6 +60,11 @@ class ScatterForm(ABC):
     def squares(self) -> Matrix:
         """Return the squared Frobenius norm of each block of the scatter."""
 
+    def square_bounds(self) -> tuple[float, float]:
+        """Return bounds of the squared Frobenius norm, for a single block; the next are equal."""
+        square = float(self.squares()[0, 0])
+        return square, square
+
     @abstractmethod
     def largest_square(self) -> float:
         """Return the largest squared length of a class mean."""

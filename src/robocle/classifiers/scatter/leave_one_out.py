@@ -17,6 +17,7 @@ Both are exact with the same share and ridge: the shrinkage is not estimated aga
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,7 +102,7 @@ def samples_of(classes: Sequence[int], counts: Sequence[int]) -> list[tuple[int,
         counts: The number of samples available of every class.
     """
     per_class = max(1, MAX_SAMPLES // max(len(counts), 1))
-    return [(row, index) for row in classes for index in _spread(range(counts[row]), per_class)]
+    return [(row, index) for row in classes for index in _spread(counts[row], per_class)]
 
 
 def _steady(classes: list[int], most: int) -> list[int]:
@@ -114,10 +115,10 @@ def _steady(classes: list[int], most: int) -> list[int]:
     return sorted(classes, key=lambda row: row * 2654435769 % 2**32)[:most]
 
 
-def _spread(items: Sequence[int], most: int) -> list[int]:
-    """Return at most this many of the items, evenly spaced."""
-    places = np.linspace(0, len(items) - 1, min(len(items), most)).astype(int)
-    return [items[place] for place in places]
+@cache
+def _spread(items: int, most: int) -> list[int]:
+    """Return at most this many of the first whole numbers, evenly spaced."""
+    return [int(place) for place in np.linspace(0, items - 1, min(items, most))]
 
 
 def left_out(
