@@ -73,8 +73,8 @@ class StreamingLDA(StreamingClassifier):
     Args:
         scatter: `exact` within-class scatter, or the `published` update.
         shrinkage: The weight of the identity in the covariance (1e-4 in the paper), or `oas`, which
-            estimates it, or `stepped`: `oas` in steps of a fifth, which cosine scores can follow
-            from sample to sample without a new solution.
+            estimates it, or `stepped`: `oas` rounded to steps, between which cosine scores follow
+            each sample without a new solution.
         covariance: `full`, or `blocks`: zero between the pooling's blocks.
         scale: `none`, or `blocks`: the pooling's blocks are first scaled to equal root mean square.
         score: `linear`, or `cosine`: relative to the mean of the class means, without lengths.

@@ -73,10 +73,13 @@ class BlockScatters:
     def add(self, sample: Vector, row: int, weight: float, step: float) -> None:
         """Add a sample; see `ScatterForm.add`."""
         start = 0
-        for number, form in enumerate(self._forms):
+        for form in self._forms:
             form.add(sample[start : start + form.width], row, weight, step)
             start += form.width
+        for number, form in enumerate(self._forms):
             self._forms[number] = fastest(form)
+            if self._forms[number] is not form:
+                break  # the next one with a later sample: no lesson has to wait for all of them
 
     def merge(
         self, other: "BlockScatters", rows: list[int], weights: Vector, steps: Vector

@@ -204,13 +204,17 @@ class CompressedScatter(ScatterForm):
         self._flush()
         factors = self._factors.transformed(self._span.basis)
         dense = DenseScatter(self.width, self.blocks, factors, centred=self._centred)
-        # S = R^T R with R = |S_r|^1/2 Q: half the work of the product Q^T S_r Q.
-        with one_blas_thread():
-            values, vectors = np.linalg.eigh(self._span.scatter)
-        rows = np.sqrt(np.maximum(values, 0))[:, None] * (vectors.T @ self._span.basis)
+        rows = factors.all_rows(self.width) if factors.complete else self._scatter_rows()
         dense.begin(self._span.means @ self._span.basis, rows)
         dense.moves = self.moves
         return dense
+
+    def _scatter_rows(self) -> Matrix:
+        """Return R with S = R^T R: |S_r|^1/2 Q, half the work of the product Q^T S_r Q."""
+        with one_blas_thread():
+            values, vectors = np.linalg.eigh(self._span.scatter)
+        rows: Matrix = np.sqrt(np.maximum(values, 0))[:, None] * (vectors.T @ self._span.basis)
+        return rows
 
     def discard_order(self) -> None:
         """Replace the basis by one that depends only on the means and the scatter.

@@ -6,7 +6,7 @@ covariance estimation" (2010), eq. 23, towards the mean variance times the ident
 traces of the scatter, so they are exact for streaming samples.
 
 OAS moves the ridge with every sample, and a ridge that moves forces a new factorisation. `stepped`
-is OAS with the ridge, relative to the scatter, rounded to steps of a fifth on a logarithmic scale.
+is OAS with the ridge, relative to the scatter, rounded to a power of the square root of 2.
 It depends on the traces alone, like OAS, so it is the same for every order of samples. Bounds of
 tr S^2 suffice to know the step, unless it lies between them.
 """
@@ -28,8 +28,8 @@ NEGLIGIBLE = 1e-24
 SMALLEST_RIDGE = 1e-13
 
 
-# The ratio of neighbouring ridges of stepped shrinkage: a ridge changes by at most 9 %.
-STEP = 2**0.25
+# The ratio of neighbouring ridges of stepped shrinkage: a ridge changes by at most 19 %.
+STEP = 2**0.5
 
 Bounds = tuple[float, float]
 
@@ -80,7 +80,7 @@ def stepped(
         squares: Returns bounds of tr S^2: bounds that are equal after one that was too wide.
 
     >>> stepped(10, 9, 4, 20.0, lambda: (200.0, 200.0))
-    Regulariser(share=0.0785..., ridge=1.0732...)
+    Regulariser(share=0.0469..., ridge=0.2654...)
     """
     low, high = squares()
     found = {
