@@ -9,7 +9,9 @@ from robocle import Learner
 from robocle.backbones import Backbone
 from robocle.errors import SpecError, StateError
 from robocle.profiles import DEFAULT_PROFILE, PROFILES
+from scripts import imported_script
 
+ROOT = Path(__file__).parents[1]
 CLEAN = Path(robocle.__file__).parent / "demo/home/clean"
 
 
@@ -63,7 +65,7 @@ def test_a_state_keeps_its_views_and_other_views_can_be_chosen(
     assert Learner.load(path, lite0).parts.prediction_views.startswith("centre")
 
 
-@pytest.mark.parametrize(("objects", "weight"), [("same", "earlier=1"), ("kinds", "earlier=0.125")])
+@pytest.mark.parametrize(("objects", "weight"), [("same", "earlier=2"), ("kinds", "earlier=0.125")])
 def test_what_will_be_recognised_sets_the_weight_of_the_earlier_map(
     lite0: Backbone, objects: str, weight: str
 ) -> None:
@@ -88,10 +90,13 @@ def test_an_unknown_profile_or_purpose_is_refused_with_what_there_is(lite0: Back
         Learner(lite0, classifier="ncm", objects="same")
 
 
-def test_the_page_on_profiles_lists_all() -> None:
-    page = (Path(__file__).parents[1] / "docs" / "profiles.md").read_text("utf-8")
+def test_the_page_on_profiles_lists_all_with_the_figures_of_the_results() -> None:
+    page = (ROOT / "docs/profiles.md").read_text("utf-8")
     for name in PROFILES:
-        assert f"`{name}`" in page
+        assert f"| `{name}` | " in page.partition("<!-- begin figures")[2]
+    figures = imported_script("docs/profile_figures.py")
+    summary = (ROOT / "docs/results/summary.md").read_text("utf-8")
+    assert figures.updated(page, summary, figures.speeds()) == page
 
 
 @pytest.mark.slow

@@ -1,10 +1,11 @@
 """The weight of the earlier map's blocks in cosine scores, estimated from what was taught.
 
 The last map carries what makes a mug, the earlier map what tells one mug from another. How much the
-earlier map helps depends on what is taught: similar things that are met again, or kinds of things.
-The samples themselves tell: each candidate weight is judged by the likelihood of the labels of
-left-out samples. The estimate is a mean of the candidates under their posterior probability, so it
-changes smoothly with every sample. Without samples that can be left out, it is the prior's mean.
+earlier map helps depends on what is taught: similar objects that are seen again, or kinds of
+objects. The samples themselves tell: each candidate weight is judged by the likelihood of the
+labels of left-out samples. The estimate is a mean of the candidates under their posterior
+probability, so it changes smoothly with every sample. Without samples that can be left out, it is
+the prior's mean.
 """
 
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from robocle.errors import SpecError
 from robocle.spec import require_between
 
 CANDIDATES = np.array([0, 0.125, 0.25, 0.5, 1, 2, 4])
-# Large weights are less probable: they cost most if other things of a kind are met.
+# Large weights are less probable: they cost most if other objects of a kind are shown.
 PRIOR = np.array([1, 1, 1, 1, 1, 0.5, 0.25])
 # A left-out sample stands for as many of the taught samples, but at most for this many: the frames
 # of a video are alike and add little.
