@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robocle.blas import one_blas_thread
-from robocle.classifiers.scatter.block_weights import PRIOR_MEAN, estimated_weight
+from robocle.classifiers.scatter.block_weights import estimated_weight, prior_weight
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.followed_block import Beside, FollowedBlock
 from robocle.classifiers.scatter.followed_scores import (
@@ -124,7 +124,7 @@ class Following:
         means = [block.solution.mean_products(shares) for block in self._blocks]
         scaled = [each.scaled(block.scale) for each, block in zip(means, self._blocks, strict=True)]
         samples = self._left_out(forms, means, scaled, chosen) if self._factors else None
-        weights = self._weights(samples)
+        weights = self._weights(samples, int(chosen.counts[chosen.counts > 1].sum()))
         found = samples.scored(weights) if samples is not None else None
         total = MeanProducts.total(scaled, weights)
         per_block = [w * block.scale for w, block in zip(weights, self._blocks, strict=True)]
@@ -145,15 +145,15 @@ class Following:
         ]
         columns, classes = None, len(chosen.counts)
         if classes > MOST_COLUMNS:
-            weights = self._given_weights(PRIOR_MEAN)
+            weights = self._given_weights(prior_weight())
             columns = similar_classes(products, weights, scaled, classes)
             products = [restricted(block, columns) for block in products]
         counts = chosen.counts.astype(np.float64)
         return LeftOutSamples.of(products, scaled, chosen.rows, counts, columns)
 
-    def _weights(self, samples: LeftOutSamples | None) -> list[float]:
+    def _weights(self, samples: LeftOutSamples | None, taught: int) -> list[float]:
         if len(self._blocks) > self._last and isinstance(self._earlier, str):
-            return self._given_weights(estimated_weight(samples, self._last))
+            return self._given_weights(estimated_weight(samples, self._last, taught))
         return self._given_weights(0.0)
 
     def _given_weights(self, assumed: float) -> list[float]:
