@@ -13,15 +13,15 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from measuring import finish, peak_megabytes, report, seconds, workload
+from measuring import finish, report, seconds, workload
 from numpy.typing import NDArray
+from stub_network import LAYOUT, STUB, WIDTH
 from threadpoolctl import threadpool_limits
 
 from robocle import Learner
 from robocle.classifiers import CLASSIFIERS, StreamingClassifier
 from robocle.learner import DEFAULT_CLASSIFIER, DEFAULT_POOLING
 from robocle.store import LearnerState
-from stub_network import LAYOUT, STUB, WIDTH
 
 LESSONS = 50
 TOLERANCE = 1e-5
@@ -59,7 +59,7 @@ class Objects:
 
     def embedding(self, label: int) -> NDArray[np.float32]:
         noise = self._spread * self._rng.normal(size=WIDTH)
-        return np.maximum(self.centres[label] + noise, 0).astype(np.float32)
+        return np.asarray(np.maximum(self.centres[label] + noise, 0), np.float32)
 
 
 def taught(objects: Objects, shots: int) -> StreamingClassifier:

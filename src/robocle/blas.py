@@ -4,6 +4,7 @@ With two threads, each product waits for the second thread to wake up. While oth
 busy, as on any robot, a product that takes 0.1 ms then takes 16 ms.
 """
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,16 @@ from threadpoolctl import ThreadpoolController
 _lock = threading.Lock()
 _inside = 0
 _limit: Any = None
+
+
+def _after_fork() -> None:
+    """Release the lock in a forked process: the thread that held it is not in that process."""
+    global _lock, _inside
+    _lock, _inside = threading.Lock(), 0
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 @cache

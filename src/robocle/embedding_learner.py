@@ -1,29 +1,56 @@
 """A learner that is taught embeddings. `robocle.Learner` adds the pipeline that embeds pictures."""
 
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robocle.classifiers import StreamingClassifier
+from robocle.classifiers.embedding_numbers import require_width
 from robocle.classifiers.labels import never_taught, require_label, spelling_of
 from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
+from robocle.classifiers.streaming import Scorer
 from robocle.embedding import Embedding, values_for
 from robocle.errors import AlreadyMergedError, StateError
 from robocle.recognition.calibration import Calibration, recognise
 from robocle.recognition.levels import DEFAULT_UNKNOWN
 from robocle.recognition.readiness import Readiness, readiness
 from robocle.store import Forget, LearnerState, Parts, Rename, Teach, stored_embedding
+from robocle.store.learner_state import Taught
 from robocle.store.reading import FilePath, state_path
-from robocle.types import Prediction
+from robocle.types import Prediction, Scores
 from robocle.wording import plural
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """What predictions need after some change. It never changes, so threads share it."""
+
+    taught: Taught
+    labels: tuple[str, ...]
+    width: int
+    scorer: Scorer
+    calibration: Calibration | None
+
+    def scores(self, values: NDArray[Any]) -> Scores:
+        """Return the scores of one embedding.
+
+        Raises:
+            FeatureError: The embedding has another width than those taught.
+        """
+        require_width(values, self.width)
+        scores: Scores = self.scorer(np.asarray(values[None], np.float64))[0]
+        return scores
 
 
 class EmbeddingLearner:
     """Learns labelled embeddings one at a time and recognises new ones.
 
-    Several threads may use a learner. Each call sees it before or after another call.
+    Several threads may use a learner. Changes are made one after another. Predictions run beside
+    each other and beside a change; each sees the learner before or after it. A forked process may
+    go on with a learner in memory; only the process that opened a file may change it.
 
     Args:
         state: What was learned, and the file it is kept in, if any.
@@ -31,6 +58,7 @@ class EmbeddingLearner:
 
     def __init__(self, state: LearnerState) -> None:
         self._state = state
+        self._now: Snapshot | None = None
         self._calibrated: tuple[LeaveOneOut, Calibration | None] | None = None
 
     def __repr__(self) -> str:
@@ -44,14 +72,12 @@ class EmbeddingLearner:
     @property
     def labels(self) -> tuple[str, ...]:
         """The labels taught so far, in the order of their first picture."""
-        with self._state.classifier() as classifier:
-            return classifier.labels
+        return tuple(self._state.taught.counts)
 
     @property
     def counts(self) -> dict[str, int]:
         """The number of pictures taught per label."""
-        with self._state.classifier() as classifier:
-            return classifier.counts
+        return dict(self._state.taught.counts)
 
     @property
     def parts(self) -> Parts:
@@ -73,7 +99,8 @@ class EmbeddingLearner:
         """
         values = stored_embedding(values_for("teaching", embedding))
         label = require_label(label)
-        self._state.do(Teach(spelling_of(label, self.labels) or label, values))
+        with self._state.exclusive():
+            self._state.do(Teach(spelling_of(label, self.labels) or label, values))
 
     def predict_embedding(
         self, embedding: Embedding | ArrayLike, unknown: float = DEFAULT_UNKNOWN
@@ -94,16 +121,38 @@ class EmbeddingLearner:
             SpecError: The false-rejection rate is out of range.
         """
         values = values_for("prediction", embedding)
-        with self._state.classifier() as classifier:
-            labels = classifier.labels
-            scores = classifier.scores(values[None])[0]
-            calibration = self._calibration_of(classifier)
+        labels, scores, calibration = self._scored(values)
         found = recognise(scores, calibration, unknown)
         nearest = labels[found.row]
         named = dict(zip(labels, scores.tolist(), strict=True))
         label = nearest if found.is_known else None
         confidences = dict(zip(labels, found.confidences.tolist(), strict=True))
         return Prediction(label, found.confidence, named, nearest, found.known, confidences)
+
+    def _scored(self, values: NDArray[Any]) -> tuple[tuple[str, ...], Scores, Calibration | None]:
+        """Return the labels, the scores of an embedding, and their calibration."""
+        now = self._now
+        # While another thread makes a change, predictions go on with the snapshot before it.
+        if now is None or now.taught is not self._state.taught:
+            with self._state.classifier() as classifier:
+                now = self._new_snapshot(classifier)
+                if now is None:
+                    scores = classifier.scores(values[None])[0]
+                    return classifier.labels, scores, self._calibration_of(classifier)
+        return now.labels, now.scores(values), now.calibration
+
+    def _new_snapshot(self, classifier: StreamingClassifier) -> Snapshot | None:
+        """Return what predictions need, computed once after each change; None if it can change."""
+        taught = self._state.taught
+        if self._now is None or self._now.taught is not taught:
+            scorer = classifier.scorer()
+            if scorer is None:
+                return None
+            calibration = self._calibration_of(classifier)
+            self._now = Snapshot(
+                taught, classifier.labels, classifier.width or 0, scorer, calibration
+            )
+        return self._now
 
     def last_embedding(self, label: str) -> NDArray[Any] | None:
         """Return the last embedding taught under a label; None once it is out of the undo history.
@@ -120,7 +169,8 @@ class EmbeddingLearner:
             UnknownLabelError: The label was never taught.
             StateError: The change cannot be written to the learner's file.
         """
-        self._state.do(Forget(self._known(label)))
+        with self._state.exclusive():
+            self._state.do(Forget(self._known(label)))
 
     @property
     def forgets_exactly(self) -> bool:
@@ -136,9 +186,11 @@ class EmbeddingLearner:
             LabelError: The new name cannot be used, or is already a label.
             StateError: The change cannot be written to the learner's file.
         """
-        old, new = self._known(label), require_label(new)
-        existing = spelling_of(new, [each for each in self.labels if each != old])
-        self._state.do(Rename(old, existing or new))
+        new = require_label(new)
+        with self._state.exclusive():
+            old = self._known(label)
+            existing = spelling_of(new, [each for each in self.labels if each != old])
+            self._state.do(Rename(old, existing or new))
 
     def _known(self, label: str) -> str:
         """Return the label as it is spelled in the state."""

@@ -82,3 +82,10 @@ def _require_usable(values: NDArray[Any], largest: float) -> None:
         raise FeatureError(
             f"an embedding has a value of size {found:g}: scale embeddings to at most {largest:g}"
         )
+
+
+def require_width(embeddings: NDArray[Any], width: int) -> None:
+    """Raise FeatureError if embeddings have another width than those that were taught."""
+    found = embeddings.shape[-1]
+    if found != width:
+        raise FeatureError(f"an embedding has width {found}, but those taught have {width}")

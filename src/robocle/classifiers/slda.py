@@ -55,7 +55,7 @@ from robocle.classifiers.scatter.leave_one_out import (
 from robocle.classifiers.scatter.origin import MAX_WORLD, Origin, World
 from robocle.classifiers.scatter.shrinkage import require_shrinkage
 from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Ownership, Shared, Vector
-from robocle.classifiers.streaming import StreamingClassifier
+from robocle.classifiers.streaming import Scorer, StreamingClassifier
 from robocle.errors import NothingTaughtError, SpecError, StateError
 from robocle.spec import require_between, require_choice
 from robocle.types import Scores
@@ -173,14 +173,16 @@ class StreamingLDA(StreamingClassifier):
         self._changed()
 
     def _scores(self, embeddings: Matrix) -> Scores:
+        return self.scorer()(embeddings)
+
+    def scorer(self) -> Scorer:
+        """Return a function that computes what `scores` does now; see `StreamingClassifier`."""
+        if not self._labels:
+            raise NothingTaughtError
         if self._following is not None:
-            scorer = self._answered().scorer
-            with one_blas_thread():
-                return scorer.scores(embeddings)
+            return self._answered().scorer.scores
         with one_blas_thread():
-            weights, bias = self.linear()
-            scores: Scores = embeddings @ weights.T + bias
-        return scores
+            return partial(linear_scores, *self.linear())
 
     def linear(self) -> tuple[Matrix, Vector]:
         """Return W and b with scores = W z + b.
@@ -401,3 +403,10 @@ class StreamingLDA(StreamingClassifier):
     def rebuilt_array(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any] | None:
         """Return a scatter as the sum of the class factors; None for other arrays."""
         return rebuilt_scatter(name, arrays)
+
+
+def linear_scores(weights: Matrix, bias: Vector, embeddings: Matrix) -> Scores:
+    """Return W z + b for each embedding z."""
+    with one_blas_thread():
+        scores: Scores = embeddings @ weights.T + bias
+    return scores

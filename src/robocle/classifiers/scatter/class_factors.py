@@ -129,7 +129,9 @@ class ClassFactors:
         samples = len(rows) if self.complete else count - 1  # triangular rows represent all samples
         return math.sqrt(samples / count) * rows
 
-    def residual_maps(self, rows: int, counts: Vector, indices: NDArray[np.int64]) -> Matrix:
+    def residual_maps(
+        self, rows: int, counts: NDArray[np.int64], indices: NDArray[np.int64]
+    ) -> Matrix:
         """Return T per class, with which T R are residuals: (classes, residuals, rows).
 
         Args:

@@ -16,7 +16,6 @@ from robocle.classifiers.scatter.followed_solution import Update
 from robocle.classifiers.scatter.growing_table import GrowingTable
 from robocle.classifiers.state import Matrix, Vector
 
-
 Numbers = NDArray[np.int64]
 
 
@@ -138,9 +137,7 @@ class FollowedSamples:
     def _move_own(self, update: Update) -> None:
         place = self.classes.index(update.move.row)
         self._own.values[place] += update.moved * update.products
-        self._own.values[place, update.column] += (
-            update.move.step * update.moved * update.square
-        )
+        self._own.values[place, update.column] += update.move.step * update.moved * update.square
 
     def _add_contribution(self, update: Update, q: Vector) -> None:
         """Add the row sqrt(weight) v to those of the sample's class."""
@@ -188,9 +185,8 @@ class EqualClasses:
         place = self.classes.index(number)
         among: Matrix = self.among[place]
         del self.classes[place]
-        self.places, self.among = (
-            np.delete(each, place, axis=0) for each in (self.places, self.among)
-        )
+        self.places = np.delete(self.places, place, axis=0)
+        self.among = np.delete(self.among, place, axis=0)
         return among
 
     def items(self) -> Iterator[tuple[int, Matrix]]:

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from robocle.blas import one_blas_thread
 from robocle.classifiers.scatter.class_factors import SampleIndex
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.followed_block import FollowedBlock
@@ -18,7 +19,7 @@ from robocle.classifiers.state import Matrix, Vector
 Numbers = NDArray[np.int64]
 
 # With more classes than this, each left-out sample is scored for its most similar classes only.
-MOST_COLUMNS, SIMILAR = 128, 64
+MOST_COLUMNS, SIMILAR = 160, 128
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +53,11 @@ class CosineScorer:
         """Return (z - c) A (m_j - c) / |m_j - c| per embedding z and class j."""
         total = np.zeros((len(embeddings), len(self.inverse_lengths)))
         start = 0
-        for block, weight in zip(self.blocks, self.weights, strict=True):
-            end = start + len(block.origin)
-            total += weight * block.numerators(embeddings[:, start:end])
-            start = end
+        with one_blas_thread():
+            for block, weight in zip(self.blocks, self.weights, strict=True):
+                end = start + len(block.origin)
+                total += weight * block.numerators(embeddings[:, start:end])
+                start = end
         return total * self.inverse_lengths
 
     def linear(self) -> tuple[Matrix, Vector]:

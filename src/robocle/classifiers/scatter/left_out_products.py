@@ -212,4 +212,5 @@ def _roots(among: Matrix, share: float) -> Matrix:
         factors = np.zeros_like(rest)
     if among.size and (np.diagonal(factors, axis1=1, axis2=2).min() ** 2) <= LEAST_SHARED:
         return np.array([inverse_root(each, share, LEAST_SHARED) for each in among])
-    return np.sqrt(share) * np.linalg.inv(factors)
+    roots: Matrix = np.sqrt(share) * np.linalg.inv(factors)
+    return roots
