@@ -54,9 +54,17 @@ from robocle.classifiers.scatter.leave_one_out import (
 )
 from robocle.classifiers.scatter.origin import MAX_WORLD, Origin, World
 from robocle.classifiers.scatter.shrinkage import require_shrinkage
-from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Ownership, Shared, Vector
+from robocle.classifiers.state import (
+    Arrays,
+    ClassifierState,
+    Matrix,
+    Ownership,
+    RowsCountedBy,
+    Shared,
+    Vector,
+)
 from robocle.classifiers.streaming import Scorer, StreamingClassifier
-from robocle.errors import NothingTaughtError, SpecError, StateError
+from robocle.errors import FeatureError, NothingTaughtError, SpecError, StateError
 from robocle.spec import require_between, require_choice
 from robocle.types import Scores
 
@@ -381,10 +389,16 @@ class StreamingLDA(StreamingClassifier):
     def _state(self) -> Arrays:
         if self.keep == "sums":
             self._scatters.discard_order()
-        return {
+        own = {
             "samples": np.array([self._samples, self._freedom], np.int64),
             "energy": self._energy.copy(),
-        } | self._scatters.state()
+        }
+        # Where the factors determine all samples, these are a third as large and as exact.
+        known = self._factors_known() and self._samples == sum(self._counts)
+        embeddings = self._scatters.samples(self._counts) if known else None
+        if embeddings is not None:
+            return {**own, "embeddings": embeddings}
+        return own | self._scatters.state()
 
     def _restore(self, state: ClassifierState) -> int | None:
         samples, freedom = state.copied("samples", 2)
@@ -395,10 +409,22 @@ class StreamingLDA(StreamingClassifier):
         self._changed()
         self._following = self._new_following()
         self._scatters = self._new_scatters()
+        if state.has("embeddings"):
+            return self._restore_samples(state)
         return self._scatters.restore(state)
 
+    def _restore_samples(self, state: ClassifierState) -> int:
+        embeddings = state.copied("embeddings", sum(self._counts), None)
+        try:
+            self._scatters.begin(embeddings, self._counts)
+        except FeatureError as error:
+            raise StateError(f"state has embeddings of another layout: {error}") from error
+        return int(embeddings.shape[1])
+
     def _array_owners(self) -> Mapping[str, Ownership]:
-        return {"samples": Shared(), "energy": Shared(), **self._scatters.array_owners()}
+        embeddings = {"embeddings": RowsCountedBy("counts")}
+        own: dict[str, Ownership] = {"samples": Shared(), "energy": Shared(), **embeddings}
+        return {**own, **self._scatters.array_owners()}
 
     def rebuilt_array(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any] | None:
         """Return a scatter as the sum of the class factors; None for other arrays."""

@@ -3,13 +3,15 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robocle.blocks import Blocks
-from robocle.classifiers.scatter.class_factors import ClassFactors, SampleIndex
-from robocle.classifiers.scatter.compressed import CompressedScatter
+from robocle.classifiers.scatter.class_factors import MIN_ROWS, ClassFactors, SampleIndex
+from robocle.classifiers.scatter.compressed import DENSE_FROM_IN_BULK, CompressedScatter
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.dense import DenseScatter
 from robocle.classifiers.scatter.forms import Form, array_owners, fastest, merged, restored
+from robocle.classifiers.scatter.helmert import contrasts_of
 from robocle.classifiers.scatter.leave_one_out import Products
 from robocle.classifiers.scatter.origin import Origin
 from robocle.classifiers.scatter.shrinkage import regularised
@@ -19,6 +21,10 @@ from robocle.errors import FeatureError, StateError
 Regulariser = tuple[float, Vector]
 """(share, ridge): the shrunk covariance is share * scatter + ridge, with one ridge per block."""
 
+# Samples that were computed from sums differ from the taught ones by less than this, relative to
+# their largest entry.
+ROUNDING = 1e-12
+
 
 class BlockScatters:
     """One scatter and the class means per block of the embedding.
@@ -27,10 +33,19 @@ class BlockScatters:
         layout: The blocks that have a covariance of their own.
         ridges: How many ridge parameters each of these covariances has.
         factors: Returns new, empty class factors.
+        most: The number of samples whose contributions are all kept; None for as many as the widest
+            block has entries.
     """
 
-    def __init__(self, layout: Blocks, ridges: int, factors: Callable[[], ClassFactors]) -> None:
+    def __init__(
+        self,
+        layout: Blocks,
+        ridges: int,
+        factors: Callable[[], ClassFactors],
+        most: int | None = None,
+    ) -> None:
         self._layout = layout
+        self._most = most
         self._ridges = ridges
         self._new_factors = factors
         self._forms: list[Form] = []
@@ -59,11 +74,54 @@ class BlockScatters:
         """Add a class of embeddings of this width."""
         if not self._forms:
             self._forms = [
-                CompressedScatter(each, self._ridges, self._new_factors())
+                CompressedScatter(each, self._ridges, self._factors(width))
                 for each in self._layout.widths(width)
             ]
         for form in self._forms:
             form.add_row()
+
+    def _factors(self, width: int) -> ClassFactors:
+        """Return new class factors for embeddings of this width, with one limit for all blocks."""
+        found = self._new_factors()
+        widest = max(self._layout.widths(width))
+        found.most = max(widest, MIN_ROWS) if self._most is None else self._most
+        return found
+
+    def samples(self, counts: Sequence[int]) -> NDArray[np.float32] | None:
+        """Return all samples, one class after another, if float32 holds them exactly.
+
+        Args:
+            counts: The number of samples taught per class.
+        """
+        found = []
+        for form in self._forms:
+            exact = form.samples(counts)
+            rounded = _rounded(exact) if exact is not None else None
+            if rounded is None:
+                return None
+            found.append(rounded)
+        return np.hstack(found) if found else None
+
+    def begin(self, samples: Matrix, counts: Sequence[int]) -> None:
+        """Start from the samples of one class after another.
+
+        Raises:
+            FeatureError: The samples cannot be divided into the blocks.
+        """
+        self._forms = []
+        start, contrasts, means = 0, _contrasts(samples, counts), _means(samples, counts)
+        for width in self._layout.widths(samples.shape[1]):
+            part, factors = slice(start, start + width), self._factors(samples.shape[1])
+            start += width
+            if len(samples) <= DENSE_FROM_IN_BULK * width:
+                few = CompressedScatter(width, self._ridges, factors)
+                few.begin(samples[:, part], counts)
+                self._forms.append(few)
+            else:
+                factors.begin(contrasts[:, part], counts)
+                many = DenseScatter(width, self._ridges, factors)
+                many.begin(means[:, part], contrasts[:, part])
+                self._forms.append(many)
 
     def remove_row(self, row: int) -> None:
         """Remove a class; see `ScatterForm.remove_row`."""
@@ -169,7 +227,10 @@ class BlockScatters:
             restored(state.within(f"{number}."), self._ridges, self._new_factors())
             for number in range(self._stored_blocks(state))
         ]
-        return self._checked_width()
+        width = self._checked_width()
+        for form in self._forms:
+            form.factors.most = self._factors(width).most
+        return width
 
     def _stored_blocks(self, state: ClassifierState) -> int:
         """Return how many blocks a state has: it may have none of an earlier map."""
@@ -193,3 +254,27 @@ class BlockScatters:
         for number in range(len(self._layout)):
             owners |= array_owners(f"{number}.")
         return owners
+
+
+def _rounded(exact: Matrix) -> NDArray[np.float32] | None:
+    """Return rows in float32, or None if it does not hold them up to float64's rounding errors."""
+    with np.errstate(over="ignore"):
+        rounded = exact.astype(np.float32)
+    errors = np.abs(rounded - exact).max(axis=1, initial=0.0)
+    fits = (errors <= ROUNDING * np.abs(exact).max(axis=1, initial=0.0)).all()
+    return rounded if fits else None
+
+
+def _class_slices(counts: Sequence[int]) -> list[slice]:
+    ends = np.cumsum(np.array(counts, np.int64)).tolist()
+    return [slice(end - count, end) for end, count in zip(ends, counts, strict=True)]
+
+
+def _means(samples: Matrix, counts: Sequence[int]) -> Matrix:
+    """Return the mean of each class."""
+    return np.array([samples[own].mean(axis=0) for own in _class_slices(counts)])
+
+
+def _contrasts(samples: Matrix, counts: Sequence[int]) -> Matrix:
+    """Return the rows that the classes contribute to the scatter, one class after another."""
+    return np.vstack([contrasts_of(samples[own]) for own in _class_slices(counts)])

@@ -37,10 +37,14 @@ class ClassFactors:
     Args:
         complete: Whether all rows are kept, up to the limit of `bound`.
         subsample: How many rows are kept beyond that limit.
+        most: How many rows are all kept; None for as many as the scatter has.
     """
 
-    def __init__(self, *, complete: bool = True, subsample: int = SUBSAMPLE) -> None:
+    def __init__(
+        self, *, complete: bool = True, subsample: int = SUBSAMPLE, most: int | None = None
+    ) -> None:
         self.complete = complete
+        self.most = most
         self._subsample = subsample
         self._rows: list[list[Vector]] = []
         self.redrawn = 0
@@ -70,7 +74,7 @@ class ClassFactors:
             width: The width of the scatter.
             rank: The rank of the scatter, if it is known: a class needs no more rows than this.
         """
-        most = max(width, MIN_ROWS)
+        most = max(width, MIN_ROWS) if self.most is None else self.most
         if self.complete and len(self) > most and rank is not None:
             self._triangularise(rank)
         if self.complete and len(self) > most:
@@ -147,11 +151,27 @@ class ClassFactors:
 
     def transformed(self, matrix: Matrix) -> "ClassFactors":
         """Return the same factors with every row r replaced by r @ matrix."""
-        result = ClassFactors(complete=self.complete, subsample=self._subsample)
+        result = ClassFactors(complete=self.complete, subsample=self._subsample, most=self.most)
         result.redrawn = self.redrawn
         for number in range(len(self._rows)):
             result._rows.append(list(self.rows(number, len(matrix)) @ matrix))
         return result
+
+    def has_samples(self, counts: Sequence[int]) -> bool:
+        """Return whether the rows determine all samples: one row for each after the first."""
+        if not self.complete or len(self) != sum(counts) - len(counts):
+            return False
+        return all(len(rows) == n - 1 for rows, n in zip(self._rows, counts, strict=True))
+
+    def begin(self, rows: Matrix, counts: Sequence[int]) -> None:
+        """Start from the rows of one class after another, one for each sample after the first."""
+        if not self.complete:
+            rows, counts = rows[:0], [1] * len(counts)
+        ends = np.cumsum(np.array(counts, np.int64) - 1).tolist()
+        self._rows = [
+            list(rows[end - count + 1 : end]) for end, count in zip(ends, counts, strict=True)
+        ]
+        self.redrawn += 1
 
     def merge(
         self, other: "ClassFactors", numbers: list[int], between: Matrix, counts: list[Counts]

@@ -118,6 +118,16 @@ class CompressedScatter(ScatterForm):
         if self._in_bulk:
             self._flush()
 
+    def begin(self, samples: Matrix, counts: Sequence[int]) -> None:
+        """Start from the samples of one class after another, which are learned when needed."""
+        start = 0
+        for row, count in enumerate(counts):
+            self.add_row()
+            for before in range(count):
+                weight, step = before / (before + 1), 1 / (before + 1)
+                self._pending.append((samples[start + before], row, weight, step))
+            start += count
+
     def traces(self) -> Vector:
         self._flush()
         if self.blocks == 1:
@@ -182,6 +192,9 @@ class CompressedScatter(ScatterForm):
     def full_rows(self, number: int) -> Matrix:
         self._flush()
         return self._factors.rows(number, self.rank) @ self._span.basis
+
+    def _full_width(self, rows: Matrix) -> Matrix:
+        return rows @ self._span.basis
 
     def _mean_rows(self, origin: Origin) -> tuple[Matrix, float]:
         self._flush()

@@ -45,6 +45,7 @@ class DenseScatter(ScatterForm):
         self, width: int, blocks: int, factors: ClassFactors, *, centred: bool = True
     ) -> None:
         super().__init__(width, blocks, factors, centred=centred)
+        self._unsummed: Matrix | None = None  # rows that are not yet part of the scatter
         # The solution and |S|^2 of the last prediction, and the samples since.
         self._solution: RidgeSolution | None = None
         self._fixed = np.empty((0, width))
@@ -54,9 +55,9 @@ class DenseScatter(ScatterForm):
         self._bounded = 0  # how many of them the last bounds were computed from
 
     def begin(self, means: Matrix, rows: Matrix) -> None:
-        """Start from class means and a scatter rows^T rows."""
+        """Start from class means and a scatter rows^T rows, which is summed when needed."""
         self._allocate(means)
-        self._add_products(rows)
+        self._unsummed = rows
 
     def _allocate(self, means: Matrix) -> None:
         self._mean_table = GrowingTable(means, columns=False)
@@ -83,7 +84,7 @@ class DenseScatter(ScatterForm):
         if self._factors.complete:
             self._buffered = 0
             self._array[:] = 0
-            self._add_products(self._factors.all_rows(self.width))
+            self._unsummed = self._factors.all_rows(self.width)
         self._drop_solution()
         self.moves = None
 
@@ -127,6 +128,8 @@ class DenseScatter(ScatterForm):
                 self._pending_squares.clear()
 
     def traces(self) -> Vector:
+        if self._unsummed is not None:
+            self._fold()
         buffered = self._buffer[: self._buffered]
         diagonal = np.diagonal(self._array) + np.einsum("ij,ij->j", buffered, buffered)
         traces: Vector = diagonal.reshape(self.blocks, -1).sum(axis=1)
@@ -185,6 +188,9 @@ class DenseScatter(ScatterForm):
     def full_rows(self, number: int) -> Matrix:
         return self._factors.rows(number, self.width)
 
+    def _full_width(self, rows: Matrix) -> Matrix:
+        return rows
+
     def _mean_rows(self, origin: Origin) -> tuple[Matrix, float]:
         if origin.fixed is not self._fixed:
             self._fixed = origin.fixed
@@ -206,6 +212,7 @@ class DenseScatter(ScatterForm):
         # The size is checked first, because memory of that size is allocated next.
         triangle = state.checked("scatter", packed_size(self.width))
         self._allocate(means)
+        self._unsummed = None
         unpack(triangle, self._array)
         self._factors.restore(state, self.width)
         self._drop_solution()
@@ -213,6 +220,9 @@ class DenseScatter(ScatterForm):
 
     def _fold(self) -> None:
         """Add the buffered deviations to the lower triangle."""
+        if self._unsummed is not None:
+            self._add_products(self._unsummed)
+            self._unsummed = None
         if self._buffered:
             self._add_products(self._buffer[: self._buffered])
             self._buffered = 0

@@ -8,6 +8,7 @@ import numpy as np
 from robocle.classifiers.scatter.class_factors import ClassFactors, SampleIndex
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.followed_solution import MAX_MOVES, Move
+from robocle.classifiers.scatter.helmert import residuals_of
 from robocle.classifiers.scatter.inverses import Inverse
 from robocle.classifiers.scatter.leave_one_out import Products
 from robocle.classifiers.scatter.origin import Origin
@@ -147,6 +148,26 @@ class ScatterForm(ABC):
     @abstractmethod
     def full_rows(self, number: int) -> Matrix:
         """Return the rows that a class contributes to the scatter, in full width."""
+
+    def samples(self, counts: Sequence[int]) -> Matrix | None:
+        """Return all samples, one class after another; None if they are not determined.
+
+        Args:
+            counts: The number of samples taught per class.
+        """
+        self.settle()
+        if not (self._centred and self._factors.has_samples(counts)):
+            return None
+        means, _ = self._mean_rows(Origin.none(self.width))
+        each = [
+            mean + residuals_of(self._factors.rows(number, len(mean)))
+            for number, mean in enumerate(means)
+        ]
+        return self._full_width(np.vstack([*each, means[:0]]))
+
+    @abstractmethod
+    def _full_width(self, rows: Matrix) -> Matrix:
+        """Return rows in coordinates of the class factors in full width."""
 
     def _record(self, deviation: Vector, row: int, weight: float, step: float) -> None:
         """Note a sample for those who follow the scatter."""
