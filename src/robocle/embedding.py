@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import islice, repeat, zip_longest
+from itertools import chain, islice, repeat, zip_longest
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -33,6 +33,8 @@ LARGEST_TAUGHT = 1e30
 states must be able to hold the sums."""
 BATCH_SIZE = 8
 """Pictures per run of the backbone. Larger batches are not faster on a CPU."""
+
+MOST_CORES = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +102,7 @@ class Embedder:
         boxes: Iterable[Box | None] | None = None,
         *,
         batch_size: int = BATCH_SIZE,
-        threads: int = 1,
+        threads: int | None = None,
     ) -> Iterator[Embedding]:
         """Yield the embeddings of pictures, in their order.
 
@@ -108,7 +110,7 @@ class Embedder:
             pictures: The pictures. They are read lazily.
             boxes: One entry per picture: its box, or None for the whole picture.
             batch_size: How many pictures go through the backbone at once.
-            threads: How many batches are embedded at the same time.
+            threads: How many batches are embedded at the same time; None for one per core.
 
         Raises:
             ImageError: A picture or a box cannot be used.
@@ -126,7 +128,7 @@ class Embedder:
         boxes: Iterable[Box | None] | None = None,
         *,
         batch_size: int = BATCH_SIZE,
-        threads: int = 1,
+        threads: int | None = None,
     ) -> Iterator[Embedding | ImageError]:
         """Yield the embedding of each picture, or the error if it cannot be read.
 
@@ -135,6 +137,7 @@ class Embedder:
         if isinstance(pictures, str | os.PathLike):
             raise ImageError(f"{pictures} is a single picture: give a list of pictures")
         require_whole("batch_size", batch_size, 1, 4096)
+        threads = cores() if threads is None else threads
         require_whole("threads", threads, 1, 256)
         pairs = zip(pictures, repeat(None)) if boxes is None else _paired(pictures, boxes)
         for batch in in_order(self._batch, _batches(pairs, batch_size), threads):
@@ -161,6 +164,12 @@ class Embedder:
         return complaints(image) if self.purpose == "teaching" else ()
 
 
+def cores() -> int:
+    """Return how many cores this process may use, but at most MOST_CORES."""
+    available = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
+    return min(len(available(0)) if available else os.cpu_count() or 1, MOST_CORES)
+
+
 def in_order(
     work: Callable[[Item], Outcome], items: Iterable[Item], threads: int
 ) -> Iterator[Outcome]:
@@ -169,9 +178,12 @@ def in_order(
     >>> list(in_order(abs, [3, -1, -2], threads=2))
     [3, 1, 2]
     """
-    if threads == 1:
-        yield from map(work, items)
+    items = iter(items)
+    first = list(islice(items, 2))
+    if threads == 1 or len(first) < 2:  # a thread would only cost time
+        yield from map(work, chain(first, items))
         return
+    items = chain(first, items)
     pool = ThreadPoolExecutor(threads)
     waiting: deque[Future[Outcome]] = deque()
     try:

@@ -81,7 +81,7 @@ class PictureLearner(EmbeddingLearner):
         *,
         boxes: Iterable[Box | None] | None = None,
         batch_size: int = BATCH_SIZE,
-        threads: int = 1,
+        threads: int | None = None,
     ) -> list[tuple[Complaint, ...]]:
         """Learn labelled pictures in their order.
 
@@ -94,7 +94,7 @@ class PictureLearner(EmbeddingLearner):
             gate: What to do about poor pictures, as in `teach`.
             boxes: One entry per picture: its box, or None for the whole picture.
             batch_size: How many pictures go through the backbone at once.
-            threads: How many batches are embedded at the same time.
+            threads: How many batches are embedded at the same time; None for one per core.
 
         Returns:
             The faults of each picture.
@@ -147,7 +147,7 @@ class PictureLearner(EmbeddingLearner):
         *,
         boxes: Iterable[Box | None] | None = None,
         batch_size: int = BATCH_SIZE,
-        threads: int = 1,
+        threads: int | None = None,
     ) -> list[Prediction]:
         """Recognise pictures in batches.
 
@@ -156,7 +156,7 @@ class PictureLearner(EmbeddingLearner):
             unknown: The false-rejection rate, as in `predict`.
             boxes: One entry per picture: its box, or None for the whole picture.
             batch_size: How many pictures go through the backbone at once.
-            threads: How many batches are embedded at the same time.
+            threads: How many batches are embedded at the same time; None for one per core.
 
         Returns:
             One prediction per picture, in the order of the pictures.

@@ -13,7 +13,7 @@ unknown_option = click.option(
 )  # fmt: skip
 
 threads_option = click.option(
-    "--threads", type=click.IntRange(1, 256), default=1, show_default=True,
+    "--threads", type=click.IntRange(1, 256), show_default="one per core",
     help="How many batches of pictures are embedded at the same time.",
 )  # fmt: skip
 

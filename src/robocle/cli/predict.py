@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @threads_option
 @unknown_option
 def predict(state: Path, images: tuple[Path, ...], top: int | None, as_json: bool,
-            unreadable: Unreadable, box: BoxOption, threads: int,
+            unreadable: Unreadable, box: BoxOption, threads: int | None,
             unknown: float, prediction_views: str | None) -> None:  # fmt: skip
     """Recognise the objects in IMAGES (files, or folders with subfolders) that STATE was taught.
 

@@ -9,9 +9,8 @@ without a new factorisation.
 import math
 
 import numpy as np
-from scipy.linalg import blas
 
-from robocle.blas import one_blas_thread
+from robocle.blas import blas, one_blas_thread
 from robocle.classifiers.scatter.class_factors import ClassFactors, merged_counts
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.form import ScatterForm
@@ -31,6 +30,8 @@ from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Vector
 
 # Deviations per batch: enough for the matrix product to reach its full speed.
 BATCH = 128
+# With more batches than this, rows that are not yet part of the scatter are summed.
+MAX_UNSUMMED = 4
 # With more samples than this between two predictions, a new factorisation is faster than updates.
 MAX_PENDING_UPDATES = 8
 
@@ -45,7 +46,7 @@ class DenseScatter(ScatterForm):
         self, width: int, blocks: int, factors: ClassFactors, *, centred: bool = True
     ) -> None:
         super().__init__(width, blocks, factors, centred=centred)
-        self._unsummed: Matrix | None = None  # rows that are not yet part of the scatter
+        self._unsummed: list[Matrix] = []  # rows that are not yet part of the scatter
         # The solution and |S|^2 of the last prediction, and the samples since.
         self._solution: RidgeSolution | None = None
         self._fixed = np.empty((0, width))
@@ -57,7 +58,7 @@ class DenseScatter(ScatterForm):
     def begin(self, means: Matrix, rows: Matrix) -> None:
         """Start from class means and a scatter rows^T rows, which is summed when needed."""
         self._allocate(means)
-        self._unsummed = rows
+        self._unsummed = [rows]
 
     def _allocate(self, means: Matrix) -> None:
         self._mean_table = GrowingTable(means, columns=False)
@@ -84,7 +85,7 @@ class DenseScatter(ScatterForm):
         if self._factors.complete:
             self._buffered = 0
             self._array[:] = 0
-            self._unsummed = self._factors.all_rows(self.width)
+            self._unsummed = [self._factors.all_rows(self.width)]
         self._drop_solution()
         self.moves = None
 
@@ -116,7 +117,7 @@ class DenseScatter(ScatterForm):
         self._record(deviation, row, weight, step)
         self._buffered += 1
         if self._buffered == BATCH:
-            self._fold()
+            self._empty_buffer()
         if len(self._pending_updates) == MAX_PENDING_UPDATES:
             self._drop_solution()
         if self._solution is not None:
@@ -128,7 +129,7 @@ class DenseScatter(ScatterForm):
                 self._pending_squares.clear()
 
     def traces(self) -> Vector:
-        if self._unsummed is not None:
+        if self._unsummed:
             self._fold()
         buffered = self._buffer[: self._buffered]
         diagonal = np.diagonal(self._array) + np.einsum("ij,ij->j", buffered, buffered)
@@ -212,7 +213,7 @@ class DenseScatter(ScatterForm):
         # The size is checked first, because memory of that size is allocated next.
         triangle = state.checked("scatter", packed_size(self.width))
         self._allocate(means)
-        self._unsummed = None
+        self._unsummed = []
         unpack(triangle, self._array)
         self._factors.restore(state, self.width)
         self._drop_solution()
@@ -220,12 +221,20 @@ class DenseScatter(ScatterForm):
 
     def _fold(self) -> None:
         """Add the buffered deviations to the lower triangle."""
-        if self._unsummed is not None:
-            self._add_products(self._unsummed)
-            self._unsummed = None
+        for rows in self._unsummed:
+            self._add_products(rows)
+        self._unsummed = []
         if self._buffered:
             self._add_products(self._buffer[: self._buffered])
             self._buffered = 0
+
+    def _empty_buffer(self) -> None:
+        """Make room in the buffer. What was opened and not yet used is not summed for that."""
+        if self._unsummed and len(self._unsummed) < MAX_UNSUMMED:
+            self._unsummed.append(self._buffer[: self._buffered].copy())
+            self._buffered = 0
+        else:
+            self._fold()
 
     def _add_products(self, rows: Matrix) -> None:
         with one_blas_thread():

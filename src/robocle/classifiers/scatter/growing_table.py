@@ -2,8 +2,8 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import blas
 
+from robocle.blas import blas
 from robocle.classifiers.state import Matrix, Vector
 
 MIN_SPARE = 16

@@ -3,8 +3,8 @@
 from typing import Protocol
 
 import numpy as np
-from scipy.linalg import lapack
 
+from robocle.blas import lapack
 from robocle.classifiers.scatter.solving import cholesky, solve_triangular
 from robocle.classifiers.scatter.upper_factor import UpperFactor
 from robocle.classifiers.state import Matrix
