@@ -14,6 +14,7 @@ from robocle.errors import FeatureError
 LARGEST = 1e36
 """The largest absolute value that a classifier takes. Its square fits into a state; see
 `robocle.classifiers.state`."""
+SURELY_FINITE = 1e15  # a sum of squares up to the square of this has not overflowed in float32
 REAL = "iuf"  # the kinds of numpy types that hold real numbers
 SHAPES = {
     1: "an embedding, numbers of shape (width,)",
@@ -73,7 +74,7 @@ def _kind(values: NDArray[Any]) -> str:
 
 
 def _require_usable(values: NDArray[Any], largest: float) -> None:
-    if not values.size:
+    if not values.size or _surely_usable(values, largest):
         return
     found = max(float(values.max()), -float(values.min()))
     if not np.isfinite(found):  # max and min of an array with NaN are NaN
@@ -82,6 +83,13 @@ def _require_usable(values: NDArray[Any], largest: float) -> None:
         raise FeatureError(
             f"an embedding has a value of size {found:g}: scale embeddings to at most {largest:g}"
         )
+
+
+def _surely_usable(values: NDArray[Any], largest: float) -> bool:
+    """Return whether a sum of squares shows that all values are usable: one fast product."""
+    if values.dtype.kind != "f" or values.ndim != 1:
+        return False
+    return bool(values.dot(values) <= min(largest, SURELY_FINITE) ** 2)
 
 
 def require_width(embeddings: NDArray[Any], width: int) -> None:

@@ -166,7 +166,8 @@ class StreamingLDA(StreamingClassifier):
 
     def _checked(self, embeddings: ArrayLike, axes: Literal[1, 2]) -> Matrix:
         checked = super()._checked(embeddings, axes)
-        self._layout.widths(checked.shape[-1])
+        if self.width is None:
+            self._layout.widths(checked.shape[-1])
         return checked
 
     def _learn(self, sample: Vector, row: int) -> None:

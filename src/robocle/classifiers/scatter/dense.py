@@ -108,13 +108,16 @@ class DenseScatter(ScatterForm):
         return np.asarray((rows**2).reshape(-1, blocks, self.width // blocks).sum(axis=(0, 2)))
 
     def add(self, sample: Vector, row: int, weight: float, step: float) -> None:
-        deviation = sample - self._means[row] if self._centred else sample
-        self._means[row] += step * deviation
-        np.multiply(deviation, math.sqrt(weight), out=self._buffer[self._buffered])
+        mean, scaled = self._means[row], self._buffer[self._buffered]
+        deviation = sample - mean if self._centred else sample
+        np.multiply(deviation, step, out=scaled)
+        mean += scaled
+        np.multiply(deviation, math.sqrt(weight), out=scaled)
         if weight:
-            self._factors.add(row, self._buffer[self._buffered])
+            self._factors.add(row, scaled)
             self._factors.bound(self.width)
-        self._record(deviation, row, weight, step)
+        if self.moves is not None:
+            self._record(deviation, row, weight, step)
         self._buffered += 1
         if self._buffered == BATCH:
             self._empty_buffer()
