@@ -14,7 +14,6 @@ from robocle.errors import FeatureError
 LARGEST = 1e36
 """The largest absolute value that a classifier takes. Its square fits into a state; see
 `robocle.classifiers.state`."""
-SURELY_FINITE = 1e15  # a sum of squares up to the square of this has not overflowed in float32
 REAL = "iuf"  # the kinds of numpy types that hold real numbers
 SHAPES = {
     1: "an embedding, numbers of shape (width,)",
@@ -87,9 +86,10 @@ def _require_usable(values: NDArray[Any], largest: float) -> None:
 
 def _surely_usable(values: NDArray[Any], largest: float) -> bool:
     """Return whether a sum of squares shows that all values are usable: one fast product."""
-    if values.dtype.kind != "f" or values.ndim != 1:
+    if values.dtype != np.float32 or values.ndim != 1:
         return False
-    return bool(values.dot(values) <= min(largest, SURELY_FINITE) ** 2)
+    wide = values.astype(np.float64)  # in which squares of float32 do not overflow
+    return bool(wide.dot(wide) <= largest**2)
 
 
 def require_width(embeddings: NDArray[Any], width: int) -> None:
