@@ -276,6 +276,7 @@ def overall(report: Report, title: str) -> dict[str, list[float]]:
     return {row.name: [each.mean for each in row.cells if each] for row in rows}
 
 
+@pytest.mark.slow
 def test_the_mean_gain_on_other_domain_data_is_the_one_that_the_paper_claims(
     tmp_path: Path,
 ) -> None:
@@ -306,6 +307,7 @@ def test_the_mean_gain_on_corrupted_pictures_is_not_the_one_that_the_paper_claim
     assert clean == pytest.approx([18.24, 18.24, 18.3], abs=0.01)
 
 
+@pytest.mark.slow
 def test_on_other_backbones_there_is_no_mean_of_the_papers_gains(tmp_path: Path) -> None:
     records = [*papers_results("table4")]
     for each in records:
