@@ -41,7 +41,7 @@ from robocle.types import Embeddings, Example
 
 TIMED = 10
 # How long two speeds are compared: at most this many rounds, none of them after so many seconds.
-ROUNDS, SECONDS = 10, 2.0
+ROUNDS, SECONDS = 4, 1.0
 # Time spent in this process. Windows counts that in steps that are too coarse.
 CLOCK = time.perf_counter if sys.platform == "win32" else time.process_time
 
