@@ -30,6 +30,7 @@ def line_plot(lines: Mapping[str, Sequence[float]], x_label: str, y_label: str) 
     for number, (name, values) in enumerate(ordered):
         style = LINE_STYLES[number // COLOURS % len(LINE_STYLES)]
         axes.plot(range(1, len(values) + 1), values, style, label=name, linewidth=1.6)
+    axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set_xlabel(x_label)
     axes.set_ylabel(y_label)
     axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
