@@ -23,8 +23,8 @@ a relative 1e-6; leave-one-out scores are computed from a new factorisation.
 With `scatter=exact`, all statistics are sums over classes, so two classifiers can be merged. A
 label can also be forgotten together with its contribution to the covariance, as if it had never
 been taught. The contributions are kept as class factors, up to as many samples as the embeddings
-are wide (at least 256). With `keep=sums` they are not kept. A few samples can be computed from the
-sums, too: see the page on classifiers.
+are wide (at least 256), or as many as `kept` says. With `keep=sums` they are not kept. A few
+samples can be computed from the sums, too: see the page on classifiers.
 """
 
 from collections.abc import Iterator, Mapping
@@ -65,7 +65,7 @@ from robocle.classifiers.state import (
 )
 from robocle.classifiers.streaming import Scorer, StreamingClassifier
 from robocle.errors import FeatureError, NothingTaughtError, SpecError, StateError
-from robocle.spec import require_between, require_choice
+from robocle.spec import require_between, require_choice, require_whole
 from robocle.types import Scores
 
 Scatter = Literal["exact", "published"]
@@ -73,6 +73,7 @@ Covariance = Literal["full", "blocks"]
 Scale = Literal["none", "blocks"]
 Score = Literal["linear", "cosine"]
 Keep = Literal["factors", "sums"]
+MOST_KEPT = 1_000_000
 
 
 class StreamingLDA(StreamingClassifier):
@@ -93,6 +94,9 @@ class StreamingLDA(StreamingClassifier):
             sums over all classes.
         earlier: The weight in the scores of the blocks from the earlier map, or `auto`, which
             estimates it from left-out samples.
+        kept: With `keep=factors`, the number of samples up to which all contributions are kept;
+            beyond, up to 256 rows of them. `auto`: as many as the widest block has entries, at
+            least 256.
         world: How many class means the world's mean counts as in the origin of cosine scores, from
             0 to 1000, once `use_world` has set it.
 
@@ -115,6 +119,7 @@ class StreamingLDA(StreamingClassifier):
         blocks: Layout = 1,
         keep: Keep = "factors",
         earlier: float | Literal["auto"] = "auto",
+        kept: int | Literal["auto"] = "auto",
         world: float = 0.0,
     ) -> None:
         super().__init__()
@@ -125,6 +130,10 @@ class StreamingLDA(StreamingClassifier):
         require_choice("keep", keep, get_args(Keep))
         require_shrinkage(shrinkage)
         require_weight(earlier)
+        if isinstance(kept, str):
+            require_choice("kept", kept, ("auto",))
+        else:
+            require_whole("kept", kept, 0, MOST_KEPT)
         require_between("world", world, 0, MAX_WORLD)
         self._layout = Blocks.parse(blocks)
         if self._layout.earlier and scale == "blocks":
@@ -137,6 +146,7 @@ class StreamingLDA(StreamingClassifier):
         self.blocks = self._layout.option
         self.keep = keep
         self.earlier = earlier
+        self.kept = kept
         self.world = float(world)
         if self.world and (score != "cosine" or self._ridges() > 1):
             raise SpecError(f"world={world} needs score=cosine, with one ridge per covariance")
@@ -338,9 +348,10 @@ class StreamingLDA(StreamingClassifier):
 
     def _new_scatters(self) -> BlockScatters:
         known = self._factors_known()
-        subsample = SUBSAMPLE if known else 0
+        most = None if isinstance(self.kept, str) else self.kept
+        subsample = min(SUBSAMPLE, SUBSAMPLE if most is None else most) if known else 0
         new_factors = partial(ClassFactors, complete=known, subsample=subsample)
-        return BlockScatters(self._covariances(), self._ridges(), new_factors)
+        return BlockScatters(self._covariances(), self._ridges(), new_factors, most)
 
     def _new_following(self) -> Following | None:
         """Return what follows the samples, or None if each solution must be computed anew."""

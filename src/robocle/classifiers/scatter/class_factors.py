@@ -22,8 +22,9 @@ from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Vector
 
 # Up to this many rows are kept even if the scatter is narrower: they take little memory.
 MIN_ROWS = 256
-# The number of rows in a subsample, and the minimum number per class.
-SUBSAMPLE, SUBSAMPLE_PER_CLASS = 256, 4
+# The number of rows in a subsample, and the minimum number per class. With more classes than
+# SUBSAMPLED_CLASSES, only that many of them have rows.
+SUBSAMPLE, SUBSAMPLE_PER_CLASS, SUBSAMPLED_CLASSES = 256, 4, 256
 
 SampleIndex = tuple[int, int]
 """A class, and the index of a sample within it."""
@@ -64,8 +65,10 @@ class ClassFactors:
 
     def add(self, number: int, row: Vector) -> None:
         """Add row^T row to the contribution of a class. A full subsample ignores the row."""
-        if self.complete or len(self._rows[number]) < self._rows_per_class():
+        if self.complete:
             self._rows[number].append(row.copy())
+        elif len(self._rows[number]) < self._most_rows(number):
+            self._rows[number].append(row.astype(np.float32))
 
     def bound(self, width: int, rank: int | None = None) -> None:
         """Draw a subsample if there are more rows than the scatter has.
@@ -207,9 +210,11 @@ class ClassFactors:
         """Return the arrays under the names that they have in state files."""
         if not (self.complete or len(self)):
             return {}
-        kind = "part" if self.complete else "sample"
         counts = np.array([len(rows) for rows in self._rows], np.int64)
-        return {f"{kind}_rows": self.all_rows(width), f"{kind}_counts": counts}
+        rows = self.all_rows(width)
+        if self.complete:
+            return {"part_rows": rows, "part_counts": counts}
+        return {"sample_rows": rows.astype(np.float32), "sample_counts": counts}
 
     def restore(self, state: ClassifierState, width: int) -> None:
         """Replace the rows with those in a state: all rows, a subsample, or none."""
@@ -235,16 +240,32 @@ class ClassFactors:
         """Keep the same number of rows per class, evenly spaced."""
         self.redrawn += 1
         self.complete = False
-        most = self._rows_per_class()
         for number, rows in enumerate(self._rows):
+            most = self._most_rows(number)
             kept = np.linspace(0, len(rows) - 1, min(len(rows), most)).astype(int)
-            self._rows[number] = [rows[index] for index in kept]
+            # A subsample is an estimate: float32 holds it in half the memory.
+            self._rows[number] = [rows[index].astype(np.float32) for index in kept]
 
-    def _rows_per_class(self) -> int:
-        """Return how many rows per class a subsample has."""
+    def _most_rows(self, number: int) -> int:
+        """Return how many rows of a class a subsample has."""
+        classes = len(self._rows)
         if not self._subsample:
             return 0
-        return max(SUBSAMPLE_PER_CLASS, self._subsample // len(self._rows))
+        if classes <= SUBSAMPLED_CLASSES:
+            return max(SUBSAMPLE_PER_CLASS, self._subsample // classes)
+        chosen = golden_place(number) * classes < SUBSAMPLED_CLASSES
+        return SUBSAMPLE_PER_CLASS if chosen else 0
+
+
+def golden_place(number: int) -> float:
+    """Return a place between 0 and 1. Those of the first numbers are evenly spaced, however many.
+
+    They are the multiples of the golden ratio, modulo 1.
+
+    >>> [round(golden_place(number), 2) for number in range(5)]
+    [0.0, 0.62, 0.24, 0.85, 0.47]
+    """
+    return number * 2654435769 % 2**32 / 2**32
 
 
 def merged_counts(weights: Vector, steps: Vector) -> list[Counts]:

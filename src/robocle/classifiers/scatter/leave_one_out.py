@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocle.blas import one_blas_thread
+from robocle.classifiers.scatter.class_factors import golden_place
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.left_out_products import (
     ClassGroup,
@@ -106,13 +107,8 @@ def samples_of(classes: Sequence[int], counts: Sequence[int]) -> list[tuple[int,
 
 
 def _steady(classes: list[int], most: int) -> list[int]:
-    """Return at most this many of the classes, evenly spaced; a further class replaces at most one.
-
-    The multiples of the golden ratio, modulo 1, are evenly spaced at any number of them.
-    """
-    if len(classes) <= most:
-        return classes
-    return sorted(classes, key=lambda row: row * 2654435769 % 2**32)[:most]
+    """Return at most this many classes, evenly spaced; a further one replaces at most one."""
+    return sorted(classes, key=golden_place)[:most] if len(classes) > most else classes
 
 
 @cache
