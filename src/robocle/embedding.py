@@ -19,7 +19,7 @@ from robocle.classifiers.embedding_numbers import embedding_numbers
 from robocle.errors import FeatureError, ImageError
 from robocle.images import Picture, SquareImage, read
 from robocle.images.boxes import Box
-from robocle.images.quality import Complaint, complaints
+from robocle.images.quality import Complaint, complaints, nothing_to_see
 from robocle.pipeline import Pipeline
 from robocle.spec import require_whole
 
@@ -44,6 +44,8 @@ class Embedding:
     purpose: Purpose
     complaints: tuple[Complaint, ...] = ()
     """The faults of the picture, if it was embedded for teaching."""
+    nothing: str = ""
+    """Why there is nothing to see in a picture that was embedded for prediction; else empty."""
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.values, dtype) if copy else np.asarray(self.values, dtype)
@@ -145,9 +147,7 @@ class Embedder:
         good = [image for image in images if isinstance(image, SquareImage)]
         rows = iter(self.pipeline.embed([image.pixels for image in good]) if good else ())
         return [
-            image
-            if isinstance(image, ImageError)
-            else Embedding(next(rows), self.purpose, self._complaints(image))
+            image if isinstance(image, ImageError) else self._embedding(next(rows), image)
             for image in images
         ]
 
@@ -157,8 +157,10 @@ class Embedder:
         except ImageError as error:
             return error
 
-    def _complaints(self, image: SquareImage) -> tuple[Complaint, ...]:
-        return complaints(image) if self.purpose == "teaching" else ()
+    def _embedding(self, values: NDArray[np.float32], image: SquareImage) -> Embedding:
+        if self.purpose == "teaching":
+            return Embedding(values, self.purpose, complaints(image))
+        return Embedding(values, self.purpose, nothing=nothing_to_see(image))
 
 
 def in_order(

@@ -31,6 +31,9 @@ class PictureLearner(EmbeddingLearner):
 
     def __init__(self, pipeline: Pipeline, state: LearnerState) -> None:
         super().__init__(state)
+        with state.classifier() as classifier:
+            world = pipeline.world_for(classifier)
+        state.world = world
         self._for_teaching = Embedder(pipeline, "teaching")
         self._for_prediction = Embedder(pipeline, "prediction")
 
