@@ -20,8 +20,9 @@ from robocle.errors import FeatureError, ImageError
 from robocle.images import Picture, SquareImage, read
 from robocle.images.boxes import Box
 from robocle.images.quality import Complaint, complaints, nothing_to_see
-from robocle.pipeline import Pipeline
+from robocle.pipeline import Pipeline, feature_maps, pooled
 from robocle.spec import require_whole
+from robocle.types import FeatureMaps
 
 Purpose = Literal["teaching", "prediction"]
 Item = TypeVar("Item")
@@ -95,6 +96,17 @@ class Embedder:
         if isinstance(outcome, ImageError):
             raise outcome
         return outcome
+
+    def look(self, picture: Picture, box: Box | None = None) -> tuple[Embedding, FeatureMaps]:
+        """Return the embedding of a picture, and the feature maps of its views.
+
+        Raises:
+            ImageError: The picture or the box cannot be used.
+        """
+        image = read(picture, self.pipeline.backbone.input_size, box)
+        maps = feature_maps(self.pipeline.backbone, self.pipeline.views, [image.pixels])
+        (values,) = pooled(self.pipeline.pooling, maps, 1)
+        return self._embedding(values, image), maps
 
     def embed_many(
         self,

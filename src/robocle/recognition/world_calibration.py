@@ -21,6 +21,7 @@ of unrelated ones.
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -43,6 +44,8 @@ class WorldCalibration:
     known: NDArray[np.float64]
     """The best scores of known objects, ascending: of left-out samples, and what the world has
     measured for each label with a single picture."""
+    world: NDArray[np.float64]
+    """The best scores of the world's pictures, ascending."""
     unrelated: float
     """The score that at most about 5 % of unrelated objects reach."""
     distance: float
@@ -72,6 +75,7 @@ class WorldCalibration:
         single = np.full(int(found.singleton.sum()), met.once * distance)
         return cls(
             np.sort(np.concatenate([left_out.max(axis=1, initial=-np.inf), single])),
+            np.sort(scores),
             _unrelated(scores, world.things),
             distance,
             _again(met, bool(usable.any())) * distance,
@@ -100,11 +104,19 @@ class WorldCalibration:
             best: The best score of the picture.
             prior: The prior probability of a known object.
         """
-        log_odds = (best - self.threshold(DEFAULT_UNKNOWN)) / self.spread
+        log_odds = (best - self._default_threshold) / self.spread
         log_odds += math.log(prior / (1 - prior))
         return 1 / (1 + math.exp(min(-log_odds, 700.0)))
 
-    @property
+    @cached_property
+    def _default_threshold(self) -> float:
+        return self.threshold(DEFAULT_UNKNOWN)
+
+    def share_above(self, score: float) -> float:
+        """Return the fraction of the world's pictures whose best score is above a score."""
+        return 1 - float(np.searchsorted(self.world, score, side="right")) / len(self.world)
+
+    @cached_property
     def spread(self) -> float:
         """The change of the score that multiplies the odds of a known object by e."""
         gap = abs(self._lowest_known(DEFAULT_UNKNOWN) - self.unrelated)
