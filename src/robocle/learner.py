@@ -177,9 +177,9 @@ class Learner(PictureLearner):
             state.parts = replace(
                 pipeline.parts(classifier), prediction_views=stored.parts.prediction_views
             )
-        if stored.parts.world not in ("", state.parts.world):
-            here = "another one" if state.parts.world else "none: run robocle backbones world"
-            log.warning("%s was taught with a world of its backbone, and here is %s", name, here)
         learner = cls.__new__(cls)
         PictureLearner.__init__(learner, pipeline, state)
+        if stored.parts.world not in ("", learner.parts.world):
+            here = "another one" if learner.parts.world else "none: run robocle backbones world"
+            log.warning("%s was taught with a world of its backbone, and here is %s", name, here)
         return learner

@@ -4,8 +4,8 @@ What lies in front of a camera is mostly none of the taught objects. Where such 
 the embeddings depends on the backbone and the pooling, so a world belongs to both. It is not
 learned: a learner scores its pictures to find out which scores unrelated objects get.
 
-A world is a safetensors file with one array, `pictures` (n, width) in float16, and its description
-in the metadata. The worlds of some backbones come with robocle; `robocle backbones world` computes
+A world is a safetensors file with one array, `pictures` (n, width), mostly in float16, and its
+description in the metadata. The worlds of some backbones come with robocle; `robocle backbones world` computes
 others, which are kept in the cache folder and preferred.
 """
 
@@ -21,6 +21,7 @@ import numpy as np
 import safetensors.numpy
 from safetensors import SafetensorError, safe_open
 
+from robocle.backbones import Backbone
 from robocle.backbones.model_folder import cache_folder
 from robocle.errors import BackboneError
 from robocle.files import replace_file
@@ -68,7 +69,7 @@ class World:
     @property
     def identity(self) -> str:
         """A hash of everything; states record it."""
-        content = hashlib.sha256(self.pictures.astype(np.float16).tobytes())
+        content = hashlib.sha256(self.pictures.tobytes())
         content.update(json.dumps(self._description(), sort_keys=True).encode())
         return content.hexdigest()
 
@@ -86,7 +87,9 @@ class World:
         Raises:
             BackboneError: The file cannot be written.
         """
-        rows = {"pictures": self.pictures.astype(np.float16)}
+        # A backbone whose features are too large for float16 has its own scale.
+        small = np.abs(self.pictures).max() < np.finfo(np.float16).max
+        rows = {"pictures": self.pictures.astype(np.float16 if small else np.float32)}
         content = safetensors.numpy.save(rows, {"robocle": json.dumps(self._description())})
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -136,6 +139,22 @@ def world_of(backbone: str, fingerprint: str, pooling: str) -> World | None:
     )
     found = next((path for path in paths if path.is_file()), None)
     return read_world(found, fingerprint, pooling) if found else None
+
+
+def used_world(classifier: object, network: Backbone, pooling: str) -> World | None:
+    """Return the world of a backbone and a pooling, if there is one and a classifier uses it.
+
+    Args:
+        classifier: The classifier. It uses a world if its option `world` is above 0.
+        network: The backbone.
+        pooling: The spec of the pooling, with every option written out.
+
+    Raises:
+        BackboneError: The file of the world is damaged.
+    """
+    if not getattr(classifier, "world", 0):
+        return None
+    return world_of(network.name, network.fingerprint, pooling)
 
 
 def read_world(path: Path, fingerprint: str, pooling: str) -> World:

@@ -67,7 +67,7 @@ def build_world(
         things = _embedded(pipeline, things_in(folder), shown, "world")
     side = network.input_size
     nothing = _embedded(pipeline, list(pictures_of_nothing(NOTHING, side)), shown, "nothing")
-    rows = np.vstack([things, nothing]).astype(np.float16).astype(np.float32)
+    rows = as_kept(np.vstack([things, nothing]))
     return World(
         backbone=network.name,
         fingerprint=network.fingerprint,
@@ -77,6 +77,12 @@ def build_world(
         met_again=_measured(pipeline, rows, taught, again, met, shown),
         source=f"{len(things)} pictures of {folder.name if folder else 'the rendered home'}",
     )
+
+
+def as_kept(rows: Embeddings) -> Embeddings:
+    """Return embeddings as the file of a world keeps them: rounded, unless they are too large."""
+    rounded = rows.astype(np.float16).astype(np.float32)
+    return rounded if np.isfinite(rounded).all() else rows
 
 
 def things_in(folder: Path) -> list[Path]:
