@@ -60,11 +60,10 @@ def build_world(
     """
     pipeline = Pipeline.build(network, pooling or DEFAULT.pooling, DEFAULT.views)
     shown = progress or (lambda pictures, _: pictures)
+    given = _embedded(pipeline, things_in(folder), shown, "world") if folder else None
     taught, again = _home()
     met = _embedded(pipeline, [each.path for each in again], shown, "home")
-    things = met
-    if folder is not None:
-        things = _embedded(pipeline, things_in(folder), shown, "world")
+    things = met if given is None else given
     side = network.input_size
     nothing = _embedded(pipeline, list(pictures_of_nothing(NOTHING, side)), shown, "nothing")
     rows = as_kept(np.vstack([things, nothing]))
