@@ -16,6 +16,7 @@ announcement of an object.
 import argparse
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from measuring import finish, report
@@ -124,7 +125,7 @@ class Filtered:
 
 
 def announced(video: Video, make: Callable[[], object]) -> list[Seen]:
-    """Return what is announced for the frames of each object. One announcer sees the whole video."""
+    """Return what is announced for each object's frames. One announcer sees the whole video."""
     announcer = make()
     return [
         [announcer.update(each) for each in predictions]  # type: ignore[attr-defined]
@@ -135,9 +136,9 @@ def announced(video: Video, make: Callable[[], object]) -> list[Seen]:
 def flicker(video: Video, seen: Sequence[Seen]) -> int:
     """Return the number of changes beyond those of the video."""
     every = [label for labels in seen for label in labels]
-    changes = sum(one != other for one, other in zip(every, every[1:], strict=False))
+    changes = sum(one != other for one, other in pairwise(every))
     truth = [label for label, predictions in video.objects for _ in predictions]
-    needed = sum(one != other for one, other in zip(truth, truth[1:], strict=False))
+    needed = sum(one != other for one, other in pairwise(truth))
     return max(0, changes - needed)
 
 

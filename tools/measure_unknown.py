@@ -3,14 +3,14 @@
 DATA holds the folders office_caltech10, grocery_store and icub_camera; the rendered home comes with
 robocle. In each cell, some labels of a set are taught some shots, in five orderings. Then pictures
 are predicted of
-    met again   the same objects in the same set: other pictures of the domain (office_caltech10), of
-                the test split (grocery_store), from behind (icub_camera: the first ten of thirty views
-                are taught), of the same clean scene (home)
+    met again   the same objects in the same set: other pictures of the domain (office_caltech10),
+                of the test split (grocery_store), from behind (icub_camera: the first ten of thirty
+                views are taught), of the same clean scene (home)
     elsewhere   the same labels in other domains, conditions and instances, where a set has them
     others      labels of the same set that were not taught
     unrelated   labels of the other sets that this set does not have
     nothing     walls, noise and gradients, by other formulas than those of the world
-The results are written to docs/results/unknown_cells.json, and as tables to docs/recognition.md.
+They are written to docs/results/unknown_cells.json. tools/unknown_tables.py makes the tables.
 """
 
 import json
@@ -39,7 +39,7 @@ from robocle.recognition.calibration import calibrated, recognise
 from robocle.recognition.levels import DEFAULT_UNKNOWN
 
 ROOT = Path(__file__).parents[1]
-RESULTS, PAGE = ROOT / "docs/results/unknown_cells.json", ROOT / "docs/recognition.md"
+RESULTS = ROOT / "docs/results/unknown_cells.json"
 SETS = ("office_caltech10", "grocery_store", "icub_camera", "home")
 LABELS, SHOTS, ORDERINGS = (1, 2, 5, "half"), (1, 3, 5), 5
 PER_CLASS, MOST, UNRELATED, WALLS = 30, 250, 70, 180
@@ -143,12 +143,15 @@ def cell_of(name: str, found: Pictures, labels: int | str, shots: int, seed: int
     order = rng.permutation(np.flatnonzero(found.domains == taught_in))
     drawn = {label: [int(row) for row in order if found.labels[row] == label] for label in names}
     used = {row for rows in drawn.values() for row in rows[: max(SHOTS)]}
-    again = [row for row in np.flatnonzero(found.domains == tested_in) if row not in used]
+    tested = np.flatnonzero(found.domains == tested_in)
+    again = np.array([row for row in tested if row not in used], np.int64)
     away = np.flatnonzero((found.domains != taught_in) & (found.domains != tested_in))
     known = np.isin(found.labels, chosen)
-    rows = [rng.permutation([row for row in rows if wanted(row)])[:MOST].astype(int) for rows, wanted in (
-        (again, lambda row: known[row]), (away, lambda row: known[row]),
-        (again, lambda row: not known[row]))]  # fmt: skip
+
+    def some(rows: NDArray[np.int64], wanted: NDArray[np.bool_]) -> Rows:
+        return np.asarray(rng.permutation(rows[wanted[rows]])[:MOST])
+
+    rows = some(again, known), some(away, known), some(again, ~known)
     lessons = [(drawn[label][shot], label) for shot in range(shots) for label in chosen]
     return Cell(lessons, *rows)
 

@@ -1,11 +1,13 @@
 """A learner that is taught embeddings. `robocle.Learner` adds the pipeline that embeds pictures."""
 
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robocle.backbones.world import used_world
 from robocle.classifiers import StreamingClassifier
 from robocle.classifiers.labels import never_taught, require_label, spelling_of
 from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
@@ -31,6 +33,11 @@ class EmbeddingLearner:
 
     def __init__(self, state: LearnerState) -> None:
         self._state = state
+        parts = state.parts
+        with state.classifier() as classifier:
+            world = used_world(classifier, parts.backbone, parts.fingerprint, parts.pooling)
+        state.world = world
+        state.parts = replace(parts, world=world.identity if world else "")
         self._calibrated: tuple[LeaveOneOut, AnyCalibration | None] | None = None
 
     def __repr__(self) -> str:

@@ -2,13 +2,11 @@
 
 import logging
 from collections.abc import Iterable
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robocle.backbones import Backbone
-from robocle.backbones.world import used_world
 from robocle.embedding import BATCH_SIZE, Embedder, Embedding
 from robocle.embedding_learner import EmbeddingLearner
 from robocle.errors import InexactError, NothingTaughtError
@@ -18,7 +16,7 @@ from robocle.images.gate import QualityGate
 from robocle.images.quality import Complaint, Gate
 from robocle.lessons import require_lessons, require_one_label_each
 from robocle.pipeline import Pipeline
-from robocle.pooling import POOLINGS, Pooling
+from robocle.pooling import Pooling
 from robocle.recognition.explanation import Explanation, explanation, heat_map
 from robocle.recognition.levels import DEFAULT_UNKNOWN
 from robocle.spec import require_whole
@@ -38,11 +36,6 @@ class PictureLearner(EmbeddingLearner):
 
     def __init__(self, pipeline: Pipeline, state: LearnerState) -> None:
         super().__init__(state)
-        with state.classifier() as classifier:
-            described = POOLINGS.describe(pipeline.pooling)
-            world = used_world(classifier, pipeline.backbone, described)
-        state.world = world
-        state.parts = replace(state.parts, world=world.identity if world else "")
         self._for_teaching = Embedder(pipeline, "teaching")
         self._for_prediction = Embedder(pipeline, "prediction")
 

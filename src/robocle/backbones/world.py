@@ -5,8 +5,8 @@ the embeddings depends on the backbone and the pooling, so a world belongs to bo
 learned: a learner scores its pictures to find out which scores unrelated objects get.
 
 A world is a safetensors file with one array, `pictures` (n, width), mostly in float16, and its
-description in the metadata. The worlds of some backbones come with robocle; `robocle backbones world` computes
-others, which are kept in the cache folder and preferred.
+description in the metadata. The worlds of some backbones come with robocle. `robocle backbones
+world` computes others, which are kept in the cache folder and preferred.
 """
 
 import hashlib
@@ -21,7 +21,6 @@ import numpy as np
 import safetensors.numpy
 from safetensors import SafetensorError, safe_open
 
-from robocle.backbones import Backbone
 from robocle.backbones.model_folder import cache_folder
 from robocle.errors import BackboneError
 from robocle.files import replace_file
@@ -141,12 +140,13 @@ def world_of(backbone: str, fingerprint: str, pooling: str) -> World | None:
     return read_world(found, fingerprint, pooling) if found else None
 
 
-def used_world(classifier: object, network: Backbone, pooling: str) -> World | None:
+def used_world(classifier: object, backbone: str, fingerprint: str, pooling: str) -> World | None:
     """Return the world of a backbone and a pooling, if there is one and a classifier uses it.
 
     Args:
         classifier: The classifier. It uses a world if its option `world` is above 0.
-        network: The backbone.
+        backbone: The name of the backbone.
+        fingerprint: Its fingerprint.
         pooling: The spec of the pooling, with every option written out.
 
     Raises:
@@ -154,7 +154,7 @@ def used_world(classifier: object, network: Backbone, pooling: str) -> World | N
     """
     if not getattr(classifier, "world", 0):
         return None
-    return world_of(network.name, network.fingerprint, pooling)
+    return world_of(backbone, fingerprint, pooling)
 
 
 def read_world(path: Path, fingerprint: str, pooling: str) -> World:

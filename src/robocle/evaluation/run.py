@@ -80,7 +80,7 @@ def _world(trial: Trial, clf: StreamingClassifier) -> World | None:
     """Return the world of the trial's backbone and pooling, after the classifier got it."""
     network = loaded_backbone(trial.backbone)
     described = POOLINGS.describe(pooling(trial.pooling))
-    world = used_world(clf, network, described)
+    world = used_world(clf, network.name, network.fingerprint, described)
     if world is not None:
         clf.use_world(world.pictures)
     return world

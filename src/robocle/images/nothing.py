@@ -17,19 +17,20 @@ Floats = NDArray[np.float64]
 Rng = np.random.Generator
 
 
-def pictures_of_nothing(number: int, side: int = 224) -> Iterator[Pixels]:
+def pictures_of_nothing(number: int, side: int = 224, first: int = 0) -> Iterator[Pixels]:
     """Yield pictures of nothing, one kind after another in turn.
 
     Args:
         number: How many.
         side: Their side in pixels.
+        first: The number of the first one: others have other pictures.
 
     Example:
         >>> [picture.shape for picture in pictures_of_nothing(2, side=32)]
         [(32, 32, 3), (32, 32, 3)]
     """
     kinds = list(KINDS)
-    for index in range(number):
+    for index in range(first, first + number):
         kind = kinds[index % len(kinds)]
         yield _pixels(KINDS[kind](keyed_rng(0, "nothing", kind, index), side))
 
