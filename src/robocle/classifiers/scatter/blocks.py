@@ -104,12 +104,13 @@ class BlockScatters:
         self,
         regularisers: Sequence[Regulariser],
         weights: Sequence[float],
-        origins: Sequence[Origin],
+        origins: Sequence[Origin] | None = None,
     ) -> tuple[Matrix, MeanProducts]:
         """Return rows w = C^-1 m per class mean m, and products m . w, for weighted blocks.
 
         The origins' fixed row comes after the class means.
         """
+        origins = origins or [Origin.none(width) for width in self.widths]
         each = zip(self._forms, regularisers, origins, strict=True)
         solved = [form.solve(*regular, origin) for form, regular, origin in each]
         rows = np.hstack(
