@@ -89,7 +89,7 @@ class EmbeddingLearner:
 
         Args:
             embedding: What `embed_for_prediction` returned, or an array of your own.
-            unknown: The false-rejection rate, as in `Learner.predict`.
+            unknown: The level, as in `Learner.predict`.
 
         Returns:
             The prediction; its label is None for an unknown object.
@@ -98,7 +98,7 @@ class EmbeddingLearner:
             FeatureError: The embedding was made for teaching, has a different width, or has a value
                 beyond 1e30.
             NothingTaughtError: Nothing has been taught yet.
-            SpecError: The false-rejection rate is out of range.
+            SpecError: The level is out of range.
         """
         values = values_for("prediction", embedding)
         nothing = embedding.nothing if isinstance(embedding, Embedding) else ""
@@ -247,13 +247,13 @@ class EmbeddingLearner:
         """Return the threshold: an object whose best score is below it is called unknown.
 
         Args:
-            unknown: The false-rejection rate, as in `Learner.predict`.
+            unknown: The level, as in `Learner.predict`.
 
         Returns:
             The threshold; None if this learner calls no object unknown.
 
         Raises:
-            SpecError: The false-rejection rate is out of range.
+            SpecError: The level is out of range.
         """
         calibration = self.calibration()
         return calibration.threshold(unknown) if calibration else None

@@ -131,8 +131,9 @@ class PictureLearner(EmbeddingLearner):
         Args:
             picture: A path, bytes, a file object, a PIL image, or an RGB array. Frames of OpenCV
                 are BGR: pass `frame[..., ::-1]`.
-            unknown: The false-rejection rate, from 0 to 0.5: roughly the fraction of taught objects
-                that are called unknown under the conditions they were taught in. 0 rejects nothing.
+            unknown: The level, from 0 to 0.5: the fraction of taught objects, met again as they
+                were taught, that may be called unknown. Of unrelated objects, at most about 5 % are
+                taken for taught ones; where both cannot hold, that does. 0 calls nothing unknown.
             box: (x, y, width, height) of the region to recognise, in pixels of the upright picture.
 
         Returns:
@@ -141,7 +142,7 @@ class PictureLearner(EmbeddingLearner):
         Raises:
             ImageError: The picture cannot be used.
             NothingTaughtError: Nothing has been taught yet.
-            SpecError: The false-rejection rate is out of range.
+            SpecError: The level is out of range.
         """
         return self.predict_many([picture], unknown, boxes=[box])[0]
 
@@ -158,7 +159,7 @@ class PictureLearner(EmbeddingLearner):
 
         Args:
             pictures: The pictures.
-            unknown: The false-rejection rate, as in `predict`.
+            unknown: The level, as in `predict`.
             boxes: One entry per picture: its box, or None for the whole picture.
             batch_size: How many pictures go through the backbone at once.
             threads: How many batches are embedded at the same time.

@@ -47,7 +47,7 @@ class Evaluator:
     Attributes:
         conditions: How the pictures are corrupted.
         progress: Called with items, what is done to them, and their number; yields the items.
-        unknown: The false-rejection rate, see `Learner.predict`.
+        unknown: The level, see `Learner.predict`.
     """
 
     conditions: Conditions
