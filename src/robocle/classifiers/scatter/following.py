@@ -23,7 +23,7 @@ from robocle.classifiers.scatter.followed_scores import (
 )
 from robocle.classifiers.scatter.form import ScatterForm
 from robocle.classifiers.scatter.leave_one_out import LeaveOneOut, LeftOutSamples
-from robocle.classifiers.scatter.origin import Origin, World
+from robocle.classifiers.scatter.origin import Origin, WorldPictures
 from robocle.classifiers.state import Matrix, Vector
 
 # A scatter is factorised again after this many samples, and the next block after some more: so one
@@ -59,14 +59,14 @@ class Following:
         self._earlier = earlier
         self._factors = factors
         self._blocks: list[FollowedBlock] = []
-        self._beside: tuple[World | None, list[Beside]] = (None, [])
+        self._beside: tuple[WorldPictures | None, list[Beside]] = (None, [])
 
     def answer(
         self,
         forms: Sequence[ScatterForm],
         regularisers: Sequence[Regulariser],
         origins: Sequence[Origin],
-        world: World | None,
+        world: WorldPictures | None,
         chosen: ChosenSamples,
     ) -> Answer:
         """Bring everything up to date and return what predictions need.
@@ -82,7 +82,7 @@ class Following:
             self._follow(forms, regularisers, self._besides(origins, world), chosen.classes)
             return self._answer(forms, origins[0].shares(len(chosen.counts)), world, chosen)
 
-    def _besides(self, origins: Sequence[Origin], world: World | None) -> list[Beside]:
+    def _besides(self, origins: Sequence[Origin], world: WorldPictures | None) -> list[Beside]:
         known, besides = self._beside
         if known is not world or not besides:
             widths = [origin.fixed.shape[1] for origin in origins]
@@ -118,7 +118,7 @@ class Following:
         self,
         forms: Sequence[ScatterForm],
         shares: Vector,
-        world: World | None,
+        world: WorldPictures | None,
         chosen: ChosenSamples,
     ) -> Answer:
         means = [block.solution.mean_products(shares) for block in self._blocks]

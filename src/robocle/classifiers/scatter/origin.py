@@ -51,8 +51,8 @@ class Origin:
         return [Origin(part, self.weight) for part in np.split(self.fixed, ends, axis=1)]
 
 
-class World:
-    """Embeddings of pictures of anything.
+class WorldPictures:
+    """Embeddings of pictures of anything. They never change, so copies of a classifier share them.
 
     Args:
         pictures: The embeddings (n, width).
@@ -62,6 +62,9 @@ class World:
         self.pictures = pictures
         self._mean = pictures.mean(axis=0, dtype=np.float64)[None]
         self._origins: dict[tuple[float, tuple[int, ...]], list[Origin]] = {}
+
+    def __deepcopy__(self, _: object) -> "WorldPictures":
+        return self
 
     @property
     def width(self) -> int:
