@@ -4,9 +4,12 @@ import re
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 from PIL import Image
 
+from robocle import Learner
+from robocle.backbones import Backbone
 from scripts import imported_script
 
 ROOT = Path(__file__).parents[1]
@@ -45,3 +48,17 @@ def test_the_code_of_the_readme_has_five_lines() -> None:
     (code,) = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
     assert len(code.splitlines()) == 5
     assert len(README.splitlines()) < 120
+
+
+def test_the_learner_of_the_readme_calls_walls_unknown(lite0: Backbone) -> None:
+    """It is taught one mug and one clock."""
+    clean = ROOT / "src/robocle/demo/home/clean"
+    learner = Learner(lite0)
+    for label in ("mug", "clock"):
+        learner.teach(clean / f"{label}_01/0.jpg", label)
+    rng = np.random.default_rng(0)
+    for colour in ((200, 190, 170), (90, 110, 140), (235, 235, 230)):
+        grain = rng.normal(0, 6, (240, 320, 1)) + np.linspace(-20, 20, 320)[None, :, None]
+        wall = np.clip(np.array(colour) + grain, 0, 255).astype(np.uint8)
+        assert learner.predict(wall).label is None
+    assert learner.predict(clean / "mug_01/5.jpg").label == "mug"

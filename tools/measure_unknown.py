@@ -41,7 +41,7 @@ from robocle.recognition.levels import DEFAULT_UNKNOWN
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs/results/unknown_cells.json"
 SETS = ("office_caltech10", "grocery_store", "icub_camera", "home")
-LABELS, SHOTS, ORDERINGS = (1, 2, 5, "half"), (1, 3, 5), 5
+LABELS, SHOTS, ORDERINGS = (1, 2, 5, "half", "all"), (1, 3, 5), 5
 PER_CLASS, MOST, UNRELATED, WALLS = 30, 250, 70, 180
 METHODS = {"without a world": "world=0", "with a world": "world=10"}
 Rows = NDArray[np.int64]
@@ -138,7 +138,7 @@ def cell_of(name: str, found: Pictures, labels: int | str, shots: int, seed: int
     tested_in = {"office_caltech10": taught_in, "grocery_store": "test", "icub_camera": "behind",
                  "home": "train"}[name]  # fmt: skip
     names = sorted(set(found.labels[found.domains == taught_in]))
-    number = len(names) // 2 if labels == "half" else int(labels)
+    number = {"half": len(names) // 2, "all": len(names)}.get(str(labels)) or int(labels)
     chosen = [str(each) for each in rng.permutation(names)[:number]]
     order = rng.permutation(np.flatnonzero(found.domains == taught_in))
     drawn = {label: [int(row) for row in order if found.labels[row] == label] for label in names}

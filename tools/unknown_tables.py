@@ -52,13 +52,18 @@ def _mean(cells: Cells, sets: list[str], labels: str, shots: str) -> dict[str, d
 
 def _gains(found: dict[str, dict[str, float]]) -> list[str]:
     figures = [*(f"{name} AUROC" for name in AUROCS), "again accuracy", "again ECE"]
-    return [f"{found[BEFORE][name]:.1f} -> {found[AFTER][name]:.1f}" for name in figures]
+    return [
+        f"{found[BEFORE][name]:.1f} -> {found[AFTER][name]:.1f}" if name in found[AFTER] else ""
+        for name in figures
+    ]
 
 
 def _accepted(found: dict[str, dict[str, float]]) -> list[str]:
     return [
-        f"{found[AFTER][f'{name} accepted']:.1f} ({found[BEFORE][f'{name} accepted']:.1f})"
-        for name in ACCEPTED
+        f"{found[AFTER][figure]:.1f} ({found[BEFORE][figure]:.1f})"
+        if figure in found[AFTER]
+        else ""
+        for figure in (f"{name} accepted" for name in ACCEPTED)
     ]
 
 
