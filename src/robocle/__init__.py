@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from robocle.errors import (
     AlreadyMergedError,
     BackboneError,
+    CameraError,
     DataError,
     FeatureError,
     ImageError,
@@ -45,6 +46,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AlreadyMergedError",
     "BackboneError",
+    "CameraError",
     "Complaint",
     "DataError",
     "Embedding",
