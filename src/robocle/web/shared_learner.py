@@ -12,14 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import robocle
 from robocle.classifiers.labels import require_label, spelling_of
-from robocle.errors import StateError
+from robocle.errors import AlreadyMergedError, StateError
 from robocle.evaluation.check.conditions import CONDITIONS, IN_WORDS, Conditions
 from robocle.evaluation.corruptions import corruption
 from robocle.images import Picture
 from robocle.images.boxes import Box
 from robocle.images.quality import Gate
 from robocle.learner import Learner
+from robocle.store.reading import journal_path
 from robocle.types import Prediction
 from robocle.web.knowledge import knowledge_of
 from robocle.web.limits import MAX_LABELS, RequestError
@@ -65,11 +67,10 @@ class SharedLearner:
 
     def about(self) -> dict[str, Any]:
         """Return where the state is and what it consists of."""
-        import robocle
-
+        files = self.path, journal_path(self.path)
         return {
             "file": self.path.name,
-            "bytes": self.path.stat().st_size,
+            "bytes": sum(each.stat().st_size for each in files if each.is_file()),
             "robocle": robocle.__version__,
             "licence": "Apache-2.0",
             "parts": vars(self.learner.parts),
@@ -166,9 +167,16 @@ class SharedLearner:
             pictures = plural(sum(other.counts.values()), "picture")
             merged = f"importing {plural(len(other.labels), 'label')}, {pictures}"
             with self.learner.step(merged):
-                self.learner.merge(other)
+                self._merge(other)
         self.version += 1
         return merged
+
+    def _merge(self, other: Learner) -> None:
+        try:
+            self.learner.merge(other)
+        except AlreadyMergedError as error:
+            how = "`robocle import --again` on the command line"
+            raise AlreadyMergedError("the file", how) from error
 
     def close(self) -> None:
         """Compact the journal and release the lock."""
