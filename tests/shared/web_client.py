@@ -71,7 +71,7 @@ class Api:
             connection.close()
 
     def get(self, path: str, **headers: str) -> Answer:
-        return self.request("GET", path, **headers)
+        return self.request("GET", path, None, **headers)
 
     def post(self, path: str, body: bytes = b"", **headers: str) -> Answer:
         return self.request("POST", path, body, **headers)

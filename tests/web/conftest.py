@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from robocle.backbones import Backbone
-from robocle.evaluation.datasets.home import Home
+from video_sources import home_picture
 from web_client import Api, PictureOf, served
 
 
@@ -15,7 +15,7 @@ def picture_of() -> PictureOf:
     """A function that returns the bytes of a shipped picture."""
 
     def picture(label: str = "mug", number: int = 0) -> bytes:
-        return (Home.default_root / "clean" / f"{label}_01" / f"{number}.jpg").read_bytes()
+        return home_picture(f"clean/{label}_01/{number}").read_bytes()
 
     return picture
 

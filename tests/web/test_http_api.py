@@ -150,7 +150,7 @@ def test_a_check_tests_a_picture_in_all_conditions(taught: Api, picture_of: Pict
         ("/api/teach?label=mug&box=1,2,3", b"PICTURE", 400, "box must be"),
         ("/api/teach?label=mug&box=a,b,c,d", b"PICTURE", 400, "box must be"),
         ("/api/teach?label=mug&box=900,0,9,9", b"PICTURE", 422, "covers 0x9 pixels"),
-        ("/api/teach?label=mug&source=camera", b"", 503, "no camera"),
+        ("/api/teach?label=mug&source=camera", b"", 404, "no camera"),
         ("/api/predict", b"PICTURE", 409, "nothing has been taught"),
         ("/api/predict?top=0", b"PICTURE", 400, "top must be"),
         ("/api/undo", b"", 409, "nothing to undo"),

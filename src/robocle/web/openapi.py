@@ -166,7 +166,7 @@ MEANINGS = {
     400: "A value is missing or malformed.",
     401: "The token is missing or wrong.",
     403: "The request comes from a page of another site.",
-    404: "The label was never taught.",
+    404: "The label was never taught, or the server has no camera.",
     405: "The method is another one.",
     408: "The body took too long.",
     409: "There is nothing to do it with: nothing was taught, or nothing can be undone.",
@@ -176,7 +176,7 @@ MEANINGS = {
     429: "Too many requests.",
     503: "The server is busy, or the camera or the disk fails.",
 }
-UPLOAD = (408, 409, 413)
+UPLOAD = (404, 408, 409, 413)
 CHANGED = {"version": COUNT}
 PATHS: Json = {
     "/api/health": {"get": _operation("Tell that the server answers", _object(
@@ -197,10 +197,10 @@ PATHS: Json = {
         "Undo the last step", _object(undone=TEXT, **CHANGED), errors=(409,))},
     "/api/forget": {"post": _operation(
         "Forget a label", _object(forgot=TEXT, **CHANGED), body=_json_body(label=TEXT),
-        errors=(404, *UPLOAD))},
+        errors=UPLOAD)},
     "/api/rename": {"post": _operation(
         "Rename a label", _object(renamed=TEXT, new=TEXT, **CHANGED),
-        body=_json_body(label=TEXT, new=TEXT), errors=(404, *UPLOAD))},
+        body=_json_body(label=TEXT, new=TEXT), errors=UPLOAD)},
     "/api/check": {"post": _operation(
         "Test one picture clean and under corruptions; nothing is taught", _ref("Check"),
         parameters=(LABEL, DRAWS), body={**PICTURE, "required": True}, errors=UPLOAD)},
@@ -214,7 +214,7 @@ PATHS: Json = {
         body=STATE_FILE, errors=UPLOAD)},
     "/api/camera": {"get": _operation(
         "The frames of the robot's camera, as a stream of JPEGs", FILE,
-        "multipart/x-mixed-replace")},
+        "multipart/x-mixed-replace", errors=(404,))},
     "/metrics": {"get": _operation("Metrics for Prometheus", TEXT, "text/plain")},
 }  # fmt: skip
 

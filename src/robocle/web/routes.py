@@ -12,7 +12,7 @@ import robocle
 from robocle.errors import CameraError
 from robocle.images import Picture
 from robocle.types import Prediction
-from robocle.web.limits import MAX_PICTURE_BYTES, MAX_STATE_BYTES
+from robocle.web.limits import MAX_PICTURE_BYTES, MAX_STATE_BYTES, RequestError
 from robocle.web.openapi import description
 from robocle.web.pictures import require_picture
 from robocle.web.security import COOKIE, cookie_of
@@ -160,7 +160,7 @@ async def camera_stream(request: Request) -> Response:
     """Return the frames of the robot's camera, as a stream of JPEGs that browsers show."""
     service = service_of(request)
     if service.camera is None:
-        raise CameraError("this server has no camera: start it with --camera")
+        raise RequestError(404, "this server has no camera: start it with --camera")
     kind = "multipart/x-mixed-replace; boundary=frame"
     return StreamingResponse(_frames(service), media_type=kind)
 

@@ -98,11 +98,12 @@ class Service:
         """Return the newest frame of the robot's camera, and its number.
 
         Raises:
-            CameraError: There is no camera, or it does not work.
+            RequestError: There is no camera.
+            CameraError: It does not work.
         """
         camera = self.camera
         if camera is None:
-            raise CameraError("this server has no camera: start it with --camera")
+            raise RequestError(404, "this server has no camera: start it with --camera")
         frame = await asyncio.to_thread(camera.newest, after)
         if frame is None:
             raise CameraError("the robot's camera sends no frames: check it")
