@@ -11,7 +11,7 @@ from robocle.classifiers.labels import never_taught, require_label, spelling_of
 from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
 from robocle.embedding import Embedding, values_for
 from robocle.errors import AlreadyMergedError, StateError
-from robocle.recognition.calibration import Calibration, recognise
+from robocle.recognition.calibration import AnyCalibration, calibrated, recognise
 from robocle.recognition.levels import DEFAULT_UNKNOWN
 from robocle.recognition.readiness import Readiness, readiness
 from robocle.store import Forget, LearnerState, Parts, Rename, Teach, stored_embedding
@@ -31,7 +31,7 @@ class EmbeddingLearner:
 
     def __init__(self, state: LearnerState) -> None:
         self._state = state
-        self._calibrated: tuple[LeaveOneOut, Calibration | None] | None = None
+        self._calibrated: tuple[LeaveOneOut, AnyCalibration | None] | None = None
 
     def __repr__(self) -> str:
         parts = self.parts
@@ -94,6 +94,7 @@ class EmbeddingLearner:
             SpecError: The false-rejection rate is out of range.
         """
         values = values_for("prediction", embedding)
+        nothing = embedding.nothing if isinstance(embedding, Embedding) else ""
         with self._state.classifier() as classifier:
             labels = classifier.labels
             scores = classifier.scores(values[None])[0]
@@ -101,6 +102,8 @@ class EmbeddingLearner:
         found = recognise(scores, calibration, unknown)
         nearest = labels[found.row]
         named = dict(zip(labels, scores.tolist(), strict=True))
+        if nothing and unknown > 0:
+            return Prediction(None, 0.0, named, nearest, 0.0, dict.fromkeys(labels, 0.0), nothing)
         label = nearest if found.is_known else None
         confidences = dict(zip(labels, found.confidences.tolist(), strict=True))
         return Prediction(label, found.confidence, named, nearest, found.known, confidences)
@@ -262,22 +265,22 @@ class EmbeddingLearner:
         with self._state.classifier() as classifier:
             return classifier.linear()
 
-    def calibration(self) -> Calibration | None:
+    def calibration(self) -> AnyCalibration | None:
         """Return the calibration of the scores. It is computed once after each change.
 
         Returns:
-            The calibration; None with a single label, and if the classifier has no leave-one-out
-            scores.
+            The calibration; None if the classifier has no leave-one-out scores, or a single label
+            and no world.
         """
         with self._state.classifier() as classifier:
             return self._calibration_of(classifier)
 
-    def _calibration_of(self, classifier: StreamingClassifier) -> Calibration | None:
+    def _calibration_of(self, classifier: StreamingClassifier) -> AnyCalibration | None:
         found = classifier.leave_one_out()
         if found is None:
             return None
         if self._calibrated is None or self._calibrated[0] is not found:
-            self._calibrated = found, Calibration.of(found)
+            self._calibrated = found, calibrated(classifier, self._state.world)
         return self._calibrated[1]
 
     def save(self, path: FilePath) -> None:

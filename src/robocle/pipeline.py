@@ -19,6 +19,7 @@ from robocle.backbones import (
     earlier_channels,
 )
 from robocle.backbones.added import how_to_add, is_int8
+from robocle.backbones.world import World, world_of
 from robocle.blocks import Layout
 from robocle.classifiers import CLASSIFIERS, StreamingClassifier
 from robocle.errors import BackboneError, SpecError, StateError
@@ -113,7 +114,19 @@ class Pipeline:
             classifier=CLASSIFIERS.describe(classifier),
             views=VIEWS.describe(self.views),
             prediction_views=VIEWS.describe(self.prediction_views),
+            world=world.identity if (world := self.world_for(classifier)) else "",
         )
+
+    def world_for(self, classifier: StreamingClassifier) -> World | None:
+        """Return the world of this backbone and pooling, if there is one and a classifier uses it.
+
+        Raises:
+            BackboneError: The file of the world is damaged.
+        """
+        if not getattr(classifier, "world", 0):
+            return None
+        network = self.backbone
+        return world_of(network.name, network.fingerprint, POOLINGS.describe(self.pooling))
 
     def require_given(self, name: str, classifier: str, given: Mapping[str, str]) -> None:
         """Require that the parts a user names for a state are those that it was learned with.

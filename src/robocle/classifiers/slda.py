@@ -13,7 +13,8 @@ The option `scatter` selects the weight:
 The option `score` selects the score of a class:
 - `linear`: as above, the paper's discriminant.
 - `cosine`: the cosine between z and m_c relative to the mean of the class means, under C^-1. The
-  linear score compares |m_c|^2 between classes, a length that few shots estimate badly.
+  linear score compares |m_c|^2 between classes, a length that few shots estimate badly. With the
+  option `world`, the mean of pictures of anything counts as that many classes in the origin.
 
 The scatter is stored in the compressed form for few samples and in the dense form for many. Both
 are exact. The solution of the dense form is updated for new samples, which changes scores by up to
@@ -35,6 +36,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robocle.blas import one_blas_thread
 from robocle.blocks import Blocks, Layout
+from robocle.classifiers.embedding_numbers import embedding_numbers
 from robocle.classifiers.scatter.block_weights import estimated_weight, require_weight
 from robocle.classifiers.scatter.blocks import BlockScatters, Regulariser
 from robocle.classifiers.scatter.class_factors import SUBSAMPLE, ClassFactors, SampleIndex
@@ -48,11 +50,12 @@ from robocle.classifiers.scatter.leave_one_out import (
     left_out,
     samples_of,
 )
+from robocle.classifiers.scatter.origin import MAX_WORLD, Origin, WorldPictures
 from robocle.classifiers.scatter.shrinkage import require_shrinkage
 from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Ownership, Shared, Vector
 from robocle.classifiers.streaming import StreamingClassifier
 from robocle.errors import NothingTaughtError, SpecError, StateError
-from robocle.spec import require_choice
+from robocle.spec import require_between, require_choice
 from robocle.types import Scores
 
 Scatter = Literal["exact", "published"]
@@ -79,6 +82,8 @@ class StreamingLDA(StreamingClassifier):
             sums over all classes.
         earlier: The weight in the scores of the blocks from the earlier map, or `auto`, which
             estimates it from left-out samples.
+        world: How many class means the world's mean counts as in the origin of cosine scores, from
+            0 to 1000, once `use_world` has set it.
 
     >>> clf = StreamingLDA(shrinkage=0.1)
     >>> for embedding in ([0, 0], [1, 0]):
@@ -99,6 +104,7 @@ class StreamingLDA(StreamingClassifier):
         blocks: Layout = 1,
         keep: Keep = "factors",
         earlier: float | Literal["auto"] = "auto",
+        world: float = 0.0,
     ) -> None:
         super().__init__()
         require_choice("scatter", scatter, get_args(Scatter))
@@ -108,6 +114,7 @@ class StreamingLDA(StreamingClassifier):
         require_choice("keep", keep, get_args(Keep))
         require_shrinkage(shrinkage)
         require_weight(earlier)
+        require_between("world", world, 0, MAX_WORLD)
         self._layout = Blocks.parse(blocks)
         if self._layout.earlier and scale == "blocks":
             raise SpecError(f"blocks={blocks} are of different widths: give scale=none")
@@ -119,6 +126,10 @@ class StreamingLDA(StreamingClassifier):
         self.blocks = self._layout.option
         self.keep = keep
         self.earlier = earlier
+        self.world = float(world)
+        if self.world and (score != "cosine" or self._ridges() > 1):
+            raise SpecError(f"world={world} needs score=cosine, with one ridge per covariance")
+        self._world: WorldPictures | None = None
         self._scatters = self._new_scatters()
         self._samples = 0
         self._freedom = 0
@@ -130,6 +141,7 @@ class StreamingLDA(StreamingClassifier):
         self._solved: tuple[Matrix, Vector] | None = None
         self._weights: list[float] | None = None
         self._left_out: LeaveOneOut | None = None
+        self._world_scores: Vector | None = None
 
     @property
     def form(self) -> Literal["compressed", "dense"]:
@@ -174,10 +186,50 @@ class StreamingLDA(StreamingClassifier):
         return self._solved
 
     def _solve(self) -> tuple[Matrix, Vector]:
-        weights, products = self._scatters.solve(self._regularisers(), self._block_weights())
+        weights, products = self._scatters.solve(
+            self._regularisers(), self._block_weights(), self._origins()
+        )
         if self.score == "cosine":
-            return cosine_discriminant(weights, products)
+            return cosine_discriminant(weights, products, len(self._labels))
         return weights, -0.5 * products.squares
+
+    def use_world(self, pictures: WorldPictures | ArrayLike) -> None:
+        """Use embeddings of pictures of anything: their mean counts in the origin of the scores.
+
+        They are not learned, and no part of the state. Without the option `world` nothing changes.
+
+        Args:
+            pictures: The embeddings (n, width).
+
+        Raises:
+            FeatureError: The embeddings are not made of real, finite numbers.
+        """
+        if not self.world or pictures is self._world:
+            return
+        if not isinstance(pictures, WorldPictures):
+            pictures = WorldPictures(np.asarray(embedding_numbers(pictures, 2), np.float32))
+        self._world = pictures
+        self._changed()
+
+    def world_scores(self) -> Vector | None:
+        """Return the best score of each picture of the world, or None without one.
+
+        Raises:
+            NothingTaughtError: Nothing has been taught yet.
+        """
+        if self._world is None or self._world.width != self.width:
+            return None
+        if self._world_scores is None:
+            weights, bias = self.linear()
+            with one_blas_thread():
+                self._world_scores = self._world.best_scores(weights, bias)
+        return self._world_scores
+
+    def _origins(self) -> list[Origin]:
+        """Return the origin of each covariance's block."""
+        if self._world is None or self._world.width != self.width:
+            return [Origin.none(width) for width in self._scatters.widths]
+        return self._world.origins(self.world, tuple(self._scatters.widths))
 
     def leave_one_out(self) -> LeaveOneOut | None:
         """Return leave-one-out scores of at most MAX_SAMPLES samples, or None if there are none.
@@ -219,9 +271,11 @@ class StreamingLDA(StreamingClassifier):
 
     def _leave_out(self, samples: list[SampleIndex]) -> Iterator[LeftOutSamples]:
         with one_blas_thread():
-            products = self._scatters.products(self._regularisers(), samples, self._counts)
+            products = self._scatters.products(
+                self._regularisers(), samples, self._counts, self._origins()
+            )
         rows = np.array([row for row, _ in samples], np.int64)
-        return left_out(products, rows, np.array(self._counts, np.float64))
+        return left_out(products, rows, np.array(self._counts, np.float64), self._origins()[0])
 
     def _regularisers(self) -> list[Regulariser]:
         gains = self._gains()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
 from robocle.classifiers.softmax import softmax
-from robocle.recognition.calibration import Calibration
+from robocle.recognition.calibration import AnyCalibration
 from robocle.types import Scores
 
 # A label is ready if this fraction of its pictures is recognised when left out.
@@ -74,7 +74,7 @@ class Readiness:
 
 
 def readiness(
-    counts: dict[str, int], found: Iterable[LeaveOneOut], calibration: Calibration | None
+    counts: dict[str, int], found: Iterable[LeaveOneOut], calibration: AnyCalibration | None
 ) -> Readiness:
     """Return the readiness of all labels.
 

@@ -23,8 +23,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robocle.backbones.world import World
 from robocle.classifiers import StreamingClassifier
 from robocle.classifiers.labels import new_spellings
+from robocle.classifiers.scatter.origin import WorldPictures
 from robocle.errors import FeatureError, LabelError, RobocleError, StateError
 from robocle.images.sketches import Sketches
 from robocle.store.history import Replay, replayed, with_bounded_checkpoints
@@ -54,6 +56,8 @@ class LearnerState:
         self._replay = Replay()
         self._steps = threading.local()  # the step that each thread is in, if any
         self._store: StateStore | None = None
+        self._world: World | None = None
+        self._world_pictures: WorldPictures | None = None
 
     @classmethod
     def new(cls, parts: Parts, classifier: StreamingClassifier) -> "LearnerState":
@@ -96,7 +100,20 @@ class LearnerState:
         """Return the classifier, which is computed again unless it is given back."""
         classifier = self._classifier or self._replay.classifier(self._stored)
         self._classifier = None
+        if self._world_pictures is not None:
+            classifier.use_world(self._world_pictures)
         return classifier
+
+    @property
+    def world(self) -> World | None:
+        """The world that the classifier uses. It is not stored."""
+        return self._world
+
+    @world.setter
+    def world(self, world: World | None) -> None:
+        with self._guard:
+            self._world = world
+            self._world_pictures = WorldPictures(world.pictures) if world is not None else None
 
     @property
     def parts(self) -> Parts:

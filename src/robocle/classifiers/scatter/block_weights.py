@@ -44,10 +44,12 @@ def estimated_weight(samples: LeftOutSamples | None, last: int) -> float:
         last: How many of the blocks are from the last map. The others are from the earlier map.
     """
     usable = ~samples.singleton if samples is not None else np.zeros(0, bool)
-    if samples is None or not usable.any() or len(samples.means[0].squares) < 2:
+    if samples is None or not usable.any() or samples.classes < 2:
         return PRIOR_MEAN
     groups = [_added(samples.alone[:last]), _added(samples.alone[last:])]
-    losses = [_loss(groups, weight, samples.rows, usable) for weight in CANDIDATES]
+    rows = samples.rows[usable]
+    scored = (cosine_scores(groups, (1.0, weight))[usable] for weight in CANDIDATES)
+    losses = [_loss(scores[:, : samples.classes], rows) for scores in scored]
     logarithms = np.log(PRIOR) - losses
     posterior = np.exp(logarithms - logarithms.max())
     return float(posterior @ CANDIDATES / posterior.sum())
@@ -61,15 +63,9 @@ def _added(blocks: Sequence[CosineParts]) -> CosineParts:
     )
 
 
-def _loss(
-    groups: list[CosineParts],
-    weight: float,
-    rows: NDArray[np.int64],
-    usable: NDArray[np.bool_],
-) -> float:
+def _loss(scores: Matrix, rows: NDArray[np.int64]) -> float:
     """Return the negative log likelihood of the labels, at the temperature that fits best."""
-    scores = cosine_scores(groups, (1.0, weight))[usable]
-    own, margins = _margins(scores, rows[usable])
+    own, margins = _margins(scores, rows)
     scale = max(float(np.abs(own).mean()), 1e-300)
     with np.errstate(over="ignore"):  # an infinite loss is not the smallest
         fits = [np.log1p(np.exp(margins / (scale * t)).sum(axis=1)).sum() for t in TEMPERATURES]

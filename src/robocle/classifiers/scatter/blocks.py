@@ -11,6 +11,7 @@ from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.dense import DenseScatter
 from robocle.classifiers.scatter.forms import Form, array_owners, fastest, merged, restored
 from robocle.classifiers.scatter.leave_one_out import Products
+from robocle.classifiers.scatter.origin import Origin
 from robocle.classifiers.scatter.shrinkage import regularised
 from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Ownership, Vector
 from robocle.errors import FeatureError, StateError
@@ -94,12 +95,23 @@ class BlockScatters:
             for form, own in pairs
         ]
 
+    @property
+    def widths(self) -> list[int]:
+        """The width of each block."""
+        return [form.width for form in self._forms]
+
     def solve(
-        self, regularisers: Sequence[Regulariser], weights: Sequence[float]
+        self,
+        regularisers: Sequence[Regulariser],
+        weights: Sequence[float],
+        origins: Sequence[Origin],
     ) -> tuple[Matrix, MeanProducts]:
-        """Return rows w = C^-1 m per class mean m, and products m . w, for weighted blocks."""
-        pairs = zip(self._forms, regularisers, strict=True)
-        solved = [form.solve(*regular) for form, regular in pairs]
+        """Return rows w = C^-1 m per class mean m, and products m . w, for weighted blocks.
+
+        The origins' fixed row comes after the class means.
+        """
+        each = zip(self._forms, regularisers, origins, strict=True)
+        solved = [form.solve(*regular, origin) for form, regular, origin in each]
         rows = np.hstack(
             [weight * found for (found, _), weight in zip(solved, weights, strict=True)]
         )
@@ -115,10 +127,11 @@ class BlockScatters:
         regularisers: Sequence[Regulariser],
         samples: Sequence[SampleIndex],
         counts: Sequence[int],
+        origins: Sequence[Origin],
     ) -> list[Products]:
         """Return the inner products that leave-one-out scores need, per block."""
-        pairs = zip(self._forms, regularisers, strict=True)
-        return [form.products(*regular, samples, counts) for form, regular in pairs]
+        each = zip(self._forms, regularisers, origins, strict=True)
+        return [form.products(*regular, samples, counts, origin) for form, regular, origin in each]
 
     def discard_order(self) -> None:
         """Keep only sums; see `CompressedScatter.discard_order`."""

@@ -25,6 +25,7 @@ from robocle.classifiers.scatter.class_factors import ClassFactors, merged_count
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.dense import DenseScatter
 from robocle.classifiers.scatter.form import ScatterForm
+from robocle.classifiers.scatter.origin import Origin
 from robocle.classifiers.scatter.orthonormal import directions, span, span_of_sums
 from robocle.classifiers.scatter.solving import (
     cholesky,
@@ -135,24 +136,41 @@ class CompressedScatter(ScatterForm):
         squares: Matrix = np.einsum("aij,bji->ab", products, products)
         return squares
 
-    def solve(self, share: float, ridge: Vector) -> tuple[Matrix, MeanProducts]:
+    def solve(
+        self, share: float, ridge: Vector, origin: Origin | None = None
+    ) -> tuple[Matrix, MeanProducts]:
         self._flush()
+        origin = origin or Origin.none(self.width)
+        shares = origin.shares(len(self._span.means))
         if self.blocks == 1:
-            small = solve_positive(self._regularised(share, ridge), self._span.means)
-            return small @ self._span.basis, MeanProducts.of(self._span.means, small)
+            means, rest = self._with_fixed(origin)
+            small = solve_positive(self._regularised(share, ridge), means)
+            weights, products = small @ self._span.basis, MeanProducts.of(means, small, shares)
+            if not len(rest):
+                return weights, products
+            weights[-1] += rest[0] / ridge[0]
+            return weights, products.plus(-1, float(rest[0] @ rest[0]) / float(ridge[0]))
         gram = np.tensordot(1 / ridge, self._grams.of(self._span.basis), 1)
         matrix = share * gram @ self._span.scatter + np.eye(self.rank)
         duals = solve_general(matrix.T, self._span.means)
         weights = duals @ self._span.basis / np.repeat(ridge, self.width // self.blocks)
-        return weights, MeanProducts.of(self._span.means @ gram, duals)
+        return weights, MeanProducts.of(self._span.means @ gram, duals, shares)
 
     def residual_counts(self, counts: Sequence[int]) -> list[int]:
         self._flush()
         return super().residual_counts(counts)
 
-    def _mean_rows(self) -> Matrix:
+    def _mean_rows(self, origin: Origin) -> tuple[Matrix, float]:
         self._flush()
-        return self._span.means
+        means, rest = self._with_fixed(origin)
+        return means, float((rest**2).sum())
+
+    def _with_fixed(self, origin: Origin) -> tuple[Matrix, Matrix]:
+        """Return the coordinates of all means, and the part of the fixed row outside the span."""
+        if not len(origin.fixed):
+            return self._span.means, origin.fixed
+        inside = origin.fixed @ self._span.basis.T
+        return np.vstack([self._span.means, inside]), origin.fixed - inside @ self._span.basis
 
     def _whitened(self, rows: Matrix, share: float, ridge: Vector) -> Matrix:
         # Products of rows L^-1 r are products of r under (L L^T)^-1.

@@ -15,6 +15,7 @@ from robocle.blas import one_blas_thread
 from robocle.classifiers.scatter.class_factors import ClassFactors, merged_counts
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.form import ScatterForm
+from robocle.classifiers.scatter.origin import Origin
 from robocle.classifiers.scatter.ridge_solution import RidgeSolution
 from robocle.classifiers.scatter.triangle import (
     block_squares,
@@ -44,6 +45,7 @@ class DenseScatter(ScatterForm):
         super().__init__(width, blocks, factors, centred=centred)
         # The solution and |S|^2 of the last prediction, and the samples since.
         self._solution: RidgeSolution | None = None
+        self._fixed = np.empty((0, width))
         self._pending_updates: list[tuple[Vector, int, float, float]] = []
         self._square: float | None = None
         self._pending_squares: list[Vector] = []
@@ -131,15 +133,22 @@ class DenseScatter(ScatterForm):
         self._pending_squares.clear()
         return np.array([[self._square]])
 
-    def solve(self, share: float, ridge: Vector) -> tuple[Matrix, MeanProducts]:
+    def solve(
+        self, share: float, ridge: Vector, origin: Origin | None = None
+    ) -> tuple[Matrix, MeanProducts]:
+        origin = origin or Origin.none(self.width)
+        means, _ = self._mean_rows(origin)
         if share == 0:
-            weights = self._means / np.repeat(ridge, self.width // self.blocks)
+            weights = means / np.repeat(ridge, self.width // self.blocks)
         else:
             weights = self._ridge_weights(ridge / share) / share
-        return weights, MeanProducts.of(self._means, weights)
+        return weights, MeanProducts.of(means, weights, origin.shares(len(self._means)))
 
-    def _mean_rows(self) -> Matrix:
-        return self._means
+    def _mean_rows(self, origin: Origin) -> tuple[Matrix, float]:
+        if origin.fixed is not self._fixed:
+            self._fixed = origin.fixed
+            self._drop_solution()
+        return np.vstack([self._means, origin.fixed]), 0.0
 
     def _whitened(self, rows: Matrix, share: float, ridge: Vector) -> Matrix:
         if share == 0:
@@ -177,7 +186,7 @@ class DenseScatter(ScatterForm):
         self._pending_squares.clear()
 
     def _ridge_weights(self, ridge: Vector) -> Matrix:
-        """Return (S + diag(ridge))^-1 m per class, by updating the last solution if possible."""
+        """Return (S + diag(ridge))^-1 m per class and fixed row, by updates if possible."""
         if self._solution is not None and self._solution.can_update_to(ridge):
             for deviation, row, weight, step in self._pending_updates:
                 self._solution.update(deviation, row, weight, step)
@@ -197,7 +206,7 @@ class DenseScatter(ScatterForm):
         self._fold()
         self._solution = None  # it uses the triangle that is overwritten
         factor = UpperFactor(self._array, np.repeat(ridge, self.width // self.blocks))
-        self._solution = RidgeSolution(factor, self._means, ridge)
+        self._solution = RidgeSolution(factor, self._means, ridge, self._fixed)
         self._pending_updates.clear()
         return self._solution
 

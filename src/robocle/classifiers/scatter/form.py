@@ -8,6 +8,7 @@ import numpy as np
 from robocle.classifiers.scatter.class_factors import ClassFactors, SampleIndex
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.leave_one_out import Products
+from robocle.classifiers.scatter.origin import Origin
 from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Vector
 
 
@@ -69,12 +70,16 @@ class ScatterForm(ABC):
         """
 
     @abstractmethod
-    def solve(self, share: float, ridge: Vector) -> tuple[Matrix, MeanProducts]:
+    def solve(
+        self, share: float, ridge: Vector, origin: Origin | None = None
+    ) -> tuple[Matrix, MeanProducts]:
         """Return rows w = (share S + diag(ridge))^-1 m per class mean m, and products m . w.
 
         Args:
             share: The weight of the scatter.
             ridge: One number per block.
+            origin: The origin of cosine scores. Its fixed row, if it has one, comes after the class
+                means; then there must be a single block.
         """
 
     def residual_counts(self, counts: Sequence[int]) -> list[int]:
@@ -82,7 +87,12 @@ class ScatterForm(ABC):
         return self._factors.residual_counts(counts)
 
     def products(
-        self, share: float, ridge: Vector, samples: Sequence[SampleIndex], counts: Sequence[int]
+        self,
+        share: float,
+        ridge: Vector,
+        samples: Sequence[SampleIndex],
+        counts: Sequence[int],
+        origin: Origin,
     ) -> Products:
         """Return the inner products that leave-one-out scores need; only for a single block.
 
@@ -91,19 +101,26 @@ class ScatterForm(ABC):
             ridge: One number.
             samples: The samples to leave out.
             counts: The number of samples taught per class.
+            origin: The origin of the scores.
         """
-        means = self._mean_rows()
+        means, beside = self._mean_rows(origin)
         classes = sorted({number for number, _ in samples})
         parts = [means, *(self._factors.rows(number, means.shape[1]) for number in classes)]
         whitened = self._whitened(np.vstack(parts), share, ridge)
+        if beside:  # one more direction, in which only the fixed row has a component
+            whitened = np.pad(whitened, ((0, 0), (0, 1)))
+            whitened[len(means) - 1, -1] = np.sqrt(beside / ridge[0])
         means, *each = np.split(whitened, np.cumsum([len(part) for part in parts[:-1]]))
         contributions = dict(zip(classes, each, strict=True))
         residuals = self._factors.residuals(samples, counts, contributions)
         return Products(share, means, np.vstack([residuals, means[:0]]), contributions)
 
     @abstractmethod
-    def _mean_rows(self) -> Matrix:
-        """Return the class means, in the coordinates of the class factors."""
+    def _mean_rows(self, origin: Origin) -> tuple[Matrix, float]:
+        """Return the class means and the origin's fixed row, in coordinates of the class factors.
+
+        The second value is the square of the part of the fixed row that these coordinates lack.
+        """
 
     @abstractmethod
     def _whitened(self, rows: Matrix, share: float, ridge: Vector) -> Matrix:

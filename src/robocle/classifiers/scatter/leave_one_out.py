@@ -31,6 +31,7 @@ from robocle.classifiers.scatter.left_out_products import (
     without_class,
     without_sample,
 )
+from robocle.classifiers.scatter.origin import Origin
 from robocle.classifiers.state import Matrix, Vector
 
 # The number of samples to score: enough to estimate a false-rejection rate of 5 %, few enough to
@@ -49,9 +50,10 @@ class LeaveOneOut:
     scores: Matrix
     """(samples, classes): the scores with the sample left out."""
     class_left_out: Vector
-    """The best score with the sample's class left out; empty with fewer than three classes."""
+    """The best score with the sample's class left out; empty if there is no other class, or only
+    one and no world."""
     lengths: Vector
-    """The distance of each class mean from the mean of the class means."""
+    """The distance of each class mean from the origin."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +63,8 @@ class Products:
     share: float
     """The weight of the scatter S in A^-1."""
     means: Matrix
-    """(classes, k): m_i A m_j is the dot product of rows i and j."""
+    """(classes, k): m_i A m_j is the dot product of rows i and j. The origin's fixed row, if it has
+    one, comes after the class means."""
     residuals: Matrix
     """(samples, k): r A m_j is the dot product of a residual and row j of the means."""
     contributions: dict[int, Matrix]
@@ -108,7 +111,7 @@ def _spread(items: Sequence[int], most: int) -> list[int]:
 
 
 def left_out(
-    blocks: Sequence[Products], rows: NDArray[np.int64], counts: Vector
+    blocks: Sequence[Products], rows: NDArray[np.int64], counts: Vector, origin: Origin
 ) -> Iterator["LeftOutSamples"]:
     """Yield samples with the sample, and with its class, left out.
 
@@ -119,8 +122,10 @@ def left_out(
         blocks: The inner products within each block of the embedding.
         rows: The class of each sample, ascending.
         counts: The number of samples taught per class.
+        origin: What counts in the origin beside the class means.
     """
-    means = [MeanProducts.of(block.means, block.means) for block in blocks]
+    shares = origin.shares(len(counts))
+    means = [MeanProducts.of(block.means, block.means, shares) for block in blocks]
     start, stop = 0, -1
     while stop < len(rows):
         last = rows[start : start + MAX_SAMPLES][-1:]
@@ -145,9 +150,10 @@ def _left_out(
         ]
         alone = [CosineParts.of(without_sample(block, rows, taught)) for block in products]
         with_class: list[CosineParts] = []
-        if len(counts) > 2:
+        # Without the class, there must be a direction from the origin to another class.
+        if len(means[0].shares) > 2 and len(counts) > 1:
             with_class = [CosineParts.of(without_class(block, rows)) for block in products]
-    return LeftOutSamples(rows, taught < 2, alone, with_class, means)
+    return LeftOutSamples(rows, taught < 2, alone, with_class, means, len(counts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,20 +167,24 @@ class LeftOutSamples:
     alone: Sequence[CosineParts]
     """With the sample left out, per block."""
     with_class: Sequence[CosineParts]
-    """With its class left out, per block; empty with fewer than three classes."""
+    """With its class left out, per block; empty with fewer than three rows of means."""
     means: Sequence[MeanProducts]
     """The products of the class means, per block."""
+    classes: int
+    """The number of classes."""
 
     def scored(self, weights: Sequence[float]) -> LeaveOneOut:
         """Return the scores if the blocks have these weights."""
-        scores = cosine_scores(self.alone, weights)
+        scores = cosine_scores(self.alone, weights)[:, : self.classes]
         class_left_out = np.empty(0)
         if self.with_class:
-            others = cosine_scores(self.with_class, weights)
+            others = cosine_scores(self.with_class, weights)[:, : self.classes]
             others[np.arange(len(self.rows)), self.rows] = -np.inf
             class_left_out = others.max(axis=1)
         lengths = MeanProducts.total(self.means, weights).distances_from_centre()
-        return LeaveOneOut(self.rows, self.singleton, scores, class_left_out, lengths)
+        return LeaveOneOut(
+            self.rows, self.singleton, scores, class_left_out, lengths[: self.classes]
+        )
 
 
 def _chunk_products(

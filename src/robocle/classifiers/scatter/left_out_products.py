@@ -1,7 +1,8 @@
 """Inner products of left-out samples, from those of means, residuals and centre before the change.
 
-For each sample z = m + r of a class with mean m, the class means, their centre c and the matrix A
-change when the sample, or its class, is left out.
+For each sample z = m + r of a class with mean m, the class means, the origin c and the matrix A
+change when the sample, or its class, is left out. The world's mean, if there is one, is the last of
+the rows m_j: it counts in the origin, and nobody leaves it out.
 """
 
 from collections.abc import Sequence
@@ -38,7 +39,7 @@ class ChunkProducts:
     """Inner products under A within one block of the embedding, for some samples."""
 
     means: MeanProducts
-    """The products between the class means m_j, and between them and their centre."""
+    """The products between the class means m_j, and between them and the origin."""
     own: Matrix
     """m A m_j: (samples, classes), where m is the mean of the sample's class."""
     crossed: Matrix
@@ -98,7 +99,7 @@ def cosine_scores(blocks: Sequence[CosineParts], weights: Sequence[float]) -> Ma
 
 
 def without_sample(block: ChunkProducts, rows: Rows, taught: Vector) -> LeftOut:
-    """Leave each sample out of its class mean, of the centre and of the scatter.
+    """Leave each sample out of its class mean, of the origin and of the scatter.
 
     Args:
         block: The products before the change.
@@ -107,21 +108,21 @@ def without_sample(block: ChunkProducts, rows: Rows, taught: Vector) -> LeftOut:
     """
     own = np.arange(len(rows)), rows
     shift = np.where(taught < 2, 0, 1 / np.maximum(taught - 1, 1))
-    back, rr = shift[:, None] / block.crossed.shape[1], block.squares[:, None]
-    towards = block.means.towards_centre
+    towards, shares = block.means.towards_centre, block.means.shares
+    back, rr = (shift * shares[rows])[:, None], block.squares[:, None]
     zm, mr = block.own + block.crossed, block.crossed.copy()
     mm, cm = (np.repeat(each[None], len(rows), axis=0) for each in (block.means.squares, towards))
-    cr, zc = mr.mean(axis=1, keepdims=True), zm.mean(axis=1, keepdims=True)
+    cr, zc = (mr @ shares)[:, None], (zm @ shares)[:, None]
     zr = mr[own][:, None] + rr
     # The mean of the sample's own class moves.
     zm[own] -= shift * zr[:, 0]
     mm[own] += shift * (shift * block.squares - 2 * mr[own])
     cm[own] -= shift * cr[:, 0]
     mr[own] -= shift * block.squares
-    # The centre moves with it.
+    # The origin moves with it.
     cm -= back * mr
     zc = zc - back * zr
-    cc = towards.mean() + back * (back * rr - 2 * cr)
+    cc = block.means.centre_square + back * (back * rr - 2 * cr)
     cr = cr - back * rr
     # The sample is removed from the scatter.
     gain = _gain(block, taught)[:, None]
@@ -139,7 +140,7 @@ def _gain(block: ChunkProducts, taught: Vector) -> Vector:
 
 
 def without_class(block: ChunkProducts, rows: Rows) -> LeftOut:
-    """Leave the whole class of each sample out of the centre and of the scatter.
+    """Leave the whole class of each sample out of the origin and of the scatter.
 
     Products with the mean of the class itself are meaningless.
 
@@ -147,21 +148,22 @@ def without_class(block: ChunkProducts, rows: Rows) -> LeftOut:
         block: The products before the change.
         rows: The class of each sample.
     """
-    own, others = (np.arange(len(rows)), rows), block.crossed.shape[1] - 1
-    towards = block.means.towards_centre
-    total = towards * (others + 1)
+    own, shares = (np.arange(len(rows)), rows), block.means.shares
+    # The origin without the class is (c - s m) / rest, with the share s of the class.
+    towards, s = block.means.towards_centre, shares[rows]
+    rest = 1 - s
     zm = block.own + block.crossed
     mm = np.repeat(block.means.squares[None], len(rows), axis=0)
-    cm = (total - block.own) / others
-    zc = (zm.sum(axis=1) - zm[own]) / others
-    cc = (total.sum() - 2 * total[rows] + block.own[own]) / others**2
+    cm = (towards - s[:, None] * block.own) / rest[:, None]
+    zc = (zm @ shares - s * zm[own]) / rest
+    cc = (block.means.centre_square - 2 * s * towards[rows] + s**2 * block.own[own]) / rest**2
     for number, removed in block.contributions.items():
         chosen = slice(*np.searchsorted(rows, [number, number + 1]))
         # x A y becomes x A y + e_x . e_y, where e_x = root R A x.
         root = inverse_root(removed.among, block.share, LEAST_SHARED)
         e_m = removed.means @ root.T
         e_z = e_m[number] + removed.residuals @ root.T
-        e_c = (e_m.sum(axis=0) - e_m[number]) / others
+        e_c = (shares @ e_m - shares[number] * e_m[number]) / (1 - shares[number])
         zm[chosen] += e_z @ e_m.T
         mm[chosen] += (e_m**2).sum(axis=1)
         cm[chosen] += e_m @ e_c
