@@ -27,6 +27,17 @@ def test_a_taught_object_is_recognised(taught: Api, picture_of: PictureOf) -> No
     assert abs(sum(answer.json["probabilities"].values()) + answer.json["unknown"] - 1) < 1e-9
 
 
+def test_a_prediction_can_be_explained(taught: Api, picture_of: PictureOf) -> None:
+    known = taught.post("/api/predict?explain=true", picture_of("mug", 5)).json
+    assert (known["label"], known["reason"]) == ("mug", "")
+    heat = known["heat"]
+    assert len(heat["values"]) == heat["rows"] * heat["columns"] > 1
+    assert 0 <= min(heat["values"]) <= max(heat["values"]) <= 100
+    other = taught.post("/api/predict?explain=true", picture_of("keyboard")).json
+    assert other["label"] is None
+    assert other["reason"]
+
+
 def test_what_is_taught_is_on_disk_before_the_answer(
     api: Api, tmp_path: Path, picture_of: PictureOf
 ) -> None:

@@ -34,6 +34,14 @@ def test_frames_are_recognised_and_bars_sum_to_one(taught: Api, picture_of: Pict
         assert answer["milliseconds"] > 0
 
 
+def test_the_heat_map_is_sent_on_demand(taught: Api, picture_of: PictureOf) -> None:
+    with listening(taught) as client:
+        client.send({"id": 1, "heat": True}, picture_of("mug", 5))
+        assert client.event("prediction")["heat"]["rows"] > 1
+        client.send({"id": 2}, picture_of("mug", 5))
+        assert "heat" not in client.event("prediction")
+
+
 def test_before_anything_is_taught_a_frame_gets_an_answer(
     empty: Api, picture_of: PictureOf
 ) -> None:

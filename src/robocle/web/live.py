@@ -32,7 +32,7 @@ from robocle.web.limits import (
 )
 from robocle.web.pictures import require_picture
 from robocle.web.service import Service, timed
-from robocle.web.values import box_of
+from robocle.web.values import box_of, explanation_values
 
 STALLED_SECONDS = 15.0
 SHOWN = 4
@@ -160,7 +160,8 @@ async def _answer(
     if found is None:
         answer |= {"empty": True, "label": None, "nothing": "", "probabilities": [], "unknown": 1}
     else:
-        answer |= _announced(client, found)
+        prediction, explained = found
+        answer |= _announced(client, prediction) | explained
     now = time.perf_counter()
     answer["milliseconds"] = round(1e3 * (now - request.arrived), 1)
     service.metrics.prediction_seconds.add(now - request.arrived)
@@ -169,12 +170,17 @@ async def _answer(
     return answer
 
 
-def _predicted(service: Service, request: FrameRequest, picture: Picture) -> Prediction | None:
-    """Return the prediction; None if nothing was taught yet."""
+def _predicted(
+    service: Service, request: FrameRequest, picture: Picture
+) -> tuple[Prediction, dict[str, Any]] | None:
+    """Return the prediction with its explanation; None if nothing was taught yet."""
     if isinstance(picture, bytes):
         require_picture(picture)
     try:
-        return service.shared.predict(picture, request.box)
+        if not request.wants_heat:
+            return service.shared.predict(picture, request.box), {}
+        found = service.shared.explain(picture, request.box)
+        return found.prediction, explanation_values(found)
     except NothingTaughtError:
         return None
 

@@ -27,6 +27,14 @@ def _ref(name: str) -> Json:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
+def _prediction(**properties: Json) -> Json:
+    """Return the schema of a prediction, which may have an explanation."""
+    found = _object(**properties)
+    reason = {"type": "string", "description": "why it was called unknown; with `explain`"}
+    found["properties"] |= {"reason": reason, "heat": {"anyOf": [_ref("Heat"), {"type": "null"}]}}
+    return found
+
+
 SCHEMAS: Json = {
     "Error": {
         "type": "object",
@@ -36,7 +44,11 @@ SCHEMAS: Json = {
     "Complaint": _object(kind={"enum": list(KINDS)}, advice=TEXT),
     "Label": _object(label=TEXT, pictures=COUNT, ready=FLAG, advice=TEXT),
     "Pair": _object(label=TEXT, other=TEXT, likelihood=NUMBER),
-    "Prediction": _object(
+    "Heat": {
+        **_object(rows=COUNT, columns=COUNT, values=_list(COUNT)),
+        "description": "Where the evidence for the nearest label is, in percent, row by row.",
+    },
+    "Prediction": _prediction(
         label={"type": ["string", "null"], "description": "null for an unknown object"},
         nothing={"type": "string", "description": "why there is nothing to see; empty otherwise"},
         confidence=NUMBER,
@@ -108,6 +120,7 @@ LESSON = _query(
 )
 WHICH = _query("number", "The number of the picture in its lesson.", {**COUNT, "maximum": 1000000})
 TOP = _query("top", "How many labels to list.", {"type": "integer", "minimum": 1, "maximum": 1000})
+EXPLAIN = _query("explain", "Add a reason and a heat map.", {"enum": ["true", "false"]})
 DRAWS = _query(
     "draws", "Variants per corruption.", {"type": "integer", "minimum": 1, "maximum": 10}
 )
@@ -192,7 +205,7 @@ PATHS: Json = {
         parameters=(LABEL, GATE, BOX, LESSON, WHICH, SOURCE), body=PICTURE, errors=UPLOAD)},
     "/api/predict": {"post": _operation(
         "Recognise one picture", _ref("Prediction"),
-        parameters=(BOX, TOP, SOURCE), body=PICTURE, errors=UPLOAD)},
+        parameters=(BOX, TOP, EXPLAIN, SOURCE), body=PICTURE, errors=UPLOAD)},
     "/api/undo": {"post": _operation(
         "Undo the last step", _object(undone=TEXT, **CHANGED), errors=(409,))},
     "/api/forget": {"post": _operation(

@@ -20,6 +20,7 @@ from robocle.web.service import Service
 from robocle.web.values import (
     body_of,
     box_in_query,
+    explanation_values,
     json_of,
     label_of,
     lesson_of,
@@ -98,6 +99,10 @@ async def predict(request: Request) -> Response:
     service = service_of(request)
     box, top = box_in_query(request), whole_number(request, "top", 5, 1, 1000)
     picture = await _picture(request)
+    if request.query_params.get("explain") == "true":
+        explained = await service.workers.predict(partial(service.shared.explain, picture, box))
+        values = explanation_values(explained)
+        return JSONResponse({**_values(explained.prediction, top), **values})
     found = await service.workers.predict(partial(service.shared.predict, picture, box))
     return JSONResponse(_values(found, top))
 

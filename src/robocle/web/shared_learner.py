@@ -21,6 +21,7 @@ from robocle.images import Picture
 from robocle.images.boxes import Box
 from robocle.images.quality import Gate
 from robocle.learner import Learner
+from robocle.recognition.explanation import Explanation
 from robocle.store.reading import journal_path
 from robocle.types import Prediction
 from robocle.web.knowledge import knowledge_of
@@ -99,6 +100,10 @@ class SharedLearner:
     def predict(self, picture: Picture, box: Box | None = None) -> Prediction:
         """Recognise a picture."""
         return self.learner.predict(picture, self.unknown, box=box)
+
+    def explain(self, picture: Picture, box: Box | None = None) -> Explanation:
+        """Recognise a picture, and explain the prediction."""
+        return self.learner.explain(picture, self.unknown, box=box)
 
     def undo(self) -> str:
         """Undo the last step and return what it was."""

@@ -10,6 +10,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from robocle.images.boxes import Box
 from robocle.images.quality import Gate
+from robocle.recognition.explanation import Explanation
 from robocle.web.limits import BODY_SECONDS, MAX_JSON_BYTES, RequestError
 from robocle.web.service import Service
 from robocle.web.shared_learner import Lesson
@@ -142,6 +143,16 @@ def box_of(value: Any) -> Box | None:
         raise RequestError(400, "box must be [x, y, width, height] in pixels")
     x, y, width, height = (float(each) for each in numbers)
     return x, y, width, height
+
+
+def explanation_values(found: Explanation) -> dict[str, Any]:
+    """Return why a picture was called unknown, and where the evidence is, in percent, for JSON."""
+    heat = None
+    if found.heat is not None:
+        rows, columns = found.heat.shape
+        values = (100 * found.heat).round().astype(int).ravel().tolist()
+        heat = {"rows": rows, "columns": columns, "values": values}
+    return {"reason": found.reason, "heat": heat}
 
 
 def _is_number(value: object) -> bool:

@@ -30,8 +30,13 @@ function show() {
   toggle.setAttribute("aria-pressed", String(part !== null));
   view.classList.toggle("drawing", part !== null);
   shown.hidden = !part;
-  if (!part) return;
-  ["left", "top", "width", "height"].forEach((side, index) => (shown.style[side] = `${100 * part[index]}%`));
+  if (part) placeOverBox(shown);
+}
+
+// Puts an element where the box is, or over the whole picture.
+export function placeOverBox(element) {
+  const place = part ?? [0, 0, 1, 1];
+  ["left", "top", "width", "height"].forEach((side, index) => (element.style[side] = `${100 * place[index]}%`));
 }
 
 function point(event) {

@@ -36,7 +36,7 @@ opens(byId("files-open"), byId("files"), (files) => upload(files.map((file) => [
 // Returns pairs of label and file: the folder's name, or the selected object for loose files.
 async function dropped(transfer) {
   const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
-  const found = [];
+  const found = entries.length ? [] : [...transfer.files].map((file) => ["", file]);
   for (const entry of entries) await walk(entry, "", found);
   return found.map(([folder, file]) => [folder || store.selected, file]);
 }

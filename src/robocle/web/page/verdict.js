@@ -1,5 +1,6 @@
 // What the learner sees: the verdict, the bars, the heat map, latency and frames per second.
 
+import { placeOverBox } from "./box.js";
 import { byId, make, say } from "./dom.js";
 import { store } from "./store.js";
 
@@ -30,12 +31,13 @@ function worded(answer) {
   }
   if (answer.nothing) return { kind: "nothing", text: "Nothing to see", more: sentence(answer.nothing) };
   if (answer.label === null) {
-    return { kind: "unknown", text: "I don't know this", more: "Type its name and hold the button to teach it." };
+    const more = answer.reason ? sentence(answer.reason) : "Type its name and hold the button to teach it.";
+    return { kind: "unknown", text: "I don't know this", more };
   }
   return { kind: "known", text: answer.label, more: "" };
 }
 
-const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}.`;
+const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}`.replace(/[^.!?]$/, "$&.");
 
 export function showWaiting(text, more = "") {
   say(byId("verdict"), text, "wait");
@@ -81,8 +83,9 @@ function showHeat(map) {
   heat.width = map.columns;
   heat.height = map.rows;
   const image = new ImageData(map.columns, map.rows);
-  map.values.forEach((value, index) => image.data.set([255, 140, 0, 2.2 * value], 4 * index));
+  map.values.forEach((value, index) => image.data.set([255, 110, 0, 1.9 * value], 4 * index));
   heat.getContext("2d").putImageData(image, 0, 0);
+  placeOverBox(heat);
 }
 
 function showSpeed(milliseconds) {
