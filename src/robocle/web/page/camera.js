@@ -1,6 +1,6 @@
 // The camera: that of the browser, or that of the robot, which the server reads.
 
-import { byId, make, say } from "./dom.js";
+import { byId, make, pause, say } from "./dom.js";
 
 const ROBOT = "robot";
 const WIDTH = 320; // of a frame that is sent
@@ -30,9 +30,24 @@ export function frameSize(hasBox) {
   return [Math.round(width * scale), Math.round(height * scale)];
 }
 
+let presented = 0; // counts the frames that the camera has shown
+let captured = -1;
+function countFrames() {
+  presented += 1;
+  video.requestVideoFrameCallback?.(countFrames);
+}
+countFrames();
+
+// Waits until there is a frame that was not captured yet, so that none is sent twice.
+export async function nextFrame() {
+  if (isRobot() || !video.requestVideoFrameCallback) return;
+  for (let waited = 0; presented === captured && waited < 20; waited++) await pause(5);
+}
+
 // Returns the present frame as a JPEG; null for the robot's camera, whose frames the server has.
 export async function capture(hasBox = false) {
   if (isRobot()) return null;
+  captured = presented;
   [canvas.width, canvas.height] = frameSize(hasBox);
   canvas.getContext("2d").drawImage(video, 0, 0, canvas.width, canvas.height);
   return new Promise((done) => canvas.toBlob(done, "image/jpeg", QUALITY));

@@ -74,6 +74,7 @@ async function recognise() {
       await pause(100);
       continue;
     }
+    await camera.nextFrame();
     const picture = await camera.capture(hasBox());
     const header = { heat: wantsHeat, ...(hasBox() && { box: boxInPixels() }), ...(!picture && { camera: true }) };
     const start = performance.now();
