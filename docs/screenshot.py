@@ -1,9 +1,9 @@
-"""Makes the screenshots in the README: docs/demo.png from a run of the demo, and docs/teach-page.png
-from a lesson on the teach page with a simulated webcam.
+"""Makes the screenshots in the README: docs/demo.png and docs/teach-page.png.
 
     python docs/screenshot.py [demo] [teach-page]
 
-It needs Chromium and the extra `dev`. All pictures on the pages are rendered by robocle.
+The first is a run of the demo, the second a lesson on the teach page with a simulated webcam. It
+needs Chromium and the extra `dev`. All pictures on the pages are rendered by robocle.
 """
 
 import io

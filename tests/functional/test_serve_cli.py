@@ -104,6 +104,14 @@ def test_a_camera_that_is_not_there_is_refused(tmp_path: Path) -> None:
     assert_refused(result, "no video file no.mp4")
 
 
+@pytest.mark.parametrize(
+    "token", ["short", "caf\N{LATIN SMALL LETTER E WITH ACUTE} au lait", "a\tbcdefgh"]
+)
+def test_a_token_that_a_header_cannot_hold_is_refused(token: str, tmp_path: Path) -> None:
+    result = run("serve", tmp_path / "home.robocle", "--token", token, "--no-browser")
+    assert_refused(result, "the token must have at least 8 characters")
+
+
 def test_without_the_server_the_extra_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -105,7 +105,7 @@ def served(
         app = create_app(service, AllowedHosts(host), token)
         server = _Server(uvicorn.Config(app, **_options()))
         started = threading.Event()
-        server.when_started = started.set
+        server.when_started, server.when_stopped = started.set, service.stop
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
         try:

@@ -41,8 +41,9 @@ def test_every_event_is_documented(event: str) -> None:
 
 
 def test_the_limits_are_those_of_the_code() -> None:
+    picture, pixels = limits.MAX_PICTURE_BYTES // 10**6, limits.MAX_PICTURE_PIXELS // 10**6
     for text in (
-        f"{limits.MAX_PICTURE_BYTES // 1_000_000} MB and {limits.MAX_PICTURE_PIXELS // 10**6} million",
+        f"{picture} MB and {pixels} million",
         f"a frame {limits.MAX_FRAME_BYTES // 1_000_000} MB",
         f"a state {limits.MAX_STATE_BYTES // 1_000_000} MB",
         f"{limits.MAX_LABELS}\n  labels and {limits.MAX_CLIENTS} WebSockets",

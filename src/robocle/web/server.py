@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
+from urllib.parse import quote
 
 import uvicorn
 
@@ -32,6 +33,7 @@ from robocle.web.shared_learner import SharedLearner
 
 GRACE_SECONDS = 5
 MAX_CONNECTIONS = 512
+SHORTEST_TOKEN = 8
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ def serve(path: Path, settings: Settings, tell: Callable[[str], None]) -> None:
     Raises:
         RobocleError: The port is in use, or the state or the camera cannot be opened.
     """
-    token = settings.token
+    token = require_token(settings.token)
     if not token and not is_loopback(settings.host):
         token = secrets.token_urlsafe(16)
     with ExitStack() as stack:
@@ -77,12 +79,28 @@ def serve(path: Path, settings: Settings, tell: Callable[[str], None]) -> None:
             stack.callback(camera.close)
         shared = SharedLearner(learner, path, settings.unknown)
         hosts = AllowedHosts(settings.host, settings.allowed_hosts)
-        app = create_app(Service(shared, camera), hosts, token)
+        service = Service(shared, camera)
+        app = create_app(service, hosts, token)
         server = _Server(uvicorn.Config(app, **_options(), **secured))
         address = _address(settings, listener.getsockname()[1], token)
+        server.when_stopped = service.stop
         server.when_started = lambda: _started(address, path, settings, tell)
         server.run([listener])
     tell("stopped; everything that was taught is saved")
+
+
+def require_token(token: str) -> str:
+    """Return a token that headers and addresses can hold; an empty one stands for none.
+
+    Raises:
+        RobocleError: It is too short or has other characters.
+    """
+    if token and not (len(token) >= SHORTEST_TOKEN and token.isascii() and token.isprintable()):
+        raise RobocleError(
+            f"the token must have at least {SHORTEST_TOKEN} characters, all of them ASCII: leave "
+            "out --token for a random one"
+        )
+    return token
 
 
 def _options() -> dict[str, Any]:
@@ -104,11 +122,16 @@ class _Server(uvicorn.Server):
     """A server that ends quietly when it is told to stop."""
 
     when_started: Callable[[], None] = staticmethod(lambda: None)
+    when_stopped: Callable[[], None] = staticmethod(lambda: None)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
             self.when_started()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self.when_stopped()
+        await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -165,7 +188,7 @@ def _address(settings: Settings, port: int, token: str) -> str:
         host = own_address() or "127.0.0.1"
     host = f"[{host}]" if ":" in host else host
     scheme = "https" if settings.https else "http"
-    return f"{scheme}://{host}:{port}/" + (f"#token={token}" if token else "")
+    return f"{scheme}://{host}:{port}/" + (f"#token={quote(token)}" if token else "")
 
 
 def _started(address: str, path: Path, settings: Settings, tell: Callable[[str], None]) -> None:

@@ -21,7 +21,9 @@ from robocle.web.workers import Workers
 
 Result = TypeVar("Result")
 PAUSE = 0.1
-"""Seconds between two messages about the state."""
+"""Seconds between two messages about the state, at least."""
+SHARE = 3.0
+"""The pause is also this many times as long as it took to compute the message."""
 
 
 class Service:
@@ -47,7 +49,7 @@ class Service:
         self.stopping = False
         self._bytes = 0
         self._stale = asyncio.Event()
-        self._told: str = ""
+        self._state_event: tuple[int, str] = 0, ""
 
     async def change(self, work: Callable[[], Result]) -> Result:
         """Change the learner; all clients are told."""
@@ -80,19 +82,25 @@ class Service:
         while True:
             await self._stale.wait()
             self._stale.clear()
-            self._told = await self._state_event()
-            self.clients.tell_all("state", self._told)
-            await asyncio.sleep(PAUSE)
+            start = time.perf_counter()
+            self.clients.tell_all("state", await self._state_message())
+            took = time.perf_counter() - start
+            await asyncio.sleep(max(PAUSE, SHARE * took))
 
     async def greet(self, client: Client) -> None:
         """Tell a new client who it is and what the learner knows."""
         hello = {"event": "hello", "client": client.number, "camera": self.camera is not None}
         client.outbox.put("hello", json.dumps(hello))
-        client.outbox.put("state", await self._state_event())
+        client.outbox.put("state", await self._state_message())
 
-    async def _state_event(self) -> str:
-        knowledge = await self.knowledge()
-        return json.dumps({"event": "state", "clients": len(self.clients), **knowledge})
+    async def _state_message(self) -> str:
+        """Return the event with the knowledge, which is computed once after each change."""
+        version, message = self._state_event
+        if version != self.shared.version:
+            knowledge = await self.knowledge()
+            message = json.dumps({"event": "state", **knowledge})
+            self._state_event = knowledge["version"], message
+        return message
 
     async def picture_of_camera(self, after: int = -1) -> tuple[int, Picture]:
         """Return the newest frame of the robot's camera, and its number.
@@ -133,9 +141,13 @@ class Service:
             "robocle_version": ("Changes since the start.", self.shared.version),
         }
 
+    def stop(self) -> None:
+        """End what would never end by itself: streams of the camera."""
+        self.stopping = True
+
     def close(self) -> None:
         """Finish what was begun and close the state."""
-        self.stopping = True
+        self.stop()
         self.workers.close()
         if self.camera is not None:
             self.camera.close()
