@@ -11,7 +11,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from robocle.backbones import Backbone
-from robocle.web import limits, live
+from robocle.web import limits, live, shared_learner
 from web_client import Api, PictureOf, listening, served
 
 
@@ -63,6 +63,20 @@ def test_every_client_sees_a_change_and_who_made_it(api: Api, picture_of: Pictur
             assert client.event("state")["labels"][0]["pictures"] == 1
         api.post("/api/undo")
         assert other.event("state")["labels"] == []
+
+
+def test_a_slow_readiness_is_computed_after_the_lesson(
+    api: Api, picture_of: PictureOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared_learner, "SLOW_SECONDS", 0.0)
+    monkeypatch.setattr(shared_learner, "QUIET_SECONDS", 0.5)
+    with listening(api) as client:
+        client.event("state")
+        api.teach("mug", picture_of())
+        first = client.event("state")
+        assert (first["labels"][0]["pictures"], first["complete"]) == (1, False)
+        while not client.event("state")["complete"]:
+            pass
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from typing import Any
 
 from robocle.learner import Learner
-from robocle.recognition.readiness import LabelReadiness
+from robocle.recognition.readiness import LabelReadiness, Readiness
 from robocle.wording import plural
 
 GOAL = 5
@@ -12,12 +12,14 @@ SHOWN_STEPS = 50
 """How many steps that can be undone are listed."""
 
 
-def knowledge_of(learner: Learner) -> dict[str, Any]:
+def knowledge_of(learner: Learner, found: Readiness | None) -> dict[str, Any]:
     """Return the labels with their readiness, the confusable pairs and the steps to undo.
 
-    The learner is busy while the readiness is computed.
+    Args:
+        learner: The learner.
+        found: Its readiness, which may be older than its last change; None if it has none.
     """
-    counts, steps, found = learner.counts, learner.steps, learner.readiness()
+    counts, steps = learner.counts, learner.steps
     ready = {each.label: each for each in found.labels} if found else {}
     labels = [
         {
@@ -28,7 +30,7 @@ def knowledge_of(learner: Learner) -> dict[str, Any]:
         }
         for label, pictures in counts.items()
     ]
-    pairs = found.confusable if found else ()
+    pairs = [each for each in (found.confusable if found else ()) if each.label in counts]
     confusable = [
         {"label": each.label, "other": each.other, "likelihood": round(each.likelihood, 3)}
         for each in pairs

@@ -99,7 +99,10 @@ class Service:
         if version != self.shared.version:
             knowledge = await self.knowledge()
             message = json.dumps({"event": "state", **knowledge})
-            self._state_event = knowledge["version"], message
+            if knowledge["complete"]:
+                self._state_event = knowledge["version"], message
+            else:
+                self._stale.set()  # the readiness follows later
         return message
 
     async def picture_of_camera(self, after: int = -1) -> tuple[int, Picture]:

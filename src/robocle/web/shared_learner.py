@@ -5,6 +5,7 @@ Every method is called in a worker thread. What `teach` and the other changes re
 
 import os
 import tempfile
+import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -22,6 +23,7 @@ from robocle.images.boxes import Box
 from robocle.images.quality import Gate
 from robocle.learner import Learner
 from robocle.recognition.explanation import Explanation
+from robocle.recognition.readiness import Readiness
 from robocle.store.reading import journal_path
 from robocle.types import Prediction
 from robocle.web.knowledge import knowledge_of
@@ -29,6 +31,8 @@ from robocle.web.limits import MAX_LABELS, RequestError
 from robocle.wording import plural
 
 REMEMBERED_LESSONS = 5000
+SLOW_SECONDS, QUIET_SECONDS = 0.2, 1.5
+"""If the readiness takes longer than the first, it waits until nothing changed for the second."""
 
 
 @dataclass(frozen=True)
@@ -59,12 +63,26 @@ class SharedLearner:
         self.unknown = unknown
         self.version = 1
         """Increases with every change."""
+        self._changed = 0.0
+        self._readiness: Readiness | None = None
+        self._readiness_seconds = 0.0
         self._answers: OrderedDict[tuple[str, int], dict[str, Any]] = OrderedDict()
 
     def knowledge(self) -> dict[str, Any]:
-        """Return what the learner knows, and the version of that."""
+        """Return what the learner knows, and the version of that.
+
+        The learner is busy while the readiness is computed. If that takes long, it is not computed
+        during a lesson: the result has the last one, and `complete` is false.
+        """
         version = self.version  # read first: a later change will be sent again
-        return {"version": version, **knowledge_of(self.learner)}
+        is_quiet = time.monotonic() > self._changed + QUIET_SECONDS
+        complete = is_quiet or self._readiness_seconds < SLOW_SECONDS
+        if complete:
+            start = time.monotonic()
+            self._readiness = self.learner.readiness()
+            self._readiness_seconds = time.monotonic() - start
+        known = knowledge_of(self.learner, self._readiness)
+        return {"version": version, "complete": complete, **known}
 
     def about(self) -> dict[str, Any]:
         """Return where the state is and what it consists of."""
@@ -89,7 +107,7 @@ class SharedLearner:
         label = self._label(lesson.label)
         with self._step(lesson.name):
             found = self.learner.teach(picture, label, lesson.gate, box=lesson.box)
-        self.version += 1
+        self._count_change()
         complaints = [{"kind": each.kind, "advice": each.advice} for each in found]
         count = self.learner.counts[label]
         answer = {"label": label, "pictures": count, "complaints": complaints}
@@ -108,18 +126,18 @@ class SharedLearner:
     def undo(self) -> str:
         """Undo the last step and return what it was."""
         undone = self.learner.undo()
-        self.version += 1
+        self._count_change()
         return undone
 
     def forget(self, label: str) -> None:
         """Forget a label."""
         self.learner.forget(label)
-        self.version += 1
+        self._count_change()
 
     def rename(self, label: str, new: str) -> None:
         """Rename a label."""
         self.learner.rename(label, new)
-        self.version += 1
+        self._count_change()
 
     def check(self, picture: bytes, label: str, draws: int) -> dict[str, Any]:
         """Test a picture clean and under corruptions; nothing is taught.
@@ -173,7 +191,7 @@ class SharedLearner:
             merged = f"importing {plural(len(other.labels), 'label')}, {pictures}"
             with self.learner.step(merged):
                 self._merge(other)
-        self.version += 1
+        self._count_change()
         return merged
 
     def _merge(self, other: Learner) -> None:
@@ -186,6 +204,10 @@ class SharedLearner:
     def close(self) -> None:
         """Compact the journal and release the lock."""
         self.learner.close()
+
+    def _count_change(self) -> None:
+        self.version += 1
+        self._changed = time.monotonic()
 
     def _label(self, label: str) -> str:
         """Return a label as the learner spells it."""

@@ -59,10 +59,11 @@ function toggleMenu(name) {
   const menu = make("div", { className: "menu", role: "group", "aria-label": `What to do with ${name}` });
   const isTaught = store.labels.some((each) => each.label === name);
   menu.append(item("Teach more", () => (select(name), byId("hold").focus())));
-  if (isTaught) menu.append(item("Rename", () => startRenaming(name)), make("p", { textContent: confusedWith(name) }));
+  if (isTaught) menu.append(item("Rename", () => startRenaming(name)));
   const remove = item(isTaught ? "Forget" : "Remove", () => (isTaught ? confirmForgetting(name) : removeAdded(name)));
   remove.className = "red";
   menu.append(remove);
+  if (isTaught) menu.append(make("p", { textContent: confusedWith(name) }));
   row.append(menu);
   row.querySelector(".dots").setAttribute("aria-expanded", "true");
   menu.querySelector("button").focus();

@@ -130,7 +130,7 @@ listen(() => {
   byId("five").disabled = byId("files-open").disabled = !name;
   say(byId("hold-text"), name ? `Hold to teach ${name}` : "Hold to teach");
   byId("arrow").hidden = store.labels.length > 0 || !store.known;
-  say(byId("arrow"), name ? "Now hold this button and turn the object" : "Type its name, then hold this button");
+  say(byId("arrow"), name ? "Now hold this and turn the object" : "Type its name, then hold this");
   byId("undo").disabled = !store.undoable;
   byId("undo").textContent = store.steps.length ? `Undo ${store.steps[0]}` : "Undo last";
   say(byId("history-count"), store.undoable ? `(${store.undoable})` : "");
