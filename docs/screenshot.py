@@ -50,8 +50,9 @@ def _demo() -> bytes:
 def _teach_page() -> bytes:
     """Teach three objects on the teach page, show one of them, and return a screenshot."""
     sys.path.insert(0, str(HERE.parent / "tests/shared"))
+    from chromium import CHROMIUM
     from fake_webcam import FakeWebcam
-    from teach_page import CHROMIUM, TeachPage, views_of
+    from teach_page import TeachPage, views_of
     from web_client import ServeProcess
 
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:

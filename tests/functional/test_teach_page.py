@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from chromium import CHROMIUM, NO_BROWSER
 from fake_webcam import CHROMIUM_OPTIONS, FakeWebcam
 from robocle.learner import Learner
 from robocle.web.certificate import own_address
-from teach_page import CHROMIUM, PATIENCE, TeachPage, views_of
+from teach_page import PATIENCE, TeachPage, views_of
 from video_sources import write_video
 from web_client import ServeProcess
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserType, Page
 
-NO_BROWSER = "no browser: install Chromium, with `apt-get install chromium` or from its site"
 DESKTOP: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}}
 PHONE: dict[str, Any] = {
     "viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True,

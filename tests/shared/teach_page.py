@@ -1,7 +1,6 @@
 """What tests and the screenshots do on the teach page, as its users do it."""
 
 import re
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,9 +11,6 @@ from video_sources import HOME
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
-)
 PATIENCE = 45_000
 """Milliseconds to wait for something on a busy machine."""
 

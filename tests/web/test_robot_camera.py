@@ -56,6 +56,19 @@ def test_the_stream_shows_one_jpeg_after_another(robot: Api) -> None:
     connection.close()
 
 
+def test_large_frames_have_the_same_size_for_the_eye_and_for_the_learner(tmp_path: Path) -> None:
+    large = tmp_path / "large.jpg"
+    Image.open(MUGS[0]).resize((1600, 1200)).save(large)
+    camera = RobotCamera(str(write_video(tmp_path / "large.avi", [large], repeat=3)))
+    frame = camera.newest(timeout=10)
+    shown = camera.newest_jpeg(timeout=10)
+    camera.close()
+    assert frame
+    assert shown
+    assert frame.pixels.shape == (720, 960, 3)
+    assert Image.open(io.BytesIO(shown[1])).size == (960, 720)
+
+
 def test_a_camera_that_fails_is_opened_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(robot_camera, "RETRY_SECONDS", 0.0)
     with network_camera(MUGS, frames=5) as source:

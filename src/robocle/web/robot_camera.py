@@ -1,6 +1,7 @@
 """The robot's camera: one that the server reads, for all clients.
 
-A camera that fails is opened again, so it may be plugged in later.
+Large frames are reduced once, for everyone: what is shown, taught and recognised has the same
+pixels, so a box that is drawn on the shown picture fits. A camera that fails is opened again.
 """
 
 import io
@@ -8,13 +9,15 @@ import threading
 import time
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
 from robocle.cameras import Camera, Frame, open_camera
 from robocle.errors import CameraError
 
 RETRY_SECONDS = 2.0
-SHOWN_WIDTH = 640
+LARGEST_SIDE = 960
 QUALITY = 80
 
 
@@ -43,6 +46,7 @@ class RobotCamera:
         self._failed = 0.0
         self._first = 0  # numbers go on when the camera was opened again
         self._last = -1
+        self._reduced = Frame(np.zeros((0, 0, 3), np.uint8), -1, 0.0)
         self._jpeg = _Jpeg(-1, b"")
 
     def newest(self, after: int = -1, timeout: float = 1.0) -> Frame | None:
@@ -59,11 +63,15 @@ class RobotCamera:
             raise
         if frame is None:
             return None
-        self._last = max(self._last, frame.number + first)
-        return Frame(frame.pixels, frame.number + first, frame.time)
+        number = frame.number + first
+        self._last = max(self._last, number)
+        kept = self._reduced
+        if kept.number != number:
+            kept = self._reduced = Frame(_reduced(frame.pixels), number, frame.time)
+        return kept
 
     def newest_jpeg(self, after: int = -1, timeout: float = 1.0) -> tuple[int, bytes] | None:
-        """Return the number of the newest frame, and a small copy of it as a JPEG.
+        """Return the number of the newest frame, and the frame as a JPEG.
 
         Raises:
             CameraError: The camera does not work at present.
@@ -73,7 +81,7 @@ class RobotCamera:
             return None
         kept = self._jpeg
         if kept.number != frame.number:
-            kept = self._jpeg = _Jpeg(frame.number, _small_jpeg(frame))
+            kept = self._jpeg = _Jpeg(frame.number, _jpeg(frame))
         return kept.number, kept.content
 
     def close(self) -> None:
@@ -101,9 +109,15 @@ class RobotCamera:
         camera.close()
 
 
-def _small_jpeg(frame: Frame) -> bytes:
-    image = Image.fromarray(frame.pixels)
-    image.thumbnail((SHOWN_WIDTH, SHOWN_WIDTH))
+def _reduced(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    if max(pixels.shape) <= LARGEST_SIDE:
+        return pixels
+    image = Image.fromarray(pixels)
+    image.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
+    return np.asarray(image)
+
+
+def _jpeg(frame: Frame) -> bytes:
     buffer = io.BytesIO()
-    image.save(buffer, "JPEG", quality=QUALITY)
+    Image.fromarray(frame.pixels).save(buffer, "JPEG", quality=QUALITY)
     return buffer.getvalue()
