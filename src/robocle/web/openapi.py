@@ -66,10 +66,6 @@ SCHEMAS: Json = {
     ),
     "State": _object(
         version=COUNT,
-        complete={
-            "type": "boolean",
-            "description": "whether the readiness is that of this version",
-        },
         labels=_list(_ref("Label")),
         confusable=_list(_ref("Pair")),
         steps=_list(TEXT),

@@ -97,7 +97,7 @@ class Service:
         """Return the event with the knowledge, which is computed once after each change."""
         version, message = self._state_event
         if version != self.shared.version:
-            knowledge = await self.knowledge()
+            knowledge = await self.workers.predict(self.shared.knowledge_in_lesson)
             message = json.dumps({"event": "state", **knowledge})
             if knowledge["complete"]:
                 self._state_event = knowledge["version"], message

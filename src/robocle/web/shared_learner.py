@@ -71,18 +71,24 @@ class SharedLearner:
     def knowledge(self) -> dict[str, Any]:
         """Return what the learner knows, and the version of that.
 
-        The learner is busy while the readiness is computed. If that takes long, it is not computed
-        during a lesson: the result has the last one, and `complete` is false.
+        The learner is busy while the readiness is computed.
         """
         version = self.version  # read first: a later change will be sent again
+        start = time.monotonic()
+        self._readiness = self.learner.readiness()
+        self._readiness_seconds = time.monotonic() - start
+        return {"version": version, **knowledge_of(self.learner, self._readiness)}
+
+    def knowledge_in_lesson(self) -> dict[str, Any]:
+        """Return the same during a lesson, with `complete`.
+
+        If the readiness takes long, the result has the last one and is not complete.
+        """
         is_quiet = time.monotonic() > self._changed + QUIET_SECONDS
-        complete = is_quiet or self._readiness_seconds < SLOW_SECONDS
-        if complete:
-            start = time.monotonic()
-            self._readiness = self.learner.readiness()
-            self._readiness_seconds = time.monotonic() - start
+        if is_quiet or self._readiness_seconds < SLOW_SECONDS:
+            return {**self.knowledge(), "complete": True}
         known = knowledge_of(self.learner, self._readiness)
-        return {"version": version, "complete": complete, **known}
+        return {"version": self.version, **known, "complete": False}
 
     def about(self) -> dict[str, Any]:
         """Return where the state is and what it consists of."""
