@@ -21,6 +21,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from robocle.errors import NothingTaughtError, RobocleError
 from robocle.images import Picture
 from robocle.images.boxes import Box
+from robocle.recognition.rejection import decided
 from robocle.types import Prediction
 from robocle.web.clients import Client
 from robocle.web.limits import (
@@ -186,7 +187,7 @@ def _predicted(
 
 
 def _announced(client: Client, prediction: Prediction) -> dict[str, Any]:
-    found = client.filter.update(prediction)
+    found = client.filter.update(decided(prediction))
     ranked = sorted(found.probabilities.items(), key=lambda pair: -pair[1])
     shown = [[label, round(p, 4)] for label, p in ranked[:SHOWN]]
     return {
