@@ -21,6 +21,7 @@ EXAMPLES = [
     errors.SpecError("no such option"),
     errors.BackboneError("cannot run"),
     errors.DataError("no such folder"),
+    errors.CameraError("the video has ended", ended=True),
     errors.StateError("damaged"),
     errors.AlreadyMergedError(),
     errors.StateAccessError("write", Path("home.robocle"), "No space left on device"),

@@ -35,13 +35,14 @@ def test_other_results_change_the_figures(readme_figures: ModuleType) -> None:
     assert "**12.3**" in readme_figures.updated(README, changed)
 
 
-def test_the_screenshot_is_small_and_shown_in_readme_and_site() -> None:
-    path = ROOT / "docs/demo.png"
+@pytest.mark.parametrize(("name", "page"), [("demo", "index.md"), ("teach-page", "teach-page.md")])
+def test_the_screenshots_are_small_and_shown_in_readme_and_site(name: str, page: str) -> None:
+    path = ROOT / f"docs/{name}.png"
     assert path.stat().st_size < 300_000
     with Image.open(path) as image:
         assert image.width > 1000
-    assert "](docs/demo.png)" in README
-    assert "](demo.png)" in (ROOT / "docs/index.md").read_text("utf-8")
+    assert f"](docs/{name}.png)" in README
+    assert f"]({name}.png)" in (ROOT / "docs" / page).read_text("utf-8")
 
 
 def test_the_code_of_the_readme_has_five_lines() -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from robocle.errors import (
     AlreadyMergedError,
     BackboneError,
+    CameraError,
     DataError,
     FeatureError,
     ImageError,
@@ -48,6 +49,7 @@ __all__ = [
     "AlreadyMergedError",
     "Announcement",
     "BackboneError",
+    "CameraError",
     "Complaint",
     "DataError",
     "Embedding",

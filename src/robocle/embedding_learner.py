@@ -210,7 +210,9 @@ class EmbeddingLearner:
             raise never_taught(label, self.labels)
         return known
 
-    def step(self, description: str | None = None) -> AbstractContextManager[None]:
+    def step(
+        self, description: str | None = None, *, token: str | None = None
+    ) -> AbstractContextManager[None]:
         """Return a context in which all operations are one step, which `undo` undoes as a whole.
 
         Each operation is still written when its call returns. If an error ends the context early,
@@ -218,6 +220,8 @@ class EmbeddingLearner:
 
         Args:
             description: What `undo` says that it undid; None describes the operations.
+            token: Steps with the same token that follow each other are undone together, even if
+                the learner was closed in between: pictures that arrive one by one are one step.
 
         Example:
             >>> from robocle import Learner
@@ -228,7 +232,7 @@ class EmbeddingLearner:
             >>> learner.undo(), learner.labels
             ('a first lesson', ())
         """
-        return self._state.step(description)
+        return self._state.step(description, token)
 
     @property
     def steps(self) -> list[str]:

@@ -12,6 +12,7 @@
     ├── SpecError            (ValueError)    an unknown part name or option
     ├── BackboneError        (RuntimeError)  a backbone that cannot be built or run
     ├── DataError            (ValueError)    a data set that is missing or has another layout
+    ├── CameraError          (RuntimeError)  a camera or video that cannot be read, or has ended
     ├── StateError           (ValueError)    a state file that is damaged or does not fit
     │   ├── AlreadyMergedError               a merge after which pictures would count twice
     │   └── StateAccessError   (OSError)     a state file that cannot be read or written
@@ -119,6 +120,18 @@ class BackboneError(RobocleError, RuntimeError):
 
 class DataError(RobocleError, ValueError):
     """A data set that is missing, has another layout than expected, or is too small for its use."""
+
+
+class CameraError(RobocleError, RuntimeError):
+    """A camera or a video that cannot be opened, or that has ended.
+
+    Attributes:
+        ended: Whether a video file came to its end.
+    """
+
+    def __init__(self, message: str, *, ended: bool = False) -> None:
+        super().__init__(message)
+        self.ended = ended
 
 
 class StateError(RobocleError, ValueError):

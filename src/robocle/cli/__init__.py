@@ -13,6 +13,7 @@ from robocle.cli import (  # noqa: F401  (each adds its commands)
     inspect,
     parts,
     predict,
+    serve,
     sim,
     teach,
     transfer,

@@ -175,16 +175,17 @@ class LearnerState:
         return self._stored.all_sketches
 
     @contextmanager
-    def step(self, description: str | None) -> Iterator[None]:
+    def step(self, description: str | None, token: str | None = None) -> Iterator[None]:
         """Make all operations of this thread one step until the context ends.
 
         A step within a step is part of it.
 
         Args:
             description: What the step does; None if its operations say it.
+            token: Steps with the same token that follow each other are one step.
         """
         outer = self._step
-        self._steps.now = outer or Step.of(description)
+        self._steps.now = outer or Step.of(description, token)
         try:
             yield
         finally:

@@ -1,0 +1,288 @@
+"""Cameras: frames from a webcam, a network camera or a video file, always the newest.
+
+    from robocle.cameras import open_camera
+
+    with open_camera("rtsp://camera.local/stream") as camera:
+        frame = camera.newest()
+
+A thread reads the source and keeps one frame, so a slow reader sees the newest frame and no queue
+grows. The source is read with OpenCV, which the extra `robocle[camera]` brings.
+"""
+
+import os
+import re
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robocle.errors import CameraError, MissingExtraError
+
+if TYPE_CHECKING:
+    import cv2
+
+CameraSource = str | int | Path
+"""The number of a webcam, the URL of a network camera, or the path of a video file."""
+
+SILENCE = 10.0
+"""Seconds after which a network camera that sends nothing has failed."""
+USUAL_RATE = 30.0
+"""Frames per second of a video file that does not say its rate."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Frame:
+    """One frame of a camera."""
+
+    pixels: NDArray[np.uint8]
+    """(height, width, 3) RGB."""
+    number: int
+    """Counts the frames that the camera delivered, from 0."""
+    time: float
+    """When the frame was read, in seconds since 1970."""
+
+
+class Camera:
+    """A source of frames; `open_camera` returns one.
+
+    Args:
+        source: The number of a webcam, a URL, or the path of a video file.
+        loop: Whether a video file starts again when it ends.
+        realtime: Whether a video file plays at its own rate. If not, `newest` returns every frame
+            in order, each as soon as it is asked for.
+
+    Raises:
+        CameraError: The source cannot be opened.
+        MissingExtraError: OpenCV is not installed.
+    """
+
+    def __init__(self, source: CameraSource, *, loop: bool = False, realtime: bool = True) -> None:
+        self._source = _Source.parse(source)
+        self._loop = loop and self._source.is_file
+        self._realtime = realtime or not self._source.is_file
+        self._changed = threading.Condition()
+        self._frame: Frame | None = None
+        self._taken = -1
+        self._closed = False
+        self._error: CameraError | None = None
+        capture = self._source.open()
+        self._thread = threading.Thread(target=self._read, args=(capture,), daemon=True)
+        self._thread.start()
+
+    def __repr__(self) -> str:
+        return f"<Camera {self._source.name}>"
+
+    @property
+    def is_file(self) -> bool:
+        """Whether the source is a video file, which ends."""
+        return self._source.is_file
+
+    def newest(self, after: int = -1, timeout: float = 1.0) -> Frame | None:
+        """Return the newest frame, or wait for one.
+
+        Args:
+            after: The number of the last frame that the caller has seen.
+            timeout: How many seconds to wait for a frame with a larger number.
+
+        Returns:
+            The frame; None if there is no new one in time.
+
+        Raises:
+            CameraError: The source has ended or failed and has no further frame. Its attribute
+                `ended` is true at the end of a video file.
+        """
+        with self._changed:
+            self._changed.wait_for(lambda: self._has(after) or self._error is not None, timeout)
+            if self._has(after):
+                assert self._frame is not None
+                self._taken = self._frame.number
+                self._changed.notify_all()
+                return self._frame
+            if self._error is not None:
+                raise self._error
+            return None
+
+    def close(self) -> None:
+        """Stop reading and release the source."""
+        with self._changed:
+            self._closed = True
+            self._frame = None
+            self._error = CameraError(f"the camera {self._source.name} is closed: open it again")
+            self._changed.notify_all()
+        self._thread.join(SILENCE)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _has(self, after: int) -> bool:
+        return self._frame is not None and self._frame.number > after
+
+    def _read(self, capture: "cv2.VideoCapture") -> None:
+        """Read frames until the source ends or the camera is closed."""
+        number = 0
+        try:
+            while True:
+                before = number
+                number = self._play(capture, number)
+                if self._closed or not self._loop or number == before:
+                    break
+                capture.release()
+                capture = self._source.open()
+            self._end(self._source.ended())
+        except CameraError as error:
+            self._end(error)
+        finally:
+            capture.release()
+
+    def _play(self, capture: "cv2.VideoCapture", number: int) -> int:
+        """Read the source once and return the number of its next frame."""
+        start, first = time.monotonic(), number
+        rate = _rate(capture)
+        while not self._closed:
+            there, pixels = capture.read()
+            if not there:
+                break
+            due = start + (number - first) / rate if self._source.is_file else start
+            self._publish(np.ascontiguousarray(pixels[..., ::-1]), number, due)
+            number += 1
+        return number
+
+    def _publish(self, pixels: NDArray[np.uint8], number: int, due: float) -> None:
+        with self._changed:
+            if self._realtime:
+                self._changed.wait_for(lambda: self._closed, max(due - time.monotonic(), 0))
+            else:
+                self._changed.wait_for(lambda: self._closed or self._taken == number - 1)
+            if not self._closed:
+                self._frame = Frame(pixels, number, time.time())
+                self._changed.notify_all()
+
+    def _end(self, error: CameraError) -> None:
+        with self._changed:
+            self._error = self._error or error
+            self._changed.notify_all()
+
+
+def open_camera(source: CameraSource, loop: bool = False, *, realtime: bool = True) -> Camera:
+    """Open a webcam, a network camera or a video file, and start to read it.
+
+    Args:
+        source: The number of a webcam (0 or "0"), a URL such as rtsp://... or http://..., or the
+            path of a video file.
+        loop: Whether a video file starts again when it ends.
+        realtime: Whether a video file plays at its own rate. If not, `Camera.newest` returns every
+            frame in order.
+
+    Returns:
+        The camera, a context manager that closes it.
+
+    Raises:
+        CameraError: The source cannot be opened.
+        MissingExtraError: OpenCV is not installed.
+
+    Example:
+        >>> with open_camera("no-such-video.mp4") as camera:
+        ...     frame = camera.newest()
+        Traceback (most recent call last):
+        robocle.errors.CameraError: there is no video file no-such-video.mp4: give the number of a \
+webcam, a URL, or the path of a video
+    """
+    return Camera(source, loop=loop, realtime=realtime)
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What a camera reads."""
+
+    address: str | int
+    is_file: bool
+    name: str
+    """The source for messages, without the password of a URL."""
+
+    @classmethod
+    def parse(cls, source: CameraSource) -> "_Source":
+        text = str(source).strip()
+        if re.fullmatch(r"\d{1,4}", text):
+            return cls(int(text), False, text)
+        if re.match(r"[a-z][a-z0-9+.-]+://", text, re.IGNORECASE):
+            return cls(text, False, re.sub(r"(?<=://)[^/@]*@", "", text))
+        if re.match(r"/dev/", text):
+            return cls(text, False, text)
+        if not text or not Path(text).is_file():
+            raise CameraError(
+                f"there is no video file {text or '(the name is empty)'}: give the number of a "
+                "webcam, a URL, or the path of a video"
+            )
+        return cls(text, True, text)
+
+    def open(self) -> "cv2.VideoCapture":
+        opencv = _opencv()
+        with _quiet(opencv):
+            capture = self._capture(opencv)
+        if not capture.isOpened():
+            capture.release()
+            raise CameraError(self._refusal())
+        return capture
+
+    def _capture(self, opencv: ModuleType) -> "cv2.VideoCapture":
+        capture: cv2.VideoCapture
+        if isinstance(self.address, int) or self.address.startswith("/dev/"):
+            capture = opencv.VideoCapture(self.address)
+            capture.set(opencv.CAP_PROP_BUFFERSIZE, 1)
+            return capture
+        # FFmpeg alone: other readers of OpenCV take "1.jpg" for the first of many pictures.
+        timeouts = [opencv.CAP_PROP_OPEN_TIMEOUT_MSEC, opencv.CAP_PROP_READ_TIMEOUT_MSEC]
+        options = [value for key in timeouts for value in (key, int(SILENCE * 1000))]
+        capture = opencv.VideoCapture(self.address, opencv.CAP_FFMPEG, options)
+        return capture
+
+    def _refusal(self) -> str:
+        if self.is_file:
+            return f"{self.name} cannot be read as a video: convert it to MP4"
+        if "://" in self.name:
+            return f"the camera {self.name} does not answer: check the URL and the network"
+        return f"there is no webcam {self.name}, or another program uses it: check its number"
+
+    def ended(self) -> CameraError:
+        if self.is_file:
+            return CameraError(f"the video {self.name} has ended", ended=True)
+        return CameraError(f"the camera {self.name} stopped sending: check it and open it again")
+
+
+def _opencv() -> ModuleType:
+    # FFmpeg would print errors of its own, with the address and its password.
+    os.environ.setdefault("OPENCV_FFMPEG_LOGLEVEL", "-8")
+    try:
+        import cv2
+    except ImportError as error:
+        raise MissingExtraError("camera", "a camera needs OpenCV") from error
+    return cv2
+
+
+@contextmanager
+def _quiet(opencv: ModuleType) -> Iterator[None]:
+    """Keep OpenCV from printing that a source cannot be opened: an error says it."""
+    logging = opencv.utils.logging
+    level = logging.getLogLevel()
+    logging.setLogLevel(logging.LOG_LEVEL_SILENT)
+    try:
+        yield
+    finally:
+        logging.setLogLevel(level)
+
+
+def _rate(capture: "cv2.VideoCapture") -> float:
+    import cv2
+
+    rate = capture.get(cv2.CAP_PROP_FPS)
+    return rate if 0.1 <= rate <= 1000 else USUAL_RATE
