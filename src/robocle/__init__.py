@@ -40,11 +40,13 @@ if TYPE_CHECKING:
     from robocle.embedding import Embedding
     from robocle.images.quality import Complaint
     from robocle.learner import Learner
+    from robocle.recognition.temporal_filter import Announcement, TemporalFilter
     from robocle.types import FeatureMaps, Prediction
 
 __version__ = "0.1.0"
 __all__ = [
     "AlreadyMergedError",
+    "Announcement",
     "BackboneError",
     "CameraError",
     "Complaint",
@@ -66,6 +68,7 @@ __all__ = [
     "StateAccessError",
     "StateError",
     "StateLockedError",
+    "TemporalFilter",
     "UnknownLabelError",
     "backbone",
     "classifier",
@@ -73,11 +76,13 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Announcement": "robocle.recognition.temporal_filter",
     "Complaint": "robocle.images.quality",
     "Embedding": "robocle.embedding",
     "FeatureMaps": "robocle.types",
     "Learner": "robocle.learner",
     "Prediction": "robocle.types",
+    "TemporalFilter": "robocle.recognition.temporal_filter",
     "backbone": "robocle.backbones",
     "classifier": "robocle.classifiers",
 }

@@ -52,7 +52,7 @@ class Prediction:
     """What a learner predicts for one picture."""
 
     label: str | None
-    """The recognised label, or None if the object is unknown."""
+    """The recognised label, or None if the object is unknown or there is nothing to see."""
     confidence: float
     """The probability, from 0 to 1, that `nearest` is right, assuming that 98 % of all objects are
     known."""
@@ -66,6 +66,19 @@ class Prediction:
     confidences: dict[str, float]
     """The probability of every label, in the order they were taught. That of `nearest` is
     `confidence`. They sum to the probability of a known object, assuming that 98 % are known."""
+    nothing: str = ""
+    """Why there is nothing to see, such as "the picture is black"; empty otherwise. If there is
+    nothing to see, `label` is None and the confidences are 0."""
+
+    @property
+    def unknown(self) -> float:
+        """The probability that the object is none of the taught ones: 1 - sum of `confidences`.
+
+        Example:
+            >>> Prediction("cup", 0.75, {"cup": 5.0}, "cup", 0.9, {"cup": 0.75}).unknown
+            0.25
+        """
+        return max(0.0, 1.0 - sum(self.confidences.values()))
 
     def top(self, number: int = 3) -> list[tuple[str, float]]:
         """Return the labels with the best scores, each with its confidence, the best first.
