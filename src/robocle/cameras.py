@@ -9,12 +9,13 @@ A thread reads the source and keeps one frame, so a slow reader sees the newest 
 grows. The source is read with OpenCV, which the extra `robocle[camera]` brings.
 """
 
+import logging
 import os
 import re
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -28,11 +29,15 @@ from robocle.errors import CameraError, MissingExtraError
 if TYPE_CHECKING:
     import cv2
 
+log = logging.getLogger("robocle")
+
 CameraSource = str | int | Path
 """The number of a webcam, the URL of a network camera, or the path of a video file."""
 
 SILENCE = 10.0
 """Seconds after which a network camera that sends nothing has failed."""
+RETRY = 1.0
+"""Seconds between two attempts to open a camera that failed."""
 USUAL_RATE = 30.0
 """Frames per second of a video file that does not say its rate."""
 
@@ -57,16 +62,26 @@ class Camera:
         loop: Whether a video file starts again when it ends.
         realtime: Whether a video file plays at its own rate. If not, `newest` returns every frame
             in order, each as soon as it is asked for.
+        reconnect: Whether a webcam or network camera that fails is opened again, until it answers.
+            Meanwhile `newest` returns None.
 
     Raises:
         CameraError: The source cannot be opened.
         MissingExtraError: OpenCV is not installed.
     """
 
-    def __init__(self, source: CameraSource, *, loop: bool = False, realtime: bool = True) -> None:
+    def __init__(
+        self,
+        source: CameraSource,
+        *,
+        loop: bool = False,
+        realtime: bool = True,
+        reconnect: bool = False,
+    ) -> None:
         self._source = _Source.parse(source)
         self._loop = loop and self._source.is_file
         self._realtime = realtime or not self._source.is_file
+        self._reconnect = reconnect and not self._source.is_file
         self._changed = threading.Condition()
         self._frame: Frame | None = None
         self._taken = -1
@@ -134,15 +149,27 @@ class Camera:
             while True:
                 before = number
                 number = self._play(capture, number)
-                if self._closed or not self._loop or number == before:
+                if self._closed or not (self._reconnect or (self._loop and number > before)):
                     break
                 capture.release()
-                capture = self._source.open()
+                capture = self._opened_again() if self._reconnect else self._source.open()
             self._end(self._source.ended())
         except CameraError as error:
             self._end(error)
         finally:
             capture.release()
+
+    def _opened_again(self) -> "cv2.VideoCapture":
+        """Wait until a camera that failed answers again."""
+        log.warning("the camera %s stopped sending: trying to open it again", self._source.name)
+        while True:
+            with self._changed:
+                if self._changed.wait_for(lambda: self._closed, RETRY):
+                    raise self._source.ended()
+            with suppress(CameraError):
+                capture = self._source.open()
+                log.warning("the camera %s sends again", self._source.name)
+                return capture
 
     def _play(self, capture: "cv2.VideoCapture", number: int) -> int:
         """Read the source once and return the number of its next frame."""
@@ -173,7 +200,9 @@ class Camera:
             self._changed.notify_all()
 
 
-def open_camera(source: CameraSource, loop: bool = False, *, realtime: bool = True) -> Camera:
+def open_camera(
+    source: CameraSource, loop: bool = False, *, realtime: bool = True, reconnect: bool = False
+) -> Camera:
     """Open a webcam, a network camera or a video file, and start to read it.
 
     Args:
@@ -182,6 +211,7 @@ def open_camera(source: CameraSource, loop: bool = False, *, realtime: bool = Tr
         loop: Whether a video file starts again when it ends.
         realtime: Whether a video file plays at its own rate. If not, `Camera.newest` returns every
             frame in order.
+        reconnect: Whether a webcam or network camera that fails is opened again, until it answers.
 
     Returns:
         The camera, a context manager that closes it.
@@ -197,7 +227,7 @@ def open_camera(source: CameraSource, loop: bool = False, *, realtime: bool = Tr
         robocle.errors.CameraError: there is no video file no-such-video.mp4: give the number of a \
 webcam, a URL, or the path of a video
     """
-    return Camera(source, loop=loop, realtime=realtime)
+    return Camera(source, loop=loop, realtime=realtime, reconnect=reconnect)
 
 
 @dataclass(frozen=True)
