@@ -21,6 +21,7 @@ EXAMPLES = [
     errors.SpecError("no such option"),
     errors.BackboneError("cannot run"),
     errors.DataError("no such folder"),
+    errors.BrokerError("no such address"),
     errors.CameraError("the video has ended", ended=True),
     errors.StateError("damaged"),
     errors.AlreadyMergedError(),

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from robocle.errors import (
     AlreadyMergedError,
     BackboneError,
+    BrokerError,
     CameraError,
     DataError,
     FeatureError,
@@ -48,6 +49,7 @@ __all__ = [
     "AlreadyMergedError",
     "Announcement",
     "BackboneError",
+    "BrokerError",
     "CameraError",
     "Complaint",
     "DataError",

@@ -12,6 +12,7 @@
     ├── SpecError            (ValueError)    an unknown part name or option
     ├── BackboneError        (RuntimeError)  a backbone that cannot be built or run
     ├── DataError            (ValueError)    a data set that is missing or has another layout
+    ├── BrokerError          (ValueError)    the address of an MQTT broker that cannot be used
     ├── CameraError          (RuntimeError)  a camera or video that cannot be read, or has ended
     ├── StateError           (ValueError)    a state file that is damaged or does not fit
     │   ├── AlreadyMergedError               a merge after which pictures would count twice
@@ -120,6 +121,10 @@ class BackboneError(RobocleError, RuntimeError):
 
 class DataError(RobocleError, ValueError):
     """A data set that is missing, has another layout than expected, or is too small for its use."""
+
+
+class BrokerError(RobocleError, ValueError):
+    """The address, the certificate or the name for an MQTT broker that cannot be used."""
 
 
 class CameraError(RobocleError, RuntimeError):

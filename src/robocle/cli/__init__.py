@@ -16,6 +16,7 @@ from robocle.cli import (  # noqa: F401  (each adds its commands)
     sim,
     teach,
     transfer,
+    watch,
 )
 from robocle.cli.app import main
 
