@@ -23,6 +23,7 @@ EXAMPLES = [
     errors.DataError("no such folder"),
     errors.BrokerError("no such address"),
     errors.CameraError("the video has ended", ended=True),
+    errors.RosError("not set up"),
     errors.StateError("damaged"),
     errors.AlreadyMergedError(),
     errors.StateAccessError("write", Path("home.robocle"), "No space left on device"),

@@ -10,12 +10,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-HOME = Path(__file__).parents[2] / "src/robocle/demo/home"
-
-
-def home_picture(name: str) -> Path:
-    """Return a shipped picture, such as "clean/mug_01/0"."""
-    return HOME / f"{name}.jpg"
+from home_pictures import home_picture as home_picture
 
 
 def write_video(path: Path, pictures: Sequence[Path], rate: float = 30.0, repeat: int = 1) -> Path:

@@ -1,0 +1,330 @@
+"""The lifecycle node: connects topics, services and parameters with a recogniser.
+
+Configuring opens the state, activating starts to recognise. Images are recognised in the callback
+of the subscription, whose queue has one place: while an image is recognised, newer ones replace
+each other there. So the node is always at the newest image and nothing can grow.
+"""
+
+import logging
+import time
+from threading import Event
+from types import ModuleType
+from typing import Any
+
+from robocle.errors import ImageError, RobocleError, RosError, SpecError
+from robocle.learner import Learner
+from robocle.ros.awaited_frames import AwaitedFrames
+from robocle.ros.encodings import RosPicture, picture_of
+from robocle.ros.health import Health
+from robocle.ros.messages import (
+    boxes_of,
+    classification_message,
+    diagnostics_message,
+    info_message,
+    labelled,
+    prediction_message,
+    required,
+    vision_messages,
+)
+from robocle.ros.recogniser import Recogniser
+from robocle.ros.services import Services
+from robocle.ros.settings import PARAMETERS, Parameter, Settings
+from robocle.ros.stamps import StampMatcher
+
+log = logging.getLogger("robocle")
+
+REPORT_SECONDS = 1.0
+WARNING_SECONDS = 5.0
+"""Images that cannot be used are reported this often in the log, at most."""
+
+
+class RobocleNode:
+    """What the lifecycle node does in its transitions and callbacks.
+
+    Args:
+        node: The lifecycle node of rclpy. It calls the transitions of this object.
+    """
+
+    def __init__(self, node: Any) -> None:
+        self.node = node
+        self.failure = ""
+        """Why the last transition failed."""
+        self._recogniser: Recogniser | None = None
+        self._active = False
+        self._enabled = True
+        self._running = Event()
+        self._frames = AwaitedFrames()
+        self._health = Health()
+        self._matcher = StampMatcher[RosPicture, Any]()
+        self._due = 0.0
+        self._warned = 0.0
+        self._images: Any = None
+        self._boxes: Any = None
+        self._vision = vision_messages()
+        self._results = self._results_of_rclpy()
+        self._declare()
+        self._create_publishers()
+        self._create_services()
+        node.create_timer(REPORT_SECONDS, self._report)
+        node.add_managed_entity(_entity(self))
+
+    @staticmethod
+    def _results_of_rclpy() -> Any:
+        return required("rclpy.lifecycle").TransitionCallbackReturn
+
+    # --- transitions -----------------------------------------------------------------------------
+
+    def on_configure(self, _state: Any) -> Any:
+        """Open the state and subscribe."""
+        try:
+            settings = Settings.of(self._values())
+            if not settings.state:
+                raise SpecError("the parameter state is empty: give the path of a state file")
+            learner = Learner.open(settings.state, profile=settings.profile)
+        except RobocleError as error:
+            self.failure = str(error)
+            log.error("cannot configure: %s", error)
+            return self._results.FAILURE
+        self._recogniser = Recogniser(learner, settings)
+        self._health = Health()
+        self._matcher = StampMatcher(int(settings.tolerance * 1e9))
+        self._subscribe(settings)
+        self._announce()
+        return self._results.SUCCESS
+
+    def on_activate(self, _state: Any) -> Any:
+        """Start to recognise."""
+        self._active = True
+        self._health.resume()
+        self._update_running()
+        return self._results.SUCCESS
+
+    def on_deactivate(self, _state: Any) -> Any:
+        """Stop to recognise."""
+        self._active = False
+        self._update_running()
+        return self._results.SUCCESS
+
+    def on_cleanup(self, _state: Any) -> Any:
+        """Close the state."""
+        self.close()
+        return self._results.SUCCESS
+
+    def on_shutdown(self, _state: Any) -> Any:
+        """Close the state."""
+        self.close()
+        return self._results.SUCCESS
+
+    def on_error(self, _state: Any) -> Any:
+        """Close the state."""
+        self.close()
+        return self._results.SUCCESS
+
+    def close(self) -> None:
+        """Unsubscribe and close the state."""
+        self._active = False
+        self._update_running()
+        for subscription in (self._images, self._boxes):
+            if subscription is not None:
+                self.node.destroy_subscription(subscription)
+        self._images = self._boxes = None
+        recogniser, self._recogniser = self._recogniser, None
+        if recogniser is not None:
+            recogniser.learner.close()
+
+    def _update_running(self) -> None:
+        if self._active and self._enabled:
+            self._running.set()
+        else:
+            self._running.clear()
+
+    # --- parameters ------------------------------------------------------------------------------
+
+    def _declare(self) -> None:
+        interfaces = required("rcl_interfaces.msg")
+        for name, parameter in PARAMETERS.items():
+            descriptor = _descriptor(interfaces, parameter)
+            self.node.declare_parameter(name, parameter.default, descriptor)
+        self.node.add_on_set_parameters_callback(self._set)
+
+    def _values(self) -> dict[str, Any]:
+        return {name: self.node.get_parameter(name).value for name in PARAMETERS}
+
+    def _set(self, parameters: Any) -> Any:
+        """Check new values of parameters, and apply those that may change at once."""
+        result = required("rcl_interfaces.msg").SetParametersResult
+        given = {each.name: each.value for each in parameters}
+        try:
+            Settings.of(self._values() | given)
+        except SpecError as error:
+            return result(successful=False, reason=str(error))
+        if self._recogniser is not None:
+            live = {name: value for name, value in given.items() if _is_live(name)}
+            before = self._recogniser.settings
+            values = {**vars(before), "roi": before.roi or [0, 0, 0, 0]}
+            self._recogniser.apply(Settings.of(values | live))
+        return result(successful=True)
+
+    # --- topics and services ---------------------------------------------------------------------
+
+    def _create_publishers(self) -> None:
+        own, qos = required("robocle_interfaces.msg"), required("rclpy.qos")
+        self._detection_messages: ModuleType = self._vision or own
+        create = self.node.create_lifecycle_publisher
+        self._predictions = create(own.Prediction, "prediction", 1)
+        self._detections = create(self._detection_messages.Detection2DArray, "detections", 1)
+        self._classifications = (
+            create(self._vision.Classification, "classification", 1) if self._vision else None
+        )
+        latched = qos.QoSProfile(depth=1, durability=qos.DurabilityPolicy.TRANSIENT_LOCAL)
+        self._info = self.node.create_publisher(own.Info, "info", latched)
+        diagnostics = required("diagnostic_msgs.msg").DiagnosticArray
+        self._diagnostics = self.node.create_publisher(diagnostics, "/diagnostics", 1)
+
+    def _create_services(self) -> None:
+        own, standard = required("robocle_interfaces.srv"), required("std_srvs.srv")
+        # Several requests at a time: one may wait for frames while others are answered.
+        group = required("rclpy.callback_groups").ReentrantCallbackGroup()
+        services = Services(self._configured, self._frames, self._running, self._announce)
+        for name, kind, callback in (
+            ("teach", own.Teach, services.teach),
+            ("undo", own.Undo, services.undo),
+            ("forget", own.Forget, services.forget),
+            ("rename", own.Rename, services.rename),
+            ("list", own.List, services.list_labels),
+            ("save", own.Save, services.save),
+            ("enable", standard.SetBool, self._enable),
+        ):
+            self.node.create_service(kind, f"~/{name}", callback, callback_group=group)
+
+    def _configured(self) -> Recogniser:
+        if self._recogniser is None:
+            raise RosError("the node is not configured: configure it first")
+        return self._recogniser
+
+    def _subscribe(self, settings: Settings) -> None:
+        qos, messages = required("rclpy.qos"), required("sensor_msgs.msg")
+        groups = required("rclpy.callback_groups").MutuallyExclusiveCallbackGroup
+        profile = qos.QoSProfile(
+            depth=1, reliability=getattr(qos.ReliabilityPolicy, settings.reliability.upper())
+        )
+        kind, topic = (
+            (messages.CompressedImage, "image/compressed")
+            if settings.transport == "compressed"
+            else (messages.Image, "image")
+        )
+        create = self.node.create_subscription
+        self._images = create(kind, topic, self._image, profile, callback_group=groups())
+        if settings.boxes:
+            array = self._detection_messages.Detection2DArray
+            self._boxes = create(array, "boxes", self._detected, 1, callback_group=groups())
+
+    # --- callbacks -------------------------------------------------------------------------------
+
+    def _image(self, message: Any) -> None:
+        """Recognise an image, or keep it until its boxes come."""
+        recogniser = self._recogniser
+        if recogniser is None or not self._running.is_set():
+            return
+        self._health.image()
+        try:
+            picture = picture_of(message)
+            if self._frames.any:
+                self._frames.offer(picture)
+            if recogniser.settings.boxes:
+                boxes = self._matcher.image(_stamp(message), picture)
+                if boxes is not None:
+                    self._label(recogniser, picture, boxes)
+            elif self._is_due(recogniser.settings.max_rate):
+                self._recognise(recogniser, message.header, picture)
+        except RobocleError as error:
+            self._refuse(error)
+
+    def _recognise(self, recogniser: Recogniser, header: Any, picture: RosPicture) -> None:
+        seen = recogniser.see(picture)
+        self._health.recognised += 1
+        self._predictions.publish(prediction_message(header, seen, recogniser.version))
+        if self._classifications is not None and self._vision is not None:
+            self._classifications.publish(classification_message(self._vision, header, seen))
+
+    def _detected(self, detections: Any) -> None:
+        """Label the boxes of a detector if their image has come."""
+        recogniser = self._recogniser
+        if recogniser is None or not self._running.is_set():
+            return
+        picture = self._matcher.boxes(_stamp(detections), detections)
+        if picture is not None and self._is_due(recogniser.settings.max_rate):
+            try:
+                self._label(recogniser, picture, detections)
+            except RobocleError as error:
+                self._refuse(error)
+
+    def _label(self, recogniser: Recogniser, picture: RosPicture, detections: Any) -> None:
+        found = recogniser.see_boxes(picture, boxes_of(detections))
+        for each in found:
+            if isinstance(each, ImageError):
+                self._refuse(each)
+        self._health.recognised += 1
+        self._detections.publish(labelled(self._detection_messages, detections, found))
+
+    def _is_due(self, rate: float) -> bool:
+        now = time.monotonic()
+        if rate and now < self._due:
+            return False
+        self._due = max(now, self._due + 1 / rate) if rate else 0.0
+        return True
+
+    def _refuse(self, error: RobocleError) -> None:
+        self._health.refuse(error)
+        if time.monotonic() - self._warned > WARNING_SECONDS:
+            self._warned = time.monotonic()
+            log.warning("an image was not used: %s", error)
+
+    def _enable(self, request: Any, response: Any) -> Any:
+        """Pause or resume recognition, without a transition."""
+        self._enabled = request.data
+        self._health.resume()
+        self._update_running()
+        response.success, response.message = True, "enabled" if request.data else "disabled"
+        return response
+
+    def _announce(self) -> None:
+        if self._recogniser is not None:
+            self._info.publish(info_message(self._now(), self._recogniser))
+
+    def _report(self) -> None:
+        recogniser = self._recogniser
+        if recogniser is not None:
+            report = self._health.report(self._running.is_set(), recogniser)
+            name = self.node.get_fully_qualified_name().lstrip("/")
+            self._diagnostics.publish(diagnostics_message(self._now(), name, report))
+
+    def _now(self) -> Any:
+        return self.node.get_clock().now().to_msg()
+
+
+def _entity(robot: RobocleNode) -> Any:
+    """Return a managed entity of rclpy that passes all transitions on."""
+    entity = required("rclpy.lifecycle").ManagedEntity()
+    for name in ("configure", "activate", "deactivate", "cleanup", "shutdown", "error"):
+        setattr(entity, f"on_{name}", getattr(robot, f"on_{name}"))
+    return entity
+
+
+def _descriptor(interfaces: ModuleType, parameter: Parameter) -> Any:
+    descriptor = interfaces.ParameterDescriptor(description=parameter.description)
+    if parameter.limits is not None:
+        low, high = parameter.limits
+        descriptor.floating_point_range = [
+            interfaces.FloatingPointRange(from_value=low, to_value=high)
+        ]
+    return descriptor
+
+
+def _is_live(name: str) -> bool:
+    return name in PARAMETERS and PARAMETERS[name].live
+
+
+def _stamp(message: Any) -> int:
+    stamp = message.header.stamp
+    return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
