@@ -1,8 +1,11 @@
 """Run the experiments of this folder and write their tables here: `make results DATA=folder`.
 
-DATA holds the folders office_caltech10 and grocery_store. An experiment whose data are missing is
-skipped, and its page stays as it is. `<data>-<what>.toml` runs on the data in its name. The results
-files, which contain example pictures, are kept outside of docs/.
+    python docs/results/generate.py DATA [PART_OF_A_NAME ...]
+
+DATA holds the folders office_caltech10, grocery_store and icub_camera. An experiment whose data are
+missing is skipped, and its page stays as it is. `<data>-<what>.toml` runs on the data in its name.
+With parts of names, such as "profiles", only those experiments are run. The results files, which
+contain example pictures, are kept outside of docs/.
 """
 
 import os
@@ -43,9 +46,13 @@ def progress(items: Iterable[Any], what: str, total: int) -> Iterable[Any]:
 
 def main() -> None:
     """Run each experiment whose data are there, and write its page, the summary and the index."""
-    data = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("data")
+    data = Path(sys.argv[1] if len(sys.argv) > 1 else "data")
+    chosen = sys.argv[2:] or [""]
     workers = Workers(jobs=os.cpu_count() or 1)
-    for plan in sorted(HERE.glob("*.toml")):
+    plans = sorted(
+        plan for plan in HERE.glob("*.toml") if any(part in plan.stem for part in chosen)
+    )
+    for plan in plans:
         name = plan.stem.partition("-")[0]
         root = data / name
         if name != "home" and not root.is_dir():

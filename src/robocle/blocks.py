@@ -42,7 +42,8 @@ class Blocks:
         """
         found = re.fullmatch(r"(\d{1,2})(?:\+(\d{1,2})x(\d{1,6}))?", str(layout))
         blocks = cls(*(int(number or 0) for number in found.groups())) if found else cls(0)
-        if not 1 <= len(blocks) <= MAX_BLOCKS or bool(blocks.earlier) != bool(blocks.earlier_width):
+        has_earlier = bool(blocks.earlier), bool(blocks.earlier_width)
+        if not blocks.last or len(blocks) > MAX_BLOCKS or has_earlier[0] != has_earlier[1]:
             raise SpecError(
                 f"blocks={layout} is not a number of blocks from 1 to {MAX_BLOCKS}, nor a layout "
                 "such as 3+2x672: leave it out, and the learner sets it"

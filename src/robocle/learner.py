@@ -34,8 +34,8 @@ class Learner(PictureLearner):
         prediction_views: The same for a picture to recognise.
         profile: The name of the profile that has all parts that are not given: "fast" looks once at
             a picture to recognise, "accurate" twice, "large" twice with a larger backbone.
-        objects: What the learner will meet: the "same" things that it was taught, others of their
-            "kinds", or "auto", which finds out from the taught pictures.
+        objects: What the learner will recognise: the "same" objects that it was taught, others of
+            their "kinds", or "auto", which estimates it from the taught pictures.
 
     Raises:
         SpecError: A spec names an unknown part or option, or there is no such profile.
@@ -121,7 +121,7 @@ class Learner(PictureLearner):
             prediction_views: The views of pictures to recognise. They can be changed at any time,
                 and the state keeps those that it was created with.
             profile: The profile that has the parts of a new state that are not given.
-            objects: What the learner of a new state will meet, as in `Learner`.
+            objects: What the learner of a new state will recognise, as in `Learner`.
 
         Raises:
             StateLockedError: Another program has opened the file for teaching.

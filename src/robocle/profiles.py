@@ -11,9 +11,9 @@ from robocle.errors import SpecError
 from robocle.spec import parse_spec, require_choice, suggestion
 
 OBJECTS = ("auto", "same", "kinds")
-"""What a learner will meet: the same things that it was taught, or others of their kinds."""
-# The weight of the earlier map, which tells one mug from another. Estimated for "auto".
-EARLIER_WEIGHTS = {"same": 1.0, "kinds": 0.125}
+"""What a learner will recognise: the same objects that it was taught, or others of their kinds."""
+# The weight of the earlier map, which tells one mug from another. "auto" estimates it.
+EARLIER_WEIGHTS = {"same": 2.0, "kinds": 0.125}
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,10 @@ def profile(name: str) -> Profile:
 
 
 def classifier_for(objects: str, classifier: str) -> str:
-    """Return the spec of a classifier for what a learner will meet.
+    """Return the spec of a classifier for what a learner will recognise.
 
     Args:
-        objects: What it will meet.
+        objects: What it will recognise.
         classifier: The spec of a classifier. If `objects` is not "auto", it must be one that has
             the option `earlier`.
 
@@ -73,7 +73,7 @@ def classifier_for(objects: str, classifier: str) -> str:
 
     Example:
         >>> classifier_for("same", "slda:score=cosine,earlier=auto")
-        'slda:score=cosine,earlier=1.0'
+        'slda:score=cosine,earlier=2.0'
     """
     require_choice("objects", objects, OBJECTS)
     if objects == "auto":

@@ -16,8 +16,8 @@ from robocle.evaluation.experiment import Experiment, experiment_names, load_exp
 from robocle.evaluation.paper import paper_number
 from robocle.evaluation.scenarios import SCENARIOS
 from robocle.images.views import VIEWS
-from robocle.learner import DEFAULT_CLASSIFIER, DEFAULT_POOLING, DEFAULT_VIEWS
 from robocle.pooling import POOLINGS
+from robocle.profiles import DEFAULT_PROFILE, PROFILES
 
 NAMES = sorted(experiment_names())
 STUDY = 'title = "x"\n[[studies]]\nname = "y"\ndataset = "home"\nscenario = "class_iid"\n'
@@ -25,7 +25,7 @@ STUDY = 'title = "x"\n[[studies]]\nname = "y"\ndataset = "home"\nscenario = "cla
 
 def test_there_is_one_for_each_table_and_figure_of_the_paper() -> None:
     tables = {f"table{number}" for number in range(1, 7)}
-    ours = {"comparison", "corruptions", "ablation", "unknown"}
+    ours = {"comparison", "corruptions", "ablation", "profiles", "unknown"}
     assert tables | {"per_step", "moments"} | ours == set(NAMES)
 
 
@@ -47,11 +47,17 @@ def test_every_part_an_experiment_names_can_be_built(experiment: Experiment) -> 
         VIEWS.build(method.views)
 
 
-def test_our_default_in_an_experiment_is_the_default_of_the_learner(experiment: Experiment) -> None:
-    ours = [method for method in experiment.methods if method.name == "robocle default"]
-    for method in ours:
-        assert (method.pooling, method.classifier) == (DEFAULT_POOLING, DEFAULT_CLASSIFIER)
-        assert method.views == DEFAULT_VIEWS
+def test_a_profile_in_an_experiment_is_that_of_the_learner(experiment: Experiment) -> None:
+    names = {"robocle default": DEFAULT_PROFILE, "robocle accurate": "accurate"}
+    names |= {name: name for name in PROFILES}
+    for method in experiment.methods:
+        if method.name in names:
+            profile = PROFILES[names[method.name]]
+            assert (method.pooling, method.classifier) == (profile.pooling, profile.classifier)
+            assert (method.views, method.prediction_views) == (
+                profile.views,
+                profile.prediction_views,
+            )
 
 
 def test_a_gain_is_over_a_method_listed_before(experiment: Experiment) -> None:

@@ -83,6 +83,42 @@ SPECS = [
 ]
 
 
+def test_the_first_pictures_are_taught_and_only_later_ones_tested() -> None:
+    stream = scenario("class_iid:shots=3,first=5").stream(PLAIN, seed=1)
+    by_name = sorted(pictures("mug", 12), key=lambda example: str(example.path))
+    early, late = set(by_name[:5]), set(by_name[5:])
+    taught = [example for example in stream.taught if example.label == "mug"]
+    assert len(taught) == 3
+    assert set(taught) <= early
+    assert {example for example in stream.tests["test"] if example.label == "mug"} == late
+
+
+@pytest.mark.parametrize("spec", ["class_iid:shots=3", "cross_domain:shots=3,domain=attic"])
+def test_only_other_pictures_of_taught_instances_are_tested_if_they_must_be_shared(
+    spec: str,
+) -> None:
+    examples = DOMAINS if spec.startswith("cross") else PLAIN
+    stream = scenario(f"{spec},shared=instances").stream(examples, seed=1)
+    instances = {example.instance for example in stream.taught}
+    assert stream.tested
+    assert {example.instance for example in stream.tested} <= instances
+    assert not set(stream.tested) & set(stream.taught)
+    everything = scenario(spec).stream(examples, seed=1).tested
+    assert set(stream.tested) == {each for each in everything if each.instance in instances}
+
+
+def test_pictures_cannot_share_and_not_share_an_instance() -> None:
+    with pytest.raises(SpecError, match="no picture can be tested"):
+        scenario("class_iid:disjoint=instances,shared=instances")
+
+
+def test_more_shots_than_first_pictures_are_refused() -> None:
+    with pytest.raises(DataError, match="has 2 pictures to teach"):
+        scenario("class_iid:shots=3,first=2").stream(PLAIN, seed=1)
+    with pytest.raises(SpecError, match="first"):
+        scenario("class_iid:first=0")
+
+
 def test_every_entry_of_the_table_is_tested_here() -> None:
     assert sorted(DATA) == sorted(SCENARIOS.names())
 
@@ -267,7 +303,7 @@ def test_disjoint_instances_need_known_instances(refusal: Refusal) -> None:
     unknown = [replace(example, instance="") for example in PLAIN]
     kept_apart = scenario("class_iid:disjoint=instances")
     message = refusal(DataError, lambda: kept_apart.stream(unknown, seed=0))
-    assert message.endswith("has no known instance: choose disjoint=pictures")
+    assert message.endswith("has no known instance: choose disjoint=pictures and shared=labels")
 
 
 @pytest.mark.parametrize(

@@ -206,7 +206,8 @@ class StreamingLDA(StreamingClassifier):
             if self._scatters.count > last:
                 weight = self.earlier
                 if isinstance(weight, str):
-                    weight = estimated_weight(samples, last)
+                    several = sum(count for count in self._counts if count > 1)
+                    weight = estimated_weight(samples, last, several)
                 self._weights[last:] = [float(weight)] * (self._scatters.count - last)
             self._left_out = samples.scored(self._weights) if samples is not None else None
         return self._weights

@@ -38,8 +38,8 @@ log = logging.getLogger("robocle")
               help="The parts of a new state that are not given. Default: "
               f"{DEFAULT_PROFILE}.")  # fmt: skip
 @click.option("--objects", type=click.Choice(OBJECTS),
-              help="What a new state will meet: the same things that it is taught, others of their "
-              "kinds, or auto: find out from the pictures.")  # fmt: skip
+              help="What a new state will recognise: the same objects that it is taught, others of "
+              "their kinds, or auto, estimated from the pictures.")  # fmt: skip
 @click.option("--gate", type=click.Choice(["warn", "refuse", "off"]), default="warn",
               show_default=True, help="What to do about pictures that are dark, blurred, small, or "
               "almost the same as one that was taught.")  # fmt: skip

@@ -1,10 +1,11 @@
 """The weight of the earlier map's blocks in cosine scores, estimated from what was taught.
 
 The last map carries what makes a mug, the earlier map what tells one mug from another. How much the
-earlier map helps depends on what is taught: similar things that are met again, or kinds of things.
-The samples themselves tell: each candidate weight is judged by the likelihood of the labels of
-left-out samples. The estimate is the mean of the candidates under their posterior probability, so
-it changes smoothly with every sample. Without samples that can be left out, it is the prior's mean.
+earlier map helps depends on what is taught: similar objects that are seen again, or kinds of
+objects. The samples themselves tell: each candidate weight is judged by the likelihood of the
+labels of left-out samples. The estimate is a mean of the candidates under their posterior
+probability, so it changes smoothly with every sample. Without samples that can be left out, it is
+the prior's mean.
 """
 
 from collections.abc import Sequence
@@ -18,14 +19,18 @@ from robocle.classifiers.state import Matrix, Vector
 from robocle.errors import SpecError
 from robocle.spec import require_between
 
-CANDIDATES = (0.0, 0.125, 0.25, 0.5, 1.0, 2.0)
-PRIOR = np.array([1, 2, 4, 4, 2, 1]) / 14
-PRIOR_MEAN = float(PRIOR @ np.array(CANDIDATES))
+CANDIDATES = np.array([0, 0.125, 0.25, 0.5, 1, 2, 4])
+# Large weights are less probable: they cost most if other objects of a kind are shown.
+PRIOR = np.array([1, 1, 1, 1, 1, 0.5, 0.25])
+# A left-out sample stands for as many of the taught samples, but at most for this many: the frames
+# of a video are alike and add little.
+MOST_ALIKE = 4
 # The likelihood compares a sample's own label with this many others, those with the best scores.
 RIVALS = 31
 MAX_WEIGHT = 16
-# Temperatures of the softmax, relative to the mean score of the sample's own label.
-TEMPERATURES = np.geomspace(0.01, 1, 21)
+# The temperature of the softmax, relative to the mean score of the sample's own label. It is not
+# fitted: where almost all left-out samples are recognised, a fitted one sees only the others.
+TEMPERATURE = 0.1
 
 
 def require_weight(weight: float | str) -> None:
@@ -36,21 +41,26 @@ def require_weight(weight: float | str) -> None:
         raise SpecError(f"earlier={weight} is unknown: give a number or auto")
 
 
-def estimated_weight(samples: LeftOutSamples | None, last: int) -> float:
+def estimated_weight(samples: LeftOutSamples | None, last: int, taught: int) -> float:
     """Return the weight of the earlier map's blocks.
 
     Args:
         samples: Left-out samples; None if there are none.
         last: How many of the blocks are from the last map. The others are from the earlier map.
+        taught: The number of taught samples of which these were chosen.
     """
     usable = ~samples.singleton if samples is not None else np.zeros(0, bool)
     if samples is None or not usable.any() or len(samples.means[0].squares) < 2:
-        return PRIOR_MEAN
+        return _mean(PRIOR)
     groups = [_added(samples.alone[:last]), _added(samples.alone[last:])]
-    losses = [_loss(groups, weight, samples.rows, usable) for weight in CANDIDATES]
-    logarithms = np.log(PRIOR) - losses
-    posterior = np.exp(logarithms - logarithms.max())
-    return float(posterior @ CANDIDATES / posterior.sum())
+    losses = np.array([_loss(groups, weight, samples.rows, usable) for weight in CANDIDATES])
+    alike = min(max(taught / np.count_nonzero(usable), 1), MOST_ALIKE)
+    return _mean(PRIOR * np.exp(alike * (losses.min() - losses)))
+
+
+def _mean(probabilities: Vector) -> float:
+    """Return the mean of the candidates by their roots: the largest do not dominate it."""
+    return float((probabilities @ np.sqrt(CANDIDATES) / probabilities.sum()) ** 2)
 
 
 def _added(blocks: Sequence[CosineParts]) -> CosineParts:
@@ -67,13 +77,11 @@ def _loss(
     rows: NDArray[np.int64],
     usable: NDArray[np.bool_],
 ) -> float:
-    """Return the negative log likelihood of the labels, at the temperature that fits best."""
+    """Return the negative log likelihood of the labels."""
     scores = cosine_scores(groups, (1.0, weight))[usable]
     own, margins = _margins(scores, rows[usable])
-    scale = max(float(np.abs(own).mean()), 1e-300)
-    with np.errstate(over="ignore"):  # an infinite loss is not the smallest
-        fits = [np.log1p(np.exp(margins / (scale * t)).sum(axis=1)).sum() for t in TEMPERATURES]
-    return float(min(fits))
+    temperature = max(TEMPERATURE * float(np.abs(own).mean()), 1e-300)
+    return float(np.logaddexp.reduce(margins / temperature, axis=1, initial=0.0).sum())
 
 
 def _margins(scores: Matrix, rows: NDArray[np.int64]) -> tuple[Vector, Matrix]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Literal, get_args
 
-from robocle.errors import DataError
+from robocle.errors import DataError, SpecError
 from robocle.evaluation.scenarios.stream import (
     Count,
     Few,
@@ -20,6 +20,7 @@ from robocle.types import Example
 
 Disjoint = Literal["pictures", "instances"]
 Known = Literal["all", "half"]
+Shared = Literal["labels", "instances"]
 
 
 class ClassIid(Described):
@@ -31,6 +32,8 @@ class ClassIid(Described):
         disjoint: Disjoint = "pictures",
         few: Few = "error",
         known: Known = "all",
+        first: Count = "all",
+        shared: Shared = "labels",
     ) -> None:
         """Choose how pictures are drawn.
 
@@ -40,12 +43,21 @@ class ClassIid(Described):
             few: What to do about a class with too few pictures.
             known: Whether all classes are taught, or half of them. The others are unknown objects
                 in the tests.
+            first: How many pictures of a class, in the order of their names, may be taught. The
+                others are tested. "all" if any picture may be either.
+            shared: What test pictures must have in common with taught ones: their labels, or also
+                the instance, so that only taught objects are tested.
         """
         require_count("shots", shots)
+        require_count("first", first)
         require_choice("disjoint", disjoint, get_args(Disjoint))
         require_few(few)
         require_choice("known", known, get_args(Known))
+        require_choice("shared", shared, get_args(Shared))
+        if (disjoint, shared) == ("instances", "instances"):
+            raise SpecError("no picture can be tested with disjoint=instances,shared=instances")
         self.shots, self.disjoint, self.few, self.known = shots, disjoint, few, known
+        self.first, self.shared = first, shared
 
     def stream(self, examples: Iterable[Example], seed: int) -> Stream:
         """Return a stream of pictures to teach and to test.
@@ -64,8 +76,11 @@ class ClassIid(Described):
         teachable, testable = by_label(to_teach), by_label(to_test)
         steps, tests = [], []
         for label in shuffled(sorted({*teachable, *testable}), seed, "class order"):
-            taught = self._drawn(teachable.get(label, []), seed, label)
-            tested = self.apart(testable.get(label, []), taught)
+            pool = teachable.get(label, [])
+            early = pool if isinstance(self.first, str) else pool[: self.first]
+            taught = self._drawn(early, seed, label)
+            not_tested = taught if isinstance(self.first, str) else early
+            tested = self.apart(testable.get(label, []), not_tested)
             if is_enough(label, taught, tested, self.shots, self.few):
                 steps.append(taught)
                 tests += tested
@@ -75,13 +90,15 @@ class ClassIid(Described):
         """Return how many of the classes are taught; the others are only tested."""
         return (classes + 1) // 2 if self.known == "half" else classes
 
-    def apart(self, tested: Iterable[Example], taught: Iterable[Example]) -> list[Example]:
-        """Return the test pictures that share no picture, or no instance, with the taught ones."""
-        if self.disjoint == "pictures":
-            paths = {example.path for example in taught}
-            return [example for example in tested if example.path not in paths]
+    def apart(self, tested: Iterable[Example], taught: Sequence[Example]) -> list[Example]:
+        """Return the test pictures that share with the taught ones what they may and must."""
+        paths = {example.path for example in taught}
+        rest = [example for example in tested if example.path not in paths]
+        if self.disjoint == "pictures" and self.shared == "labels":
+            return rest
         instances = {(example.label, _instance(example)) for example in taught}
-        return [each for each in tested if (each.label, _instance(each)) not in instances]
+        wanted = self.shared == "instances"
+        return [each for each in rest if ((each.label, _instance(each)) in instances) == wanted]
 
     def _drawn(self, pool: Sequence[Example], seed: int, label: str) -> list[Example]:
         drawn = shuffled(pool, seed, "pictures", label)
@@ -96,5 +113,7 @@ class ClassIid(Described):
 
 def _instance(example: Example) -> str:
     if not example.instance:
-        raise DataError(f"{example.path} has no known instance: choose disjoint=pictures")
+        raise DataError(
+            f"{example.path} has no known instance: choose disjoint=pictures and shared=labels"
+        )
     return example.instance

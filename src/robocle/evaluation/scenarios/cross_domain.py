@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from robocle.errors import DataError
-from robocle.evaluation.scenarios.class_iid import ClassIid, Disjoint, Known
+from robocle.evaluation.scenarios.class_iid import ClassIid, Disjoint, Known, Shared
 from robocle.evaluation.scenarios.stream import (
     Count,
     Few,
@@ -26,6 +26,7 @@ class CrossDomain(Described):
         disjoint: Disjoint = "pictures",
         few: Few = "error",
         known: Known = "all",
+        shared: Shared = "labels",
     ) -> None:
         """Choose the taught domain and how pictures are drawn.
 
@@ -35,10 +36,11 @@ class CrossDomain(Described):
             disjoint: What taught and test pictures must not share.
             few: What to do about a class with too few pictures in the domain.
             known: Whether all classes are taught or half of them.
+            shared: What test pictures must have in common with taught ones.
         """
-        self._in_domain = ClassIid(shots, disjoint, few, known)
+        self._in_domain = ClassIid(shots, disjoint, few, known, shared=shared)
         self.shots, self.domain, self.disjoint, self.few = shots, domain, disjoint, few
-        self.known = known
+        self.known, self.shared = known, shared
 
     def stream(self, examples: Iterable[Example], seed: int) -> Stream:
         """Name the test in the taught domain "same", and each other test after its domain."""
