@@ -23,6 +23,7 @@ from robocle.ros.recogniser import Recogniser
 from robocle.ros.services import Services
 from robocle.ros.settings import PARAMETERS, Settings
 from robocle.ros.stamps import StampMatcher
+from robocle.ros.worker import Worker
 from robocle.types import Prediction
 
 
@@ -95,33 +96,59 @@ def test_a_parameter_that_cannot_be_used_is_refused(
 
 
 def test_frames_are_collected_for_all_who_wait_for_them() -> None:
-    frames, more = AwaitedFrames(), threading.Event()
-    more.set()
+    frames = AwaitedFrames()
     found: dict[int, list[Any]] = {}
-    threads = [
-        threading.Thread(target=lambda n=n: found.update({n: frames.collect(n, 30, more)}))
-        for n in (1, 3)
-    ]
-    for thread in threads:
-        thread.start()
-    number = 0
-    while any(thread.is_alive() for thread in threads):
-        frames.offer(bytes([number % 256]))
-        number += 1
-        time.sleep(0.01)
-    assert [len(found[n]) for n in (1, 3)] == [1, 3]
-    assert found[3][0] != found[3][1]
-    assert not frames.any
+    for count in (1, 3):
+        frames.request(count, 30, lambda pictures, n=count: found.update({n: pictures}))  # type: ignore[misc]
+    for number in range(5):
+        frames.offer(bytes([number]))
+    assert found == {1: [b"\0"], 3: [b"\0", b"\1", b"\2"]}
+    assert not frames
 
 
 def test_waiting_for_frames_ends_in_time_or_when_the_camera_stops() -> None:
-    frames, more = AwaitedFrames(), threading.Event()
-    more.set()
-    assert frames.collect(2, 0.05, more) == []
-    more.clear()
-    start = time.monotonic()
-    assert frames.collect(2, 60, more) == []
-    assert time.monotonic() - start < 30
+    frames = AwaitedFrames()
+    found: list[list[Any]] = []
+    frames.request(2, 0, found.append)
+    frames.request(2, 60, found.append)
+    frames.offer(b"1")
+    frames.expire()
+    assert found == [[b"1"]]
+    frames.cancel()
+    assert found == [[b"1"], [b"1"]]
+
+
+def test_a_worker_takes_the_newest_item_and_jobs_before_it() -> None:
+    begun, go_on, done = threading.Event(), threading.Event(), []
+
+    def handle(item: str) -> None:
+        begun.set()
+        assert go_on.wait(30)
+        done.append(item)
+
+    worker = Worker(handle)
+    worker.show("first")
+    assert begun.wait(30)
+    for number in range(100):
+        worker.show(f"item {number}")
+    worker.do(lambda: done.append("job"))
+    go_on.set()
+    while len(done) < 3:
+        time.sleep(0.01)
+    assert done == ["first", "job", "item 99"]
+    worker.stop()
+
+
+def test_a_worker_goes_on_after_an_error_and_finishes_its_jobs(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    done: list[int] = []
+    worker = Worker[int](done.append)
+    worker.do(lambda: done.append(1 // 0))
+    worker.do(lambda: done.append(2))
+    worker.stop()
+    assert done == [2]
+    assert "unexpected error" in caplog.text
 
 
 def test_boxes_are_labelled_and_one_outside_is_an_error(recogniser: Recogniser) -> None:
@@ -172,9 +199,7 @@ def answer_of(services: Services, name: str, **fields: Any) -> Any:
 
 def test_services_answer_what_they_did_or_why_not(recogniser: Recogniser, tmp_path: Any) -> None:
     announced: list[int] = []
-    services = Services(
-        lambda: recogniser, AwaitedFrames(), threading.Event(), lambda: announced.append(1)
-    )
+    services = Services(lambda: recogniser, lambda: announced.append(1))
     image = SimpleNamespace(format="jpeg", data=home_picture("clean/key_01/0").read_bytes())
     assert answer_of(services, "teach", label="key", compressed_images=[image]).taught == 1
     assert answer_of(services, "rename", label="key", new_label="keys").success
@@ -188,8 +213,20 @@ def test_services_answer_what_they_did_or_why_not(recogniser: Recogniser, tmp_pa
     assert len(announced) == 4
 
 
+def test_a_request_says_how_many_frames_it_needs(recogniser: Recogniser, refusal: Refusal) -> None:
+    services = Services(lambda: recogniser, lambda: None)
+
+    def needed(frames: int, running: bool = True, images: tuple[Any, ...] = ()) -> int:
+        request = SimpleNamespace(images=images, compressed_images=(), frames=frames)
+        return services.frames_to_await(request, running)
+
+    assert (needed(0), needed(7), needed(7, images=(1,))) == (1, 7, 0)
+    assert "out of range" in refusal(SpecError, lambda: needed(5000))
+    assert "activate" in refusal(ImageError, lambda: needed(1, running=False))
+
+
 def test_a_box_of_a_request_is_the_region_that_is_taught(recogniser: Recogniser) -> None:
-    services = Services(lambda: recogniser, AwaitedFrames(), threading.Event(), lambda: None)
+    services = Services(lambda: recogniser, lambda: None)
     image = SimpleNamespace(format="jpeg", data=home_picture("clean/key_01/0").read_bytes())
     box = SimpleNamespace(x_offset=5000, y_offset=0, width=50, height=50)
     answer = answer_of(services, "teach", label="key", compressed_images=[image], box=box)
@@ -200,7 +237,7 @@ def test_a_node_that_is_not_configured_answers_so() -> None:
     def not_configured() -> Recogniser:
         raise RosError("the node is not configured")
 
-    services = Services(not_configured, AwaitedFrames(), threading.Event(), lambda: None)
+    services = Services(not_configured, lambda: None)
     assert not answer_of(services, "undo").success
     assert answer_of(services, "list_labels").version == 0
 

@@ -1,60 +1,69 @@
 """The next frames of a camera, for a request to teach them."""
 
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from robocle.ros.encodings import RosPicture
 
 MOST_FRAMES = 100
 """How many frames one request may ask for. They are kept in memory until all have come."""
 
+Then = Callable[[list[RosPicture]], None]
+
+
+@dataclass(eq=False)
+class _Request:
+    count: int
+    end: float
+    then: Then
+    pictures: list[RosPicture] = field(default_factory=list)
+
 
 class AwaitedFrames:
-    """Requests for the next frames; the camera's callback offers each frame to all of them."""
+    """Requests for the next frames. All methods are called by one thread.
+
+    Example:
+        >>> frames = AwaitedFrames()
+        >>> frames.request(2, seconds=30, then=print)
+        >>> frames.offer(b"1"), frames.offer(b"2")
+        [b'1', b'2']
+        (None, None)
+    """
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._requests: list[tuple[int, list[RosPicture]]] = []
+        self._requests: list[_Request] = []
 
-    @property
-    def any(self) -> bool:
-        """Whether somebody waits for frames."""
-        return bool(self._requests)
-
-    def offer(self, picture: RosPicture) -> None:
-        """Add a frame to every request that needs more."""
-        with self._changed:
-            for count, pictures in self._requests:
-                if len(pictures) < count:
-                    pictures.append(picture)
-            self._changed.notify_all()
-
-    def collect(self, count: int, seconds: float, more: threading.Event) -> list[RosPicture]:
-        """Wait for the next frames.
+    def request(self, count: int, seconds: float, then: Then) -> None:
+        """Ask for the next frames.
 
         Args:
-            count: How many frames.
-            seconds: How long to wait.
-            more: Cleared when the camera stops, which ends the waiting.
-
-        Returns:
-            The frames; fewer if the others did not come in time.
+            count: How many.
+            seconds: How long to wait for them.
+            then: Called with the frames; with fewer if the others do not come in time.
         """
-        end = time.monotonic() + seconds
-        with self._request(count) as pictures, self._changed:
-            while len(pictures) < count and more.is_set() and time.monotonic() < end:
-                self._changed.wait(0.1)
-            return list(pictures)
+        self._requests.append(_Request(count, time.monotonic() + seconds, then))
 
-    @contextmanager
-    def _request(self, count: int) -> Iterator[list[RosPicture]]:
-        request: tuple[int, list[RosPicture]] = (count, [])
-        with self._changed:
-            self._requests.append(request)
-        try:
-            yield request[1]
-        finally:
-            with self._changed:
-                self._requests = [each for each in self._requests if each is not request]
+    def offer(self, picture: RosPicture) -> None:
+        """Add a frame to every request."""
+        for request in self._requests:
+            request.pictures.append(picture)
+        self._finish(lambda request: len(request.pictures) >= request.count)
+
+    def expire(self) -> None:
+        """End the requests that have waited long enough."""
+        now = time.monotonic()
+        self._finish(lambda request: now >= request.end)
+
+    def cancel(self) -> None:
+        """End all requests, because no more frames will come."""
+        self._finish(lambda _: True)
+
+    def __bool__(self) -> bool:
+        return bool(self._requests)
+
+    def _finish(self, is_over: Callable[[_Request], bool]) -> None:
+        over = [request for request in self._requests if is_over(request)]
+        self._requests = [request for request in self._requests if request not in over]
+        for request in over:
+            request.then(request.pictures)

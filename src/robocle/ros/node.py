@@ -1,13 +1,13 @@
 """The lifecycle node: connects topics, services and parameters with a recogniser.
 
-Configuring opens the state, activating starts to recognise. Images are recognised in the callback
-of the subscription, whose queue has one place: while an image is recognised, newer ones replace
-each other there. So the node is always at the newest image and nothing can grow.
+Configuring opens the state, activating starts to recognise. One thread talks to ROS, another works
+with the learner. While an image is recognised, newer ones replace each other. So the node is always
+at the newest image, answers at once, and nothing can grow.
 """
 
 import logging
 import time
-from threading import Event
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -30,8 +30,12 @@ from robocle.ros.recogniser import Recogniser
 from robocle.ros.services import Services
 from robocle.ros.settings import PARAMETERS, Parameter, Settings
 from robocle.ros.stamps import StampMatcher
+from robocle.ros.worker import Worker
 
 log = logging.getLogger("robocle")
+
+Work = tuple[Any, Any]
+"""An image, and the boxes in it, or None for the whole."""
 
 REPORT_SECONDS = 1.0
 WARNING_SECONDS = 5.0
@@ -52,10 +56,10 @@ class RobocleNode:
         self._recogniser: Recogniser | None = None
         self._active = False
         self._enabled = True
-        self._running = Event()
+        self._worker: Worker[Work] | None = None
         self._frames = AwaitedFrames()
         self._health = Health()
-        self._matcher = StampMatcher[RosPicture, Any]()
+        self._matcher = StampMatcher[Any, Any]()
         self._due = 0.0
         self._warned = 0.0
         self._images: Any = None
@@ -86,6 +90,7 @@ class RobocleNode:
             log.error("cannot configure: %s", error)
             return self._results.FAILURE
         self._recogniser = Recogniser(learner, settings)
+        self._worker = Worker(self._work)
         self._health = Health()
         self._matcher = StampMatcher(int(settings.tolerance * 1e9))
         self._subscribe(settings)
@@ -96,13 +101,12 @@ class RobocleNode:
         """Start to recognise."""
         self._active = True
         self._health.resume()
-        self._update_running()
         return self._results.SUCCESS
 
     def on_deactivate(self, _state: Any) -> Any:
         """Stop to recognise."""
         self._active = False
-        self._update_running()
+        self._frames.cancel()
         return self._results.SUCCESS
 
     def on_cleanup(self, _state: Any) -> Any:
@@ -121,22 +125,22 @@ class RobocleNode:
         return self._results.SUCCESS
 
     def close(self) -> None:
-        """Unsubscribe and close the state."""
+        """Unsubscribe, finish what was begun, and close the state."""
         self._active = False
-        self._update_running()
+        self._frames.cancel()
         for subscription in (self._images, self._boxes):
             if subscription is not None:
                 self.node.destroy_subscription(subscription)
         self._images = self._boxes = None
-        recogniser, self._recogniser = self._recogniser, None
+        if self._worker is not None:
+            self._worker.stop()
+        recogniser, self._recogniser, self._worker = self._recogniser, None, None
         if recogniser is not None:
             recogniser.learner.close()
 
-    def _update_running(self) -> None:
-        if self._active and self._enabled:
-            self._running.set()
-        else:
-            self._running.clear()
+    @property
+    def _running(self) -> bool:
+        return self._active and self._enabled
 
     # --- parameters ------------------------------------------------------------------------------
 
@@ -170,24 +174,28 @@ class RobocleNode:
     def _create_publishers(self) -> None:
         own, qos = required("robocle_interfaces.msg"), required("rclpy.qos")
         self._detection_messages: ModuleType = self._vision or own
-        create = self.node.create_lifecycle_publisher
+        # Each event that could be reported makes every wait for messages longer. A subscriber whose
+        # QoS does not fit is told so on its own side.
+        events = required("rclpy.event_handler").PublisherEventCallbacks
+        quiet = {"event_callbacks": events(use_default_callbacks=False)}
+        create = partial(self.node.create_lifecycle_publisher, **quiet)
         self._predictions = create(own.Prediction, "prediction", 1)
         self._detections = create(self._detection_messages.Detection2DArray, "detections", 1)
         self._classifications = (
             create(self._vision.Classification, "classification", 1) if self._vision else None
         )
         latched = qos.QoSProfile(depth=1, durability=qos.DurabilityPolicy.TRANSIENT_LOCAL)
-        self._info = self.node.create_publisher(own.Info, "info", latched)
+        self._info = self.node.create_publisher(own.Info, "info", latched, **quiet)
         diagnostics = required("diagnostic_msgs.msg").DiagnosticArray
-        self._diagnostics = self.node.create_publisher(diagnostics, "/diagnostics", 1)
+        self._diagnostics = self.node.create_publisher(diagnostics, "/diagnostics", 1, **quiet)
 
     def _create_services(self) -> None:
         own, standard = required("robocle_interfaces.srv"), required("std_srvs.srv")
-        # Several requests at a time: one may wait for frames while others are answered.
+        # A request that waits for frames holds its group; images and timers are in another one.
         group = required("rclpy.callback_groups").ReentrantCallbackGroup()
-        services = Services(self._configured, self._frames, self._running, self._announce)
+        self._services = services = Services(self._configured, self._announce)
         for name, kind, callback in (
-            ("teach", own.Teach, services.teach),
+            ("teach", own.Teach, self._teach),
             ("undo", own.Undo, services.undo),
             ("forget", own.Forget, services.forget),
             ("rename", own.Rename, services.rename),
@@ -204,7 +212,6 @@ class RobocleNode:
 
     def _subscribe(self, settings: Settings) -> None:
         qos, messages = required("rclpy.qos"), required("sensor_msgs.msg")
-        groups = required("rclpy.callback_groups").MutuallyExclusiveCallbackGroup
         profile = qos.QoSProfile(
             depth=1, reliability=getattr(qos.ReliabilityPolicy, settings.reliability.upper())
         )
@@ -214,29 +221,87 @@ class RobocleNode:
             else (messages.Image, "image")
         )
         create = self.node.create_subscription
-        self._images = create(kind, topic, self._image, profile, callback_group=groups())
+        self._images = create(kind, topic, self._image, profile)
         if settings.boxes:
             array = self._detection_messages.Detection2DArray
-            self._boxes = create(array, "boxes", self._detected, 1, callback_group=groups())
+            self._boxes = create(array, "boxes", self._detected, 1)
 
     # --- callbacks -------------------------------------------------------------------------------
 
     def _image(self, message: Any) -> None:
-        """Recognise an image, or keep it until its boxes come."""
-        recogniser = self._recogniser
-        if recogniser is None or not self._running.is_set():
+        """Hand an image over to the worker, or keep it until its boxes come."""
+        if self._worker is None or not self._running:
             return
         self._health.image()
+        if self._frames:
+            self._offer(message)
+        if self._boxes is None:
+            self._worker.show((message, None))
+            return
+        boxes = self._matcher.image(_stamp(message), message)
+        if boxes is not None:
+            self._worker.show((message, boxes))
+
+    def _detected(self, detections: Any) -> None:
+        """Hand the boxes of a detector over with their image, if it has come."""
+        if self._worker is None or not self._running:
+            return
+        image = self._matcher.boxes(_stamp(detections), detections)
+        if image is not None:
+            self._worker.show((image, detections))
+
+    def _offer(self, message: Any) -> None:
         try:
-            picture = picture_of(message)
-            if self._frames.any:
-                self._frames.offer(picture)
-            if recogniser.settings.boxes:
-                boxes = self._matcher.image(_stamp(message), picture)
-                if boxes is not None:
-                    self._label(recogniser, picture, boxes)
-            elif self._is_due(recogniser.settings.max_rate):
-                self._recognise(recogniser, message.header, picture)
+            self._frames.offer(picture_of(message))
+        except ImageError as error:
+            self._refuse(error)
+
+    async def _teach(self, request: Any, response: Any) -> Any:
+        """Wait for frames, if needed, and let the worker learn them.
+
+        The thread that talks to ROS answers other requests meanwhile.
+        """
+        try:
+            count = self._services.frames_to_await(request, self._running)
+            worker, recogniser = self._worker, self._configured()
+        except RobocleError as error:
+            return self._services.refuse(error, response)
+        assert worker is not None
+        answer = required("rclpy.task").Future(executor=self.node.executor)
+        answer.add_done_callback(lambda _: None)  # wakes the executor
+
+        def learn(frames: list[RosPicture]) -> None:
+            worker.do(lambda: answer.set_result(self._taught(request, response, frames)))
+
+        if count:
+            self._frames.request(count, recogniser.settings.teach_timeout, learn)
+        else:
+            learn([])
+        return await answer
+
+    def _taught(self, request: Any, response: Any, frames: list[RosPicture]) -> Any:
+        """Learn; whatever goes wrong, the request is answered."""
+        try:
+            return self._services.teach(request, response, frames)
+        except Exception as error:
+            log.exception("an unexpected error in teach")
+            return self._services.refuse(RosError(f"an unexpected error: {error}"), response)
+
+    # --- the worker's thread ---------------------------------------------------------------------
+
+    def _work(self, work: Work) -> None:
+        """Recognise an image, or label the boxes in it."""
+        message, detections = work
+        recogniser = self._recogniser
+        if recogniser is None or not self._running:
+            return
+        try:
+            if self._is_due(recogniser.settings.max_rate):
+                picture = picture_of(message)
+                if detections is None:
+                    self._recognise(recogniser, message.header, picture)
+                else:
+                    self._label(recogniser, picture, detections)
         except RobocleError as error:
             self._refuse(error)
 
@@ -246,18 +311,6 @@ class RobocleNode:
         self._predictions.publish(prediction_message(header, seen, recogniser.version))
         if self._classifications is not None and self._vision is not None:
             self._classifications.publish(classification_message(self._vision, header, seen))
-
-    def _detected(self, detections: Any) -> None:
-        """Label the boxes of a detector if their image has come."""
-        recogniser = self._recogniser
-        if recogniser is None or not self._running.is_set():
-            return
-        picture = self._matcher.boxes(_stamp(detections), detections)
-        if picture is not None and self._is_due(recogniser.settings.max_rate):
-            try:
-                self._label(recogniser, picture, detections)
-            except RobocleError as error:
-                self._refuse(error)
 
     def _label(self, recogniser: Recogniser, picture: RosPicture, detections: Any) -> None:
         found = recogniser.see_boxes(picture, boxes_of(detections))
@@ -284,7 +337,8 @@ class RobocleNode:
         """Pause or resume recognition, without a transition."""
         self._enabled = request.data
         self._health.resume()
-        self._update_running()
+        if not self._enabled:
+            self._frames.cancel()
         response.success, response.message = True, "enabled" if request.data else "disabled"
         return response
 
@@ -293,9 +347,10 @@ class RobocleNode:
             self._info.publish(info_message(self._now(), self._recogniser))
 
     def _report(self) -> None:
+        self._frames.expire()
         recogniser = self._recogniser
         if recogniser is not None:
-            report = self._health.report(self._running.is_set(), recogniser)
+            report = self._health.report(self._running, recogniser)
             name = self.node.get_fully_qualified_name().lstrip("/")
             self._diagnostics.publish(diagnostics_message(self._now(), name, report))
 

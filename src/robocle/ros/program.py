@@ -7,9 +7,6 @@ from typing import Any
 from robocle.errors import RosError
 from robocle.ros.messages import required
 
-THREADS = 4
-"""For the images, the boxes, and requests that wait for frames."""
-
 
 class RosLogHandler(logging.Handler):
     """Passes the log on to the logger of the node, and so to /rosout."""
@@ -64,7 +61,7 @@ def _spin(rclpy: Any, state: str | None, autostart: bool) -> None:
     log.handlers, log.propagate = [RosLogHandler(node.get_logger())], False
     log.setLevel(logging.INFO)
     executors = required("rclpy.executors")
-    executor = executors.MultiThreadedExecutor(THREADS)
+    executor = executors.SingleThreadedExecutor()
     executor.add_node(node)
     robot = RobocleNode(node)
     try:

@@ -4,12 +4,12 @@ An error of robocle is an answer with `success` false and its message; the node 
 """
 
 import logging
-from collections.abc import Callable
-from threading import Event
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from robocle.errors import ImageError, RobocleError, RosError, SpecError
-from robocle.ros.awaited_frames import MOST_FRAMES, AwaitedFrames
+from robocle.ros.awaited_frames import MOST_FRAMES
 from robocle.ros.encodings import RosPicture, picture_of
 from robocle.ros.recogniser import Recogniser
 from robocle.wording import plural
@@ -24,27 +24,39 @@ class Services:
     """What the services do, given a request and a response to fill.
 
     Args:
-        recogniser: The learner and its settings; raises if the node is not configured.
-        frames: Where requests wait for frames.
-        running: Set while images are recognised.
+        recogniser: Returns the learner and its settings; raises if the node is not configured.
         announce: Called after each change.
     """
 
-    def __init__(
-        self,
-        recogniser: Callable[[], Recogniser],
-        frames: AwaitedFrames,
-        running: Event,
-        announce: Callable[[], None],
-    ) -> None:
+    def __init__(self, recogniser: Callable[[], Recogniser], announce: Callable[[], None]) -> None:
         self._recogniser = recogniser
-        self._frames = frames
-        self._running = running
         self._announce = announce
 
-    def teach(self, request: Any, response: Any) -> Answer:
-        """Learn the images of the request, or the next frames."""
-        return self._answer(self._taught, request, response)
+    def frames_to_await(self, request: Any, running: bool) -> int:
+        """Return how many frames of the camera a request to teach needs; 0 if it has images.
+
+        Raises:
+            RobocleError: The request asks for too many, or no frames will come.
+        """
+        self._recogniser()
+        if request.images or request.compressed_images:
+            return 0
+        count = request.frames or 1
+        if count > MOST_FRAMES:
+            raise SpecError(f"frames={count} is out of range: give 1 to {MOST_FRAMES}")
+        if not running:
+            raise ImageError("no frame will come: activate and enable the node, or send images")
+        return int(count)
+
+    def teach(self, request: Any, response: Any, frames: Sequence[RosPicture] = ()) -> Answer:
+        """Learn the images of the request, or the frames that it asked for."""
+        return self._answer(partial(self._taught, frames), request, response)
+
+    def refuse(self, error: RobocleError, response: Any) -> Answer:
+        """Answer that a request was refused."""
+        log.warning("refused: %s", error)
+        response.success, response.message = False, str(error)
+        return response
 
     def undo(self, request: Any, response: Any) -> Answer:
         """Undo the last step."""
@@ -89,35 +101,24 @@ class Services:
         try:
             message = act(request, response)
         except RobocleError as error:
-            log.warning("refused: %s", error)
+            self.refuse(error, response)
             return False, str(error)
         log.info("%s", message)
         return True, message
 
-    def _taught(self, request: Any, response: Any) -> str:
+    def _taught(self, frames: Sequence[RosPicture], request: Any, response: Any) -> str:
         recogniser = self._recogniser()
-        pictures = self._pictures(request, recogniser)
-        box = _box(request.box)
-        response.complaints = recogniser.teach(pictures, request.label, box)
-        response.taught = len(pictures)
-        return f"taught {plural(len(pictures), 'picture')} of {request.label}"
-
-    def _pictures(self, request: Any, recogniser: Recogniser) -> list[RosPicture]:
         given = [picture_of(each) for each in (*request.images, *request.compressed_images)]
-        if given:
-            return given
-        count = request.frames or 1
-        if count > MOST_FRAMES:
-            raise SpecError(f"frames={count} is out of range: give 1 to {MOST_FRAMES}")
-        if not self._running.is_set():
-            raise ImageError("no frame will come: activate and enable the node, or send images")
-        found = self._frames.collect(count, recogniser.settings.teach_timeout, self._running)
-        if len(found) < count:
+        wanted = len(given) or request.frames or 1
+        pictures = given or frames
+        if len(pictures) < wanted:
             raise ImageError(
-                f"only {len(found)} of {plural(count, 'frame')} came within "
+                f"only {len(pictures)} of {plural(wanted, 'frame')} came within "
                 f"{recogniser.settings.teach_timeout:g} s, so nothing was taught: check the camera"
             )
-        return found
+        response.complaints = recogniser.teach(pictures, request.label, _box(request.box))
+        response.taught = len(pictures)
+        return f"taught {plural(len(pictures), 'picture')} of {request.label}"
 
     def _forgotten(self, request: Any, _response: Any) -> str:
         self._recogniser().learner.forget(request.label)
