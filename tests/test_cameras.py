@@ -130,7 +130,7 @@ def test_a_camera_that_fails_is_opened_again_if_wanted(caplog: pytest.LogCapture
         again = camera.newest(after=number, timeout=30)
         camera.close()
     assert again is not None
-    assert again.number == number + 1
+    assert again.number > number
     assert [each.getMessage().split()[-2:] for each in caplog.records] == [
         ["it", "again"],
         ["sends", "again"],

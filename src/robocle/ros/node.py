@@ -6,29 +6,21 @@ at the newest image, answers at once, and nothing can grow.
 """
 
 import logging
+import os
 import time
-from functools import partial
-from types import ModuleType
 from typing import Any
 
 from robocle.errors import ImageError, RobocleError, RosError, SpecError
 from robocle.learner import Learner
 from robocle.ros.awaited_frames import AwaitedFrames
+from robocle.ros.declared import DeclaredParameters
 from robocle.ros.encodings import RosPicture, picture_of
 from robocle.ros.health import Health
-from robocle.ros.messages import (
-    boxes_of,
-    classification_message,
-    diagnostics_message,
-    info_message,
-    labelled,
-    prediction_message,
-    required,
-    vision_messages,
-)
+from robocle.ros.messages import boxes_of, required
+from robocle.ros.publishers import Publishers
 from robocle.ros.recogniser import Recogniser
 from robocle.ros.services import Services
-from robocle.ros.settings import PARAMETERS, Parameter, Settings
+from robocle.ros.settings import Settings
 from robocle.ros.stamps import StampMatcher
 from robocle.ros.worker import Worker
 
@@ -64,27 +56,23 @@ class RobocleNode:
         self._warned = 0.0
         self._images: Any = None
         self._boxes: Any = None
-        self._vision = vision_messages()
-        self._results = self._results_of_rclpy()
-        self._declare()
-        self._create_publishers()
+        self._results = required("rclpy.lifecycle").TransitionCallbackReturn
+        self._parameters = DeclaredParameters(node, self._apply)
+        self._publish = Publishers(node)
         self._create_services()
         node.create_timer(REPORT_SECONDS, self._report)
         node.add_managed_entity(_entity(self))
-
-    @staticmethod
-    def _results_of_rclpy() -> Any:
-        return required("rclpy.lifecycle").TransitionCallbackReturn
 
     # --- transitions -----------------------------------------------------------------------------
 
     def on_configure(self, _state: Any) -> Any:
         """Open the state and subscribe."""
         try:
-            settings = Settings.of(self._values())
+            settings = Settings.of(self._parameters.values())
             if not settings.state:
                 raise SpecError("the parameter state is empty: give the path of a state file")
-            learner = Learner.open(settings.state, profile=settings.profile)
+            path = os.path.expanduser(settings.state)  # nobody else does it in a launch file
+            learner = Learner.open(path, profile=settings.profile)
         except RobocleError as error:
             self.failure = str(error)
             log.error("cannot configure: %s", error)
@@ -142,52 +130,12 @@ class RobocleNode:
     def _running(self) -> bool:
         return self._active and self._enabled
 
-    # --- parameters ------------------------------------------------------------------------------
-
-    def _declare(self) -> None:
-        interfaces = required("rcl_interfaces.msg")
-        for name, parameter in PARAMETERS.items():
-            descriptor = _descriptor(interfaces, parameter)
-            self.node.declare_parameter(name, parameter.default, descriptor)
-        self.node.add_on_set_parameters_callback(self._set)
-
-    def _values(self) -> dict[str, Any]:
-        return {name: self.node.get_parameter(name).value for name in PARAMETERS}
-
-    def _set(self, parameters: Any) -> Any:
-        """Check new values of parameters, and apply those that may change at once."""
-        result = required("rcl_interfaces.msg").SetParametersResult
-        given = {each.name: each.value for each in parameters}
-        try:
-            Settings.of(self._values() | given)
-        except SpecError as error:
-            return result(successful=False, reason=str(error))
+    def _apply(self, values: dict[str, Any]) -> None:
+        """Use other values of parameters at once."""
         if self._recogniser is not None:
-            live = {name: value for name, value in given.items() if _is_live(name)}
-            before = self._recogniser.settings
-            values = {**vars(before), "roi": before.roi or [0, 0, 0, 0]}
-            self._recogniser.apply(Settings.of(values | live))
-        return result(successful=True)
+            self._recogniser.apply(self._recogniser.settings.changed(values))
 
     # --- topics and services ---------------------------------------------------------------------
-
-    def _create_publishers(self) -> None:
-        own, qos = required("robocle_interfaces.msg"), required("rclpy.qos")
-        self._detection_messages: ModuleType = self._vision or own
-        # Each event that could be reported makes every wait for messages longer. A subscriber whose
-        # QoS does not fit is told so on its own side.
-        events = required("rclpy.event_handler").PublisherEventCallbacks
-        quiet = {"event_callbacks": events(use_default_callbacks=False)}
-        create = partial(self.node.create_lifecycle_publisher, **quiet)
-        self._predictions = create(own.Prediction, "prediction", 1)
-        self._detections = create(self._detection_messages.Detection2DArray, "detections", 1)
-        self._classifications = (
-            create(self._vision.Classification, "classification", 1) if self._vision else None
-        )
-        latched = qos.QoSProfile(depth=1, durability=qos.DurabilityPolicy.TRANSIENT_LOCAL)
-        self._info = self.node.create_publisher(own.Info, "info", latched, **quiet)
-        diagnostics = required("diagnostic_msgs.msg").DiagnosticArray
-        self._diagnostics = self.node.create_publisher(diagnostics, "/diagnostics", 1, **quiet)
 
     def _create_services(self) -> None:
         own, standard = required("robocle_interfaces.srv"), required("std_srvs.srv")
@@ -223,8 +171,7 @@ class RobocleNode:
         create = self.node.create_subscription
         self._images = create(kind, topic, self._image, profile)
         if settings.boxes:
-            array = self._detection_messages.Detection2DArray
-            self._boxes = create(array, "boxes", self._detected, 1)
+            self._boxes = create(self._publish.detection_array, "boxes", self._detected, 1)
 
     # --- callbacks -------------------------------------------------------------------------------
 
@@ -308,9 +255,7 @@ class RobocleNode:
     def _recognise(self, recogniser: Recogniser, header: Any, picture: RosPicture) -> None:
         seen = recogniser.see(picture)
         self._health.recognised += 1
-        self._predictions.publish(prediction_message(header, seen, recogniser.version))
-        if self._classifications is not None and self._vision is not None:
-            self._classifications.publish(classification_message(self._vision, header, seen))
+        self._publish.prediction(header, seen, recogniser.version)
 
     def _label(self, recogniser: Recogniser, picture: RosPicture, detections: Any) -> None:
         found = recogniser.see_boxes(picture, boxes_of(detections))
@@ -318,7 +263,7 @@ class RobocleNode:
             if isinstance(each, ImageError):
                 self._refuse(each)
         self._health.recognised += 1
-        self._detections.publish(labelled(self._detection_messages, detections, found))
+        self._publish.detections(detections, found)
 
     def _is_due(self, rate: float) -> bool:
         now = time.monotonic()
@@ -344,18 +289,13 @@ class RobocleNode:
 
     def _announce(self) -> None:
         if self._recogniser is not None:
-            self._info.publish(info_message(self._now(), self._recogniser))
+            self._publish.info(self._recogniser)
 
     def _report(self) -> None:
         self._frames.expire()
         recogniser = self._recogniser
         if recogniser is not None:
-            report = self._health.report(self._running, recogniser)
-            name = self.node.get_fully_qualified_name().lstrip("/")
-            self._diagnostics.publish(diagnostics_message(self._now(), name, report))
-
-    def _now(self) -> Any:
-        return self.node.get_clock().now().to_msg()
+            self._publish.diagnostics(self._health.report(self._running, recogniser))
 
 
 def _entity(robot: RobocleNode) -> Any:
@@ -364,20 +304,6 @@ def _entity(robot: RobocleNode) -> Any:
     for name in ("configure", "activate", "deactivate", "cleanup", "shutdown", "error"):
         setattr(entity, f"on_{name}", getattr(robot, f"on_{name}"))
     return entity
-
-
-def _descriptor(interfaces: ModuleType, parameter: Parameter) -> Any:
-    descriptor = interfaces.ParameterDescriptor(description=parameter.description)
-    if parameter.limits is not None:
-        low, high = parameter.limits
-        descriptor.floating_point_range = [
-            interfaces.FloatingPointRange(from_value=low, to_value=high)
-        ]
-    return descriptor
-
-
-def _is_live(name: str) -> bool:
-    return name in PARAMETERS and PARAMETERS[name].live
 
 
 def _stamp(message: Any) -> int:

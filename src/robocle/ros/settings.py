@@ -119,6 +119,14 @@ class Settings:
                 require_between(name, given[name], *known.limits)
         return cls(**{**given, "roi": _roi(given["roi"])})
 
+    def changed(self, values: Mapping[str, Any]) -> "Settings":
+        """Return the settings with other values of some parameters.
+
+        Raises:
+            SpecError: A value is out of range or is not one of the choices.
+        """
+        return Settings.of({**vars(self), "roi": self.roi or [0, 0, 0, 0], **values})
+
     def steady(self) -> TemporalFilter | None:
         """Return a new temporal filter, if predictions are to be filtered."""
         return TemporalFilter(self.filter_frames, self.filter_sure) if self.filter else None
