@@ -19,6 +19,7 @@ from robocle.sim import render_openloris
 from robocle.sim.openloris import Recording
 from robocle.types import Example
 
+pytestmark = pytest.mark.slow
 TOPICS = ("--label-topic", "/label")
 
 
@@ -103,7 +104,6 @@ def test_frames_that_cannot_be_read_are_skipped_and_counted(state: Path, tmp_pat
     assert "taught 2 frames" in result.stdout
 
 
-@pytest.mark.slow
 def test_a_rendered_recording_is_written_taught_and_evaluated(tmp_path: Path) -> None:
     folder = tmp_path / "rendered"
     recordings = [
@@ -123,7 +123,6 @@ def test_a_rendered_recording_is_written_taught_and_evaluated(tmp_path: Path) ->
     assert set(values["labels"]) == {"mug", "bottle"}
 
 
-@pytest.mark.slow
 def test_an_interrupted_lesson_keeps_what_was_taught(tmp_path: Path) -> None:
     examples = [Example(home_picture("clean/mug_01/0"), "mug") for _ in range(2000)]
     write_bag(tmp_path / "bag", examples)

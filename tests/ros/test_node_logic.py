@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from command_line import error_of
+from command_line import error_of, run
 from home_pictures import home_picture
 from refusal import Refusal
 from robocle import Learner
@@ -265,6 +265,11 @@ def test_the_box_of_a_detection_is_given_by_its_centre() -> None:
     assert boxes_of(detections) == [(40.0, 35.0, 20.0, 10.0)]
 
 
+def test_arguments_that_are_not_for_ros_are_refused() -> None:
+    assert "--ros-args" in run("ros", "home.robocle", "--camera", "0").stderr
+    assert "--ros-args" in run("ros", "--camera", "0").stderr
+
+
 def test_without_ros_the_error_says_what_to_source() -> None:
     with pytest.raises(RosError, match="source the setup file"):
         required("rclpy_that_is_not_there")
@@ -274,4 +279,5 @@ def test_without_ros_the_error_says_what_to_source() -> None:
 
 @pytest.mark.skipif(find_spec("rclpy") is not None, reason="ROS 2 is installed")
 def test_the_command_without_ros_is_one_line() -> None:
+    assert "setup.bash" in error_of("ros", "--ros-args", "-p", "state:=home.robocle")
     assert "setup.bash" in error_of("ros", "home.robocle", "--ros-args", "-p", "unknown:=0.1")

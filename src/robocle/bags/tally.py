@@ -28,11 +28,6 @@ class LabelCount:
     taken_for: Counter[str] = field(default_factory=Counter)
     """The wrong labels."""
 
-    @property
-    def wrong(self) -> int:
-        """Frames with the label of another object."""
-        return self.taken_for.total()
-
 
 @dataclass
 class Part:

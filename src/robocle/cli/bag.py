@@ -306,6 +306,7 @@ def _recognised(
     learner: "Learner", shots: _Shots, frames: "Iterator[Shot]", box: BoxOption, unknown: float
 ) -> "Iterator[tuple[Shot, Prediction, str | None]]":
     """Yield frames with their predictions and the labels that a filter announces."""
+    from robocle.recognition.rejection import decided
     from robocle.recognition.temporal_filter import TemporalFilter
 
     steady = TemporalFilter()
@@ -316,4 +317,4 @@ def _recognised(
         except ImageError as error:
             shots.unusable(shot, error)
             continue
-        yield shot, found, steady.update(found).label
+        yield shot, found, steady.update(decided(found)).label

@@ -27,6 +27,8 @@ def ros(no_autostart: bool, state: Path | None, ros_arguments: tuple[str, ...]) 
     """
     from robocle.ros.program import run
 
-    if state is not None and str(state).startswith("--"):
+    if state is not None and str(state).startswith("-"):
         state, ros_arguments = None, (str(state), *ros_arguments)
+    if ros_arguments and ros_arguments[0] != "--ros-args":
+        raise click.UsageError(f"unexpected {ros_arguments[0]}: ROS takes what follows --ros-args")
     run(ros_arguments, None if state is None else str(state), autostart=not no_autostart)

@@ -49,6 +49,7 @@ def watch(state: Path, camera: str, as_json: bool, every: float, changes: bool, 
         raise click.UsageError("--mqtt-ca requires --mqtt")
     with activity("starting"):
         from robocle.cameras import open_camera
+        from robocle.recognition.rejection import decided
         from robocle.recognition.temporal_filter import TemporalFilter
         from robocle.watch import FollowedState, observations
 
@@ -62,7 +63,7 @@ def watch(state: Path, camera: str, as_json: bool, every: float, changes: bool, 
         before = None
         for seen in observations(
             source,
-            lambda frame: followed.learner.predict(frame.pixels, unknown, box=box),
+            lambda frame: decided(followed.learner.predict(frame.pixels, unknown, box=box)),
             TemporalFilter(),
             every,
             followed.refresh,

@@ -171,7 +171,7 @@ class RobocleNode:
         create = self.node.create_subscription
         self._images = create(kind, topic, self._image, profile)
         if settings.boxes:
-            self._boxes = create(self._publish.detection_array, "boxes", self._detected, 1)
+            self._boxes = create(self._publish.detection_array, "boxes", self._detected, profile)
 
     # --- callbacks -------------------------------------------------------------------------------
 

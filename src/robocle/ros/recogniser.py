@@ -9,6 +9,7 @@ from robocle.errors import ImageError
 from robocle.images.arrays import MIN_SIDE
 from robocle.images.boxes import Box, region_of
 from robocle.learner import Learner
+from robocle.recognition.rejection import decided
 from robocle.recognition.temporal_filter import Announcement, TemporalFilter
 from robocle.ros.encodings import RosPicture, decoded
 from robocle.ros.settings import Settings
@@ -81,7 +82,7 @@ class Recogniser:
 
     def _announced(self, found: Prediction) -> Announcement:
         if self._steady is not None:
-            return self._steady.update(found)
+            return self._steady.update(decided(found))
         return Announcement(found.label, found.nothing, found.confidences, found.unknown, False)
 
     def _as_seen(self, found: Prediction | None, said: Announcement) -> Seen:

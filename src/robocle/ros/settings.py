@@ -30,7 +30,7 @@ PARAMETERS: Mapping[str, Parameter] = {
         "raw", "raw subscribes to `image`, compressed to `image/compressed` (JPEG or PNG)."
     ),
     "reliability": Parameter(
-        "best_effort", "The reliability of the image subscription: best_effort or reliable."
+        "best_effort", "The reliability of the subscriptions: best_effort or reliable."
     ),
     "boxes": Parameter(
         False, "Subscribe to the `boxes` of a detector, and label each box instead of the image."

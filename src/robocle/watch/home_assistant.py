@@ -70,7 +70,6 @@ class Topics:
         return {
             "name": name,
             "unique_id": f"robocle_{self.identity}_{key}",
-            "object_id": f"{self.identity}_{key}",
             "state_topic": self.state,
             "value_template": template,
             "availability_topic": self.availability,

@@ -1,5 +1,7 @@
 """Many frames, slow listeners and other managers: the node stays at the newest image and lives."""
 
+import array
+import io
 import os
 import signal
 import subprocess
@@ -15,10 +17,13 @@ pytest.importorskip("rclpy", reason="needs ROS 2: `make ros` installs it and run
 
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
+from PIL import Image as PillowImage
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import DescribeParameters, SetParameters
+from sensor_msgs.msg import Image
 
 from home_pictures import home_picture
+from robocle.ros.encodings import decoded
 from robocle.ros.settings import PARAMETERS
 from ros_robot import compressed_image, raw_image, vision, wait_for
 
@@ -53,13 +58,9 @@ def call(robot: "Robot", kind: Any, name: str, **fields: Any) -> Any:
 
 def collage() -> bytes:
     """A JPEG of 640 x 480 with a mug at the left and a clock at the right."""
-    import io
-
-    from PIL import Image
-
-    canvas = Image.new("RGB", (640, 480), (128, 120, 110))
-    canvas.paste(Image.open(home_picture("clean/mug_01/5")), (40, 100))
-    canvas.paste(Image.open(home_picture("clean/clock_01/5")), (370, 100))
+    canvas = PillowImage.new("RGB", (640, 480), (128, 120, 110))
+    canvas.paste(PillowImage.open(home_picture("clean/mug_01/5")), (40, 100))
+    canvas.paste(PillowImage.open(home_picture("clean/clock_01/5")), (370, 100))
     file = io.BytesIO()
     canvas.save(file, "JPEG", quality=90)
     return file.getvalue()
@@ -227,6 +228,19 @@ def test_parameters_are_described_checked_and_take_effect(
     wrong = Parameter(name="transport", value=ParameterValue(type=kind, string_value="pigeon"))
     answer = call(robot, SetParameters, "/robocle/set_parameters", parameters=[wrong])
     assert "pigeon" in answer.results[0].reason
+
+
+def test_large_raw_images_arrive_if_camera_and_node_are_reliable(
+    robot: "Robot", start: Start, state: Path
+) -> None:
+    start(state, "-p", "reliability:=reliable", "-p", "filter:=false")
+    teach(robot)
+    pixels = decoded(collage())
+    image = Image(height=480, width=640, encoding="rgb8", step=1920)
+    image.data = array.array("B", pixels.tobytes())
+    camera = robot.node.create_publisher(Image, "image", 1)  # reliable by default
+    seen = robot.show(image, camera)
+    assert list(seen.labels)
 
 
 def test_the_region_of_interest_is_what_is_recognised(
