@@ -13,7 +13,7 @@ import platform
 import sys
 import time
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -70,7 +70,7 @@ def seconds(work: Callable[[], object], repeats: int = 1) -> float:
     return best
 
 
-def alternating(works: list[Callable[[], object]], rounds: int) -> list[float]:
+def alternating(works: Sequence[Callable[[], object]], rounds: int) -> list[float]:
     """Return the shortest time of each of several functions, called in turns: A B A B."""
     best = [float("inf")] * len(works)
     for _ in range(rounds):

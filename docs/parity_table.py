@@ -31,10 +31,13 @@ MOMENTS = {
 }
 METRICS = {
     "accuracy": ("Acc", ""),
+    "room_aware_gain": ("RARG", ""),
     "avg_other_domain": ("Avg OD", ""),
     "plasticity": ("Pla", ""),
     "paper_bwt": ("BwT", "our reading of the printed numbers, which are not the standard metric"),
     "paper_forg": ("Forg", "as above"),
+    "forward_transfer": ("FwT", "over an accuracy of 0 before anything was taught"),
+    "mean_step_gain": ("gain per step", "in points: the paper prints no unit"),
     "backward_transfer": ("standard BwT", "not in the paper"),
     "forgetting": ("standard Forg", "not in the paper"),
 }

@@ -20,7 +20,7 @@ ROWS = {
     "NCM": "nearest class mean",
     "SLDA": "SLDA, as published",
     "RobOCLe, as printed": "RobOCLe, its formula as printed",
-    "RobOCLe, rooted": "RobOCLe, with the root of each moment",
+    "RobOCLe, root": "RobOCLe, with the root of each moment",
     "**robocle default**": "**robocle**",
 }
 

@@ -1,6 +1,5 @@
 """The table of agreement in docs/paper-and-code.md is that of the code and the references."""
 
-import importlib.util
 from pathlib import Path
 from types import ModuleType
 
@@ -8,6 +7,7 @@ import pytest
 
 from parity import CLASSIFIER_CASES
 from robocle.classifiers.snb import StreamingNaiveBayes
+from scripts import imported_script
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs/paper-and-code.md").read_text("utf-8")
@@ -16,13 +16,7 @@ PAGE = (ROOT / "docs/paper-and-code.md").read_text("utf-8")
 @pytest.fixture(scope="module")
 def parity_table() -> ModuleType:
     """The script that writes the table."""
-    path = ROOT / "docs/parity_table.py"
-    spec = importlib.util.spec_from_file_location("parity_table", path)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return imported_script("docs/parity_table.py")
 
 
 def test_the_table_is_up_to_date(parity_table: ModuleType) -> None:

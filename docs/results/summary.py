@@ -11,7 +11,7 @@ from robocle.evaluation.metrics import METRICS, mean, room_aware_gain
 from robocle.evaluation.results import read_results
 
 DATA = ("office_caltech10", "grocery_store", "home")
-PUBLISHED = ("NCM", "SLDA", "RobOCLe, as printed", "RobOCLe, rooted")
+PUBLISHED = ("NCM", "SLDA", "RobOCLe, as printed", "RobOCLe, root")
 DEFAULT = "robocle default"
 WITH_UNKNOWN = ("auroc", "unknown_detection_rate", "false_rejection_rate")
 

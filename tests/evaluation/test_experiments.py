@@ -13,7 +13,7 @@ from robocle.errors import SpecError
 from robocle.evaluation.corruptions import CORRUPTIONS
 from robocle.evaluation.datasets import DATASETS
 from robocle.evaluation.experiment import Experiment, experiment_names, load_experiment
-from robocle.evaluation.paper import paper_number
+from robocle.evaluation.paper import PAPER_TABLES, paper_number, paper_numbers
 from robocle.evaluation.scenarios import SCENARIOS
 from robocle.images.views import VIEWS
 from robocle.pooling import POOLINGS
@@ -83,6 +83,22 @@ def test_the_paper_has_a_number_for_every_place_named(
                     for name in study.backbones
                 ]
                 assert any(place is not None for place in places), method.name
+
+
+@pytest.mark.parametrize("table", PAPER_TABLES)
+def test_every_row_of_robocle_is_run_in_both_readings_and_its_name_says_which(table: str) -> None:
+    methods = load_experiment(table).methods
+    ours = [each for each in methods if each.paper and each.pooling.startswith("moments")]
+    rows = {method.name.rpartition(", ")[0] for method in ours}
+    assert {(method.name, method.pooling) for method in ours} == {
+        (f"{row}, {reading}", f"moments:r=3,form={form}")
+        for row in rows
+        for reading, form in (("root", "root"), ("as printed", "standardised"))
+    }
+    printed = [each for each in paper_numbers() if each.table == table]
+    assert {method.paper.get("method", "robocle_slda") for method in ours} == {
+        number.method for number in printed if number.pooling == "moments"
+    }
 
 
 def test_an_experiment_can_be_run_on_other_data(experiment: Experiment) -> None:

@@ -25,6 +25,7 @@ COSTS = Costs(
     state_bytes=2_000_000,
     peak_bytes=3 * 2**20,
     feature_size=3.0,
+    relative_speed=0.9,
 )
 OPEN_SET = OpenSetPredictions(
     is_known=np.array([True, True, True, True, False, False]),
@@ -61,6 +62,7 @@ BY_HAND = {
     "paper_forg": 15.0,
     "training_minutes": 0.02,
     "frames_per_second": 1 / 0.012,
+    "relative_speed": 0.9,
     "state_megabytes": 2.0,
     "feature_size": 3.0,
     "milliseconds_to_embed": 10.0,

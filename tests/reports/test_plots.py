@@ -29,6 +29,12 @@ def test_the_legend_of_lines_is_sorted_by_their_end() -> None:
     assert {"labels", "accuracy, %"} <= set(found)
 
 
+def test_the_ticks_of_lines_are_whole_numbers() -> None:
+    drawing = texts(line_plot({"SLDA": [90.0, 75.0, 70.0]}, "labels taught", "accuracy, %"))
+    assert {"1", "2", "3"} <= set(drawing)
+    assert "1.5" not in drawing
+
+
 def test_a_heat_map_shows_its_numbers_and_leaves_unknown_ones_empty() -> None:
     drawing = heat_map([[80, float("nan")]], ["clean"], ["clean", "blur"], "tested", "taught")
     found = texts(drawing)

@@ -37,6 +37,19 @@ def avg_other_domain(accuracies: Sequence[float], trained_on: int) -> float:
     return mean_of([value for place, value in enumerate(accuracies) if place != trained_on])
 
 
+def room_aware_gain(one: float, two: float) -> float:
+    return 100.0 * (two - one) / (100.0 - one)
+
+
+def mean_step_gain(baseline: Sequence[float], achieved: Sequence[float]) -> float:
+    return mean_of([two - one for one, two in zip(baseline, achieved, strict=True)])
+
+
+def forward_transfer(a: History) -> float:
+    """Of a whole matrix, tested on all classes after each step: class j is taught in step j."""
+    return mean_of([a[j - 1][j] for j in range(1, len(a))])
+
+
 def step_metrics(a: History) -> dict[str, float]:
     """The metrics over the steps, by the names that `robocle.evaluation.metrics` gives them."""
     steps, classes = len(a), len(a[0])

@@ -26,8 +26,8 @@ PUBLISHED_SLDA = "slda:scatter=published,shrinkage=1e-4"
 METHODS = (
     Method("NCM", "avg", "ncm"),
     Method("SLDA", "avg", PUBLISHED_SLDA),
-    Method("RobOCLe, as published", "moments:r=3,form=standardised", PUBLISHED_SLDA),
-    Method("RobOCLe, rooted", "moments:r=3,form=root", PUBLISHED_SLDA),
+    Method("RobOCLe, as printed", "moments:r=3,form=standardised", PUBLISHED_SLDA),
+    Method("RobOCLe, root", "moments:r=3,form=root", PUBLISHED_SLDA),
     Method(
         "robocle default",
         DEFAULT.pooling,

@@ -3,6 +3,9 @@
 import hashlib
 import math
 import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
 from functools import cache, partial
 from statistics import median
 from typing import Any
@@ -33,10 +36,14 @@ from robocle.evaluation.scenarios import Stream
 from robocle.evaluation.trial import Trial
 from robocle.pipeline import Pipeline
 from robocle.pooling import block_layout, pooling
-from robocle.timing import timed
-from robocle.types import Example
+from robocle.timing import shortest_times, timed
+from robocle.types import Embeddings, Example
 
 TIMED = 10
+# How long two speeds are compared: at most this many rounds, none of them after so many seconds.
+ROUNDS, SECONDS = 4, 1.0
+# Time spent in this process. Windows counts that in steps that are too coarse.
+CLOCK = time.perf_counter if sys.platform == "win32" else time.process_time
 
 
 def run_trial(trial: Trial, cache: EmbeddingCache, unreadable: frozenset[str]) -> dict[str, Any]:
@@ -165,6 +172,7 @@ def _costs(
         state_bytes=sum(array.nbytes for array in clf.state().arrays.values()),
         peak_bytes=_peak_bytes(),
         feature_size=embeddings.shape[1] / _channels(trial.backbone),
+        relative_speed=_relative_speed(trial, clf, stream.steps[0][0]),
     )
 
 
@@ -188,13 +196,32 @@ def _peak_bytes() -> float:
 
 def _seconds_to_embed(trial: Trial, setup: EmbeddingSetup, examples: tuple[Example, ...]) -> float:
     """Return the median time from file to embedding over a few pictures."""
-    network = loaded_backbone(trial.backbone)
-    pipeline = Pipeline.build(network, trial.pooling, setup.views)
-
-    def embed(example: Example) -> None:
-        pipeline.embed([corrupted_pixels(example.path, network.input_size, setup)])
-
+    embed = _embedding_of(trial.backbone, trial.pooling, setup)
     return median(timed(partial(embed, each)) for each in (examples * TIMED)[:TIMED])
+
+
+def _relative_speed(trial: Trial, clf: StreamingClassifier, example: Example) -> float:
+    """Return the FPS of the trial, divided by that of AVG pooling without a classifier.
+
+    The two are timed alternately and in processor time, so that trials can be compared although
+    other programs ran beside them.
+    """
+    setup = trial.test_setup("clean")
+    embed = _embedding_of(trial.backbone, trial.pooling, setup)
+    plainly = _embedding_of(trial.backbone, "avg", replace(setup, views="plain"))
+    own, plain = shortest_times(
+        [lambda: clf.scores(embed(example)), lambda: plainly(example)], ROUNDS, SECONDS, CLOCK
+    )
+    return plain / own
+
+
+def _embedding_of(
+    backbone: str, spec: str, setup: EmbeddingSetup
+) -> Callable[[Example], Embeddings]:
+    """Return a function from a picture's file to its embedding by a pooling, without the cache."""
+    network = loaded_backbone(backbone)
+    pipeline = Pipeline.build(network, spec, setup.views)
+    return lambda each: pipeline.embed([corrupted_pixels(each.path, network.input_size, setup)])
 
 
 def _counts(clf: StreamingClassifier, stream: Stream) -> dict[str, Any]:

@@ -153,8 +153,10 @@ def _with_feature_sizes(table: Table, methods: dict[str, list[Record]]) -> Table
 
 
 def _feature_size(records: Sequence[Record]) -> Cell | None:
-    """Return the mean over the backbones."""
-    sizes = [of_each[0]["result"].get("feature_size") for of_each in by_backbone(records).values()]
+    """Return the mean over the backbones, beside the paper's if these are among its own."""
+    of_each = by_backbone(records)
+    sizes = [its[0]["result"].get("feature_size") for its in of_each.values()]
     known = [size for size in sizes if size is not None]
-    paper = paper_value(records[0], "size_multiplier", backbone="avg")
+    is_the_papers = set(of_each) <= paper_backbones(records[0]["paper"].get("table", ""))
+    paper = paper_value(records[0], "size_multiplier", backbone="avg") if is_the_papers else None
     return Cell(mean(known), None, paper) if known else None

@@ -28,9 +28,9 @@ METHODS_IN_WORDS = {
     "NCM": "Nearest class mean: the label whose mean embedding is nearest. Average pooling.",
     "SLDA": "Streaming linear discriminant analysis, as published: one running covariance for all "
     "labels. Average pooling.",
-    "RobOCLe, as published": "The method that robocle is named after, to the letter of its paper: "
+    "RobOCLe, as printed": "The method that robocle is named after, to the letter of its paper: "
     "mean, standard deviation and standardised skewness of each channel, with SLDA.",
-    "RobOCLe, rooted": "The same, with moments of one scale: the cube root of the third central "
+    "RobOCLe, root": "The same, with moments of one scale: the cube root of the third central "
     "moment instead of the skewness.",
     "robocle default": "What robocle.Learner() does: rooted moments around the centre, of two maps "
     "of the network, exact within-class scatter, estimated shrinkage, cosine scores, and two views "
@@ -79,7 +79,7 @@ def _highlights(result: DemoResult) -> Figures:
     not_taught, taught = (result.called_unknown(kind) for kind in ("not taught", "taught"))
     return [
         (f"{here:.1f} %", "of the pictures of taught objects recognised, mean over five conditions "
-         f"that were not taught; RobOCLe, as published: {there:.1f} %"),
+         f"that were not taught; RobOCLe, as printed: {there:.1f} %"),
         (f"{not_taught:.0f} %", "of the pictures of objects that were not taught called "
          "unknown"),
         (f"{taught:.0f} %", "of the pictures of taught objects falsely called unknown, over "

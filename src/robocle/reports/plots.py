@@ -25,11 +25,14 @@ NAME_PLACES: tuple[NamePlace, ...] = (
 
 def line_plot(lines: Mapping[str, Sequence[float]], x_label: str, y_label: str) -> str:
     """Return lines over 1, 2, 3, ...; the legend lists them from the highest end to the lowest."""
+    from matplotlib.ticker import MaxNLocator
+
     figure, axes = new_axes(max(3.6, 0.9 + 0.17 * len(lines)))
     ordered = sorted(lines.items(), key=lambda line: line[1][-1], reverse=True)
     for number, (name, values) in enumerate(ordered):
         style = LINE_STYLES[number // COLOURS % len(LINE_STYLES)]
         axes.plot(range(1, len(values) + 1), values, style, label=name, linewidth=1.6)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel(x_label)
     axes.set_ylabel(y_label)
     axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)

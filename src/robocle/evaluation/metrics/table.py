@@ -44,6 +44,8 @@ class Costs:
     """The peak memory of the process."""
     feature_size: float
     """The width of an embedding, divided by the channels of the feature map."""
+    relative_speed: float
+    """The test pictures per second, divided by those of AVG pooling without a classifier."""
 
 
 @dataclass(frozen=True)
@@ -230,6 +232,7 @@ METRICS: dict[str, Metric] = {
         "fps",
         meaning="test pictures per second, from file to label, on one core",
     ),
+    "relative_speed": Metric("relative speed", "x AVG", _cost(lambda c: c.relative_speed)),
     "state_megabytes": Metric(
         "state",
         "MB",
