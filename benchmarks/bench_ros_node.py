@@ -53,7 +53,8 @@ def values(status: Any) -> dict[str, float]:
 
 def measured(robot: Any, content: bytes, reports: int) -> tuple[float, float, int]:
     """Return the milliseconds per image of the process and of the learner, over some seconds."""
-    from ros_robot import compressed_image, wait_for
+    from ros_robot import compressed_image
+    from waiting import wait_for
 
     with robot.streaming(robot.compressed, lambda: compressed_image(content), rate=20):
         start = len(robot.diagnostics) + 2  # the first ones include the start

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from home_pictures import home_picture
-from robocle import Learner
+from home_pictures import home_picture, taught_home
 from robocle.backbones import Backbone
 from robocle.bags.writing import Storage, write_bag
 from robocle.types import Example
@@ -33,12 +32,8 @@ def recording(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 @pytest.fixture(scope="session")
 def taught_bytes(lite0: Backbone, tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    learner = Learner(lite0)
-    for label in ("mug", "clock", "banana"):
-        for number in range(4):
-            learner.teach(home_picture(f"clean/{label}_01/{number}"), label, "off")
     path = tmp_path_factory.mktemp("state") / "home.robocle"
-    learner.save(path)
+    taught_home(lite0).save(path)
     return path.read_bytes()
 
 

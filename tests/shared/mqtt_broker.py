@@ -5,8 +5,7 @@ import shutil
 import socket
 import subprocess
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,8 @@ from typing import Any
 import paho.mqtt.client as paho
 import pytest
 from paho.mqtt.enums import CallbackAPIVersion
+
+from waiting import wait_for
 
 MOSQUITTO = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin")
 requires_mosquitto = pytest.mark.skipif(
@@ -139,11 +140,3 @@ def mosquitto(folder: Path, tls: bool = False) -> Iterator[Mosquitto]:
         yield broker
     finally:
         broker.kill()
-
-
-def wait_for(condition: Callable[[], object], what: str, seconds: float = 60) -> None:
-    """Wait until a condition holds; fail if it never does."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, f"in vain: {what}"
-        time.sleep(0.05)

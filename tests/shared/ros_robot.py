@@ -27,6 +27,8 @@ from robocle_interfaces.srv import Forget, List, Rename, Save, Teach, Undo
 from sensor_msgs.msg import CompressedImage, Image
 from std_srvs.srv import SetBool
 
+from waiting import wait_for
+
 # The node's detections are those of vision_msgs where it is installed.
 vision: Any = import_module("robocle_interfaces.msg")
 with suppress(ImportError):
@@ -41,15 +43,6 @@ SERVICES = {
     "save": Save,
     "enable": SetBool,
 }
-
-
-def wait_for(condition: Callable[[], Any], what: str, seconds: float = 60) -> Any:
-    """Wait until a condition holds and return its value; fail if it never does."""
-    end = time.monotonic() + seconds
-    while not (value := condition()):
-        assert time.monotonic() < end, f"in vain: {what}"
-        time.sleep(0.01)
-    return value
 
 
 def raw_image(path: Path, encoding: str = "rgb8") -> Image:

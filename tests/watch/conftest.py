@@ -4,20 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from robocle import Learner
+from home_pictures import home_picture, taught_home
 from robocle.backbones import Backbone
-from video_sources import home_picture, write_video
+from video_sources import write_video
 
 
 @pytest.fixture(scope="session")
 def home_state(lite0: Backbone, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The bytes of a state that was taught four pictures of three things each."""
     path = tmp_path_factory.mktemp("watched") / "home.robocle"
-    learner = Learner(lite0)
-    for label in ("mug", "clock", "banana"):
-        for number in range(4):
-            learner.teach(home_picture(f"clean/{label}_01/{number}"), label, "off")
-    learner.save(path)
+    taught_home(lite0).save(path)
     return path.read_bytes()
 
 

@@ -21,11 +21,11 @@ from mqtt_broker import (
     mosquitto,
     requires_mosquitto,
     subscriber,
-    wait_for,
 )
 from robocle.errors import BrokerError
 from robocle.watch.broker import PASSWORD_VARIABLE, Broker
 from robocle.watch.mqtt import Publisher
+from waiting import wait_for
 
 pytestmark = [requires_mosquitto, pytest.mark.slow]
 

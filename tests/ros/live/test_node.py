@@ -10,7 +10,8 @@ import pytest
 pytest.importorskip("rclpy", reason="needs ROS 2: `make ros` installs it and runs these tests")
 
 from home_pictures import home_picture
-from ros_robot import compressed_image, raw_image, wait_for
+from ros_robot import compressed_image, raw_image
+from waiting import wait_for
 
 if TYPE_CHECKING:
     from ros_robot import Process, Robot
@@ -134,8 +135,13 @@ def test_a_node_that_is_killed_comes_back_with_all_that_was_taught(
     assert list(robot.infos[-1].labels) == list(LABELS)
     assert list(robot.infos[-1].counts) == [4, 4, 4]
     assert robot.show(raw_image(picture("banana", 5))).label == "banana"
-    assert again.end() == 0
+    assert again.end(signal.SIGTERM) == 0
+    count = len(robot.infos)
+    third = start(state)
+    wait_for(lambda: len(robot.infos) > count, "the info of the third node")
+    assert third.end(signal.SIGINT) == 0
     assert not again.logged("Traceback")
+    assert not third.logged("Traceback")
 
 
 def test_a_state_that_another_program_teaches_ends_the_command_with_one_line(

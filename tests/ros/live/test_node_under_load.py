@@ -25,7 +25,8 @@ from sensor_msgs.msg import Image
 from home_pictures import home_picture
 from robocle.ros.encodings import decoded
 from robocle.ros.settings import PARAMETERS
-from ros_robot import compressed_image, raw_image, vision, wait_for
+from ros_robot import compressed_image, raw_image, vision
+from waiting import wait_for
 
 if TYPE_CHECKING:
     from ros_robot import Process, Robot
