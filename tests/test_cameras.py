@@ -117,6 +117,26 @@ def test_a_network_camera_sends_frames_until_it_stops() -> None:
     assert seen == {0, 1, 2, 3}
 
 
+@pytest.mark.slow
+def test_a_camera_that_fails_is_opened_again_if_wanted(caplog: pytest.LogCaptureFixture) -> None:
+    with network_camera(PICTURES) as source:
+        camera = open_camera(source.url, reconnect=True)
+        first = camera.newest(timeout=20)
+        assert first is not None
+    number = first.number
+    while frame := camera.newest(after=number, timeout=2):
+        number = frame.number
+    with network_camera(PICTURES, port=source.port):
+        again = camera.newest(after=number, timeout=30)
+        camera.close()
+    assert again is not None
+    assert again.number > number
+    assert [each.getMessage().split()[-2:] for each in caplog.records] == [
+        ["it", "again"],
+        ["sends", "again"],
+    ]
+
+
 def test_none_is_returned_if_no_frame_comes_in_time(tmp_path: Path) -> None:
     path = write_video(tmp_path / "slow.avi", PICTURES, rate=0.5)
     with open_camera(path) as camera:

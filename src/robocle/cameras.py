@@ -9,32 +9,26 @@ A thread reads the source and keeps one frame, so a slow reader sees the newest 
 grows. The source is read with OpenCV, which the extra `robocle[camera]` brings.
 """
 
-import os
-import re
+import logging
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robocle.errors import CameraError, MissingExtraError
+from robocle.capture import SILENCE, CameraSource, Source, rate_of
+from robocle.errors import CameraError
 
 if TYPE_CHECKING:
     import cv2
 
-CameraSource = str | int | Path
-"""The number of a webcam, the URL of a network camera, or the path of a video file."""
+log = logging.getLogger("robocle")
 
-SILENCE = 10.0
-"""Seconds after which a network camera that sends nothing has failed."""
-USUAL_RATE = 30.0
-"""Frames per second of a video file that does not say its rate."""
+RETRY = 1.0
+"""Seconds between two attempts to open a camera that failed."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -57,16 +51,26 @@ class Camera:
         loop: Whether a video file starts again when it ends.
         realtime: Whether a video file plays at its own rate. If not, `newest` returns every frame
             in order, each as soon as it is asked for.
+        reconnect: Whether a webcam or network camera that fails is opened again, until it answers.
+            Meanwhile `newest` returns None.
 
     Raises:
         CameraError: The source cannot be opened.
         MissingExtraError: OpenCV is not installed.
     """
 
-    def __init__(self, source: CameraSource, *, loop: bool = False, realtime: bool = True) -> None:
-        self._source = _Source.parse(source)
+    def __init__(
+        self,
+        source: CameraSource,
+        *,
+        loop: bool = False,
+        realtime: bool = True,
+        reconnect: bool = False,
+    ) -> None:
+        self._source = Source.parse(source)
         self._loop = loop and self._source.is_file
         self._realtime = realtime or not self._source.is_file
+        self._reconnect = reconnect and not self._source.is_file
         self._changed = threading.Condition()
         self._frame: Frame | None = None
         self._taken = -1
@@ -134,20 +138,32 @@ class Camera:
             while True:
                 before = number
                 number = self._play(capture, number)
-                if self._closed or not self._loop or number == before:
+                if self._closed or not (self._reconnect or (self._loop and number > before)):
                     break
                 capture.release()
-                capture = self._source.open()
+                capture = self._opened_again() if self._reconnect else self._source.open()
             self._end(self._source.ended())
         except CameraError as error:
             self._end(error)
         finally:
             capture.release()
 
+    def _opened_again(self) -> "cv2.VideoCapture":
+        """Wait until a camera that failed answers again."""
+        log.warning("the camera %s stopped sending: trying to open it again", self._source.name)
+        while True:
+            with self._changed:
+                if self._changed.wait_for(lambda: self._closed, RETRY):
+                    raise self._source.ended()
+            with suppress(CameraError):
+                capture = self._source.open()
+                log.warning("the camera %s sends again", self._source.name)
+                return capture
+
     def _play(self, capture: "cv2.VideoCapture", number: int) -> int:
         """Read the source once and return the number of its next frame."""
         start, first = time.monotonic(), number
-        rate = _rate(capture)
+        rate = rate_of(capture)
         while not self._closed:
             there, pixels = capture.read()
             if not there:
@@ -173,7 +189,9 @@ class Camera:
             self._changed.notify_all()
 
 
-def open_camera(source: CameraSource, loop: bool = False, *, realtime: bool = True) -> Camera:
+def open_camera(
+    source: CameraSource, loop: bool = False, *, realtime: bool = True, reconnect: bool = False
+) -> Camera:
     """Open a webcam, a network camera or a video file, and start to read it.
 
     Args:
@@ -182,6 +200,7 @@ def open_camera(source: CameraSource, loop: bool = False, *, realtime: bool = Tr
         loop: Whether a video file starts again when it ends.
         realtime: Whether a video file plays at its own rate. If not, `Camera.newest` returns every
             frame in order.
+        reconnect: Whether a webcam or network camera that fails is opened again, until it answers.
 
     Returns:
         The camera, a context manager that closes it.
@@ -197,92 +216,4 @@ def open_camera(source: CameraSource, loop: bool = False, *, realtime: bool = Tr
         robocle.errors.CameraError: there is no video file no-such-video.mp4: give the number of a \
 webcam, a URL, or the path of a video
     """
-    return Camera(source, loop=loop, realtime=realtime)
-
-
-@dataclass(frozen=True)
-class _Source:
-    """What a camera reads."""
-
-    address: str | int
-    is_file: bool
-    name: str
-    """The source for messages, without the password of a URL."""
-
-    @classmethod
-    def parse(cls, source: CameraSource) -> "_Source":
-        text = str(source).strip()
-        if re.fullmatch(r"\d{1,4}", text):
-            return cls(int(text), False, text)
-        if re.match(r"[a-z][a-z0-9+.-]+://", text, re.IGNORECASE):
-            return cls(text, False, re.sub(r"(?<=://)[^/@]*@", "", text))
-        if re.match(r"/dev/", text):
-            return cls(text, False, text)
-        if not text or not Path(text).is_file():
-            raise CameraError(
-                f"there is no video file {text or '(the name is empty)'}: give the number of a "
-                "webcam, a URL, or the path of a video"
-            )
-        return cls(text, True, text)
-
-    def open(self) -> "cv2.VideoCapture":
-        opencv = _opencv()
-        with _quiet(opencv):
-            capture = self._capture(opencv)
-        if not capture.isOpened():
-            capture.release()
-            raise CameraError(self._refusal())
-        return capture
-
-    def _capture(self, opencv: ModuleType) -> "cv2.VideoCapture":
-        capture: cv2.VideoCapture
-        if isinstance(self.address, int) or self.address.startswith("/dev/"):
-            capture = opencv.VideoCapture(self.address)
-            capture.set(opencv.CAP_PROP_BUFFERSIZE, 1)
-            return capture
-        # FFmpeg alone: other readers of OpenCV take "1.jpg" for the first of many pictures.
-        timeouts = [opencv.CAP_PROP_OPEN_TIMEOUT_MSEC, opencv.CAP_PROP_READ_TIMEOUT_MSEC]
-        options = [value for key in timeouts for value in (key, int(SILENCE * 1000))]
-        capture = opencv.VideoCapture(self.address, opencv.CAP_FFMPEG, options)
-        return capture
-
-    def _refusal(self) -> str:
-        if self.is_file:
-            return f"{self.name} cannot be read as a video: convert it to MP4"
-        if "://" in self.name:
-            return f"the camera {self.name} does not answer: check the URL and the network"
-        return f"there is no webcam {self.name}, or another program uses it: check its number"
-
-    def ended(self) -> CameraError:
-        if self.is_file:
-            return CameraError(f"the video {self.name} has ended", ended=True)
-        return CameraError(f"the camera {self.name} stopped sending: check it and open it again")
-
-
-def _opencv() -> ModuleType:
-    # FFmpeg would print errors of its own, with the address and its password.
-    os.environ.setdefault("OPENCV_FFMPEG_LOGLEVEL", "-8")
-    try:
-        import cv2
-    except ImportError as error:
-        raise MissingExtraError("camera", "a camera needs OpenCV") from error
-    return cv2
-
-
-@contextmanager
-def _quiet(opencv: ModuleType) -> Iterator[None]:
-    """Keep OpenCV from printing that a source cannot be opened: an error says it."""
-    logging = opencv.utils.logging
-    level = logging.getLogLevel()
-    logging.setLogLevel(logging.LOG_LEVEL_SILENT)
-    try:
-        yield
-    finally:
-        logging.setLogLevel(level)
-
-
-def _rate(capture: "cv2.VideoCapture") -> float:
-    import cv2
-
-    rate = capture.get(cv2.CAP_PROP_FPS)
-    return rate if 0.1 <= rate <= 1000 else USUAL_RATE
+    return Camera(source, loop=loop, realtime=realtime, reconnect=reconnect)

@@ -10,12 +10,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-HOME = Path(__file__).parents[2] / "src/robocle/demo/home"
-
-
-def home_picture(name: str) -> Path:
-    """Return a shipped picture, such as "clean/mug_01/0"."""
-    return HOME / f"{name}.jpg"
+from home_pictures import home_picture as home_picture
 
 
 def write_video(path: Path, pictures: Sequence[Path], rate: float = 30.0, repeat: int = 1) -> Path:
@@ -40,7 +35,7 @@ class NetworkCamera:
         frames: After how many frames a connection ends; None never ends it.
     """
 
-    def __init__(self, pictures: Sequence[Path], frames: int | None = None) -> None:
+    def __init__(self, pictures: Sequence[Path], frames: int | None = None, port: int = 0) -> None:
         self.pictures = [picture.read_bytes() for picture in pictures]
         self.frames = frames
         self.stopped = threading.Event()
@@ -56,9 +51,10 @@ class NetworkCamera:
             def log_message(self, *_: object) -> None:
                 pass
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
         self.server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/stream.mjpg"
+        self.port = self.server.server_address[1]
+        self.url = f"http://127.0.0.1:{self.port}/stream.mjpg"
 
     def send(self, request: BaseHTTPRequestHandler) -> None:
         """Send frames until the client leaves or the camera stops."""
@@ -75,9 +71,11 @@ class NetworkCamera:
 
 
 @contextmanager
-def network_camera(pictures: Sequence[Path], frames: int | None = None) -> Iterator[NetworkCamera]:
+def network_camera(
+    pictures: Sequence[Path], frames: int | None = None, port: int = 0
+) -> Iterator[NetworkCamera]:
     """Run an MJPEG camera until the context ends."""
-    camera = NetworkCamera(pictures, frames)
+    camera = NetworkCamera(pictures, frames, port)
     thread = threading.Thread(target=camera.server.serve_forever, daemon=True)
     thread.start()
     try:
