@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fake_webcam import FakeWebcam
-from video_sources import HOME
+from home_pictures import HOME
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
