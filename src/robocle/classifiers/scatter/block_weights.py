@@ -52,7 +52,9 @@ def estimated_weight(samples: LeftOutSamples | None, last: int, taught: int) -> 
     usable = ~samples.singleton if samples is not None else np.zeros(0, bool)
     if samples is None or not usable.any() or samples.classes < 2:
         return _mean(PRIOR)
-    groups = [_added(samples.alone[:last]), _added(samples.alone[last:])]
+    # Without a world: what all classes have in common says nothing about the labels.
+    parts = samples.without_world
+    groups = [_added(parts[:last]), _added(parts[last:])]
     rows = samples.rows[usable]
     scored = (cosine_scores(groups, (1.0, weight))[usable] for weight in CANDIDATES)
     losses = np.array([_loss(scores[:, : samples.classes], rows) for scores in scored])

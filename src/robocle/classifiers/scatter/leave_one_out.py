@@ -16,7 +16,7 @@ Both are exact with the same share and ridge: the shrinkage is not estimated aga
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,19 +124,23 @@ def left_out(
         counts: The number of samples taught per class.
         origin: What counts in the origin beside the class means.
     """
-    shares = origin.shares(len(counts))
-    means = [MeanProducts.of(block.means, block.means, shares) for block in blocks]
+    origins = [origin.shares(len(counts)), origin.shares_without_world(len(counts))]
+    means, plain = (
+        [MeanProducts.of(block.means, block.means, shares) for block in blocks]
+        for shares in origins
+    )
     start, stop = 0, -1
     while stop < len(rows):
         last = rows[start : start + MAX_SAMPLES][-1:]
         stop = int(np.searchsorted(rows, last, side="right").max(initial=0))
-        yield _left_out(blocks, means, slice(start, stop), rows[start:stop], counts)
+        yield _left_out(blocks, means, plain, slice(start, stop), rows[start:stop], counts)
         start = stop
 
 
 def _left_out(
     blocks: Sequence[Products],
     means: Sequence[MeanProducts],
+    plain: Sequence[MeanProducts],
     chunk: slice,
     rows: NDArray[np.int64],
     counts: Vector,
@@ -149,11 +153,17 @@ def _left_out(
             for block, each in zip(blocks, means, strict=True)
         ]
         alone = [CosineParts.of(without_sample(block, rows, taught)) for block in products]
+        without_world = alone
+        if len(means[0].shares) > len(counts):
+            pairs = zip(products, plain, strict=True)
+            moved = [replace(block, means=each) for block, each in pairs]
+            without_world = [CosineParts.of(without_sample(b, rows, taught)) for b in moved]
         with_class: list[CosineParts] = []
         # Without the class, there must be a direction from the origin to another class.
         if len(means[0].shares) > 2 and len(counts) > 1:
             with_class = [CosineParts.of(without_class(block, rows)) for block in products]
-    return LeftOutSamples(rows, taught < 2, alone, with_class, means, len(counts))
+    classes = len(counts)
+    return LeftOutSamples(rows, taught < 2, alone, with_class, means, classes, without_world)
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,6 +182,8 @@ class LeftOutSamples:
     """The products of the class means, per block."""
     classes: int
     """The number of classes."""
+    without_world: Sequence[CosineParts]
+    """As `alone`, but relative to the mean of the class means alone, without a world."""
 
     def scored(self, weights: Sequence[float]) -> LeaveOneOut:
         """Return the scores if the blocks have these weights."""
