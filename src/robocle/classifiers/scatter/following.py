@@ -22,7 +22,7 @@ from robocle.classifiers.scatter.followed_scores import (
     similar_classes,
 )
 from robocle.classifiers.scatter.form import ScatterForm
-from robocle.classifiers.scatter.leave_one_out import LeaveOneOut, LeftOutSamples
+from robocle.classifiers.scatter.leave_one_out import LeaveOneOut, LeftOutSamples, without_world
 from robocle.classifiers.scatter.origin import Origin, WorldPictures
 from robocle.classifiers.state import Matrix, Vector
 
@@ -80,7 +80,7 @@ class Following:
         """
         with one_blas_thread():
             self._follow(forms, regularisers, self._besides(origins, world), chosen.classes)
-            return self._answer(forms, origins[0].shares(len(chosen.counts)), world, chosen)
+            return self._answer(forms, origins[0], world, chosen)
 
     def _besides(self, origins: Sequence[Origin], world: WorldPictures | None) -> list[Beside]:
         known, besides = self._beside
@@ -117,13 +117,17 @@ class Following:
     def _answer(
         self,
         forms: Sequence[ScatterForm],
-        shares: Vector,
+        origin: Origin,
         world: WorldPictures | None,
         chosen: ChosenSamples,
     ) -> Answer:
-        means = [block.solution.mean_products(shares) for block in self._blocks]
+        classes = len(chosen.counts)
+        means, plain = (
+            [block.solution.mean_products(shares) for block in self._blocks]
+            for shares in (origin.shares(classes), origin.shares_without_world(classes))
+        )
         scaled = [each.scaled(block.scale) for each, block in zip(means, self._blocks, strict=True)]
-        samples = self._left_out(forms, means, scaled, chosen) if self._factors else None
+        samples = self._left_out(forms, means, plain, scaled, chosen) if self._factors else None
         weights = self._weights(samples, int(chosen.counts[chosen.counts > 1].sum()))
         found = samples.scored(weights) if samples is not None else None
         total = MeanProducts.total(scaled, weights)
@@ -136,6 +140,7 @@ class Following:
         self,
         forms: Sequence[ScatterForm],
         means: Sequence[MeanProducts],
+        plain: Sequence[MeanProducts],
         scaled: Sequence[MeanProducts],
         chosen: ChosenSamples,
     ) -> LeftOutSamples:
@@ -143,13 +148,17 @@ class Following:
             sample_products(form, block, each, chosen)
             for form, block, each in zip(forms, self._blocks, means, strict=True)
         ]
+        moved = without_world(products, means, plain)
         columns, classes = None, len(chosen.counts)
         if classes > MOST_COLUMNS:
             weights = self._given_weights(prior_weight())
             columns = similar_classes(products, weights, scaled, classes)
             products = [restricted(block, columns) for block in products]
+            moved = [restricted(block, columns) for block in moved]
         counts = chosen.counts.astype(np.float64)
-        return LeftOutSamples.of(products, scaled, chosen.rows, counts, columns)
+        return LeftOutSamples.of(
+            products, scaled, chosen.rows, counts, columns, without_world=moved
+        )
 
     def _weights(self, samples: LeftOutSamples | None, taught: int) -> list[float]:
         if len(self._blocks) > self._last and isinstance(self._earlier, str):

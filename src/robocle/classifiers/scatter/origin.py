@@ -45,6 +45,14 @@ class Origin:
         shares: Vector = rows / rows.sum() if len(rows) else rows
         return shares
 
+    def shares_without_world(self, classes: int) -> Vector:
+        """Return the shares in the mean of the class means alone: 0 for the fixed row.
+
+        >>> Origin(np.zeros((1, 8)), 2.0).shares_without_world(2).tolist()
+        [0.5, 0.5, 0.0]
+        """
+        return np.concatenate([np.full(classes, 1 / max(classes, 1)), np.zeros(len(self.fixed))])
+
     def split(self, widths: Sequence[int]) -> list["Origin"]:
         """Return the origin of each block of the embedding."""
         ends = np.cumsum(widths[:-1])
