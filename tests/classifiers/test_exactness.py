@@ -26,6 +26,8 @@ MERGING = [
     "slda:scale=blocks,blocks=3",
     "slda:covariance=blocks,blocks=3",
     "slda:covariance=blocks,scale=blocks,blocks=3,shrinkage=0.1",
+    "slda:shrinkage=stepped",
+    "slda:shrinkage=stepped,score=cosine,covariance=blocks,blocks=3",
 ]
 NOT_MERGING = ["slda:scatter=published", "cbcl", "perceptron", "finetune", "icarl"]
 

@@ -44,6 +44,10 @@ class Answer:
     world_scores: Vector | None
     """The best score of each picture of the world."""
 
+    def __deepcopy__(self, memo: dict[int, object]) -> "Answer":
+        """Return the answer itself, because it never changes."""
+        return self
+
 
 class Following:
     """The blocks of one classifier, followed.
@@ -60,6 +64,10 @@ class Following:
         self._factors = factors
         self._blocks: list[FollowedBlock] = []
         self._beside: tuple[WorldPictures | None, list[Beside]] = (None, [])
+
+    def __deepcopy__(self, memo: dict[int, object]) -> "Following":
+        """Return one that has followed nothing: a copied classifier solves anew when it is used."""
+        return Following(self._last, self._earlier, factors=self._factors)
 
     def answer(
         self,
