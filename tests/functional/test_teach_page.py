@@ -70,9 +70,12 @@ def opened(browser: "Browser", webcam: FakeWebcam) -> Iterator[Open]:
     contexts: list[Any] = []
     errors: list[str] = []
 
-    def open_page(address: str, *, of: "Browser" = browser, **options: Any) -> TeachPage:
+    def open_page(
+        address: str, *, of: "Browser" = browser, script: str = "", **options: Any
+    ) -> TeachPage:
         contexts.append(of.new_context(ignore_https_errors=True, **{**DESKTOP, **options}))
         page = contexts[-1].new_page()
+        page.add_init_script(script)
         page.set_default_timeout(PATIENCE)
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("console", lambda line: _note(line, errors))
@@ -277,6 +280,32 @@ def test_without_a_camera_the_page_says_what_to_do_and_takes_pictures(
         _drop(page, views_of("clock")[0].parent)
         expect(page.locator("#done-text")).to_have_text("Learned 8 pictures of clock_01")
         assert server.api.get("/api/labels").json["labels"][1]["pictures"] == 8
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [("NotReadableError", "The camera is busy."), ("NotFoundError", "There is no camera.")],
+)
+def test_a_camera_that_is_busy_or_missing_is_explained_and_can_be_tried_again(
+    error: str, words: str, tmp_path: Path, opened: Open
+) -> None:
+    from playwright.sync_api import expect
+
+    refusing = f"""
+        const open = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
+        let refused = false;
+        navigator.mediaDevices.getUserMedia = (wanted) => {{
+            if (refused) return open(wanted);
+            refused = true;
+            return Promise.reject(new DOMException("", "{error}"));
+        }};
+    """
+    with serving(tmp_path / "home.robocle") as server:
+        page = opened(server.address, script=refusing).page
+        expect(page.locator("#camera-what")).to_have_text(words, timeout=PATIENCE)
+        page.click("#camera-again")
+        expect(page.locator("#camera-message")).to_be_hidden()
+        expect(page.locator("#verdict")).to_have_attribute("data-kind", "empty", timeout=PATIENCE)
 
 
 def _drop(page: "Page", path: Path) -> None:
