@@ -37,8 +37,9 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def chromium() -> "Iterator[BrowserType]":
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         yield playwright.chromium
 
@@ -70,9 +71,12 @@ def opened(browser: "Browser", webcam: FakeWebcam) -> Iterator[Open]:
     contexts: list[Any] = []
     errors: list[str] = []
 
-    def open_page(address: str, *, of: "Browser" = browser, **options: Any) -> TeachPage:
+    def open_page(
+        address: str, *, of: "Browser" = browser, script: str = "", **options: Any
+    ) -> TeachPage:
         contexts.append(of.new_context(ignore_https_errors=True, **{**DESKTOP, **options}))
         page = contexts[-1].new_page()
+        page.add_init_script(script)
         page.set_default_timeout(PATIENCE)
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("console", lambda line: _note(line, errors))
@@ -124,7 +128,7 @@ def test_three_objects_are_taught_recognised_edited_and_survive_a_crash(
     with serving(state) as server:
         user = opened(server.address, **device)
         page = user.page
-        expect(page.locator("#verdict")).to_have_attribute("data-kind", "empty", timeout=PATIENCE)
+        expect(page.locator("#verdict")).to_have_attribute("data-kind", "empty")
         expect(page.locator("#hold")).to_be_disabled()
         for label in ("mug", "clock", "teapot"):
             user.teach(label)
@@ -153,7 +157,7 @@ def test_three_objects_are_taught_recognised_edited_and_survive_a_crash(
         page.reload()
         expect(page.locator("#list > li")).to_have_count(2)
         server.kill()
-        expect(page.locator("#connection")).to_contain_text("Connection lost", timeout=PATIENCE)
+        expect(page.locator("#connection")).to_contain_text("Connection lost")
         with serving(state, port=server.port) as again:
             assert again.api.get("/api/labels").json == before
             user.show("mug")
@@ -178,7 +182,7 @@ def test_everything_can_be_done_with_the_keyboard(tmp_path: Path, opened: Open) 
     with serving(tmp_path / "home.robocle") as server:
         user = opened(server.address)
         keys, page = user.page.keyboard, user.page
-        expect(page.locator("#verdict")).to_have_attribute("data-kind", "empty", timeout=PATIENCE)
+        expect(page.locator("#verdict")).to_have_attribute("data-kind", "empty")
         for label in ("mug", "clock"):
             user.show(label)
             page.wait_for_timeout(700)
@@ -188,11 +192,11 @@ def test_everything_can_be_done_with_the_keyboard(tmp_path: Path, opened: Open) 
             keys.down(" ")
             user.expect_pictures(label, 2)
             keys.up(" ")
-            expect(page.locator("#done-text")).to_contain_text(f"of {label}", timeout=PATIENCE)
+            expect(page.locator("#done-text")).to_contain_text(f"of {label}")
         keys.press("1")
         expect(page.locator("#hold-text")).to_have_text("Hold to teach mug")
         keys.press("h")
-        expect(page.locator("#heat")).to_be_visible(timeout=PATIENCE)
+        expect(page.locator("#heat")).to_be_visible()
         keys.press("b")
         expect(page.locator("#box")).to_be_visible()
         before = page.locator("#box").bounding_box()
@@ -245,18 +249,18 @@ def test_two_browsers_see_each_others_changes(tmp_path: Path, opened: Open) -> N
 
     with serving(tmp_path / "home.robocle") as server:
         one, other = opened(server.address), opened(server.address)
-        expect(other.page.locator("#none")).to_be_visible(timeout=PATIENCE)
+        expect(other.page.locator("#none")).to_be_visible()
         one.show("mug")
         one.page.wait_for_timeout(700)
         one.name("mug")
         one.page.locator("#hold").hover()
         one.page.mouse.down()
-        expect(other.page.locator("#connection")).to_contain_text("teaches mug", timeout=PATIENCE)
+        expect(other.page.locator("#connection")).to_contain_text("teaches mug")
         one.page.mouse.up()
         other.expect_pictures("mug", 1)
         other.page.keyboard.press("u")
         expect(one.page.locator("#hint")).not_to_contain_text("Undid")
-        expect(one.row("mug")).to_have_count(0, timeout=PATIENCE)
+        expect(one.row("mug")).to_have_count(0)
 
 
 def test_without_a_camera_the_page_says_what_to_do_and_takes_pictures(
@@ -279,6 +283,32 @@ def test_without_a_camera_the_page_says_what_to_do_and_takes_pictures(
         assert server.api.get("/api/labels").json["labels"][1]["pictures"] == 8
 
 
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [("NotReadableError", "The camera is busy."), ("NotFoundError", "There is no camera.")],
+)
+def test_a_camera_that_is_busy_or_missing_is_explained_and_can_be_tried_again(
+    error: str, words: str, tmp_path: Path, opened: Open
+) -> None:
+    from playwright.sync_api import expect
+
+    refusing = f"""
+        const open = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
+        let refused = false;
+        navigator.mediaDevices.getUserMedia = (wanted) => {{
+            if (refused) return open(wanted);
+            refused = true;
+            return Promise.reject(new DOMException("", "{error}"));
+        }};
+    """
+    with serving(tmp_path / "home.robocle") as server:
+        page = opened(server.address, script=refusing).page
+        expect(page.locator("#camera-what")).to_have_text(words)
+        page.click("#camera-again")
+        expect(page.locator("#camera-message")).to_be_hidden()
+        expect(page.locator("#verdict")).to_have_attribute("data-kind", "empty")
+
+
 def _drop(page: "Page", path: Path) -> None:
     """Drop a file or a folder on the page, as a file manager does."""
     session = page.context.new_cdp_session(page)
@@ -296,19 +326,29 @@ def test_an_insecure_address_is_explained_and_a_token_opens_the_page(
     with serving(tmp_path / "home.robocle", "--host", "0.0.0.0") as server:
         user = opened(server.address.split("#")[0])
         page = user.page
-        expect(page.locator("#token-dialog")).to_be_visible(timeout=PATIENCE)
+        expect(page.locator("#token-dialog")).to_be_visible()
         page.fill("#token", "a guess")
         page.press("#token", "Enter")
         expect(page.locator("#token-error")).to_be_visible()
         page.fill("#token", server.api.token)
         page.press("#token", "Enter")
         expect(page.locator("#camera-what")).to_have_text(
-            "The browser allows the camera only on secure pages.", timeout=PATIENCE
+            "The browser allows the camera only on secure pages."
         )
         expect(page.locator("#camera-do")).to_contain_text("--https")
         by_link = opened(server.address)
-        expect(by_link.page.locator("#none")).to_be_visible(timeout=PATIENCE)
+        expect(by_link.page.locator("#none")).to_be_visible()
         assert "token" not in by_link.page.url
+
+
+@pytest.mark.skipif(not own_address(), reason="this machine is in no network")
+def test_a_phone_in_the_network_uses_its_camera_over_https(tmp_path: Path, opened: Open) -> None:
+    with serving(tmp_path / "home.robocle", "--host", "0.0.0.0", "--https") as server:
+        assert server.address.startswith(f"https://{own_address()}:")
+        phone = opened(server.address, **PHONE)
+        phone.teach("mug", pictures=2)
+        phone.teach("clock", pictures=2)
+        phone.expect_verdict("clock")
 
 
 def test_poor_pictures_get_hints_and_are_not_taught(
@@ -326,11 +366,11 @@ def test_poor_pictures_get_hints_and_are_not_taught(
         user.name("pan")
         user.page.locator("#hold").hover()
         user.page.mouse.down()
-        expect(user.page.locator("#hint")).to_have_text(re.compile("Too dark"), timeout=PATIENCE)
+        expect(user.page.locator("#hint")).to_have_text(re.compile("Too dark"))
         webcam.show(views_of("pan", 1))
-        expect(user.page.locator("#count")).to_have_text("1", timeout=PATIENCE)
+        expect(user.page.locator("#count")).to_have_text("1")
         moves = re.compile("Turn it|Move it|Tilt it|closer|other side")
-        expect(user.page.locator("#hint[data-kind=hint]")).to_have_text(moves, timeout=PATIENCE)
+        expect(user.page.locator("#hint[data-kind=hint]")).to_have_text(moves)
         user.page.mouse.up()
         expect(user.page.locator("#done-text")).to_have_text("Learned 1 picture of pan")
 
@@ -343,13 +383,13 @@ def test_the_robots_camera_is_shown_taught_and_recognised(tmp_path: Path, opened
         teach_with_program(server, "clock", "teapot")
         user = opened(server.address)
         page = user.page
-        expect(page.locator("#cameras")).to_have_value("robot", timeout=PATIENCE)
+        expect(page.locator("#cameras")).to_have_value("robot")
         expect(page.locator("#stream")).to_be_visible()
         user.expect_unknown()
         user.name("mug")
         page.locator("#hold").hover()
         page.mouse.down()
-        expect(page.locator("#count")).to_have_text(re.compile("^[3-9]$"), timeout=PATIENCE)
+        expect(page.locator("#count")).to_have_text(re.compile("^[3-9]$"))
         page.mouse.up()
         user.expect_verdict("mug")
         size = page.evaluate("document.getElementById('stream').naturalWidth")
@@ -369,7 +409,7 @@ def test_the_second_page_tests_exports_and_imports(tmp_path: Path, opened: Open)
         expect(page.locator("#about")).to_contain_text("home.robocle")
         expect(page.locator("#api-address")).to_have_text(f"{server.address}api/")
         page.set_input_files("#check-files", [views_of("mug", 8)[7]])
-        expect(page.locator("#check-rows tr")).to_have_count(5, timeout=PATIENCE)
+        expect(page.locator("#check-rows tr")).to_have_count(5)
         expect(page.locator("#check-rows tr").first).to_contain_text("100 %")
         expect(page.locator("#check-advice")).to_contain_text("1 picture tested")
         with page.expect_download() as download:
@@ -397,7 +437,7 @@ def test_the_page_is_accessible_and_never_scrolls_sideways(
     with serving(tmp_path / "home.robocle") as server:
         user = opened(server.address, color_scheme=scheme, reduced_motion="reduce", **device)
         page = user.page
-        expect(page.locator("#verdict")).to_have_attribute("data-kind", "empty", timeout=PATIENCE)
+        expect(page.locator("#verdict")).to_have_attribute("data-kind", "empty")
         _require_accessible(page)
         teach_with_program(server, "mug", "clock")
         user.name("a name without any spaces" + "that-goes-on" * 10)
@@ -411,7 +451,7 @@ def test_the_page_is_accessible_and_never_scrolls_sideways(
         page.keyboard.press("Escape")
         page.click("#tab-more")
         page.set_input_files("#check-files", [views_of("mug", 8)[7]])
-        expect(page.locator("#check-rows tr")).to_have_count(5, timeout=PATIENCE)
+        expect(page.locator("#check-rows tr")).to_have_count(5)
         _require_accessible(page)
 
 

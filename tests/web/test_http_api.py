@@ -46,6 +46,19 @@ def test_what_is_taught_is_on_disk_before_the_answer(
         assert read_state(tmp_path / "home.robocle").counts == {"mug": number + 1}
 
 
+def test_no_picture_is_written_to_disk_or_to_the_log(
+    api: Api, tmp_path: Path, picture_of: PictureOf, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(0)
+    for gate in ("warn", "refuse", "off"):
+        api.teach("mug", picture_of(), gate=gate)
+    api.post("/api/predict", picture_of())
+    for place in range(300, 2300, 500):
+        part = picture_of()[place : place + 24]
+        assert all(part not in path.read_bytes() for path in tmp_path.iterdir())
+        assert repr(part)[2:-1] not in caplog.text
+
+
 def test_a_lesson_is_one_step_even_if_its_pictures_come_one_by_one(
     api: Api, picture_of: PictureOf
 ) -> None:

@@ -9,6 +9,7 @@ from websockets.sync.client import connect
 from websockets.typing import Origin
 
 from robocle.backbones import Backbone
+from robocle.web import security
 from robocle.web.limits import BURST, FAILURE_BURST, RateLimit
 from robocle.web.security import AllowedHosts, is_loopback
 from web_client import Api, served
@@ -101,7 +102,17 @@ def test_tokens_cannot_be_guessed_quickly(tmp_path: Path, lite0: Backbone) -> No
         assert api.get("/api/labels").status == 429  # even the right one, for a while
 
 
-def test_one_address_cannot_send_any_number_of_requests(tmp_path: Path, lite0: Backbone) -> None:
+def test_one_address_cannot_send_any_number_of_requests(
+    tmp_path: Path, lite0: Backbone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(security, "REQUESTS_PER_SECOND", 1e-6)
+    monkeypatch.setattr(security, "BURST", 5)
+    with served(tmp_path / "home.robocle", lite0) as api:
+        assert [api.get("/api/labels").status for _ in range(6)] == [200] * 5 + [429]
+        assert api.get("/").status == 200
+
+
+def test_addresses_are_counted_each() -> None:
     limit = RateLimit(1, BURST, clock=lambda: 0.0)
     assert sum(limit.allows("a") for _ in range(int(BURST) + 50)) == BURST
     assert limit.allows("b")

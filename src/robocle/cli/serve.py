@@ -21,7 +21,7 @@ from robocle.profiles import DEFAULT_PROFILE, PROFILES
 @click.option("--https", is_flag=True,
               help="Encrypt, with a certificate made for this machine. Browsers on other devices, "
               "such as phones, use their camera only then.")  # fmt: skip
-@click.option("--token", default="", metavar="TEXT",
+@click.option("--token", default="", metavar="TEXT", envvar="ROBOCLE_TOKEN", show_envvar=True,
               help="What clients must know.  [default: none on this machine alone, otherwise a "
               "random one]")  # fmt: skip
 @click.option("--camera", default="", metavar="N|URL|FILE",
