@@ -55,7 +55,8 @@ ros: $(ROS)/ready
 		AMENT_PREFIX_PATH=$(VISION):$(abspath $(ROS)) \
 		$(ROS)/bin/python -m pytest -W default tests/ros/live -k "detector or classification"
 
-$(ROS)/ready: pyproject.toml tools/ros_environment.sh $(wildcard ros/*/*/*.msg ros/*/*/*.srv)
+$(ROS)/ready: pyproject.toml tools/ros_environment.sh \
+		$(wildcard ros/*/CMakeLists.txt ros/*/msg/*.msg ros/*/srv/*.srv)
 	tools/ros_environment.sh $(ROS) $(PYTHON)
 
 # The documentation as a site in site/. `$(BIN)/mkdocs serve` shows it while you write.

@@ -152,6 +152,15 @@ def test_a_closed_camera_says_so(video: Path) -> None:
         camera.newest()
 
 
+def test_an_error_of_opencv_ends_the_camera(video: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: object) -> float:
+        raise RuntimeError("a decoder failed")
+
+    monkeypatch.setattr("robocle.cameras.rate_of", fail)
+    with open_camera(video) as camera, pytest.raises(CameraError, match="a decoder failed"):
+        camera.newest(timeout=20)
+
+
 @pytest.mark.parametrize(
     ("source", "words"),
     [

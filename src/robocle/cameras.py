@@ -110,7 +110,8 @@ class Camera:
                 self._changed.notify_all()
                 return self._frame
             if self._error is not None:
-                raise self._error
+                # A new one each time: an error that is raised again and again would grow.
+                raise CameraError(str(self._error), ended=self._error.ended)
             return None
 
     def close(self) -> None:
@@ -145,6 +146,8 @@ class Camera:
             self._end(self._source.ended())
         except CameraError as error:
             self._end(error)
+        except Exception as error:  # OpenCV's own, of a damaged stream
+            self._end(CameraError(f"the camera {self._source.name} failed: {error}"))
         finally:
             capture.release()
 

@@ -253,6 +253,8 @@ def test_health_warns_about_refused_images_and_silence(recogniser: Recogniser) -
     health.refuse("the image is truncated")
     assert health.report(True, recogniser)[:2] == ("warn", "the image is truncated")
     assert health.report(True, recogniser)[0] == "ok"
+    assert health.report(True, recogniser, 3)[1].startswith("3 boxes came without their image")
+    assert health.report(True, recogniser, 3)[0] == "ok"
     health._last -= 100
     assert "no image for 100 s" in health.report(True, recogniser)[1]
     assert health.report(False, recogniser)[1] == "not active"

@@ -4,7 +4,7 @@ import itertools
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -13,20 +13,16 @@ from robocle.cli.interrupts import stop_requests
 from robocle.cli.options import BoxOption, box_option, unknown_option
 from robocle.cli.output import echo, echo_above_bar, echo_lines
 from robocle.cli.progress import activity, progress
+from robocle.cli.shots import Shots, recognised
 from robocle.errors import DataError, ImageError, NothingTaughtError
 from robocle.wording import as_json
 
 if TYPE_CHECKING:
-    from robocle.bags import Bag, Intervals, Shot
+    from robocle.bags import Intervals, Shot
     from robocle.bags.writing import Storage
     from robocle.learner import Learner
-    from robocle.types import Prediction
 
 BagPath = NonemptyPath()
-JITTER = 1e-3
-"""Seconds by which a frame may be early."""
-LISTED = 3
-"""How many images that cannot be used are named."""
 
 
 @main.group(short_help="Teach and evaluate from recordings of ROS 2.")
@@ -84,7 +80,7 @@ def bag_teach(state: Path, path: Path, topic: str | None, label_topic: str | Non
 
     labels = _labels(label_topic, intervals)
     with Bag(path) as recording:
-        shots = _Shots(recording, recording.image_topic(topic), labels, every)
+        shots = Shots(recording, recording.image_topic(topic), labels, every)
         frames = _with_first(shots.labelled("teaching"), path)
         with stop_requests() as stop, Learner.open(state) as learner, learner.step():
             until = itertools.takewhile(lambda _: stop.received is None, frames)
@@ -106,7 +102,7 @@ def _with_first(frames: "Iterator[Shot]", path: Path) -> "Iterator[Shot]":
     raise DataError(f"no frame of {path} has a label: check the times of the labels")
 
 
-def _teach(learner: "Learner", shots: "_Shots", frames: "Iterator[Shot]", most: int | None,
+def _teach(learner: "Learner", shots: Shots, frames: "Iterator[Shot]", most: int | None,
            poor: Literal["teach", "skip"], box: BoxOption) -> dict[str, int]:  # fmt: skip
     """Teach frames and return how many per label."""
     taught: dict[str, int] = {}
@@ -146,10 +142,8 @@ def bag_predict(state: Path, path: Path, topic: str | None, every: float, json_l
 
     learner = _loaded(state)
     with Bag(path) as recording:
-        shots = _Shots(recording, recording.image_topic(topic), None, every)
-        for shot, found, said in _recognised(
-            learner, shots, shots.all("recognising"), box, unknown
-        ):
+        shots = Shots(recording, recording.image_topic(topic), None, every)
+        for shot, found, said in recognised(learner, shots, shots.all("recognising"), box, unknown):
             seconds = round(shot.seconds, 3)
             if json_lines:
                 line = {
@@ -200,10 +194,10 @@ def bag_evaluate(state: Path, path: Path, topic: str | None, label_topic: str | 
     labels = _labels(label_topic, intervals)
     learner = _loaded(state)
     with Bag(path) as recording:
-        shots = _Shots(recording, recording.image_topic(topic), labels, every)
+        shots = Shots(recording, recording.image_topic(topic), labels, every)
         tally = Tally(learner.labels, recording.seconds)
         frames = shots.labelled("recognising")
-        for shot, found, said in _recognised(learner, shots, frames, box, unknown):
+        for shot, found, said in recognised(learner, shots, frames, box, unknown):
             assert shot.label is not None
             tally.add(shot.seconds, shot.label, predicted=found.label, announced=said)
     shots.list_unusable()
@@ -244,44 +238,6 @@ def bag_write(path: Path, folder: Path, spec: str, split: str | None, rate: floa
     echo(f"wrote {plural(count, 'frame')} to {path}")
 
 
-class _Shots:
-    """The frames of a bag that are used, and those that cannot be."""
-
-    def __init__(
-        self, recording: "Bag", topic: str, labels: "Intervals | str | None", every: float
-    ) -> None:
-        self._recording, self._topic, self._labels, self._every = recording, topic, labels, every
-        self._unusable = 0
-
-    def all(self, title: str) -> "Iterator[Shot]":
-        """Yield the frames that can be read, not more often than wanted."""
-        count = self._recording.count(self._topic)
-        last: dict[str | None, float] = {}
-        for shot in progress(self._recording.shots(self._topic, self._labels), title, count):
-            if shot.seconds - last.get(shot.label, -float("inf")) < self._every - JITTER:
-                continue
-            last[shot.label] = shot.seconds
-            if isinstance(shot.picture, ImageError):
-                self.unusable(shot, shot.picture)
-            else:
-                yield shot
-
-    def labelled(self, title: str) -> "Iterator[Shot]":
-        """Yield those that have a label."""
-        return (shot for shot in self.all(title) if shot.label is not None)
-
-    def unusable(self, shot: "Shot", error: ImageError) -> None:
-        """Note a frame that cannot be used, and say why for the first ones."""
-        self._unusable += 1
-        if self._unusable <= LISTED:
-            print_error(f"the frame at {shot.seconds:.2f} s is skipped: {error}")
-
-    def list_unusable(self) -> None:
-        """Say how many frames were skipped."""
-        if self._unusable > LISTED:
-            print_error(f"skipped {plural(self._unusable, 'frame')} in all that cannot be used")
-
-
 def _labels(label_topic: str | None, intervals: Path | None) -> "Intervals | str":
     from robocle.bags import Intervals
 
@@ -300,21 +256,3 @@ def _loaded(state: Path) -> "Learner":
     if not learner.labels:
         raise NothingTaughtError
     return learner
-
-
-def _recognised(
-    learner: "Learner", shots: _Shots, frames: "Iterator[Shot]", box: BoxOption, unknown: float
-) -> "Iterator[tuple[Shot, Prediction, str | None]]":
-    """Yield frames with their predictions and the labels that a filter announces."""
-    from robocle.recognition.rejection import decided
-    from robocle.recognition.temporal_filter import TemporalFilter
-
-    steady = TemporalFilter()
-    for shot in frames:
-        picture: Any = shot.picture
-        try:
-            found = learner.predict(picture, unknown, box=box)
-        except ImageError as error:
-            shots.unusable(shot, error)
-            continue
-        yield shot, found, steady.update(decided(found)).label

@@ -295,7 +295,9 @@ class RobocleNode:
         self._frames.expire()
         recogniser = self._recogniser
         if recogniser is not None:
-            self._publish.diagnostics(self._health.report(self._running, recogniser))
+            self._publish.diagnostics(
+                self._health.report(self._running, recogniser, self._matcher.unmatched)
+            )
 
 
 def _entity(robot: RobocleNode) -> Any:

@@ -117,6 +117,43 @@ def test_a_detector_gets_its_boxes_back_with_labels(
     wait_for(lambda: robot.compressed.publish(image) or robot.detections, "labelled boxes")
 
 
+def scene(*objects: str) -> bytes:
+    """A JPEG of a table of 640 x 480, with an object at the right or none."""
+    canvas = PillowImage.new("RGB", (640, 480), (128, 120, 110))
+    for name in objects:
+        canvas.paste(PillowImage.open(home_picture(f"clean/{name}_01/5")), (370, 100))
+    file = io.BytesIO()
+    canvas.save(file, "JPEG", quality=90)
+    return file.getvalue()
+
+
+def test_the_example_detector_and_the_node_work_together(
+    robot: "Robot", start: Start, state: Path
+) -> None:
+    start(state, "-p", "boxes:=true", "-p", "transport:=compressed")
+    teach(robot)
+    example = Path(__file__).parents[3] / "ros/examples/motion_detector.py"
+    with subprocess.Popen([sys.executable, example]) as detector:
+        try:
+            shown = [compressed_image(scene())]
+            with robot.streaming(robot.compressed, lambda: shown[0], rate=5):
+                wait_for(lambda: robot.detections, "boxes of an empty table")
+                assert all(not each.detections for each in robot.detections)
+                for label in ("mug", "clock"):
+                    shown[0] = compressed_image(scene(label))
+                    robot.detections.clear()
+                    named = [label]
+                    wait_for(lambda named=named: names(robot) == named, f"a {label}")  # type: ignore[misc]
+        finally:
+            detector.terminate()
+
+
+def names(robot: "Robot") -> list[str]:
+    """The labels of the boxes in the last message."""
+    found = robot.detections[-1].detections if robot.detections else []
+    return [each.results[0].hypothesis.class_id for each in found]
+
+
 def test_with_vision_msgs_there_is_a_classification_too(
     robot: "Robot", start: Start, state: Path
 ) -> None:
