@@ -2,6 +2,7 @@
 
 import io
 import re
+import socket
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from PIL import Image
 from robocle.backbones import Backbone
 from robocle.learner import Learner
 from robocle.store import read_state
+from robocle.web import service, shared_learner, values
 from robocle.web.app import API
 from robocle.web.openapi import description
 from web_client import Api, PictureOf, served
@@ -226,6 +228,43 @@ def test_a_picture_with_too_many_pixels_is_refused_before_it_is_decoded(empty: A
 def test_a_body_that_is_too_large_is_refused_before_it_is_read(empty: Api) -> None:
     answer = empty.post("/api/forget", b" " * 30_000)
     assert answer.status == 413
+
+
+def test_a_body_that_never_ends_is_given_up(empty: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(values, "BODY_SECONDS", 0.3)
+    with socket.create_connection(("127.0.0.1", empty.port), timeout=30) as client:
+        client.sendall(
+            b"POST /api/predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\nslow"
+        )
+        assert client.recv(1000).startswith(b"HTTP/1.1 408")
+
+
+def test_a_client_that_leaves_in_the_middle_of_a_request_does_no_harm(empty: Api) -> None:
+    with socket.create_connection(("127.0.0.1", empty.port), timeout=30) as client:
+        client.sendall(
+            b"POST /api/predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\nsome"
+        )
+    assert empty.get("/api/health").status == 200
+
+
+def test_there_is_a_limit_of_labels(
+    api: Api, picture_of: PictureOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared_learner, "MAX_LABELS", 1)
+    assert api.teach("mug", picture_of()).status == 200
+    refused = api.teach("clock", picture_of("clock"))
+    assert refused.status == 409
+    assert "forget one" in refused.json["error"]
+    assert api.teach("mug", picture_of("mug", 1)).json["pictures"] == 2
+
+
+def test_all_uploads_together_are_limited(
+    empty: Api, picture_of: PictureOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "MAX_BYTES_IN_FLIGHT", 100)
+    assert empty.post("/api/predict", picture_of()).status == 503
+    monkeypatch.undo()
+    assert empty.post("/api/predict", picture_of()).status == 409
 
 
 def test_the_metrics_are_in_the_format_of_prometheus(taught: Api, picture_of: PictureOf) -> None:
