@@ -10,10 +10,14 @@ BIN := $(VENV)/bin
 endif
 READY := $(VENV)/ready
 
-.PHONY: demo test check lint docs hooks bench bench-quick parity results torch aarch64 ros clean
+.PHONY: demo serve test check lint docs hooks bench bench-quick parity results torch aarch64 ros clean
 
 demo: $(READY)
 	$(BIN)/robocle demo
+
+# The teach page, for a first try: opens the browser. What it is taught is in home.robocle.
+serve: $(READY)
+	$(BIN)/robocle serve
 
 # Coverage must be at least 95 %. The export of backbones needs PyTorch: without it, its tests are
 # skipped, the last lines say how many, and the floor does not apply.

@@ -1,12 +1,14 @@
 """SLDA against the published update and pseudo-inverse: `python benchmarks/bench_slda.py`.
 
-Three workloads: a few shots at the default learner's width (the compressed form), a stream across
-the switch between the forms, and a long stream (the dense form). The reference's time over a long
-stream is extrapolated from its first samples: each of its updates costs the same. Both sides run on
-one thread, as on a robot whose other cores are busy.
+Four workloads: a few shots at the default learner's width (the compressed form), a stream across
+the switch between the forms, a long stream (the dense form), and the same beside the time that BLAS
+alone needs for the sums, a ratio that does not depend on the machine. The reference's time over a
+long stream is extrapolated from its first samples: each of its updates costs the same. Both sides
+run on one thread, as on a robot whose other cores are busy.
 """
 
 import argparse
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -21,10 +23,12 @@ from measuring import (
     workload,
 )
 from numpy.typing import NDArray
+from scipy.linalg import blas
 from slda_reference import TorchSLDA, float64_scores
 from threadpoolctl import threadpool_limits
 
 from robocle.classifiers import StreamingClassifier, classifier
+from robocle.classifiers.scatter.dense import BATCH
 
 PUBLISHED = "slda:scatter=published,shrinkage=1e-4"
 TIMED_REFERENCE_UPDATES = 60
@@ -164,6 +168,23 @@ def long_stream(width: int, samples: int) -> None:
     )
 
 
+def near_the_limit(width: int, samples: int) -> None:
+    """Compare learning with the sum of squares alone: the same batches, by BLAS, in CPU time."""
+    workload(f"near the limit: width {width}, {samples} samples")
+    embeddings, rows, _ = stream(width, 40, samples)
+    batches = np.array_split(embeddings.astype(np.float64), samples // BATCH)
+    total = np.zeros((width, width), order="F")
+
+    def sums_alone() -> None:
+        for batch in batches:
+            blas.dsyrk(1.0, batch.T, beta=1.0, c=total, lower=1, overwrite_c=1)
+
+    works = [lambda: learned(embeddings, rows), sums_alone]
+    mine, limit = alternating(works, rounds=4, clock=time.thread_time)
+    report("learning against the sums alone", mine / limit, 1.3, at_least=False)
+    print(f"  ours {mine * 1e6 / samples:.0f} us per sample, BLAS {limit * 1e6 / samples:.0f} us")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small sizes: agreement only")
@@ -171,10 +192,13 @@ def main() -> None:
         lambda: few_shots(3840, 22, 5),
         lambda: across_the_switch(1728, 2000),
         lambda: long_stream(1728, 20_000),
+        lambda: near_the_limit(1728, 20_000),
+        lambda: near_the_limit(3840, 8000),
     ]
     quick = parser.parse_args().quick
     if quick:
         workloads = [lambda: few_shots(384, 22, 5), lambda: long_stream(256, 2000)]
+        workloads.append(lambda: near_the_limit(256, 2000))
     torch.set_num_threads(1)
     with threadpool_limits(1):
         for workload in workloads:

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from robocle.embedding import Embedding
     from robocle.images.quality import Complaint
     from robocle.learner import Learner
+    from robocle.recognition.explanation import Explanation
     from robocle.recognition.temporal_filter import Announcement, TemporalFilter
     from robocle.types import FeatureMaps, Prediction
 
@@ -55,6 +56,7 @@ __all__ = [
     "Complaint",
     "DataError",
     "Embedding",
+    "Explanation",
     "FeatureError",
     "FeatureMaps",
     "ImageError",
@@ -83,6 +85,7 @@ _HOMES = {
     "Announcement": "robocle.recognition.temporal_filter",
     "Complaint": "robocle.images.quality",
     "Embedding": "robocle.embedding",
+    "Explanation": "robocle.recognition.explanation",
     "FeatureMaps": "robocle.types",
     "Learner": "robocle.learner",
     "Prediction": "robocle.types",

@@ -1,16 +1,17 @@
-"""A limit of one BLAS thread, for small matrices.
+"""BLAS and LAPACK, and a limit of one BLAS thread, for small matrices.
 
 With two threads, each product waits for the second thread to wake up. While other programs are
 busy, as on any robot, a product that takes 0.1 ms then takes 16 ms.
 """
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from typing import Any
 
-import scipy.linalg  # noqa: F401  (loads its BLAS, so that the controller finds it)
 from threadpoolctl import ThreadpoolController
 
 _lock = threading.Lock()
@@ -18,8 +19,35 @@ _inside = 0
 _limit: Any = None
 
 
+def _after_fork() -> None:
+    """Release the lock in a forked process: the thread that held it is not in that process."""
+    global _lock, _inside
+    _lock, _inside = threading.Lock(), 0
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+class _Routines:
+    """A module of scipy.linalg, imported at first use: it takes as long as the rest of robocle."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, routine: str) -> Any:
+        found = getattr(import_module(f"scipy.linalg.{self._name}"), routine)
+        setattr(self, routine, found)
+        return found
+
+
+blas = _Routines("blas")
+lapack = _Routines("lapack")
+
+
 @cache
 def _controller() -> ThreadpoolController:
+    import_module("scipy.linalg")  # loads its BLAS, so that the controller finds it
     return ThreadpoolController()
 
 

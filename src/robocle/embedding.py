@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import islice, repeat, zip_longest
+from itertools import chain, islice, repeat, zip_longest
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -19,9 +19,10 @@ from robocle.classifiers.embedding_numbers import embedding_numbers
 from robocle.errors import FeatureError, ImageError
 from robocle.images import Picture, SquareImage, read
 from robocle.images.boxes import Box
-from robocle.images.quality import Complaint, complaints
-from robocle.pipeline import Pipeline
+from robocle.images.quality import Complaint, complaints, nothing_to_see
+from robocle.pipeline import Pipeline, feature_maps, pooled
 from robocle.spec import require_whole
+from robocle.types import FeatureMaps
 
 Purpose = Literal["teaching", "prediction"]
 Item = TypeVar("Item")
@@ -34,6 +35,8 @@ states must be able to hold the sums."""
 BATCH_SIZE = 8
 """Pictures per run of the backbone. Larger batches are not faster on a CPU."""
 
+MOST_CORES = 8
+
 
 @dataclass(frozen=True, eq=False)
 class Embedding:
@@ -44,6 +47,8 @@ class Embedding:
     purpose: Purpose
     complaints: tuple[Complaint, ...] = ()
     """The faults of the picture, if it was embedded for teaching."""
+    nothing: str = ""
+    """Why there is nothing to see in a picture that was embedded for prediction; else empty."""
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.values, dtype) if copy else np.asarray(self.values, dtype)
@@ -94,13 +99,24 @@ class Embedder:
             raise outcome
         return outcome
 
+    def look(self, picture: Picture, box: Box | None = None) -> tuple[Embedding, FeatureMaps]:
+        """Return the embedding of a picture, and the feature maps of its views.
+
+        Raises:
+            ImageError: The picture or the box cannot be used.
+        """
+        image = read(picture, self.pipeline.backbone.input_size, box)
+        maps = feature_maps(self.pipeline.backbone, self.pipeline.views, [image.pixels])
+        (values,) = pooled(self.pipeline.pooling, maps, 1)
+        return self._embedding(values, image), maps
+
     def embed_many(
         self,
         pictures: Iterable[Picture],
         boxes: Iterable[Box | None] | None = None,
         *,
         batch_size: int = BATCH_SIZE,
-        threads: int = 1,
+        threads: int | None = None,
     ) -> Iterator[Embedding]:
         """Yield the embeddings of pictures, in their order.
 
@@ -108,7 +124,7 @@ class Embedder:
             pictures: The pictures. They are read lazily.
             boxes: One entry per picture: its box, or None for the whole picture.
             batch_size: How many pictures go through the backbone at once.
-            threads: How many batches are embedded at the same time.
+            threads: How many batches are embedded at the same time; None for one per core.
 
         Raises:
             ImageError: A picture or a box cannot be used.
@@ -126,7 +142,7 @@ class Embedder:
         boxes: Iterable[Box | None] | None = None,
         *,
         batch_size: int = BATCH_SIZE,
-        threads: int = 1,
+        threads: int | None = None,
     ) -> Iterator[Embedding | ImageError]:
         """Yield the embedding of each picture, or the error if it cannot be read.
 
@@ -135,6 +151,7 @@ class Embedder:
         if isinstance(pictures, str | os.PathLike):
             raise ImageError(f"{pictures} is a single picture: give a list of pictures")
         require_whole("batch_size", batch_size, 1, 4096)
+        threads = cores() if threads is None else threads
         require_whole("threads", threads, 1, 256)
         pairs = zip(pictures, repeat(None)) if boxes is None else _paired(pictures, boxes)
         for batch in in_order(self._batch, _batches(pairs, batch_size), threads):
@@ -145,9 +162,7 @@ class Embedder:
         good = [image for image in images if isinstance(image, SquareImage)]
         rows = iter(self.pipeline.embed([image.pixels for image in good]) if good else ())
         return [
-            image
-            if isinstance(image, ImageError)
-            else Embedding(next(rows), self.purpose, self._complaints(image))
+            image if isinstance(image, ImageError) else self._embedding(next(rows), image)
             for image in images
         ]
 
@@ -157,8 +172,16 @@ class Embedder:
         except ImageError as error:
             return error
 
-    def _complaints(self, image: SquareImage) -> tuple[Complaint, ...]:
-        return complaints(image) if self.purpose == "teaching" else ()
+    def _embedding(self, values: NDArray[np.float32], image: SquareImage) -> Embedding:
+        if self.purpose == "teaching":
+            return Embedding(values, self.purpose, complaints(image))
+        return Embedding(values, self.purpose, nothing=nothing_to_see(image))
+
+
+def cores() -> int:
+    """Return how many cores this process may use, but at most MOST_CORES."""
+    available = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
+    return min(len(available(0)) if available else os.cpu_count() or 1, MOST_CORES)
 
 
 def in_order(
@@ -169,9 +192,12 @@ def in_order(
     >>> list(in_order(abs, [3, -1, -2], threads=2))
     [3, 1, 2]
     """
-    if threads == 1:
-        yield from map(work, items)
+    items = iter(items)
+    first = list(islice(items, 2))
+    if threads == 1 or len(first) < 2:  # a thread would only cost time
+        yield from map(work, chain(first, items))
         return
+    items = chain(first, items)
     pool = ThreadPoolExecutor(threads)
     waiting: deque[Future[Outcome]] = deque()
     try:

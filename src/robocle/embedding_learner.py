@@ -1,29 +1,57 @@
 """A learner that is taught embeddings. `robocle.Learner` adds the pipeline that embeds pictures."""
 
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robocle.backbones.world import used_world
 from robocle.classifiers import StreamingClassifier
+from robocle.classifiers.embedding_numbers import require_width
 from robocle.classifiers.labels import never_taught, require_label, spelling_of
 from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
+from robocle.classifiers.streaming import Scorer
 from robocle.embedding import Embedding, values_for
 from robocle.errors import AlreadyMergedError, StateError
-from robocle.recognition.calibration import Calibration, recognise
+from robocle.recognition.calibration import AnyCalibration, calibrated, recognise
 from robocle.recognition.levels import DEFAULT_UNKNOWN
 from robocle.recognition.readiness import Readiness, readiness
 from robocle.store import Forget, LearnerState, Parts, Rename, Teach, stored_embedding
+from robocle.store.learner_state import Taught
 from robocle.store.reading import FilePath, state_path
-from robocle.types import Prediction
+from robocle.types import Prediction, Scores
 from robocle.wording import plural
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """What predictions need after some change. It never changes, so threads share it."""
+
+    taught: Taught
+    labels: tuple[str, ...]
+    width: int
+    scorer: Scorer
+    calibration: AnyCalibration | None
+
+    def scores(self, values: NDArray[Any]) -> Scores:
+        """Return the scores of one embedding.
+
+        Raises:
+            FeatureError: The embedding has another width than those taught.
+        """
+        require_width(values, self.width)
+        scores: Scores = self.scorer(np.asarray(values[None], np.float64))[0]
+        return scores
 
 
 class EmbeddingLearner:
     """Learns labelled embeddings one at a time and recognises new ones.
 
-    Several threads may use a learner. Each call sees it before or after another call.
+    Several threads may use a learner. Changes are made one after another. Predictions run beside
+    each other and beside a change; each sees the learner before or after it. A forked process may
+    go on with a learner in memory; only the process that opened a file may change it.
 
     Args:
         state: What was learned, and the file it is kept in, if any.
@@ -31,7 +59,13 @@ class EmbeddingLearner:
 
     def __init__(self, state: LearnerState) -> None:
         self._state = state
-        self._calibrated: tuple[LeaveOneOut, Calibration | None] | None = None
+        parts = state.parts
+        with state.classifier() as classifier:
+            world = used_world(classifier, parts.backbone, parts.fingerprint, parts.pooling)
+        state.world = world
+        state.parts = replace(parts, world=world.identity if world else "")
+        self._now: Snapshot | None = None
+        self._calibrated: tuple[LeaveOneOut, AnyCalibration | None] | None = None
 
     def __repr__(self) -> str:
         parts = self.parts
@@ -44,14 +78,12 @@ class EmbeddingLearner:
     @property
     def labels(self) -> tuple[str, ...]:
         """The labels taught so far, in the order of their first picture."""
-        with self._state.classifier() as classifier:
-            return classifier.labels
+        return tuple(self._state.taught.counts)
 
     @property
     def counts(self) -> dict[str, int]:
         """The number of pictures taught per label."""
-        with self._state.classifier() as classifier:
-            return classifier.counts
+        return dict(self._state.taught.counts)
 
     @property
     def parts(self) -> Parts:
@@ -73,7 +105,8 @@ class EmbeddingLearner:
         """
         values = stored_embedding(values_for("teaching", embedding))
         label = require_label(label)
-        self._state.do(Teach(spelling_of(label, self.labels) or label, values))
+        with self._state.exclusive():
+            self._state.do(Teach(spelling_of(label, self.labels) or label, values))
 
     def predict_embedding(
         self, embedding: Embedding | ArrayLike, unknown: float = DEFAULT_UNKNOWN
@@ -82,7 +115,7 @@ class EmbeddingLearner:
 
         Args:
             embedding: What `embed_for_prediction` returned, or an array of your own.
-            unknown: The false-rejection rate, as in `Learner.predict`.
+            unknown: The level, as in `Learner.predict`.
 
         Returns:
             The prediction; its label is None for an unknown object.
@@ -91,19 +124,46 @@ class EmbeddingLearner:
             FeatureError: The embedding was made for teaching, has a different width, or has a value
                 beyond 1e30.
             NothingTaughtError: Nothing has been taught yet.
-            SpecError: The false-rejection rate is out of range.
+            SpecError: The level is out of range.
         """
         values = values_for("prediction", embedding)
-        with self._state.classifier() as classifier:
-            labels = classifier.labels
-            scores = classifier.scores(values[None])[0]
-            calibration = self._calibration_of(classifier)
+        nothing = embedding.nothing if isinstance(embedding, Embedding) else ""
+        labels, scores, calibration = self._scored(values)
         found = recognise(scores, calibration, unknown)
         nearest = labels[found.row]
         named = dict(zip(labels, scores.tolist(), strict=True))
+        if nothing and unknown > 0:
+            return Prediction(None, 0.0, named, nearest, 0.0, dict.fromkeys(labels, 0.0), nothing)
         label = nearest if found.is_known else None
         confidences = dict(zip(labels, found.confidences.tolist(), strict=True))
         return Prediction(label, found.confidence, named, nearest, found.known, confidences)
+
+    def _scored(
+        self, values: NDArray[Any]
+    ) -> tuple[tuple[str, ...], Scores, AnyCalibration | None]:
+        """Return the labels, the scores of an embedding, and their calibration."""
+        now = self._now
+        # While another thread makes a change, predictions go on with the snapshot before it.
+        if now is None or now.taught is not self._state.taught:
+            with self._state.classifier() as classifier:
+                now = self._new_snapshot(classifier)
+                if now is None:
+                    scores = classifier.scores(values[None])[0]
+                    return classifier.labels, scores, self._calibration_of(classifier)
+        return now.labels, now.scores(values), now.calibration
+
+    def _new_snapshot(self, classifier: StreamingClassifier) -> Snapshot | None:
+        """Return what predictions need, computed once after each change; None if it can change."""
+        taught = self._state.taught
+        if self._now is None or self._now.taught is not taught:
+            scorer = classifier.scorer()
+            if scorer is None:
+                return None
+            calibration = self._calibration_of(classifier)
+            self._now = Snapshot(
+                taught, classifier.labels, classifier.width or 0, scorer, calibration
+            )
+        return self._now
 
     def last_embedding(self, label: str) -> NDArray[Any] | None:
         """Return the last embedding taught under a label; None once it is out of the undo history.
@@ -120,7 +180,8 @@ class EmbeddingLearner:
             UnknownLabelError: The label was never taught.
             StateError: The change cannot be written to the learner's file.
         """
-        self._state.do(Forget(self._known(label)))
+        with self._state.exclusive():
+            self._state.do(Forget(self._known(label)))
 
     @property
     def forgets_exactly(self) -> bool:
@@ -136,9 +197,11 @@ class EmbeddingLearner:
             LabelError: The new name cannot be used, or is already a label.
             StateError: The change cannot be written to the learner's file.
         """
-        old, new = self._known(label), require_label(new)
-        existing = spelling_of(new, [each for each in self.labels if each != old])
-        self._state.do(Rename(old, existing or new))
+        new = require_label(new)
+        with self._state.exclusive():
+            old = self._known(label)
+            existing = spelling_of(new, [each for each in self.labels if each != old])
+            self._state.do(Rename(old, existing or new))
 
     def _known(self, label: str) -> str:
         """Return the label as it is spelled in the state."""
@@ -147,7 +210,9 @@ class EmbeddingLearner:
             raise never_taught(label, self.labels)
         return known
 
-    def step(self, description: str | None = None) -> AbstractContextManager[None]:
+    def step(
+        self, description: str | None = None, *, token: str | None = None
+    ) -> AbstractContextManager[None]:
         """Return a context in which all operations are one step, which `undo` undoes as a whole.
 
         Each operation is still written when its call returns. If an error ends the context early,
@@ -155,6 +220,8 @@ class EmbeddingLearner:
 
         Args:
             description: What `undo` says that it undid; None describes the operations.
+            token: Steps with the same token that follow each other are undone together, even if
+                the learner was closed in between: pictures that arrive one by one are one step.
 
         Example:
             >>> from robocle import Learner
@@ -165,7 +232,7 @@ class EmbeddingLearner:
             >>> learner.undo(), learner.labels
             ('a first lesson', ())
         """
-        return self._state.step(description)
+        return self._state.step(description, token)
 
     @property
     def steps(self) -> list[str]:
@@ -237,13 +304,13 @@ class EmbeddingLearner:
         """Return the threshold: an object whose best score is below it is called unknown.
 
         Args:
-            unknown: The false-rejection rate, as in `Learner.predict`.
+            unknown: The level, as in `Learner.predict`.
 
         Returns:
             The threshold; None if this learner calls no object unknown.
 
         Raises:
-            SpecError: The false-rejection rate is out of range.
+            SpecError: The level is out of range.
         """
         calibration = self.calibration()
         return calibration.threshold(unknown) if calibration else None
@@ -258,22 +325,22 @@ class EmbeddingLearner:
         with self._state.classifier() as classifier:
             return classifier.linear()
 
-    def calibration(self) -> Calibration | None:
+    def calibration(self) -> AnyCalibration | None:
         """Return the calibration of the scores. It is computed once after each change.
 
         Returns:
-            The calibration; None with a single label, and if the classifier has no leave-one-out
-            scores.
+            The calibration; None if the classifier has no leave-one-out scores, or a single label
+            and no world.
         """
         with self._state.classifier() as classifier:
             return self._calibration_of(classifier)
 
-    def _calibration_of(self, classifier: StreamingClassifier) -> Calibration | None:
+    def _calibration_of(self, classifier: StreamingClassifier) -> AnyCalibration | None:
         found = classifier.leave_one_out()
         if found is None:
             return None
         if self._calibrated is None or self._calibrated[0] is not found:
-            self._calibrated = found, Calibration.of(found)
+            self._calibrated = found, calibrated(classifier, self._state.world)
         return self._calibrated[1]
 
     def save(self, path: FilePath) -> None:

@@ -24,7 +24,9 @@ class Profile:
     """What it is for, in a few words."""
     backbone: str = "efficientnet_lite0"
     pooling: str = "focus:r=3,window=0.3,earlier=2"
-    classifier: str = "slda:scatter=exact,shrinkage=oas,covariance=blocks,score=cosine,earlier=auto"
+    classifier: str = (
+        "slda:scatter=exact,shrinkage=stepped,covariance=blocks,score=cosine,earlier=auto,world=10"
+    )
     views: str = "centre"
     prediction_views: str = "plain"
 

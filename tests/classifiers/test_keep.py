@@ -219,9 +219,9 @@ def test_the_sizes_in_the_documentation_are_those_of_the_default_learner(
     row = re.search(rf"\| {labels} labels x {shots} samples \| (\S+) MB \| (\S+) MB \|", page)
     assert row
     rng = np.random.default_rng(0)
-    embeddings = rng.normal(size=(labels * shots, 3840))
+    embeddings = rng.normal(size=(labels * shots, 5184)).astype(np.float32)
     for keep, documented in zip(("factors", "sums"), row.groups(), strict=True):
-        clf = classifier(f"{DEFAULT_CLASSIFIER},keep={keep}", blocks=3)
+        clf = classifier(f"{DEFAULT_CLASSIFIER},keep={keep}", blocks="3+2x672")
         for index, embedding in enumerate(embeddings):
             clf.learn(embedding, f"object {index % labels}")
         size = sum(array.nbytes for array in clf.state().arrays.values())

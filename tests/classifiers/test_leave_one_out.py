@@ -278,8 +278,15 @@ def test_chosen_samples_are_spread_over_the_classes_and_bounded() -> None:
     assert {row for row, _ in chosen} == set(range(10))
     chosen = chosen_samples([5] * 1000)
     assert len(chosen) == MAX_SAMPLES
-    assert chosen[0] == (0, 0)
-    assert chosen[-1] == (999, 0)
+    rows = np.array([-1, *(row for row, _ in chosen), 1000])
+    assert np.diff(rows).max() <= 3 * 1000 / MAX_SAMPLES
+
+
+def test_a_further_class_replaces_at_most_one_of_the_chosen_ones() -> None:
+    for classes in range(130, 400):
+        before = {row for row, _ in chosen_samples([5] * classes)}
+        after = {row for row, _ in chosen_samples([5] * (classes + 1))}
+        assert len(before - after) <= 1
 
 
 def test_with_many_classes_those_with_several_samples_come_first() -> None:

@@ -1,17 +1,22 @@
 """Several threads use one learner, and forks of a program do not share it."""
 
 import os
+import signal
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from from_scratch import equals_learning_from_scratch
 from refusal import Refusal
 from robocle import Learner, files
+from robocle.classifiers import StreamingClassifier
 from robocle.errors import StateError
+from robocle.store import Teach
 from stub_backbone import STUB, embedding
 
 WIDTH = 96
@@ -55,6 +60,134 @@ def test_threads_that_teach_and_predict_at_once_lose_nothing(tmp_path: Path) -> 
     counts = learner.counts
     learner.close()
     assert Learner.load(tmp_path / "home", STUB).counts == counts
+
+
+FOLLOWED = "slda:shrinkage=stepped,covariance=blocks,score=cosine,blocks=3"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spec", [FOLLOWED, "slda:score=cosine", "ncm"])
+def test_eight_threads_see_only_what_one_thread_would_have_seen(spec: str) -> None:
+    """Each prediction equals that of a learner that was taught some of the lessons, in order."""
+    interval = sys.getswitchinterval()
+    learner = Learner(STUB, "avg", spec)
+    learner.teach_embedding(embedding(0, WIDTH), "mug 0")
+    learner.teach_embedding(embedding(1, WIDTH), "mug 1")
+    query = embedding(1000, WIDTH)
+    start = threading.Barrier(8)
+    seen: list[dict[str, float]] = []
+
+    def teach(thread: int) -> None:
+        start.wait()
+        for number in range(25):
+            seed = 2 + 100 * thread + number
+            learner.teach_embedding(embedding(seed, WIDTH), f"mug {seed % 7}")
+
+    def predict() -> None:
+        start.wait()
+        for _ in range(50):
+            seen.append(learner.predict_embedding(query).scores)
+
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(8) as threads:
+            jobs = [threads.submit(teach, thread) for thread in range(4)]
+            jobs += [threads.submit(predict) for _ in range(4)]
+            for job in jobs:
+                job.result()
+    finally:
+        sys.setswitchinterval(interval)
+    lessons = [each for each in learner._state.stored().history if isinstance(each, Teach)]
+    assert len(lessons) == 102
+    alone = Learner(STUB, "avg", spec)
+    possible = {}
+    for lesson in lessons:
+        alone.teach_embedding(lesson.embedding, lesson.label)
+        scores = alone.predict_embedding(query).scores
+        possible[len(alone.labels), _rounded(scores)] = scores
+    assert len(seen) == 200
+    for scores in seen:
+        assert any(_close(scores, each) for each in possible.values())
+    assert _close(learner.predict_embedding(query).scores, scores_of(alone, query))
+
+
+def scores_of(learner: Learner, query: NDArray[np.float32]) -> dict[str, float]:
+    return learner.predict_embedding(query).scores
+
+
+def _rounded(scores: dict[str, float]) -> tuple[float, ...]:
+    return tuple(round(score, 9) for score in scores.values())
+
+
+def _close(found: dict[str, float], expected: dict[str, float]) -> bool:
+    return list(found) == list(expected) and np.allclose(
+        list(found.values()), list(expected.values()), rtol=1e-7, atol=1e-9
+    )
+
+
+def test_a_prediction_does_not_wait_for_a_lesson_that_is_going_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    learner = Learner(STUB, "avg", FOLLOWED)
+    for seed in range(6):
+        learner.teach_embedding(embedding(seed, WIDTH), f"mug {seed % 2}")
+    before = scores_of(learner, embedding(9, WIDTH))
+    begun, go_on = threading.Event(), threading.Event()
+    apply = Teach.apply
+
+    def slow(lesson: Teach, classifier: StreamingClassifier) -> None:
+        apply(lesson, classifier)
+        begun.set()
+        assert go_on.wait(60)
+
+    monkeypatch.setattr(Teach, "apply", slow)
+    with ThreadPoolExecutor(1) as other:
+        lesson = other.submit(learner.teach_embedding, embedding(7, WIDTH), "cup")
+        assert begun.wait(60)
+        during = scores_of(learner, embedding(9, WIDTH))
+        assert learner.labels == ("mug 0", "mug 1")
+        go_on.set()
+        lesson.result()
+    assert during == before
+    assert set(scores_of(learner, embedding(9, WIDTH))) == {"mug 0", "mug 1", "cup"}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_fork_goes_on_with_a_learner_that_another_thread_was_changing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    learner = Learner(STUB, "avg", FOLLOWED)
+    for seed in range(6):
+        learner.teach_embedding(embedding(seed, WIDTH), f"mug {seed % 2}")
+    expected = scores_of(learner, embedding(9, WIDTH))
+    begun, go_on = threading.Event(), threading.Event()
+    apply = Teach.apply
+
+    def slow(lesson: Teach, classifier: StreamingClassifier) -> None:
+        apply(lesson, classifier)
+        if lesson.label == "cup":
+            begun.set()
+            assert go_on.wait(60)
+
+    monkeypatch.setattr(Teach, "apply", slow)
+    other = threading.Thread(target=learner.teach_embedding, args=(embedding(7, WIDTH), "cup"))
+    other.start()
+    assert begun.wait(60)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)  # a lock that nobody releases must not hang the test
+        try:
+            same = _close(scores_of(learner, embedding(9, WIDTH)), expected)
+            learner.teach_embedding(embedding(8, WIDTH), "jar")
+            same = same and learner.labels == ("mug 0", "mug 1", "jar")
+            os._exit(0 if same else 1)
+        finally:
+            os._exit(2)
+    go_on.set()
+    other.join()
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert learner.labels == ("mug 0", "mug 1", "cup")
 
 
 def test_a_step_of_one_thread_has_no_operations_of_another(tmp_path: Path) -> None:

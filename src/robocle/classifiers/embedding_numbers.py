@@ -73,7 +73,7 @@ def _kind(values: NDArray[Any]) -> str:
 
 
 def _require_usable(values: NDArray[Any], largest: float) -> None:
-    if not values.size:
+    if not values.size or _surely_usable(values, largest):
         return
     found = max(float(values.max()), -float(values.min()))
     if not np.isfinite(found):  # max and min of an array with NaN are NaN
@@ -82,3 +82,18 @@ def _require_usable(values: NDArray[Any], largest: float) -> None:
         raise FeatureError(
             f"an embedding has a value of size {found:g}: scale embeddings to at most {largest:g}"
         )
+
+
+def _surely_usable(values: NDArray[Any], largest: float) -> bool:
+    """Return whether a sum of squares shows that all values are usable: one fast product."""
+    if values.dtype != np.float32 or values.ndim != 1:
+        return False
+    wide = values.astype(np.float64)  # in which squares of float32 do not overflow
+    return bool(wide.dot(wide) <= largest**2)
+
+
+def require_width(embeddings: NDArray[Any], width: int) -> None:
+    """Raise FeatureError if embeddings have another width than those that were taught."""
+    found = embeddings.shape[-1]
+    if found != width:
+        raise FeatureError(f"an embedding has width {found}, but those taught have {width}")

@@ -13,7 +13,8 @@ The option `scatter` selects the weight:
 The option `score` selects the score of a class:
 - `linear`: as above, the paper's discriminant.
 - `cosine`: the cosine between z and m_c relative to the mean of the class means, under C^-1. The
-  linear score compares |m_c|^2 between classes, a length that few shots estimate badly.
+  linear score compares |m_c|^2 between classes, a length that few shots estimate badly. With the
+  option `world`, the mean of pictures of anything counts as that many classes in the origin.
 
 The scatter is stored in the compressed form for few samples and in the dense form for many. Both
 are exact. The solution of the dense form is updated for new samples, which changes scores by up to
@@ -22,8 +23,8 @@ a relative 1e-6; leave-one-out scores are computed from a new factorisation.
 With `scatter=exact`, all statistics are sums over classes, so two classifiers can be merged. A
 label can also be forgotten together with its contribution to the covariance, as if it had never
 been taught. The contributions are kept as class factors, up to as many samples as the embeddings
-are wide (at least 256). With `keep=sums` they are not kept. A few samples can be computed from the
-sums, too: see the page on classifiers.
+are wide (at least 256), or as many as `kept` says. With `keep=sums` they are not kept. A few
+samples can be computed from the sums, too: see the page on classifiers.
 """
 
 from collections.abc import Iterator, Mapping
@@ -35,10 +36,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from robocle.blas import one_blas_thread
 from robocle.blocks import Blocks, Layout
+from robocle.classifiers.embedding_numbers import embedding_numbers
 from robocle.classifiers.scatter.block_weights import estimated_weight, require_weight
 from robocle.classifiers.scatter.blocks import BlockScatters, Regulariser
 from robocle.classifiers.scatter.class_factors import SUBSAMPLE, ClassFactors, SampleIndex
 from robocle.classifiers.scatter.cosine import cosine_discriminant
+from robocle.classifiers.scatter.followed_scores import ChosenSamples
+from robocle.classifiers.scatter.following import Answer, Following
 from robocle.classifiers.scatter.forms import rebuilt_scatter
 from robocle.classifiers.scatter.leave_one_out import (
     MAX_SAMPLES,
@@ -48,11 +52,20 @@ from robocle.classifiers.scatter.leave_one_out import (
     left_out,
     samples_of,
 )
+from robocle.classifiers.scatter.origin import MAX_WORLD, Origin, WorldPictures
 from robocle.classifiers.scatter.shrinkage import require_shrinkage
-from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Ownership, Shared, Vector
-from robocle.classifiers.streaming import StreamingClassifier
-from robocle.errors import NothingTaughtError, SpecError, StateError
-from robocle.spec import require_choice
+from robocle.classifiers.state import (
+    Arrays,
+    ClassifierState,
+    Matrix,
+    Ownership,
+    RowsCountedBy,
+    Shared,
+    Vector,
+)
+from robocle.classifiers.streaming import Scorer, StreamingClassifier
+from robocle.errors import FeatureError, NothingTaughtError, SpecError, StateError
+from robocle.spec import require_between, require_choice, require_whole
 from robocle.types import Scores
 
 Scatter = Literal["exact", "published"]
@@ -60,6 +73,7 @@ Covariance = Literal["full", "blocks"]
 Scale = Literal["none", "blocks"]
 Score = Literal["linear", "cosine"]
 Keep = Literal["factors", "sums"]
+MOST_KEPT = 1_000_000
 
 
 class StreamingLDA(StreamingClassifier):
@@ -68,7 +82,8 @@ class StreamingLDA(StreamingClassifier):
     Args:
         scatter: `exact` within-class scatter, or the `published` update.
         shrinkage: The weight of the identity in the covariance (1e-4 in the paper), or `oas`, which
-            estimates it.
+            estimates it, or `stepped`: `oas` rounded to steps, between which cosine scores follow
+            each sample without a new solution.
         covariance: `full`, or `blocks`: zero between the pooling's blocks.
         scale: `none`, or `blocks`: the pooling's blocks are first scaled to equal root mean square.
         score: `linear`, or `cosine`: relative to the mean of the class means, without lengths.
@@ -79,6 +94,11 @@ class StreamingLDA(StreamingClassifier):
             sums over all classes.
         earlier: The weight in the scores of the blocks from the earlier map, or `auto`, which
             estimates it from left-out samples.
+        kept: With `keep=factors`, the number of samples up to which all contributions are kept;
+            beyond, up to 256 rows of them. `auto`: as many as the widest block has entries, at
+            least 256.
+        world: How many class means the world's mean counts as in the origin of cosine scores, from
+            0 to 1000, once `use_world` has set it.
 
     >>> clf = StreamingLDA(shrinkage=0.1)
     >>> for embedding in ([0, 0], [1, 0]):
@@ -92,13 +112,15 @@ class StreamingLDA(StreamingClassifier):
     def __init__(
         self,
         scatter: Scatter = "exact",
-        shrinkage: float | Literal["oas"] = "oas",
+        shrinkage: float | Literal["oas", "stepped"] = "oas",
         covariance: Covariance = "full",
         scale: Scale = "none",
         score: Score = "linear",
         blocks: Layout = 1,
         keep: Keep = "factors",
         earlier: float | Literal["auto"] = "auto",
+        kept: int | Literal["auto"] = "auto",
+        world: float = 0.0,
     ) -> None:
         super().__init__()
         require_choice("scatter", scatter, get_args(Scatter))
@@ -108,6 +130,11 @@ class StreamingLDA(StreamingClassifier):
         require_choice("keep", keep, get_args(Keep))
         require_shrinkage(shrinkage)
         require_weight(earlier)
+        if isinstance(kept, str):
+            require_choice("kept", kept, ("auto",))
+        else:
+            require_whole("kept", kept, 0, MOST_KEPT)
+        require_between("world", world, 0, MAX_WORLD)
         self._layout = Blocks.parse(blocks)
         if self._layout.earlier and scale == "blocks":
             raise SpecError(f"blocks={blocks} are of different widths: give scale=none")
@@ -119,6 +146,12 @@ class StreamingLDA(StreamingClassifier):
         self.blocks = self._layout.option
         self.keep = keep
         self.earlier = earlier
+        self.kept = kept
+        self.world = float(world)
+        if self.world and (score != "cosine" or self._ridges() > 1):
+            raise SpecError(f"world={world} needs score=cosine, with one ridge per covariance")
+        self._world: WorldPictures | None = None
+        self._following = self._new_following()
         self._scatters = self._new_scatters()
         self._samples = 0
         self._freedom = 0
@@ -130,6 +163,8 @@ class StreamingLDA(StreamingClassifier):
         self._solved: tuple[Matrix, Vector] | None = None
         self._weights: list[float] | None = None
         self._left_out: LeaveOneOut | None = None
+        self._world_scores: Vector | None = None
+        self._answer: Answer | None = None
 
     @property
     def form(self) -> Literal["compressed", "dense"]:
@@ -141,7 +176,8 @@ class StreamingLDA(StreamingClassifier):
 
     def _checked(self, embeddings: ArrayLike, axes: Literal[1, 2]) -> Matrix:
         checked = super()._checked(embeddings, axes)
-        self._layout.widths(checked.shape[-1])
+        if self.width is None:
+            self._layout.widths(checked.shape[-1])
         return checked
 
     def _learn(self, sample: Vector, row: int) -> None:
@@ -156,10 +192,16 @@ class StreamingLDA(StreamingClassifier):
         self._changed()
 
     def _scores(self, embeddings: Matrix) -> Scores:
+        return self.scorer()(embeddings)
+
+    def scorer(self) -> Scorer:
+        """Return a function that computes what `scores` does now; see `StreamingClassifier`."""
+        if not self._labels:
+            raise NothingTaughtError
+        if self._following is not None:
+            return self._answered().scorer.scores
         with one_blas_thread():
-            weights, bias = self.linear()
-            scores: Scores = embeddings @ weights.T + bias
-        return scores
+            return partial(linear_scores, *self.linear())
 
     def linear(self) -> tuple[Matrix, Vector]:
         """Return W and b with scores = W z + b.
@@ -170,14 +212,73 @@ class StreamingLDA(StreamingClassifier):
         if not self._labels:
             raise NothingTaughtError
         if self._solved is None:
-            self._solved = self._solve()
+            follows = self._following is not None
+            self._solved = self._answered().scorer.linear() if follows else self._solve()
         return self._solved
 
+    def _answered(self) -> Answer:
+        """Return what predictions need, from blocks that follow the samples."""
+        assert self._following is not None
+        if self._answer is None:
+            kept = self._scatters.residual_counts(self._counts)
+            samples = chosen_samples(kept) if self._factors_known() else []
+            world = self._world if self._world and self._world.width == self.width else None
+            self._answer = self._following.answer(
+                self._scatters.forms,
+                self._regularisers(),
+                self._origins(),
+                world,
+                ChosenSamples.of(samples, self._counts),
+            )
+        return self._answer
+
     def _solve(self) -> tuple[Matrix, Vector]:
-        weights, products = self._scatters.solve(self._regularisers(), self._block_weights())
+        weights, products = self._scatters.solve(
+            self._regularisers(), self._block_weights(), self._origins()
+        )
         if self.score == "cosine":
-            return cosine_discriminant(weights, products)
+            return cosine_discriminant(weights, products, len(self._labels))
         return weights, -0.5 * products.squares
+
+    def use_world(self, pictures: WorldPictures | ArrayLike) -> None:
+        """Use embeddings of pictures of anything: their mean counts in the origin of the scores.
+
+        They are not learned, and no part of the state. Without the option `world` nothing changes.
+
+        Args:
+            pictures: The embeddings (n, width).
+
+        Raises:
+            FeatureError: The embeddings are not made of real, finite numbers.
+        """
+        if not self.world or pictures is self._world:
+            return
+        if not isinstance(pictures, WorldPictures):
+            pictures = WorldPictures(np.asarray(embedding_numbers(pictures, 2), np.float32))
+        self._world = pictures
+        self._changed()
+
+    def world_scores(self) -> Vector | None:
+        """Return the best score of each picture of the world, or None without one.
+
+        Raises:
+            NothingTaughtError: Nothing has been taught yet.
+        """
+        if self._world is None or self._world.width != self.width:
+            return None
+        if self._following is not None:
+            return self._answered().world_scores
+        if self._world_scores is None:
+            weights, bias = self.linear()
+            with one_blas_thread():
+                self._world_scores = self._world.best_scores(weights, bias)
+        return self._world_scores
+
+    def _origins(self) -> list[Origin]:
+        """Return the origin of each covariance's block."""
+        if self._world is None or self._world.width != self.width:
+            return [Origin.none(width) for width in self._scatters.widths]
+        return self._world.origins(self.world, tuple(self._scatters.widths))
 
     def leave_one_out(self) -> LeaveOneOut | None:
         """Return leave-one-out scores of at most MAX_SAMPLES samples, or None if there are none.
@@ -199,6 +300,9 @@ class StreamingLDA(StreamingClassifier):
 
     def _block_weights(self) -> list[float]:
         """Return the weight of each covariance's block, and keep the leave-one-out scores."""
+        if self._following is not None and self._labels:
+            self._left_out = self._answered().left_out
+            return self._answered().weights
         if self._weights is None:
             samples = self._left_out_samples()
             last = self._covariances().last
@@ -220,9 +324,11 @@ class StreamingLDA(StreamingClassifier):
 
     def _leave_out(self, samples: list[SampleIndex]) -> Iterator[LeftOutSamples]:
         with one_blas_thread():
-            products = self._scatters.products(self._regularisers(), samples, self._counts)
+            products = self._scatters.products(
+                self._regularisers(), samples, self._counts, self._origins()
+            )
         rows = np.array([row for row, _ in samples], np.int64)
-        return left_out(products, rows, np.array(self._counts, np.float64))
+        return left_out(products, rows, np.array(self._counts, np.float64), self._origins()[0])
 
     def _regularisers(self) -> list[Regulariser]:
         gains = self._gains()
@@ -245,9 +351,17 @@ class StreamingLDA(StreamingClassifier):
 
     def _new_scatters(self) -> BlockScatters:
         known = self._factors_known()
-        subsample = SUBSAMPLE if known else 0
+        most = None if isinstance(self.kept, str) else self.kept
+        subsample = min(SUBSAMPLE, SUBSAMPLE if most is None else most) if known else 0
         new_factors = partial(ClassFactors, complete=known, subsample=subsample)
-        return BlockScatters(self._covariances(), self._ridges(), new_factors)
+        return BlockScatters(self._covariances(), self._ridges(), new_factors, most)
+
+    def _new_following(self) -> Following | None:
+        """Return what follows the samples, or None if each solution must be computed anew."""
+        follows = self.shrinkage == "stepped" and self.score == "cosine"
+        if not follows or self.scatter != "exact" or self._ridges() > 1:
+            return None
+        return Following(self._covariances().last, self.earlier, factors=self._factors_known())
 
     def _factors_known(self) -> bool:
         return self.scatter == "exact" and self.keep == "factors"
@@ -290,10 +404,16 @@ class StreamingLDA(StreamingClassifier):
     def _state(self) -> Arrays:
         if self.keep == "sums":
             self._scatters.discard_order()
-        return {
+        own = {
             "samples": np.array([self._samples, self._freedom], np.int64),
             "energy": self._energy.copy(),
-        } | self._scatters.state()
+        }
+        # Where the factors determine all samples, these are a third as large and as exact.
+        known = self._factors_known() and self._samples == sum(self._counts)
+        embeddings = self._scatters.samples(self._counts) if known else None
+        if embeddings is not None:
+            return {**own, "embeddings": embeddings}
+        return own | self._scatters.state()
 
     def _restore(self, state: ClassifierState) -> int | None:
         samples, freedom = state.copied("samples", 2)
@@ -302,12 +422,32 @@ class StreamingLDA(StreamingClassifier):
             raise StateError("state has inconsistent numbers of samples")
         self._energy = state.copied("energy", len(self._layout))
         self._changed()
+        self._following = self._new_following()
         self._scatters = self._new_scatters()
+        if state.has("embeddings"):
+            return self._restore_samples(state)
         return self._scatters.restore(state)
 
+    def _restore_samples(self, state: ClassifierState) -> int:
+        embeddings = state.copied("embeddings", sum(self._counts), None)
+        try:
+            self._scatters.begin(embeddings, self._counts)
+        except FeatureError as error:
+            raise StateError(f"state has embeddings of another layout: {error}") from error
+        return int(embeddings.shape[1])
+
     def _array_owners(self) -> Mapping[str, Ownership]:
-        return {"samples": Shared(), "energy": Shared(), **self._scatters.array_owners()}
+        embeddings = {"embeddings": RowsCountedBy("counts")}
+        own: dict[str, Ownership] = {"samples": Shared(), "energy": Shared(), **embeddings}
+        return {**own, **self._scatters.array_owners()}
 
     def rebuilt_array(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any] | None:
         """Return a scatter as the sum of the class factors; None for other arrays."""
         return rebuilt_scatter(name, arrays)
+
+
+def linear_scores(weights: Matrix, bias: Vector, embeddings: Matrix) -> Scores:
+    """Return W z + b for each embedding z."""
+    with one_blas_thread():
+        scores: Scores = embeddings @ weights.T + bias
+    return scores

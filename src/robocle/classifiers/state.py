@@ -84,9 +84,9 @@ class ClassifierState:
         )
         if not fits:
             raise StateError(f"state array {name!r} has shape {array.shape}, expected {shape}")
-        largest = array.max(initial=0) if array.dtype.kind in "fiu" else np.inf
+        largest = float(array.max(initial=0)) if array.dtype.kind in "fiu" else np.inf
         # Written so that it is true for NaN, too.
-        if not (largest <= LARGEST_STORED and array.min(initial=0) >= -LARGEST_STORED):
+        if not (largest <= LARGEST_STORED and float(array.min(initial=0)) >= -LARGEST_STORED):
             raise StateError(f"state array {name!r} contains values that are not finite numbers")
         return array
 

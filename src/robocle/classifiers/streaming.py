@@ -6,14 +6,14 @@ classifier must implement.
 
 import copy
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robocle.classifiers.contract import ClassifierContract
-from robocle.classifiers.embedding_numbers import embedding_numbers
+from robocle.classifiers.embedding_numbers import embedding_numbers, require_width
 from robocle.classifiers.labels import never_taught, plain_label
 from robocle.classifiers.one_by_one import OneByOne
 from robocle.classifiers.softmax import softmax
@@ -37,6 +37,10 @@ from robocle.wording import plural
 
 if TYPE_CHECKING:
     from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
+    from robocle.classifiers.scatter.origin import WorldPictures
+
+Scorer = Callable[[Matrix], Scores]
+"""Scores embeddings (n, width): (n, labels)."""
 
 
 class StreamingClassifier(ClassifierContract, OneByOne, Described):
@@ -112,6 +116,16 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
             raise NothingTaughtError
         return self._scores(self._checked(embeddings, 2))
 
+    def scorer(self) -> "Scorer | None":
+        """Return a function that computes what `scores` does now, whatever is learned later.
+
+        Several threads may call it at once. It does not check its input.
+
+        Returns:
+            The function; None if only the classifier itself can compute scores.
+        """
+        return None
+
     def predict(self, embeddings: ArrayLike) -> list[str]:
         """Return the label with the best score for each embedding; see `scores`.
 
@@ -152,6 +166,16 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
         found = self.leave_one_out()
         if found is not None:
             yield found
+
+    def use_world(self, pictures: "WorldPictures | ArrayLike") -> None:
+        """Use embeddings of pictures of anything, (n, width). Most classifiers make no use of them.
+
+        They are not learned, and no part of the state.
+        """
+
+    def world_scores(self) -> Vector | None:
+        """Return the best score of each picture of the world; None if there is no world."""
+        return None
 
     def forget(self, label: str) -> None:
         """Forget a label; see `forgets_exactly`.
@@ -292,8 +316,6 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
 
     def _checked(self, embeddings: ArrayLike, axes: Literal[1, 2]) -> Matrix:
         values = embedding_numbers(embeddings, axes)
-        if self.width is not None and values.shape[-1] != self.width:
-            raise FeatureError(
-                f"an embedding has width {values.shape[-1]}, but those taught have {self.width}"
-            )
+        if self.width is not None:
+            require_width(values, self.width)
         return np.asarray(values, np.float64)

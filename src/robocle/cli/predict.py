@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @threads_option
 @unknown_option
 def predict(state: Path, images: tuple[Path, ...], top: int | None, as_json: bool,
-            unreadable: Unreadable, box: BoxOption, threads: int,
+            unreadable: Unreadable, box: BoxOption, threads: int | None,
             unknown: float, prediction_views: str | None) -> None:  # fmt: skip
     """Recognise the objects in IMAGES (files, or folders with subfolders) that STATE was taught.
 
@@ -85,5 +85,5 @@ def _as_line(path: Path, found: "Prediction", top: int | None) -> str:
     best = [f"{label}\t{confidence:.2f}" for label, confidence in found.top(top or 1)]
     if found.label is not None:
         return "\t".join([printable(path), *best])
-    nearest = best if top else [f"most like {found.nearest}"]
+    nearest = best if top else [found.nothing or f"most like {found.nearest}"]
     return "\t".join([printable(path), "unknown", f"{found.known:.2f}", *nearest])

@@ -47,7 +47,7 @@ log = logging.getLogger("robocle")
 @box_option
 @threads_option
 def teach(state: Path, what: tuple[str, ...], gate: "Gate", unreadable: Unreadable, box: BoxOption,
-          threads: int, profile: str | None, objects: str | None,
+          threads: int | None, profile: str | None, objects: str | None,
           **parts: str | None) -> None:  # fmt: skip
     """Teach STATE the pictures IMAGES (files or folders) of one object, called LABEL.
 
@@ -121,7 +121,7 @@ def _embedded(
     embedder: "Embedder",
     lessons: list[Lesson],
     box: BoxOption,
-    threads: int,
+    threads: int | None,
     unreadable: Unreadable,
 ) -> "tuple[list[Embedding | ImageError], Interrupted | None]":
     """Return the embeddings and errors of the pictures, and the interruption if there was one."""

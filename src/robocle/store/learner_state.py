@@ -8,23 +8,27 @@ A change is written to the file between both. An interrupt may leave the file wi
 change. The store then counts as unsettled, and the next change first writes a new snapshot. So
 memory and file agree before anything else is acknowledged.
 
-Threads use a learner one after another.
+Changes are made one after another. Queries need not wait for them: see `robocle.embedding_learner`.
 """
 
 import copy
 import logging
+import os
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+import weakref
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robocle.backbones.world import World
 from robocle.classifiers import StreamingClassifier
 from robocle.classifiers.labels import new_spellings
+from robocle.classifiers.scatter.origin import WorldPictures
 from robocle.errors import FeatureError, LabelError, RobocleError, StateError
 from robocle.images.sketches import Sketches
 from robocle.store.history import Replay, replayed, with_bounded_checkpoints
@@ -36,6 +40,14 @@ from robocle.store.steps import Step
 from robocle.store.stored_state import StoredState, new_source
 
 log = logging.getLogger("robocle")
+
+
+@dataclass(frozen=True, eq=False)
+class Taught:
+    """How many pictures were taught per label. A change leads to another."""
+
+    stored: StoredState
+    counts: Mapping[str, int]
 
 
 class LearnerState:
@@ -51,9 +63,13 @@ class LearnerState:
         self._stored = stored
         self._classifier: StreamingClassifier | None = classifier
         self._guard = threading.RLock()
+        self._taught = Taught(stored, classifier.counts)
+        _in_use.add(self)
         self._replay = Replay()
         self._steps = threading.local()  # the step that each thread is in, if any
         self._store: StateStore | None = None
+        self._world: World | None = None
+        self._world_pictures: WorldPictures | None = None
 
     @classmethod
     def new(cls, parts: Parts, classifier: StreamingClassifier) -> "LearnerState":
@@ -80,6 +96,10 @@ class LearnerState:
             stored = replace(stored, sources=(new_source(),))
         return cls(stored, classifier)
 
+    def exclusive(self) -> AbstractContextManager[Any]:
+        """Return a context in which no other thread changes the state."""
+        return self._guard
+
     @contextmanager
     def classifier(self) -> Iterator[StreamingClassifier]:
         """Lend the classifier to one thread at a time. Even a query may change what it caches."""
@@ -92,11 +112,44 @@ class LearnerState:
                 raise
             self._classifier = classifier
 
+    @property
+    def taught(self) -> Taught:
+        """What was taught, without waiting for a change that is going on."""
+        taught = self._taught
+        if taught.stored is not self._stored:  # another change, or an interrupt during one
+            with self.classifier() as classifier:
+                taught = self._taught = Taught(self._stored, classifier.counts)
+        return taught
+
+    def after_fork(self) -> None:
+        """Make the state usable in a process that was forked.
+
+        Another thread of the parent may have held the lock and the classifier at that moment. What
+        was learned is immutable, so the classifier is computed again.
+        """
+        self._guard = threading.RLock()
+        self._steps = threading.local()
+        self._replay = Replay()
+        self._classifier = None
+
     def _taken(self) -> StreamingClassifier:
         """Return the classifier, which is computed again unless it is given back."""
         classifier = self._classifier or self._replay.classifier(self._stored)
         self._classifier = None
+        if self._world_pictures is not None:
+            classifier.use_world(self._world_pictures)
         return classifier
+
+    @property
+    def world(self) -> World | None:
+        """The world that the classifier uses. It is not stored."""
+        return self._world
+
+    @world.setter
+    def world(self, world: World | None) -> None:
+        with self._guard:
+            self._world = world
+            self._world_pictures = WorldPictures(world.pictures) if world is not None else None
 
     @property
     def parts(self) -> Parts:
@@ -122,16 +175,17 @@ class LearnerState:
         return self._stored.all_sketches
 
     @contextmanager
-    def step(self, description: str | None) -> Iterator[None]:
+    def step(self, description: str | None, token: str | None = None) -> Iterator[None]:
         """Make all operations of this thread one step until the context ends.
 
         A step within a step is part of it.
 
         Args:
             description: What the step does; None if its operations say it.
+            token: Steps with the same token that follow each other are one step.
         """
         outer = self._step
-        self._steps.now = outer or Step.of(description)
+        self._steps.now = outer or Step.of(description, token)
         try:
             yield
         finally:
@@ -296,3 +350,16 @@ def _damaged(name: str) -> Iterator[None]:
         yield
     except (StateError, LabelError, FeatureError, np.linalg.LinAlgError) as error:
         raise StateError(f"{name} is damaged: {error}") from error
+
+
+# The states of this process. A fork of it has locks that no thread will ever release.
+_in_use: "weakref.WeakSet[LearnerState]" = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for state in list(_in_use):
+        state.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocle.classifiers.scatter.leave_one_out import LeftOutSamples
-from robocle.classifiers.scatter.left_out_products import CosineParts, cosine_scores
+from robocle.classifiers.scatter.left_out_products import CosineParts
 from robocle.classifiers.state import Matrix, Vector
 from robocle.errors import SpecError
 from robocle.spec import require_between
@@ -50,12 +50,21 @@ def estimated_weight(samples: LeftOutSamples | None, last: int, taught: int) -> 
         taught: The number of taught samples of which these were chosen.
     """
     usable = ~samples.singleton if samples is not None else np.zeros(0, bool)
-    if samples is None or not usable.any() or len(samples.means[0].squares) < 2:
-        return _mean(PRIOR)
-    groups = [_added(samples.alone[:last]), _added(samples.alone[last:])]
-    losses = np.array([_loss(groups, weight, samples.rows, usable) for weight in CANDIDATES])
+    if samples is None or not usable.any() or samples.classes < 2:
+        return prior_weight()
+    # Without a world: what all classes have in common says nothing about the labels.
+    parts = samples.without_world
+    groups = [_added(parts[:last]), _added(parts[last:])]
+    places = samples.places[usable]
+    scored = (samples.column_scores(groups, (1.0, weight))[usable] for weight in CANDIDATES)
+    losses = np.array([_loss(scores, places) for scores in scored])
     alike = min(max(taught / np.count_nonzero(usable), 1), MOST_ALIKE)
     return _mean(PRIOR * np.exp(alike * (losses.min() - losses)))
+
+
+def prior_weight() -> float:
+    """Return the weight of the earlier map's blocks before any sample can be left out."""
+    return _mean(PRIOR)
 
 
 def _mean(probabilities: Vector) -> float:
@@ -71,22 +80,16 @@ def _added(blocks: Sequence[CosineParts]) -> CosineParts:
     )
 
 
-def _loss(
-    groups: list[CosineParts],
-    weight: float,
-    rows: NDArray[np.int64],
-    usable: NDArray[np.bool_],
-) -> float:
-    """Return the negative log likelihood of the labels."""
-    scores = cosine_scores(groups, (1.0, weight))[usable]
-    own, margins = _margins(scores, rows[usable])
+def _loss(scores: Matrix, places: NDArray[np.int64]) -> float:
+    """Return the negative log likelihood of the labels, which are in these columns."""
+    own, margins = _margins(scores, places)
     temperature = max(TEMPERATURE * float(np.abs(own).mean()), 1e-300)
     return float(np.logaddexp.reduce(margins / temperature, axis=1, initial=0.0).sum())
 
 
-def _margins(scores: Matrix, rows: NDArray[np.int64]) -> tuple[Vector, Matrix]:
+def _margins(scores: Matrix, places: NDArray[np.int64]) -> tuple[Vector, Matrix]:
     """Return the scores of the own labels, and how far the best others lie above them."""
-    place = np.arange(len(rows)), rows
+    place = np.arange(len(places)), places
     own = scores[place]
     others = scores.copy()
     others[place] = -np.inf

@@ -3,20 +3,27 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robocle.blocks import Blocks
-from robocle.classifiers.scatter.class_factors import ClassFactors, SampleIndex
-from robocle.classifiers.scatter.compressed import CompressedScatter
+from robocle.classifiers.scatter.class_factors import MIN_ROWS, ClassFactors, SampleIndex
+from robocle.classifiers.scatter.compressed import DENSE_FROM_IN_BULK, CompressedScatter
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.dense import DenseScatter
 from robocle.classifiers.scatter.forms import Form, array_owners, fastest, merged, restored
+from robocle.classifiers.scatter.helmert import contrasts_of
 from robocle.classifiers.scatter.leave_one_out import Products
+from robocle.classifiers.scatter.origin import Origin
 from robocle.classifiers.scatter.shrinkage import regularised
 from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Ownership, Vector
 from robocle.errors import FeatureError, StateError
 
 Regulariser = tuple[float, Vector]
 """(share, ridge): the shrunk covariance is share * scatter + ridge, with one ridge per block."""
+
+# Samples that were computed from sums differ from the taught ones by less than this, relative to
+# their largest entry.
+ROUNDING = 1e-12
 
 
 class BlockScatters:
@@ -26,10 +33,19 @@ class BlockScatters:
         layout: The blocks that have a covariance of their own.
         ridges: How many ridge parameters each of these covariances has.
         factors: Returns new, empty class factors.
+        most: The number of samples whose contributions are all kept; None for as many as the widest
+            block has entries.
     """
 
-    def __init__(self, layout: Blocks, ridges: int, factors: Callable[[], ClassFactors]) -> None:
+    def __init__(
+        self,
+        layout: Blocks,
+        ridges: int,
+        factors: Callable[[], ClassFactors],
+        most: int | None = None,
+    ) -> None:
         self._layout = layout
+        self._most = most
         self._ridges = ridges
         self._new_factors = factors
         self._forms: list[Form] = []
@@ -38,6 +54,11 @@ class BlockScatters:
     def dense(self) -> bool:
         """Whether a scatter is stored in the dense form."""
         return any(isinstance(form, DenseScatter) for form in self._forms)
+
+    @property
+    def forms(self) -> Sequence[Form]:
+        """The scatter of each block."""
+        return self._forms
 
     @property
     def count(self) -> int:
@@ -53,11 +74,54 @@ class BlockScatters:
         """Add a class of embeddings of this width."""
         if not self._forms:
             self._forms = [
-                CompressedScatter(each, self._ridges, self._new_factors())
+                CompressedScatter(each, self._ridges, self._factors(width))
                 for each in self._layout.widths(width)
             ]
         for form in self._forms:
             form.add_row()
+
+    def _factors(self, width: int) -> ClassFactors:
+        """Return new class factors for embeddings of this width, with one limit for all blocks."""
+        found = self._new_factors()
+        widest = max(self._layout.widths(width))
+        found.most = max(widest, MIN_ROWS) if self._most is None else self._most
+        return found
+
+    def samples(self, counts: Sequence[int]) -> NDArray[np.float32] | None:
+        """Return all samples, one class after another, if float32 holds them exactly.
+
+        Args:
+            counts: The number of samples taught per class.
+        """
+        found = []
+        for form in self._forms:
+            exact = form.samples(counts)
+            rounded = _rounded(exact) if exact is not None else None
+            if rounded is None:
+                return None
+            found.append(rounded)
+        return np.hstack(found) if found else None
+
+    def begin(self, samples: Matrix, counts: Sequence[int]) -> None:
+        """Start from the samples of one class after another.
+
+        Raises:
+            FeatureError: The samples cannot be divided into the blocks.
+        """
+        self._forms = []
+        start, contrasts, means = 0, _contrasts(samples, counts), _means(samples, counts)
+        for width in self._layout.widths(samples.shape[1]):
+            part, factors = slice(start, start + width), self._factors(samples.shape[1])
+            start += width
+            if len(samples) <= DENSE_FROM_IN_BULK * width:
+                few = CompressedScatter(width, self._ridges, factors)
+                few.begin(samples[:, part], counts)
+                self._forms.append(few)
+            else:
+                factors.begin(contrasts[:, part], counts)
+                many = DenseScatter(width, self._ridges, factors)
+                many.begin(means[:, part], contrasts[:, part])
+                self._forms.append(many)
 
     def remove_row(self, row: int) -> None:
         """Remove a class; see `ScatterForm.remove_row`."""
@@ -67,10 +131,13 @@ class BlockScatters:
     def add(self, sample: Vector, row: int, weight: float, step: float) -> None:
         """Add a sample; see `ScatterForm.add`."""
         start = 0
-        for number, form in enumerate(self._forms):
+        for form in self._forms:
             form.add(sample[start : start + form.width], row, weight, step)
             start += form.width
+        for number, form in enumerate(self._forms):
             self._forms[number] = fastest(form)
+            if self._forms[number] is not form:
+                break  # the next one with a later sample: no lesson has to wait for all of them
 
     def merge(
         self, other: "BlockScatters", rows: list[int], weights: Vector, steps: Vector
@@ -94,12 +161,24 @@ class BlockScatters:
             for form, own in pairs
         ]
 
+    @property
+    def widths(self) -> list[int]:
+        """The width of each block."""
+        return [form.width for form in self._forms]
+
     def solve(
-        self, regularisers: Sequence[Regulariser], weights: Sequence[float]
+        self,
+        regularisers: Sequence[Regulariser],
+        weights: Sequence[float],
+        origins: Sequence[Origin] | None = None,
     ) -> tuple[Matrix, MeanProducts]:
-        """Return rows w = C^-1 m per class mean m, and products m . w, for weighted blocks."""
-        pairs = zip(self._forms, regularisers, strict=True)
-        solved = [form.solve(*regular) for form, regular in pairs]
+        """Return rows w = C^-1 m per class mean m, and products m . w, for weighted blocks.
+
+        The origins' fixed row comes after the class means.
+        """
+        origins = origins or [Origin.none(width) for width in self.widths]
+        each = zip(self._forms, regularisers, origins, strict=True)
+        solved = [form.solve(*regular, origin) for form, regular, origin in each]
         rows = np.hstack(
             [weight * found for (found, _), weight in zip(solved, weights, strict=True)]
         )
@@ -115,10 +194,11 @@ class BlockScatters:
         regularisers: Sequence[Regulariser],
         samples: Sequence[SampleIndex],
         counts: Sequence[int],
+        origins: Sequence[Origin],
     ) -> list[Products]:
         """Return the inner products that leave-one-out scores need, per block."""
-        pairs = zip(self._forms, regularisers, strict=True)
-        return [form.products(*regular, samples, counts) for form, regular in pairs]
+        each = zip(self._forms, regularisers, origins, strict=True)
+        return [form.products(*regular, samples, counts, origin) for form, regular, origin in each]
 
     def discard_order(self) -> None:
         """Keep only sums; see `CompressedScatter.discard_order`."""
@@ -147,7 +227,10 @@ class BlockScatters:
             restored(state.within(f"{number}."), self._ridges, self._new_factors())
             for number in range(self._stored_blocks(state))
         ]
-        return self._checked_width()
+        width = self._checked_width()
+        for form in self._forms:
+            form.factors.most = self._factors(width).most
+        return width
 
     def _stored_blocks(self, state: ClassifierState) -> int:
         """Return how many blocks a state has: it may have none of an earlier map."""
@@ -171,3 +254,27 @@ class BlockScatters:
         for number in range(len(self._layout)):
             owners |= array_owners(f"{number}.")
         return owners
+
+
+def _rounded(exact: Matrix) -> NDArray[np.float32] | None:
+    """Return rows in float32, or None if it does not hold them up to float64's rounding errors."""
+    with np.errstate(over="ignore"):
+        rounded = exact.astype(np.float32)
+    errors = np.abs(rounded - exact).max(axis=1, initial=0.0)
+    fits = (errors <= ROUNDING * np.abs(exact).max(axis=1, initial=0.0)).all()
+    return rounded if fits else None
+
+
+def _class_slices(counts: Sequence[int]) -> list[slice]:
+    ends = np.cumsum(np.array(counts, np.int64)).tolist()
+    return [slice(end - count, end) for end, count in zip(ends, counts, strict=True)]
+
+
+def _means(samples: Matrix, counts: Sequence[int]) -> Matrix:
+    """Return the mean of each class."""
+    return np.array([samples[own].mean(axis=0) for own in _class_slices(counts)])
+
+
+def _contrasts(samples: Matrix, counts: Sequence[int]) -> Matrix:
+    """Return the rows that the classes contribute to the scatter, one class after another."""
+    return np.vstack([contrasts_of(samples[own]) for own in _class_slices(counts)])

@@ -15,14 +15,16 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robocle.classifiers.scatter.helmert import joined_contrasts, residuals_of
 from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Vector
 
 # Up to this many rows are kept even if the scatter is narrower: they take little memory.
 MIN_ROWS = 256
-# The number of rows in a subsample, and the minimum number per class.
-SUBSAMPLE, SUBSAMPLE_PER_CLASS = 256, 4
+# The number of rows in a subsample, and the minimum number per class. With more classes than
+# SUBSAMPLED_CLASSES, only that many of them have rows.
+SUBSAMPLE, SUBSAMPLE_PER_CLASS, SUBSAMPLED_CLASSES = 256, 4, 256
 
 SampleIndex = tuple[int, int]
 """A class, and the index of a sample within it."""
@@ -36,12 +38,18 @@ class ClassFactors:
     Args:
         complete: Whether all rows are kept, up to the limit of `bound`.
         subsample: How many rows are kept beyond that limit.
+        most: How many rows are all kept; None for as many as the scatter has.
     """
 
-    def __init__(self, *, complete: bool = True, subsample: int = SUBSAMPLE) -> None:
+    def __init__(
+        self, *, complete: bool = True, subsample: int = SUBSAMPLE, most: int | None = None
+    ) -> None:
         self.complete = complete
+        self.most = most
         self._subsample = subsample
         self._rows: list[list[Vector]] = []
+        self.redrawn = 0
+        """How often rows were changed, other than by adding one."""
 
     def __len__(self) -> int:
         return sum(map(len, self._rows))
@@ -52,12 +60,15 @@ class ClassFactors:
 
     def remove_class(self, number: int) -> None:
         """Remove a class and its rows."""
+        self.redrawn += 1
         del self._rows[number]
 
     def add(self, number: int, row: Vector) -> None:
         """Add row^T row to the contribution of a class. A full subsample ignores the row."""
-        if self.complete or len(self._rows[number]) < self._rows_per_class():
+        if self.complete:
             self._rows[number].append(row.copy())
+        elif len(self._rows[number]) < self._most_rows(number):
+            self._rows[number].append(row.astype(np.float32))
 
     def bound(self, width: int, rank: int | None = None) -> None:
         """Draw a subsample if there are more rows than the scatter has.
@@ -66,11 +77,15 @@ class ClassFactors:
             width: The width of the scatter.
             rank: The rank of the scatter, if it is known: a class needs no more rows than this.
         """
-        most = max(width, MIN_ROWS)
+        most = max(width, MIN_ROWS) if self.most is None else self.most
         if self.complete and len(self) > most and rank is not None:
             self._triangularise(rank)
         if self.complete and len(self) > most:
             self._draw_subsample()
+
+    def count(self, number: int) -> int:
+        """Return how many rows of a class are kept."""
+        return len(self._rows[number])
 
     def rows(self, number: int, width: int) -> Matrix:
         """Return the rows of a class, padded with zeros to the width."""
@@ -90,8 +105,8 @@ class ClassFactors:
         Args:
             counts: The number of samples taught per class.
         """
-        kept = zip(self._rows, counts, strict=True)
-        return [count if len(rows) == count - 1 else len(rows) for rows, count in kept]
+        kept, taught = np.fromiter(map(len, self._rows), np.int64), np.array(counts, np.int64)
+        return [int(each) for each in np.where(kept == taught - 1, taught, kept)]
 
     def residuals(
         self,
@@ -121,12 +136,45 @@ class ClassFactors:
         samples = len(rows) if self.complete else count - 1  # triangular rows represent all samples
         return math.sqrt(samples / count) * rows
 
+    def residual_maps(
+        self, rows: int, counts: NDArray[np.int64], indices: NDArray[np.int64]
+    ) -> Matrix:
+        """Return T per class, with which T R are residuals: (classes, residuals, rows).
+
+        Args:
+            rows: The number of rows of each of these classes.
+            counts: The number of samples taught of each.
+            indices: Which residuals of each are wanted, (classes, residuals).
+        """
+        if (counts == rows + 1).all():
+            return np.asarray(residuals_of(np.eye(rows))[indices])
+        samples = rows if self.complete else counts - 1
+        scale = np.sqrt(samples / counts)
+        return np.asarray(scale[:, None, None] * np.eye(rows)[indices])
+
     def transformed(self, matrix: Matrix) -> "ClassFactors":
         """Return the same factors with every row r replaced by r @ matrix."""
-        result = ClassFactors(complete=self.complete, subsample=self._subsample)
+        result = ClassFactors(complete=self.complete, subsample=self._subsample, most=self.most)
+        result.redrawn = self.redrawn
         for number in range(len(self._rows)):
             result._rows.append(list(self.rows(number, len(matrix)) @ matrix))
         return result
+
+    def has_samples(self, counts: Sequence[int]) -> bool:
+        """Return whether the rows determine all samples: one row for each after the first."""
+        if not self.complete or len(self) != sum(counts) - len(counts):
+            return False
+        return all(len(rows) == n - 1 for rows, n in zip(self._rows, counts, strict=True))
+
+    def begin(self, rows: Matrix, counts: Sequence[int]) -> None:
+        """Start from the rows of one class after another, one for each sample after the first."""
+        if not self.complete:
+            rows, counts = rows[:0], [1] * len(counts)
+        ends = np.cumsum(np.array(counts, np.int64) - 1).tolist()
+        self._rows = [
+            list(rows[end - count + 1 : end]) for end, count in zip(ends, counts, strict=True)
+        ]
+        self.redrawn += 1
 
     def merge(
         self, other: "ClassFactors", numbers: list[int], between: Matrix, counts: list[Counts]
@@ -143,6 +191,7 @@ class ClassFactors:
             counts: The number of samples here and there per class of the other. Zeros if the rows
                 are not deviations from a mean.
         """
+        self.redrawn += 1
         self.complete = self.complete and other.complete
         width = between.shape[1]
         for theirs, (mine, row) in enumerate(zip(numbers, between, strict=True)):
@@ -161,12 +210,15 @@ class ClassFactors:
         """Return the arrays under the names that they have in state files."""
         if not (self.complete or len(self)):
             return {}
-        kind = "part" if self.complete else "sample"
         counts = np.array([len(rows) for rows in self._rows], np.int64)
-        return {f"{kind}_rows": self.all_rows(width), f"{kind}_counts": counts}
+        rows = self.all_rows(width)
+        if self.complete:
+            return {"part_rows": rows, "part_counts": counts}
+        return {"sample_rows": rows.astype(np.float32), "sample_counts": counts}
 
     def restore(self, state: ClassifierState, width: int) -> None:
         """Replace the rows with those in a state: all rows, a subsample, or none."""
+        self.redrawn += 1
         self._rows = [[] for _ in state.labels]
         if not (self.complete or self._subsample):
             return
@@ -179,23 +231,41 @@ class ClassFactors:
 
     def _triangularise(self, rank: int) -> None:
         """Replace the rows of each class by at most `rank` rows with the same R^T R."""
+        self.redrawn += 1
         for number, rows in enumerate(self._rows):
             if len(rows) > rank:
                 self._rows[number] = list(np.linalg.qr(self.rows(number, rank), mode="r"))
 
     def _draw_subsample(self) -> None:
         """Keep the same number of rows per class, evenly spaced."""
+        self.redrawn += 1
         self.complete = False
-        most = self._rows_per_class()
         for number, rows in enumerate(self._rows):
+            most = self._most_rows(number)
             kept = np.linspace(0, len(rows) - 1, min(len(rows), most)).astype(int)
-            self._rows[number] = [rows[index] for index in kept]
+            # A subsample is an estimate: float32 holds it in half the memory.
+            self._rows[number] = [rows[index].astype(np.float32) for index in kept]
 
-    def _rows_per_class(self) -> int:
-        """Return how many rows per class a subsample has."""
+    def _most_rows(self, number: int) -> int:
+        """Return how many rows of a class a subsample has."""
+        classes = len(self._rows)
         if not self._subsample:
             return 0
-        return max(SUBSAMPLE_PER_CLASS, self._subsample // len(self._rows))
+        if classes <= SUBSAMPLED_CLASSES:
+            return max(SUBSAMPLE_PER_CLASS, self._subsample // classes)
+        chosen = golden_place(number) * classes < SUBSAMPLED_CLASSES
+        return SUBSAMPLE_PER_CLASS if chosen else 0
+
+
+def golden_place(number: int) -> float:
+    """Return a place between 0 and 1. Those of the first numbers are evenly spaced, however many.
+
+    They are the multiples of the golden ratio, modulo 1.
+
+    >>> [round(golden_place(number), 2) for number in range(5)]
+    [0.0, 0.62, 0.24, 0.85, 0.47]
+    """
+    return number * 2654435769 % 2**32 / 2**32
 
 
 def merged_counts(weights: Vector, steps: Vector) -> list[Counts]:

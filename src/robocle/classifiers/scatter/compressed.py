@@ -25,6 +25,8 @@ from robocle.classifiers.scatter.class_factors import ClassFactors, merged_count
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.dense import DenseScatter
 from robocle.classifiers.scatter.form import ScatterForm
+from robocle.classifiers.scatter.inverses import Inverse, SpanInverse
+from robocle.classifiers.scatter.origin import Origin
 from robocle.classifiers.scatter.orthonormal import directions, span, span_of_sums
 from robocle.classifiers.scatter.solving import (
     cholesky,
@@ -77,6 +79,7 @@ class CompressedScatter(ScatterForm):
 
     def remove_row(self, row: int) -> None:
         self._flush()
+        self.moves = None
         self._span.remove_mean(row)
         self._factors.remove_class(row)
         if self._factors.complete:
@@ -88,6 +91,7 @@ class CompressedScatter(ScatterForm):
     ) -> None:
         """Add what another compressed form has learned; see `forms.merged`."""
         self._flush()
+        self.moves = None
         other._flush()
         with one_blas_thread():
             rotation = self._coordinates(other._span.basis)
@@ -114,6 +118,16 @@ class CompressedScatter(ScatterForm):
         if self._in_bulk:
             self._flush()
 
+    def begin(self, samples: Matrix, counts: Sequence[int]) -> None:
+        """Start from the samples of one class after another, which are learned when needed."""
+        start = 0
+        for row, count in enumerate(counts):
+            self.add_row()
+            for before in range(count):
+                weight, step = before / (before + 1), 1 / (before + 1)
+                self._pending.append((samples[start + before], row, weight, step))
+            start += count
+
     def traces(self) -> Vector:
         self._flush()
         if self.blocks == 1:
@@ -135,24 +149,64 @@ class CompressedScatter(ScatterForm):
         squares: Matrix = np.einsum("aij,bji->ab", products, products)
         return squares
 
-    def solve(self, share: float, ridge: Vector) -> tuple[Matrix, MeanProducts]:
+    def solve(
+        self, share: float, ridge: Vector, origin: Origin | None = None
+    ) -> tuple[Matrix, MeanProducts]:
         self._flush()
+        origin = origin or Origin.none(self.width)
+        shares = origin.shares(len(self._span.means))
         if self.blocks == 1:
-            small = solve_positive(self._regularised(share, ridge), self._span.means)
-            return small @ self._span.basis, MeanProducts.of(self._span.means, small)
+            means, rest = self._with_fixed(origin)
+            small = solve_positive(self._regularised(share, ridge), means)
+            weights, products = small @ self._span.basis, MeanProducts.of(means, small, shares)
+            if not len(rest):
+                return weights, products
+            weights[-1] += rest[0] / ridge[0]
+            return weights, products.plus(-1, float(rest[0] @ rest[0]) / float(ridge[0]))
         gram = np.tensordot(1 / ridge, self._grams.of(self._span.basis), 1)
         matrix = share * gram @ self._span.scatter + np.eye(self.rank)
         duals = solve_general(matrix.T, self._span.means)
         weights = duals @ self._span.basis / np.repeat(ridge, self.width // self.blocks)
-        return weights, MeanProducts.of(self._span.means @ gram, duals)
+        return weights, MeanProducts.of(self._span.means @ gram, duals, shares)
 
     def residual_counts(self, counts: Sequence[int]) -> list[int]:
         self._flush()
         return super().residual_counts(counts)
 
-    def _mean_rows(self) -> Matrix:
+    def settle(self) -> None:
         self._flush()
-        return self._span.means
+
+    def inverse(self, ridge: float) -> Inverse:
+        self._flush()
+        return SpanInverse(self._span.basis, self._span.scatter, ridge)
+
+    def full_means(self) -> Matrix:
+        self._flush()
+        return self._span.means @ self._span.basis
+
+    def times_means(self, rows: Matrix) -> Matrix:
+        self._flush()
+        products: Matrix = rows @ self._span.basis.T @ self._span.means.T
+        return products
+
+    def full_rows(self, number: int) -> Matrix:
+        self._flush()
+        return self._factors.rows(number, self.rank) @ self._span.basis
+
+    def _full_width(self, rows: Matrix) -> Matrix:
+        return rows @ self._span.basis
+
+    def _mean_rows(self, origin: Origin) -> tuple[Matrix, float]:
+        self._flush()
+        means, rest = self._with_fixed(origin)
+        return means, float((rest**2).sum())
+
+    def _with_fixed(self, origin: Origin) -> tuple[Matrix, Matrix]:
+        """Return the coordinates of all means, and the part of the fixed row outside the span."""
+        if not len(origin.fixed):
+            return self._span.means, origin.fixed
+        inside = origin.fixed @ self._span.basis.T
+        return np.vstack([self._span.means, inside]), origin.fixed - inside @ self._span.basis
 
     def _whitened(self, rows: Matrix, share: float, ridge: Vector) -> Matrix:
         # Products of rows L^-1 r are products of r under (L L^T)^-1.
@@ -163,12 +217,17 @@ class CompressedScatter(ScatterForm):
         self._flush()
         factors = self._factors.transformed(self._span.basis)
         dense = DenseScatter(self.width, self.blocks, factors, centred=self._centred)
-        # S = R^T R with R = |S_r|^1/2 Q: half the work of the product Q^T S_r Q.
+        rows = factors.all_rows(self.width) if factors.complete else self._scatter_rows()
+        dense.begin(self._span.means @ self._span.basis, rows)
+        dense.moves = self.moves
+        return dense
+
+    def _scatter_rows(self) -> Matrix:
+        """Return R with S = R^T R: |S_r|^1/2 Q, half the work of the product Q^T S_r Q."""
         with one_blas_thread():
             values, vectors = np.linalg.eigh(self._span.scatter)
-        rows = np.sqrt(np.maximum(values, 0))[:, None] * (vectors.T @ self._span.basis)
-        dense.begin(self._span.means @ self._span.basis, rows)
-        return dense
+        rows: Matrix = np.sqrt(np.maximum(values, 0))[:, None] * (vectors.T @ self._span.basis)
+        return rows
 
     def discard_order(self) -> None:
         """Replace the basis by one that depends only on the means and the scatter.
@@ -177,6 +236,7 @@ class CompressedScatter(ScatterForm):
         factors.
         """
         self._flush()
+        self.moves = None
         assert not len(self._factors)
         with one_blas_thread():
             rows = span_of_sums(self._span.means, self._span.scatter)
@@ -197,6 +257,7 @@ class CompressedScatter(ScatterForm):
         self._factors.restore(state, len(basis))
         scatter = state.copied("span_scatter", len(basis), len(basis))
         self._span = SpanArrays(basis, means, scatter)
+        self.moves = None
 
     def _regularised(self, share: float, ridge: Vector) -> Matrix:
         """Return share S + ridge I in coordinates, for a single block."""
@@ -216,6 +277,8 @@ class CompressedScatter(ScatterForm):
         for index, (_, row, weight, step) in enumerate(self._pending):
             deviation = coordinates[index] - means[row] if self._centred else coordinates[index]
             means[row] += step * deviation
+            if self.moves is not None:
+                self._record(deviation @ self._span.basis, row, weight, step)
             coordinates[index] = np.sqrt(weight) * deviation
             if weight:
                 self._factors.add(row, coordinates[index])

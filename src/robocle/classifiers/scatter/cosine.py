@@ -1,8 +1,8 @@
-"""Cosine scores: the direction of each class mean relative to the mean of all class means.
+"""Cosine scores: the direction of each class mean relative to the origin.
 
 They are computed from inner products of the class means under A = C^-1. Of these, only those of
-each mean with itself and with the centre are needed, so the cost is proportional to the number of
-classes.
+each mean with itself and with the origin are needed, so the cost is proportional to the number of
+classes. The world's mean, if there is one, is a row after the class means: see `scatter.origin`.
 """
 
 from collections.abc import Sequence
@@ -17,18 +17,20 @@ ROUNDING = 1e-12  # a squared length below this, relative to the largest, is rou
 
 @dataclass(frozen=True, eq=False)
 class MeanProducts:
-    """Inner products of the class means m_j and their mean, the centre c, under A."""
+    """Inner products of the class means m_j and the origin c under A."""
 
     squares: Vector
     """m_j A m_j."""
     towards_centre: Vector
     """c A m_j."""
+    shares: Vector
+    """The share of each m_j in c."""
 
     @classmethod
-    def of(cls, means: Matrix, weights: Matrix) -> "MeanProducts":
+    def of(cls, means: Matrix, weights: Matrix, shares: Vector) -> "MeanProducts":
         """Return the products, where m_i A m_j is the dot product of means_i and weights_j."""
         squares = np.einsum("ij,ij->i", means, weights)
-        return cls(squares, weights @ means.mean(axis=0))
+        return cls(squares, weights @ (shares @ means), shares)
 
     @classmethod
     def total(cls, blocks: Sequence["MeanProducts"], weights: Sequence[float]) -> "MeanProducts":
@@ -36,29 +38,48 @@ class MeanProducts:
         pairs = list(zip(blocks, weights, strict=True))
         squares = np.sum([weight * block.squares for block, weight in pairs], axis=0)
         towards = np.sum([weight * block.towards_centre for block, weight in pairs], axis=0)
-        return cls(squares, towards)
+        return cls(squares, towards, blocks[0].shares)
+
+    def scaled(self, scale: float) -> "MeanProducts":
+        """Return the products multiplied by a scale."""
+        return MeanProducts(scale * self.squares, scale * self.towards_centre, self.shares)
+
+    @property
+    def centre_square(self) -> float:
+        """The product c A c of the origin with itself."""
+        return float(self.shares @ self.towards_centre)
 
     def distances_from_centre(self) -> Vector:
-        """Return the distance of each class mean from the centre."""
-        squared = self.squares - 2 * self.towards_centre + self.towards_centre.mean()
+        """Return the distance of each class mean from the origin."""
+        squared = self.squares - 2 * self.towards_centre + self.centre_square
         return rooted(squared, float(self.squares.max(initial=0.0)))
 
+    def plus(self, row: int, square: float) -> "MeanProducts":
+        """Return the products if m A m of one row is larger by this."""
+        squares, towards = self.squares.copy(), self.towards_centre.copy()
+        squares[row] += square
+        towards[row] += self.shares[row] * square
+        return MeanProducts(squares, towards, self.shares)
 
-def cosine_discriminant(weights: Matrix, products: MeanProducts) -> tuple[Matrix, Vector]:
+
+def cosine_discriminant(
+    weights: Matrix, products: MeanProducts, classes: int
+) -> tuple[Matrix, Vector]:
     """Return W and b with W z + b = (z - c) A (m_j - c) / |m_j - c|.
 
-    Here c is the mean of the class means. The factor 1 / |z - c| is the same for all classes and is
-    omitted.
+    Here c is the origin. The factor 1 / |z - c| is the same for all classes and is omitted.
 
     Args:
-        weights: The rows m_j A.
-        products: The inner products of the class means.
+        weights: The rows m_j A, of the class means and of the origin's fixed row.
+        products: The inner products of these rows.
+        classes: How many of the rows are class means.
     """
     lengths = products.distances_from_centre()
     # A class mean that lies on the centre has no direction: its score is 0.
     inverse = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-    bias = products.towards_centre.mean() - products.towards_centre
-    return (weights - weights.mean(axis=0)) * inverse[:, None], bias * inverse
+    bias = products.centre_square - products.towards_centre
+    towards = weights[:classes] - products.shares @ weights
+    return towards * inverse[:classes, None], (bias * inverse)[:classes]
 
 
 def rooted(squared: Matrix, scale: float) -> Matrix:

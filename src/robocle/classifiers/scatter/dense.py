@@ -9,12 +9,14 @@ without a new factorisation.
 import math
 
 import numpy as np
-from scipy.linalg import blas
 
-from robocle.blas import one_blas_thread
+from robocle.blas import blas, one_blas_thread
 from robocle.classifiers.scatter.class_factors import ClassFactors, merged_counts
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.form import ScatterForm
+from robocle.classifiers.scatter.growing_table import GrowingTable
+from robocle.classifiers.scatter.inverses import DenseInverse, Inverse
+from robocle.classifiers.scatter.origin import Origin
 from robocle.classifiers.scatter.ridge_solution import RidgeSolution
 from robocle.classifiers.scatter.triangle import (
     block_squares,
@@ -28,6 +30,8 @@ from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Vector
 
 # Deviations per batch: enough for the matrix product to reach its full speed.
 BATCH = 128
+# With more batches than this, rows that are not yet part of the scatter are summed.
+MAX_UNSUMMED = 4
 # With more samples than this between two predictions, a new factorisation is faster than updates.
 MAX_PENDING_UPDATES = 8
 
@@ -42,39 +46,48 @@ class DenseScatter(ScatterForm):
         self, width: int, blocks: int, factors: ClassFactors, *, centred: bool = True
     ) -> None:
         super().__init__(width, blocks, factors, centred=centred)
+        self._unsummed: list[Matrix] = []  # rows that are not yet part of the scatter
         # The solution and |S|^2 of the last prediction, and the samples since.
         self._solution: RidgeSolution | None = None
+        self._fixed = np.empty((0, width))
         self._pending_updates: list[tuple[Vector, int, float, float]] = []
         self._square: float | None = None
         self._pending_squares: list[Vector] = []
+        self._bounded = 0  # how many of them the last bounds were computed from
 
     def begin(self, means: Matrix, rows: Matrix) -> None:
-        """Start from class means and a scatter rows^T rows."""
+        """Start from class means and a scatter rows^T rows, which is summed when needed."""
         self._allocate(means)
-        self._add_products(rows)
+        self._unsummed = [rows]
 
     def _allocate(self, means: Matrix) -> None:
-        self._means = means
+        self._mean_table = GrowingTable(means, columns=False)
         self._array = np.zeros((self.width, self.width), order="F")
         self._buffer = np.empty((BATCH, self.width))
         self._buffered = 0
+
+    @property
+    def _means(self) -> Matrix:
+        """The class means. Changes in place are kept."""
+        return self._mean_table.values
 
     @property
     def separable(self) -> bool:
         return self._factors.complete
 
     def add_row(self) -> None:
-        self._means = np.vstack([self._means, np.zeros(self.width)])
+        self._mean_table.add_rows(np.zeros((1, self.width)))
         self._factors.add_class()
 
     def remove_row(self, row: int) -> None:
-        self._means = np.delete(self._means, row, axis=0)
+        self._mean_table = GrowingTable(np.delete(self._means, row, axis=0), columns=False)
         self._factors.remove_class(row)
         if self._factors.complete:
             self._buffered = 0
             self._array[:] = 0
-            self._add_products(self._factors.all_rows(self.width))
+            self._unsummed = [self._factors.all_rows(self.width)]
         self._drop_solution()
+        self.moves = None
 
     def merge(self, other: "DenseScatter", rows: list[int], weights: Vector, steps: Vector) -> None:
         """Add what another dense form has learned; see `forms.merged`."""
@@ -87,6 +100,7 @@ class DenseScatter(ScatterForm):
         self._factors.merge(other._factors, rows, deviations, merged_counts(weights, steps))
         self._factors.bound(self.width)
         self._drop_solution()
+        self.moves = None
 
     def energies(self, counts: Vector, blocks: int) -> Vector:
         scaled_means = np.sqrt(counts)[:, None] * self._means
@@ -94,23 +108,32 @@ class DenseScatter(ScatterForm):
         return np.asarray((rows**2).reshape(-1, blocks, self.width // blocks).sum(axis=(0, 2)))
 
     def add(self, sample: Vector, row: int, weight: float, step: float) -> None:
-        deviation = sample - self._means[row] if self._centred else sample
-        self._means[row] += step * deviation
-        np.multiply(deviation, math.sqrt(weight), out=self._buffer[self._buffered])
+        mean, scaled = self._means[row], self._buffer[self._buffered]
+        deviation = sample - mean if self._centred else sample
+        np.multiply(deviation, step, out=scaled)
+        mean += scaled
+        np.multiply(deviation, math.sqrt(weight), out=scaled)
         if weight:
-            self._factors.add(row, self._buffer[self._buffered])
+            self._factors.add(row, scaled)
             self._factors.bound(self.width)
+        if self.moves is not None:
+            self._record(deviation, row, weight, step)
         self._buffered += 1
         if self._buffered == BATCH:
-            self._fold()
+            self._empty_buffer()
         if len(self._pending_updates) == MAX_PENDING_UPDATES:
             self._drop_solution()
         if self._solution is not None:
             self._pending_updates.append((deviation, row, weight, step))
         if self._square is not None:
             self._pending_squares.append(math.sqrt(weight) * deviation)
+            if len(self._pending_squares) > BATCH:
+                self._square = None
+                self._pending_squares.clear()
 
     def traces(self) -> Vector:
+        if self._unsummed:
+            self._fold()
         buffered = self._buffer[: self._buffered]
         diagonal = np.diagonal(self._array) + np.einsum("ij,ij->j", buffered, buffered)
         traces: Vector = diagonal.reshape(self.blocks, -1).sum(axis=1)
@@ -129,17 +152,54 @@ class DenseScatter(ScatterForm):
         else:
             self._square += self._added_square()
         self._pending_squares.clear()
+        self._bounded = 0
         return np.array([[self._square]])
 
-    def solve(self, share: float, ridge: Vector) -> tuple[Matrix, MeanProducts]:
+    def square_bounds(self) -> tuple[float, float]:
+        rows = self._pending_squares
+        if self._square is None or not rows or self._bounded == len(rows):
+            return super().square_bounds()
+        self._bounded = len(rows)  # asked again before the next sample: it must be exact
+        least = self._square + square(np.array(rows) @ np.array(rows).T)
+        # S adds 2 v S v for each sample v, which is at most 2 |S| |v|^2.
+        lengths = sum(float(row @ row) for row in rows)
+        return least, least + 2 * math.sqrt(self._square) * lengths
+
+    def solve(
+        self, share: float, ridge: Vector, origin: Origin | None = None
+    ) -> tuple[Matrix, MeanProducts]:
+        origin = origin or Origin.none(self.width)
+        means, _ = self._mean_rows(origin)
         if share == 0:
-            weights = self._means / np.repeat(ridge, self.width // self.blocks)
+            weights = means / np.repeat(ridge, self.width // self.blocks)
         else:
             weights = self._ridge_weights(ridge / share) / share
-        return weights, MeanProducts.of(self._means, weights)
+        return weights, MeanProducts.of(means, weights, origin.shares(len(self._means)))
 
-    def _mean_rows(self) -> Matrix:
+    def inverse(self, ridge: float) -> Inverse:
+        self._fold()
+        self._solution = None  # it uses the triangle that is overwritten
+        self._pending_updates.clear()
+        return DenseInverse(UpperFactor(self._array, np.full(self.width, ridge)))
+
+    def full_means(self) -> Matrix:
         return self._means
+
+    def times_means(self, rows: Matrix) -> Matrix:
+        products: Matrix = rows @ self._means.T
+        return products
+
+    def full_rows(self, number: int) -> Matrix:
+        return self._factors.rows(number, self.width)
+
+    def _full_width(self, rows: Matrix) -> Matrix:
+        return rows
+
+    def _mean_rows(self, origin: Origin) -> tuple[Matrix, float]:
+        if origin.fixed is not self._fixed:
+            self._fixed = origin.fixed
+            self._drop_solution()
+        return np.vstack([self._means, origin.fixed]), 0.0
 
     def _whitened(self, rows: Matrix, share: float, ridge: Vector) -> Matrix:
         if share == 0:
@@ -156,15 +216,28 @@ class DenseScatter(ScatterForm):
         # The size is checked first, because memory of that size is allocated next.
         triangle = state.checked("scatter", packed_size(self.width))
         self._allocate(means)
+        self._unsummed = []
         unpack(triangle, self._array)
         self._factors.restore(state, self.width)
         self._drop_solution()
+        self.moves = None
 
     def _fold(self) -> None:
         """Add the buffered deviations to the lower triangle."""
+        for rows in self._unsummed:
+            self._add_products(rows)
+        self._unsummed = []
         if self._buffered:
             self._add_products(self._buffer[: self._buffered])
             self._buffered = 0
+
+    def _empty_buffer(self) -> None:
+        """Make room in the buffer. What was opened and not yet used is not summed for that."""
+        if self._unsummed and len(self._unsummed) < MAX_UNSUMMED:
+            self._unsummed.append(self._buffer[: self._buffered].copy())
+            self._buffered = 0
+        else:
+            self._fold()
 
     def _add_products(self, rows: Matrix) -> None:
         with one_blas_thread():
@@ -177,7 +250,7 @@ class DenseScatter(ScatterForm):
         self._pending_squares.clear()
 
     def _ridge_weights(self, ridge: Vector) -> Matrix:
-        """Return (S + diag(ridge))^-1 m per class, by updating the last solution if possible."""
+        """Return (S + diag(ridge))^-1 m per class and fixed row, by updates if possible."""
         if self._solution is not None and self._solution.can_update_to(ridge):
             for deviation, row, weight, step in self._pending_updates:
                 self._solution.update(deviation, row, weight, step)
@@ -195,9 +268,9 @@ class DenseScatter(ScatterForm):
     def _factorised(self, ridge: Vector) -> RidgeSolution:
         """Compute a new factor and the solution for it."""
         self._fold()
-        self._solution = None  # it uses the triangle that is overwritten
+        self._solution = self.moves = None  # they use the triangle that is overwritten
         factor = UpperFactor(self._array, np.repeat(ridge, self.width // self.blocks))
-        self._solution = RidgeSolution(factor, self._means, ridge)
+        self._solution = RidgeSolution(factor, self._means, ridge, self._fixed)
         self._pending_updates.clear()
         return self._solution
 
@@ -207,11 +280,9 @@ class DenseScatter(ScatterForm):
         S already includes them: |S|^2 - |S - V^T V|^2 = 2 tr(V S V^T) - |V V^T|^2.
         """
         rows = np.array(self._pending_squares).reshape(-1, self.width)
-        products = sum(float(row @ self._times(row)) for row in rows)
-        return 2 * products - square(rows @ rows.T)
-
-    def _times(self, vector: Vector) -> Vector:
-        """Return S @ vector, including the buffered deviations."""
-        rows = self._buffer[: self._buffered]
-        product: Vector = blas.dsymv(1.0, self._array, vector, lower=1)
-        return product + rows.T @ (rows @ vector)
+        buffered = square(rows @ self._buffer[: self._buffered].T)
+        if len(rows) == 1:
+            times = blas.dsymv(1.0, self._array, rows[0], lower=1)[None]
+        else:
+            times = blas.dsymm(1.0, self._array, rows.T, lower=1).T
+        return 2 * (float(np.vdot(rows, times)) + buffered) - square(rows @ rows.T)

@@ -7,7 +7,11 @@ import numpy as np
 
 from robocle.classifiers.scatter.class_factors import ClassFactors, SampleIndex
 from robocle.classifiers.scatter.cosine import MeanProducts
+from robocle.classifiers.scatter.followed_solution import MAX_MOVES, Move
+from robocle.classifiers.scatter.helmert import residuals_of
+from robocle.classifiers.scatter.inverses import Inverse
 from robocle.classifiers.scatter.leave_one_out import Products
+from robocle.classifiers.scatter.origin import Origin
 from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Vector
 
 
@@ -29,6 +33,8 @@ class ScatterForm(ABC):
         self.blocks = blocks
         self._factors = factors
         self._centred = centred
+        self.moves: list[Move] | None = None
+        """The samples since the list was last emptied; None if they are not known."""
 
     @property
     @abstractmethod
@@ -55,6 +61,11 @@ class ScatterForm(ABC):
     def squares(self) -> Matrix:
         """Return the squared Frobenius norm of each block of the scatter."""
 
+    def square_bounds(self) -> tuple[float, float]:
+        """Return bounds of the squared Frobenius norm, for a single block; the next are equal."""
+        square = float(self.squares()[0, 0])
+        return square, square
+
     @abstractmethod
     def largest_square(self) -> float:
         """Return the largest squared length of a class mean."""
@@ -69,12 +80,16 @@ class ScatterForm(ABC):
         """
 
     @abstractmethod
-    def solve(self, share: float, ridge: Vector) -> tuple[Matrix, MeanProducts]:
+    def solve(
+        self, share: float, ridge: Vector, origin: Origin | None = None
+    ) -> tuple[Matrix, MeanProducts]:
         """Return rows w = (share S + diag(ridge))^-1 m per class mean m, and products m . w.
 
         Args:
             share: The weight of the scatter.
             ridge: One number per block.
+            origin: The origin of cosine scores. Its fixed row, if it has one, comes after the class
+                means; then there must be a single block.
         """
 
     def residual_counts(self, counts: Sequence[int]) -> list[int]:
@@ -82,7 +97,12 @@ class ScatterForm(ABC):
         return self._factors.residual_counts(counts)
 
     def products(
-        self, share: float, ridge: Vector, samples: Sequence[SampleIndex], counts: Sequence[int]
+        self,
+        share: float,
+        ridge: Vector,
+        samples: Sequence[SampleIndex],
+        counts: Sequence[int],
+        origin: Origin,
     ) -> Products:
         """Return the inner products that leave-one-out scores need; only for a single block.
 
@@ -91,19 +111,77 @@ class ScatterForm(ABC):
             ridge: One number.
             samples: The samples to leave out.
             counts: The number of samples taught per class.
+            origin: The origin of the scores.
         """
-        means = self._mean_rows()
+        means, beside = self._mean_rows(origin)
         classes = sorted({number for number, _ in samples})
         parts = [means, *(self._factors.rows(number, means.shape[1]) for number in classes)]
         whitened = self._whitened(np.vstack(parts), share, ridge)
+        if beside:  # one more direction, in which only the fixed row has a component
+            whitened = np.pad(whitened, ((0, 0), (0, 1)))
+            whitened[len(means) - 1, -1] = np.sqrt(beside / ridge[0])
         means, *each = np.split(whitened, np.cumsum([len(part) for part in parts[:-1]]))
         contributions = dict(zip(classes, each, strict=True))
         residuals = self._factors.residuals(samples, counts, contributions)
         return Products(share, means, np.vstack([residuals, means[:0]]), contributions)
 
+    @property
+    def factors(self) -> ClassFactors:
+        """The contribution of each class to the scatter."""
+        return self._factors
+
+    def settle(self) -> None:  # noqa: B027
+        """Learn what is pending, so that `moves` has it."""
+
     @abstractmethod
-    def _mean_rows(self) -> Matrix:
-        """Return the class means, in the coordinates of the class factors."""
+    def inverse(self, ridge: float) -> Inverse:
+        """Return (S + ridge I)^-1. It is valid until the next one is computed."""
+
+    @abstractmethod
+    def full_means(self) -> Matrix:
+        """Return the class means in full width. The caller must not modify them."""
+
+    @abstractmethod
+    def times_means(self, rows: Matrix) -> Matrix:
+        """Return the dot product of each full-width row with each class mean: (rows, classes)."""
+
+    @abstractmethod
+    def full_rows(self, number: int) -> Matrix:
+        """Return the rows that a class contributes to the scatter, in full width."""
+
+    def samples(self, counts: Sequence[int]) -> Matrix | None:
+        """Return all samples, one class after another; None if they are not determined.
+
+        Args:
+            counts: The number of samples taught per class.
+        """
+        self.settle()
+        if not (self._centred and self._factors.has_samples(counts)):
+            return None
+        means, _ = self._mean_rows(Origin.none(self.width))
+        each = [
+            mean + residuals_of(self._factors.rows(number, len(mean)))
+            for number, mean in enumerate(means)
+        ]
+        return self._full_width(np.vstack([*each, means[:0]]))
+
+    @abstractmethod
+    def _full_width(self, rows: Matrix) -> Matrix:
+        """Return rows in coordinates of the class factors in full width."""
+
+    def _record(self, deviation: Vector, row: int, weight: float, step: float) -> None:
+        """Note a sample for those who follow the scatter."""
+        if self.moves is not None and len(self.moves) < MAX_MOVES:
+            self.moves.append(Move(deviation, row, weight, step))
+        else:
+            self.moves = None
+
+    @abstractmethod
+    def _mean_rows(self, origin: Origin) -> tuple[Matrix, float]:
+        """Return the class means and the origin's fixed row, in coordinates of the class factors.
+
+        The second value is the square of the part of the fixed row that these coordinates lack.
+        """
 
     @abstractmethod
     def _whitened(self, rows: Matrix, share: float, ridge: Vector) -> Matrix:

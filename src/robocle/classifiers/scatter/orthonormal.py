@@ -1,7 +1,6 @@
 """Orthonormal rows: the directions that new samples add to a basis, and the span of given rows."""
 
 import numpy as np
-from scipy.linalg import qr
 
 from robocle.classifiers.state import Matrix, Vector
 
@@ -61,6 +60,8 @@ def span_of_sums(means: Matrix, scatter: Matrix) -> Matrix:
 
 def _leading_directions(relative: Matrix) -> Matrix:
     """Return orthonormal rows that span the given rows, up to the tolerance."""
+    from scipy.linalg import qr  # imported here: it is as slow as the rest of robocle
+
     # With pivoting, the diagonal decreases, so the directions above the tolerance come first.
     orthogonal, triangle, _ = qr(relative.T, mode="economic", pivoting=True, check_finite=False)
     found: Matrix = orthogonal.T[: int((np.abs(np.diag(triangle)) > TOLERANCE).sum())]

@@ -30,12 +30,16 @@ class RidgeSolution:
         factor: The factor of B.
         means: The class means M, as rows.
         ridge: The ridge r: one number per block.
+        fixed: Further rows of M that no sample moves, such as the world's mean.
     """
 
-    def __init__(self, factor: UpperFactor, means: Matrix, ridge: Vector) -> None:
+    def __init__(
+        self, factor: UpperFactor, means: Matrix, ridge: Vector, fixed: Matrix | None = None
+    ) -> None:
         self.factor = factor
+        self.fixed = means[:0] if fixed is None else fixed
         self._ridge = ridge
-        self._means = means.copy()
+        self._means = np.vstack([self.fixed, means])  # classes may be added after the last row
         self._powers = [factor.solve(self._means)]  # higher powers are computed at the first update
         self._updates: list[tuple[Vector, float]] = []
 
@@ -47,12 +51,19 @@ class RidgeSolution:
         return drift <= allowed and len(self._updates) < MAX_UPDATES
 
     def weights(self, ridge: Vector) -> Matrix:
-        """Return the solution, one row per class, for a ridge close to the original one."""
+        """Return the solution for a ridge close to the original one.
+
+        One row per class, and then one per fixed row.
+        """
         drift = float(ridge[0] - self._ridge[0])
         if drift == 0:
-            return self._powers[0]
+            return self._fixed_last(self._powers[0])
         self._complete()
-        return sum((-drift) ** order * power for order, power in enumerate(self._powers))  # type: ignore[return-value]
+        series = sum((-drift) ** order * power for order, power in enumerate(self._powers))
+        return self._fixed_last(series)  # type: ignore[arg-type]
+
+    def _fixed_last(self, rows: Matrix) -> Matrix:
+        return np.roll(rows, -len(self.fixed), axis=0) if len(self.fixed) else rows
 
     def is_exact_for(self, ridge: Vector) -> bool:
         """Return whether there was no update and the ridge is the original one."""
@@ -68,6 +79,7 @@ class RidgeSolution:
             step: The step of the mean.
         """
         self._complete()
+        row += len(self.fixed)
         if row == len(self._means):
             self._means = np.vstack([self._means, np.zeros_like(deviation)])
             self._powers = [np.vstack([p, np.zeros_like(deviation)]) for p in self._powers]

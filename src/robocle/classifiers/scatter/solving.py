@@ -1,8 +1,8 @@
 """Linear systems, solved by LAPACK for many right-hand sides given as rows."""
 
 import numpy as np
-from scipy.linalg import blas, lapack
 
+from robocle.blas import blas, lapack
 from robocle.classifiers.state import Matrix
 from robocle.errors import FeatureError
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
-from scipy.linalg import blas, lapack
 
+from robocle.blas import blas, lapack
 from robocle.classifiers.scatter.solving import require_solved
 from robocle.classifiers.scatter.triangle import mirror
 from robocle.classifiers.state import Matrix, Vector

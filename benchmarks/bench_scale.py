@@ -1,0 +1,184 @@
+"""A lesson and a prediction, however much was taught before: `python benchmarks/bench_scale.py`.
+
+Each workload teaches many objects first. Then 50 times one more embedding is taught, and one is
+predicted with its confidence. Median and slowest of these are reported, in CPU time of the thread:
+other programs on the machine do not count. BLAS runs on one thread.
+
+The scores must equal those of a classifier that is restored from the state, which solves anew. The
+published method is timed once, for one solution: every lesson makes a new one necessary.
+"""
+
+import argparse
+import statistics
+import time
+import tracemalloc
+from dataclasses import dataclass
+
+import numpy as np
+from measuring import finish, report, seconds, workload
+from numpy.typing import NDArray
+from stub_network import LAYOUT, STUB, WIDTH
+from threadpoolctl import threadpool_limits
+
+from robocle import Learner
+from robocle.classifiers import CLASSIFIERS, StreamingClassifier
+from robocle.learner import DEFAULT_CLASSIFIER, DEFAULT_POOLING
+from robocle.store import LearnerState
+
+LESSONS = 50
+TOLERANCE = 1e-5
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much was taught, and how many milliseconds one more lesson and a prediction may take."""
+
+    labels: int
+    shots: int
+    median: float
+    slowest: float
+
+
+SIZES = (
+    Size(10, 5, 10, 40),
+    Size(50, 5, 10, 40),
+    Size(50, 30, 10, 40),
+    Size(200, 20, 15, 60),
+    Size(1000, 5, 40, 150),
+    Size(2000, 5, 80, 300),
+)
+QUICK_SIZES = (Size(10, 5, 10, 40), Size(40, 6, 10, 40))
+
+
+class Objects:
+    """Embeddings like a network's: classes lie near each other, and few directions vary much."""
+
+    def __init__(self, labels: int, seed: int = 0) -> None:
+        self._rng = np.random.default_rng(seed)
+        self._spread = np.arange(1, WIDTH + 1) ** -0.5
+        self._rng.shuffle(self._spread)
+        self.centres = 0.5 + 0.08 * self._rng.normal(size=(labels, WIDTH)).astype(np.float32)
+
+    def embedding(self, label: int) -> NDArray[np.float32]:
+        noise = self._spread * self._rng.normal(size=WIDTH)
+        return np.asarray(np.maximum(self.centres[label] + noise, 0), np.float32)
+
+
+def taught(objects: Objects, shots: int) -> StreamingClassifier:
+    classifier = CLASSIFIERS.build(DEFAULT_CLASSIFIER, blocks=LAYOUT)
+    for _ in range(shots):
+        for label in range(len(objects.centres)):
+            classifier.learn(objects.embedding(label), f"object {label}")
+    return classifier
+
+
+def learner_of(classifier: StreamingClassifier) -> Learner:
+    learner = Learner(STUB, DEFAULT_POOLING, DEFAULT_CLASSIFIER)
+    learner._state = LearnerState.new(learner.parts, classifier)
+    return learner
+
+
+def lesson_times(learner: Learner, objects: Objects, labels: int) -> list[float]:
+    """Return the milliseconds of each lesson together with a prediction, in CPU time."""
+    times = []
+    for number in range(LESSONS):
+        # Every tenth lesson teaches a new label.
+        label = f"new {number}" if number % 10 == 9 else f"object {number * 7 % labels}"
+        shown, query = objects.embedding(number * 7 % labels), objects.embedding(number % labels)
+        start = time.thread_time()
+        learner.teach_embedding(shown, label)
+        learner.predict_embedding(query)
+        times.append(1e3 * (time.thread_time() - start))
+    return times
+
+
+def require_equal_answers(learner: Learner, objects: Objects) -> float:
+    """Return the largest difference of scores to a classifier that solves anew."""
+    with learner._state.classifier() as followed:
+        again = CLASSIFIERS.build(DEFAULT_CLASSIFIER, blocks=LAYOUT)
+        again.restore(followed.state())
+        queries = np.array([objects.embedding(label % len(objects.centres)) for label in range(20)])
+        found, expected = followed.scores(queries), again.scores(queries)
+    error = float(np.abs(found - expected).max() / np.abs(expected).max())
+    assert error <= TOLERANCE, f"scores differ by {error:.1e}, allowed {TOLERANCE:.0e}"
+    assert (found.argmax(axis=1) == expected.argmax(axis=1)).all(), "predicted labels differ"
+    return error
+
+
+def measure(size: Size, *, reference: bool) -> None:
+    """Report the times, the memory, and the answers of one workload."""
+    workload(f"{size.labels} labels x {size.shots}")
+    objects = Objects(size.labels)
+    tracemalloc.start()
+    learner = learner_of(taught(objects, size.shots))
+    first = 1e3 * seconds(lambda: learner.predict_embedding(objects.embedding(0)))
+    lesson_times(learner, objects, size.labels)
+    in_use, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    times = lesson_times(learner, objects, size.labels)
+    median, slowest = statistics.median(times), max(times)
+    error = require_equal_answers(learner, objects)
+    report("median", median, size.median, at_least=False, unit=" ms")
+    report("slowest", slowest, size.slowest, at_least=False, unit=" ms",
+           detail=f"first prediction {first:.0f} ms; scores equal a new solution's to {error:.0e}",
+           )  # fmt: skip
+    with learner._state.classifier() as classifier:
+        state = sum(array.nbytes for array in classifier.state().arrays.values())
+    report("memory in use", in_use / state, 3, at_least=False, unit="x the state",
+           detail=f"{in_use / 1e6:.0f} MB, state {state / 1e6:.0f} MB")  # fmt: skip
+    if reference:
+        against_the_reference(objects, median)
+
+
+def against_the_reference(objects: Objects, milliseconds: float) -> None:
+    """Compare with one solution of the published method, which every lesson makes necessary."""
+    import torch
+    from slda_reference import TorchSLDA
+
+    torch.set_num_threads(1)
+    theirs = TorchSLDA(WIDTH, len(objects.centres))
+    shown = [objects.embedding(row % len(objects.centres)) for row in range(200)]
+    deviations = torch.from_numpy(np.array(shown))
+    theirs.covariance = deviations.T @ deviations / len(deviations)
+    query = torch.from_numpy(objects.embedding(0)[None])
+    start = time.thread_time()
+    theirs.scores(query)
+    solved = time.thread_time() - start
+    report("against the published solution", 1e3 * solved / milliseconds, 1000, at_least=True,
+           detail=f"the published solution takes {solved:.0f} s")  # fmt: skip
+
+
+def many_labels(labels: int) -> None:
+    """Report the time of a prediction with its confidence, beyond the backbone."""
+    workload(f"prediction, {labels} labels x 2")
+    objects = Objects(labels)
+    learner = learner_of(taught(objects, 2))
+    query = objects.embedding(7)
+    predicted = learner.predict_embedding(query)
+    took = 1e3 * seconds(
+        lambda: learner.predict_embedding(query), repeats=30, clock=time.thread_time
+    )
+    with learner._state.classifier() as classifier:
+        weights, bias = classifier.linear()
+        expected = classifier.labels[int((weights @ query + bias).argmax())]
+    assert predicted.nearest == expected, "float32 changes the label"
+    report("a prediction", took, 10, at_least=False, unit=" ms")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small sizes: agreement only")
+    parser.add_argument("--only", type=int, metavar="LABELS", help="only workloads of this size")
+    given = parser.parse_args()
+    with threadpool_limits(1):
+        for size in QUICK_SIZES if given.quick else SIZES:
+            if given.only in (None, size.labels):
+                measure(size, reference=size.shots == 30)
+        labels = 600 if given.quick else 10_000
+        if given.only in (None, labels):
+            many_labels(labels)
+    finish(demanding=not given.quick)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,262 @@
+"""The ridge solution of one block, which follows the samples instead of being computed again.
+
+For B = S + ridge I, A = B^-1 and the class means m_j, the rows A (m_j - o) are needed to score
+pictures; o is a fixed point, the mean of the class means when the solution was computed. A sample
+adds a v v^T to S and moves the mean of its class by step * v. By the Sherman-Morrison formula,
+
+    A' = A - g u u^T    with u = A v and g = a / (1 + a v.u),
+
+so every row changes by a multiple of u. The rows are kept as those of the last computation, plus
+coefficients times directions u. The former never change, and coefficients are only added: what a
+prediction has read of them stays valid while a lesson goes on.
+
+This needs a ridge that stands still: see `shrinkage=stepped`. Fixed vectors, such as the world's
+mean, are rows beside the class means that never move.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from robocle.classifiers.scatter.cosine import MeanProducts
+from robocle.classifiers.scatter.inverses import Inverse
+from robocle.classifiers.state import Matrix, Vector
+
+# With more rows than this, the rows that score pictures are float32. Relative to o, the error is
+# below 1e-6 of the scores.
+MOST_FLOAT64 = 512
+# At most this many samples are followed at once. With more between two predictions, a new solution
+# is faster.
+MAX_MOVES = 32
+# If the rows differ from a new solution by more than this, all are computed again.
+MAX_DRIFT = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class Move:
+    """A sample: weight v v^T was added to S and step v to the mean of a class."""
+
+    deviation: Vector
+    """v."""
+    row: int
+    weight: float
+    step: float
+
+
+@dataclass(frozen=True, eq=False)
+class Update:
+    """How a sample changed A and one class mean."""
+
+    move: Move
+    direction: Vector
+    """u = A v, with the A before."""
+    square: float
+    """v A v."""
+    gain: float
+    """g: A changed by -g u u^T."""
+    products: Vector
+    """m_j . u before the move: of the fixed row, if there is one, and of all class means."""
+    column: int
+    """The index of the moved class among these products."""
+
+    @property
+    def kept(self) -> float:
+        """The factor k with A' v = k u."""
+        return 1 - self.gain * self.square
+
+    @property
+    def moved(self) -> float:
+        """The factor with which the row of the moved class changes along u."""
+        return self.move.step * self.kept
+
+
+@dataclass(frozen=True, eq=False)
+class BlockScorer:
+    """What scores pictures within one block. It never changes."""
+
+    base: Matrix
+    """A (m_j - o) when the solution was computed; later classes have no row."""
+    directions: Matrix
+    coefficients: Matrix
+    """(directions, classes)"""
+    origin: Vector
+    """The origin c of the scores."""
+    offset: Vector
+    """A (c - o)."""
+
+    def numerators(self, embeddings: Matrix) -> Matrix:
+        """Return (z - c) A (m_j - c) per embedding z and class j."""
+        rest = embeddings - self.origin
+        found = (rest @ self.directions.T) @ self.coefficients
+        known = len(self.base)
+        found[:, :known] += rest.astype(self.base.dtype, copy=False) @ self.base.T
+        found -= (rest @ self.offset)[:, None]
+        return found
+
+    def rows(self) -> Matrix:
+        """Return A (m_j - c) per class."""
+        rows = self.coefficients.T @ self.directions
+        rows[: len(self.base)] += self.base
+        return rows - self.offset
+
+
+class FollowedSolution:
+    """A and the rows A (m_j - o) of one block, updated for each sample.
+
+    Args:
+        inverse: A.
+        rows: The fixed row, if there is one, and the class means m_j.
+        solved: A m_j for each of these rows.
+        fixed: The fixed rows: none, or the world's mean.
+        most: The number of samples after which A is factorised again.
+    """
+
+    def __init__(
+        self, inverse: Inverse, rows: Matrix, solved: Matrix, fixed: Matrix, most: int
+    ) -> None:
+        self.fixed = fixed
+        self._most = most
+        means = rows[len(fixed) :]
+        self._centre = means.mean(axis=0)
+        self._mean_sum = means.sum(axis=0)
+        self.squares = np.einsum("ij,ij->i", rows, solved)
+        self._totals = solved @ self._mean_sum
+        self._beside = solved @ fixed[0] if len(fixed) else np.zeros(len(rows))
+        self._solved_centre = solved[len(fixed) :].mean(axis=0)
+        base = solved[len(fixed) :] - self._solved_centre
+        self._base = base.astype(_dtype(len(base)), copy=False)
+        self._base_sum = np.zeros(rows.shape[1])
+        self._restart(inverse)
+
+    @property
+    def classes(self) -> int:
+        """The number of classes."""
+        return len(self.squares) - len(self.fixed)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether A should be factorised again."""
+        return self._used >= self._most
+
+    def _restart(self, inverse: Inverse) -> None:
+        self._inverse = inverse
+        self._used = 0
+        slots = self._most + MAX_MOVES
+        self._gains = np.zeros(slots)
+        self._directions = np.empty((slots, len(self._centre)))
+        self._coefficients = np.zeros((slots, self.classes + 64))
+
+    def apply(self, rows: Matrix) -> Matrix:
+        """Return A row for each row."""
+        directions = self._directions[: self._used]
+        solved = self._inverse.solve(rows)
+        if self._used:
+            solved = solved - (rows @ directions.T * self._gains[: self._used]) @ directions
+        return solved
+
+    def update(self, move: Move, products: Vector, direction: Vector) -> Update:
+        """Follow a sample.
+
+        Args:
+            move: The sample.
+            products: m_j . u of all class means before the move. That of a new class is 0.
+            direction: u = A v.
+        """
+        square = float(move.deviation @ direction)
+        gain = move.weight / (1 + move.weight * square)
+        beside = self.fixed @ direction
+        column = len(beside) + move.row
+        if move.row == self.classes:
+            self._add_class()
+        found = Update(move, direction, square, gain, np.append(beside, products), column)
+        self._follow_products(found)
+        self._follow_rows(found, products)
+        return found
+
+    def _follow_products(self, update: Update) -> None:
+        """With M' = M + step e v^T, M' A' M'^T follows from M A M^T and p = M u."""
+        p, moved, column = update.products, update.moved, update.column
+        total = float(p[len(self.fixed) :].sum())
+        square = update.move.step * moved * update.square
+        self._totals += (moved - update.gain * total) * p
+        self._totals[column] += moved * total + square
+        self.squares -= update.gain * p**2
+        self.squares[column] += 2 * moved * p[column] + square
+        if len(self.fixed):
+            self._beside -= update.gain * p[0] * p
+            self._beside[column] += moved * p[0]
+
+    def _follow_rows(self, update: Update, products: Vector) -> None:
+        move, place = update.move, self._used
+        towards = float(self._centre @ update.direction)
+        coefficients = self._coefficients[place]
+        self._directions[place] = update.direction
+        if move.step == 1:  # the first sample of a class, which adds nothing to S
+            self._directions[place] -= self._solved_centre
+            coefficients[move.row] = 1
+        else:
+            coefficients[: self.classes] = -update.gain * (products - towards)
+            coefficients[move.row] += update.moved
+            self._gains[place] = update.gain
+        self._solved_centre = self._solved_centre - update.gain * towards * update.direction
+        self._mean_sum = self._mean_sum + move.step * move.deviation
+        self._used += 1
+
+    def _add_class(self) -> None:
+        self.squares, self._totals, self._beside = (
+            np.append(each, 0.0) for each in (self.squares, self._totals, self._beside)
+        )
+        if self.classes > self._coefficients.shape[1]:
+            slots = len(self._coefficients)
+            wider = np.zeros((slots, self.classes + self.classes // 8 + 64))
+            wider[:, : self._coefficients.shape[1]] = self._coefficients
+            self._coefficients = wider
+
+    def renew(self, inverse: Inverse, row: int, mean: Vector) -> bool:
+        """Continue with a new factorisation of the same A; return False if the rows have drifted.
+
+        Args:
+            inverse: A.
+            row: A class to check.
+            mean: Its mean.
+        """
+        base = self._coefficients[: self._used, : self.classes].T @ self._directions[: self._used]
+        base[: len(self._base)] += self._base
+        self._base = base.astype(_dtype(len(base)), copy=False)
+        self._base_sum = base.sum(axis=0)
+        self._solved_centre = inverse.solve(self._centre[None])[0]
+        expected = inverse.solve((mean - self._centre)[None])[0]
+        drift = np.abs(base[row] - expected).max(initial=0.0)
+        allowed = max(MAX_DRIFT, 2 * float(np.finfo(self._base.dtype).eps))
+        self._restart(inverse)
+        return bool(drift <= allowed * np.abs(expected).max(initial=0.0))
+
+    def mean_products(self, shares: Vector) -> MeanProducts:
+        """Return the products of the class means, then of the fixed row.
+
+        Args:
+            shares: The share of each class mean, then of the fixed row, in the origin.
+        """
+        towards = shares[0] * self._totals
+        if len(self.fixed):
+            towards = towards + shares[-1] * self._beside
+        return MeanProducts(self.fixed_last(self.squares), self.fixed_last(towards), shares)
+
+    def fixed_last(self, columns: Matrix) -> Matrix:
+        """Return products with the fixed row in the last column instead of the first."""
+        return np.roll(columns, -1, axis=-1) if len(self.fixed) else columns
+
+    def scorer(self, shares: Vector) -> BlockScorer:
+        """Return what scores pictures; see `mean_products`."""
+        used, classes = self._used, self.classes
+        coefficients, directions = self._coefficients[:used, :classes], self._directions[:used]
+        origin = shares[0] * self._mean_sum
+        offset = shares[0] * (self._base_sum + coefficients.sum(axis=1) @ directions)
+        if len(self.fixed):
+            origin = origin + shares[-1] * self.fixed[0]
+            offset = offset + shares[-1] * self.apply(self.fixed - self._centre)[0]
+        return BlockScorer(self._base, directions, coefficients, origin, offset)
+
+
+def _dtype(rows: int) -> type[np.float32] | type[np.float64]:
+    return np.float32 if rows > MOST_FLOAT64 else np.float64
