@@ -10,10 +10,14 @@ BIN := $(VENV)/bin
 endif
 READY := $(VENV)/ready
 
-.PHONY: demo test check lint docs hooks bench bench-quick parity results torch aarch64 clean
+.PHONY: demo serve test check lint docs hooks bench bench-quick parity results torch aarch64 ros clean
 
 demo: $(READY)
 	$(BIN)/robocle demo
+
+# The teach page, for a first try: opens the browser. What it is taught is in home.robocle.
+serve: $(READY)
+	$(BIN)/robocle serve
 
 # Coverage must be at least 95 %. The export of backbones needs PyTorch: without it, its tests are
 # skipped, the last lines say how many, and the floor does not apply.
@@ -40,6 +44,20 @@ lint: $(READY)
 # It installs nothing: what it needs is unpacked into ~/.cache/robocle-aarch64.
 aarch64: $(READY)
 	$(BIN)/python tools/aarch64_check.py
+
+# Tests of the ROS 2 node with real processes, in an environment of their own: two minutes to set it
+# up, three to run. They run again with the messages of vision_msgs where these matter.
+ROS := .venv-ros
+VISION := $(abspath $(ROS))/vision_msgs
+ros: $(ROS)/ready
+	$(ROS)/bin/python -m pytest -W default tests/ros/live
+	VISION_MSGS=1 PYTHONPATH=$(VISION)/lib/python3.11/site-packages LD_LIBRARY_PATH=$(VISION)/lib \
+		AMENT_PREFIX_PATH=$(VISION):$(abspath $(ROS)) \
+		$(ROS)/bin/python -m pytest -W default tests/ros/live -k "detector or classification"
+
+$(ROS)/ready: pyproject.toml tools/ros_environment.sh \
+		$(wildcard ros/*/CMakeLists.txt ros/*/msg/*.msg ros/*/srv/*.srv)
+	tools/ros_environment.sh $(ROS) $(PYTHON)
 
 # The documentation as a site in site/. `$(BIN)/mkdocs serve` shows it while you write.
 docs: $(READY)

@@ -26,6 +26,8 @@ def main() -> None:
     for labels, shots in ((10, 5), (40, 10)) if quick else ((10, 5), (40, 10), (100, 20)):
         compare(network, labels, shots, rounds=5 if quick else 200)
     growth(*((200, 800) if quick else (1000, 8000)))
+    for labels in (20,) if quick else (50, 500):
+        world_cost(labels)
     finish(demanding=not quick)
 
 
@@ -36,6 +38,27 @@ def growth(few: int, many: int) -> None:
           f"{many} labels {1e3 * times[1]:.0f} ms")  # fmt: skip
     growth = times[1] / times[0] / (many / few)
     report(f"growth from {few} to {many} labels", growth, 2, at_least=False, unit="x proportional")
+
+
+def world_cost(labels: int, shots: int = 3, rounds: int = 5) -> None:
+    """Report what scoring the world's pictures adds to the first prediction after a lesson."""
+    rng = np.random.default_rng(3)
+    width = 3 * 1280 + 2 * 672
+    plain = classifier(DEFAULT_CLASSIFIER, blocks="3+2x672")
+    plain.use_world(rng.random((319, width), np.float32))
+    samples = rng.random((labels * shots, width), np.float32)
+    for number, sample in enumerate(samples):
+        plain.learn(sample, str(number % labels))
+    plain.scores(samples[:1])
+    solving, scoring = [], []
+    for sample in samples[:rounds]:
+        plain.learn(sample, "0")
+        solving.append(seconds(lambda: plain.scores(samples[:1])))
+        scoring.append(seconds(plain.world_scores))
+    print(f"{labels} labels: after a lesson {1e3 * min(solving):.1f} ms, and "
+          f"{1e3 * min(scoring):.1f} ms for the world")  # fmt: skip
+    report(f"the world's scores / the rest after a lesson, {labels} labels",
+           min(scoring) / min(solving), 1, at_least=False, unit="x")  # fmt: skip
 
 
 def leave_one_out_seconds(labels: int, width: int = 192, shots: int = 2) -> float:

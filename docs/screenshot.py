@@ -1,12 +1,14 @@
-"""Makes docs/demo.png, the screenshot in the README, from a run of the demo.
+"""Makes the screenshots in the README: docs/demo.png and docs/teach-page.png.
 
-    python docs/screenshot.py
+    python docs/screenshot.py [demo] [teach-page]
 
-It needs Chromium and the extra `dev`. All pictures on the page are rendered by robocle.
+The first is a run of the demo, the second a lesson on the teach page with a simulated webcam. It
+needs Chromium and the extra `dev`. All pictures on the pages are rendered by robocle.
 """
 
 import io
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 
@@ -16,24 +18,62 @@ from playwright.sync_api import sync_playwright
 from robocle.demo.run import run_demo
 from robocle.reports.demo_page import write_report
 
-OUT = Path(__file__).parent / "demo.png"
+HERE = Path(__file__).parent
 WIDTH = 1100
 LAST = "section.taught"
 """The screenshot ends below this part of the page."""
 COLOURS = 256
+SHOWN = ("mug", "clock", "glasses", "teapot")
+"""What is taught on the teach page. The last one is recognised on the screenshot."""
 
 
 def main() -> None:
-    """Run the demo and write the screenshot."""
+    """Write the screenshots that are named, or both."""
+    makers = {"demo": _demo, "teach-page": _teach_page}
+    for name in sys.argv[1:] or makers:
+        path = HERE / f"{name}.png"
+        image = Image.open(io.BytesIO(makers[name]())).convert("RGB")
+        small = image.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, kmeans=4)
+        small.save(path, optimize=True)
+        print(f"wrote {path}, {path.stat().st_size / 1e3:.0f} kB")
+
+
+def _demo() -> bytes:
+    """Run the demo and return a screenshot of its page."""
     result = run_demo(lambda pictures, _: pictures)
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "demo.html"
         write_report(result, page)
-        screenshot = _screenshot(page)
-    image = Image.open(io.BytesIO(screenshot)).convert("RGB")
-    small = image.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, kmeans=4)
-    small.save(OUT, optimize=True)
-    print(f"wrote {OUT}, {OUT.stat().st_size / 1e3:.0f} kB")
+        return _screenshot(page)
+
+
+def _teach_page() -> bytes:
+    """Teach three objects on the teach page, show one of them, and return a screenshot."""
+    sys.path.insert(0, str(HERE.parent / "tests/shared"))
+    from chromium import CHROMIUM
+    from fake_webcam import FakeWebcam
+    from teach_page import TeachPage, views_of
+    from web_client import ServeProcess
+
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        webcam = FakeWebcam(Path(folder) / "webcam.mjpeg", views_of(SHOWN[0]))
+        options = [*webcam.options, "--use-fake-ui-for-media-stream"]
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=options)
+        server = ServeProcess(Path(folder) / "home.robocle")
+        try:
+            page = browser.new_page(viewport={"width": 1200, "height": 776})
+            page.goto(server.address)
+            user = TeachPage(page, webcam)
+            for label in SHOWN:
+                user.teach(label)
+            user.expect_verdict(SHOWN[-1])
+            page.evaluate("document.querySelector('#cameras option').textContent = 'Webcam'")
+            page.mouse.move(0, 0)
+            page.wait_for_timeout(500)
+            return page.screenshot()
+        finally:
+            server.stop()
+            browser.close()
 
 
 def _screenshot(path: Path) -> bytes:

@@ -14,6 +14,7 @@ from PIL import Image
 import robocle
 from robocle.backbones import Backbone
 from robocle.images import to_pixels
+from video_sources import write_video
 
 ROOT = Path(__file__).parents[1]
 HOME = ROOT / "src/robocle/demo/home"
@@ -39,8 +40,8 @@ def blocks(page: Path) -> list[tuple[int, str]]:
     ]
 
 
-# tests/functional/test_transcripts.py runs these two, and the README.
-TRANSCRIPTS = ("tutorial.md", "export.md")
+# tests/functional/test_transcripts.py runs the first two, and the README; tests/web the last.
+TRANSCRIPTS = ("tutorial.md", "export.md", "http-api.md")
 PAGES = [
     page for page in sorted(ROOT.glob("docs/*.md")) if blocks(page) and page.name not in TRANSCRIPTS
 ]
@@ -75,6 +76,7 @@ def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lite0: Backbone) -> d
     other = robocle.Learner(lite0)
     other.teach("mug2.jpg", "mug")
     other.save("office-sent.robocle")
+    write_video(Path("kitchen.avi"), [Path("mug1.jpg")])
     frame = np.asarray(Image.open("mug1.jpg"))
     opencv = SimpleNamespace(read=lambda: (True, frame[..., ::-1]))
     return {

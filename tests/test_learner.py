@@ -221,11 +221,14 @@ def test_the_public_names_are_these() -> None:
         if isinstance(value, type) and issubclass(value, RobocleError)
     }
     assert set(robocle.__all__) - errors == {
+        "Announcement",
         "Complaint",
         "Embedding",
+        "Explanation",
         "FeatureMaps",
         "Learner",
         "Prediction",
+        "TemporalFilter",
         "backbone",
         "classifier",
         "pooling",

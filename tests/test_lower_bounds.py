@@ -13,11 +13,13 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 FIXED = {
+    "cryptography": ("46.0.5", "CVE-2026-26007"),
     "distributed": ("2026.1.0", "CVE-2026-23528"),
     "jinja2": ("3.1.6", "CVE-2024-56201, CVE-2024-56326, CVE-2025-27516"),
     "onnx": ("1.21.0", "CVE-2024-27318, CVE-2024-5187, CVE-2026-27489, CVE-2026-34445 to -34447"),
     "pillow": ("13.0.0", "CVE-2024-28219, CVE-2026-42311, CVE-2026-96639, GHSA-5x8w-8jj5-q52h"),
     "scikit-learn": ("1.5.0", "CVE-2024-5206"),
+    "starlette": ("0.49.1", "CVE-2025-54121, CVE-2025-62727"),
     "torch": ("2.6.0", "CVE-2025-32434"),
     "tqdm": ("4.66.3", "CVE-2024-34062"),
 }

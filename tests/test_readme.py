@@ -4,9 +4,12 @@ import re
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 from PIL import Image
 
+from robocle import Learner
+from robocle.backbones import Backbone
 from scripts import imported_script
 
 ROOT = Path(__file__).parents[1]
@@ -32,16 +35,31 @@ def test_other_results_change_the_figures(readme_figures: ModuleType) -> None:
     assert "**12.3**" in readme_figures.updated(README, changed)
 
 
-def test_the_screenshot_is_small_and_shown_in_readme_and_site() -> None:
-    path = ROOT / "docs/demo.png"
+@pytest.mark.parametrize(("name", "page"), [("demo", "index.md"), ("teach-page", "teach-page.md")])
+def test_the_screenshots_are_small_and_shown_in_readme_and_site(name: str, page: str) -> None:
+    path = ROOT / f"docs/{name}.png"
     assert path.stat().st_size < 300_000
     with Image.open(path) as image:
         assert image.width > 1000
-    assert "](docs/demo.png)" in README
-    assert "](demo.png)" in (ROOT / "docs/index.md").read_text("utf-8")
+    assert f"](docs/{name}.png)" in README
+    assert f"]({name}.png)" in (ROOT / "docs" / page).read_text("utf-8")
 
 
 def test_the_code_of_the_readme_has_five_lines() -> None:
     (code,) = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
     assert len(code.splitlines()) == 5
     assert len(README.splitlines()) < 120
+
+
+def test_the_learner_of_the_readme_calls_walls_unknown(lite0: Backbone) -> None:
+    """It is taught one mug and one clock."""
+    clean = ROOT / "src/robocle/demo/home/clean"
+    learner = Learner(lite0)
+    for label in ("mug", "clock"):
+        learner.teach(clean / f"{label}_01/0.jpg", label)
+    rng = np.random.default_rng(0)
+    for colour in ((200, 190, 170), (90, 110, 140), (235, 235, 230)):
+        grain = rng.normal(0, 6, (240, 320, 1)) + np.linspace(-20, 20, 320)[None, :, None]
+        wall = np.clip(np.array(colour) + grain, 0, 255).astype(np.uint8)
+        assert learner.predict(wall).label is None
+    assert learner.predict(clean / "mug_01/5.jpg").label == "mug"

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from robocle.errors import (
     AlreadyMergedError,
     BackboneError,
+    BrokerError,
+    CameraError,
     DataError,
     FeatureError,
     ImageError,
@@ -25,6 +27,7 @@ from robocle.errors import (
     NothingToUndoError,
     QualityError,
     RobocleError,
+    RosError,
     SpecError,
     StateAccessError,
     StateError,
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from robocle.embedding import Embedding
     from robocle.images.quality import Complaint
     from robocle.learner import Learner
+    from robocle.recognition.explanation import Explanation
     from robocle.recognition.temporal_filter import Announcement, TemporalFilter
     from robocle.types import FeatureMaps, Prediction
 
@@ -47,9 +51,12 @@ __all__ = [
     "AlreadyMergedError",
     "Announcement",
     "BackboneError",
+    "BrokerError",
+    "CameraError",
     "Complaint",
     "DataError",
     "Embedding",
+    "Explanation",
     "FeatureError",
     "FeatureMaps",
     "ImageError",
@@ -62,6 +69,7 @@ __all__ = [
     "Prediction",
     "QualityError",
     "RobocleError",
+    "RosError",
     "SpecError",
     "StateAccessError",
     "StateError",
@@ -77,6 +85,7 @@ _HOMES = {
     "Announcement": "robocle.recognition.temporal_filter",
     "Complaint": "robocle.images.quality",
     "Embedding": "robocle.embedding",
+    "Explanation": "robocle.recognition.explanation",
     "FeatureMaps": "robocle.types",
     "Learner": "robocle.learner",
     "Prediction": "robocle.types",

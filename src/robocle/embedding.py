@@ -19,9 +19,10 @@ from robocle.classifiers.embedding_numbers import embedding_numbers
 from robocle.errors import FeatureError, ImageError
 from robocle.images import Picture, SquareImage, read
 from robocle.images.boxes import Box
-from robocle.images.quality import Complaint, complaints
-from robocle.pipeline import Pipeline
+from robocle.images.quality import Complaint, complaints, nothing_to_see
+from robocle.pipeline import Pipeline, feature_maps, pooled
 from robocle.spec import require_whole
+from robocle.types import FeatureMaps
 
 Purpose = Literal["teaching", "prediction"]
 Item = TypeVar("Item")
@@ -46,6 +47,8 @@ class Embedding:
     purpose: Purpose
     complaints: tuple[Complaint, ...] = ()
     """The faults of the picture, if it was embedded for teaching."""
+    nothing: str = ""
+    """Why there is nothing to see in a picture that was embedded for prediction; else empty."""
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.values, dtype) if copy else np.asarray(self.values, dtype)
@@ -95,6 +98,17 @@ class Embedder:
         if isinstance(outcome, ImageError):
             raise outcome
         return outcome
+
+    def look(self, picture: Picture, box: Box | None = None) -> tuple[Embedding, FeatureMaps]:
+        """Return the embedding of a picture, and the feature maps of its views.
+
+        Raises:
+            ImageError: The picture or the box cannot be used.
+        """
+        image = read(picture, self.pipeline.backbone.input_size, box)
+        maps = feature_maps(self.pipeline.backbone, self.pipeline.views, [image.pixels])
+        (values,) = pooled(self.pipeline.pooling, maps, 1)
+        return self._embedding(values, image), maps
 
     def embed_many(
         self,
@@ -148,9 +162,7 @@ class Embedder:
         good = [image for image in images if isinstance(image, SquareImage)]
         rows = iter(self.pipeline.embed([image.pixels for image in good]) if good else ())
         return [
-            image
-            if isinstance(image, ImageError)
-            else Embedding(next(rows), self.purpose, self._complaints(image))
+            image if isinstance(image, ImageError) else self._embedding(next(rows), image)
             for image in images
         ]
 
@@ -160,8 +172,10 @@ class Embedder:
         except ImageError as error:
             return error
 
-    def _complaints(self, image: SquareImage) -> tuple[Complaint, ...]:
-        return complaints(image) if self.purpose == "teaching" else ()
+    def _embedding(self, values: NDArray[np.float32], image: SquareImage) -> Embedding:
+        if self.purpose == "teaching":
+            return Embedding(values, self.purpose, complaints(image))
+        return Embedding(values, self.purpose, nothing=nothing_to_see(image))
 
 
 def cores() -> int:

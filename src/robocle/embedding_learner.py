@@ -1,12 +1,13 @@
 """A learner that is taught embeddings. `robocle.Learner` adds the pipeline that embeds pictures."""
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robocle.backbones.world import used_world
 from robocle.classifiers import StreamingClassifier
 from robocle.classifiers.embedding_numbers import require_width
 from robocle.classifiers.labels import never_taught, require_label, spelling_of
@@ -14,7 +15,7 @@ from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
 from robocle.classifiers.streaming import Scorer
 from robocle.embedding import Embedding, values_for
 from robocle.errors import AlreadyMergedError, StateError
-from robocle.recognition.calibration import Calibration, recognise
+from robocle.recognition.calibration import AnyCalibration, calibrated, recognise
 from robocle.recognition.levels import DEFAULT_UNKNOWN
 from robocle.recognition.readiness import Readiness, readiness
 from robocle.store import Forget, LearnerState, Parts, Rename, Teach, stored_embedding
@@ -32,7 +33,7 @@ class Snapshot:
     labels: tuple[str, ...]
     width: int
     scorer: Scorer
-    calibration: Calibration | None
+    calibration: AnyCalibration | None
 
     def scores(self, values: NDArray[Any]) -> Scores:
         """Return the scores of one embedding.
@@ -58,8 +59,13 @@ class EmbeddingLearner:
 
     def __init__(self, state: LearnerState) -> None:
         self._state = state
+        parts = state.parts
+        with state.classifier() as classifier:
+            world = used_world(classifier, parts.backbone, parts.fingerprint, parts.pooling)
+        state.world = world
+        state.parts = replace(parts, world=world.identity if world else "")
         self._now: Snapshot | None = None
-        self._calibrated: tuple[LeaveOneOut, Calibration | None] | None = None
+        self._calibrated: tuple[LeaveOneOut, AnyCalibration | None] | None = None
 
     def __repr__(self) -> str:
         parts = self.parts
@@ -109,7 +115,7 @@ class EmbeddingLearner:
 
         Args:
             embedding: What `embed_for_prediction` returned, or an array of your own.
-            unknown: The false-rejection rate, as in `Learner.predict`.
+            unknown: The level, as in `Learner.predict`.
 
         Returns:
             The prediction; its label is None for an unknown object.
@@ -118,18 +124,23 @@ class EmbeddingLearner:
             FeatureError: The embedding was made for teaching, has a different width, or has a value
                 beyond 1e30.
             NothingTaughtError: Nothing has been taught yet.
-            SpecError: The false-rejection rate is out of range.
+            SpecError: The level is out of range.
         """
         values = values_for("prediction", embedding)
+        nothing = embedding.nothing if isinstance(embedding, Embedding) else ""
         labels, scores, calibration = self._scored(values)
         found = recognise(scores, calibration, unknown)
         nearest = labels[found.row]
         named = dict(zip(labels, scores.tolist(), strict=True))
+        if nothing and unknown > 0:
+            return Prediction(None, 0.0, named, nearest, 0.0, dict.fromkeys(labels, 0.0), nothing)
         label = nearest if found.is_known else None
         confidences = dict(zip(labels, found.confidences.tolist(), strict=True))
         return Prediction(label, found.confidence, named, nearest, found.known, confidences)
 
-    def _scored(self, values: NDArray[Any]) -> tuple[tuple[str, ...], Scores, Calibration | None]:
+    def _scored(
+        self, values: NDArray[Any]
+    ) -> tuple[tuple[str, ...], Scores, AnyCalibration | None]:
         """Return the labels, the scores of an embedding, and their calibration."""
         now = self._now
         # While another thread makes a change, predictions go on with the snapshot before it.
@@ -199,7 +210,9 @@ class EmbeddingLearner:
             raise never_taught(label, self.labels)
         return known
 
-    def step(self, description: str | None = None) -> AbstractContextManager[None]:
+    def step(
+        self, description: str | None = None, *, token: str | None = None
+    ) -> AbstractContextManager[None]:
         """Return a context in which all operations are one step, which `undo` undoes as a whole.
 
         Each operation is still written when its call returns. If an error ends the context early,
@@ -207,6 +220,8 @@ class EmbeddingLearner:
 
         Args:
             description: What `undo` says that it undid; None describes the operations.
+            token: Steps with the same token that follow each other are undone together, even if
+                the learner was closed in between: pictures that arrive one by one are one step.
 
         Example:
             >>> from robocle import Learner
@@ -217,7 +232,7 @@ class EmbeddingLearner:
             >>> learner.undo(), learner.labels
             ('a first lesson', ())
         """
-        return self._state.step(description)
+        return self._state.step(description, token)
 
     @property
     def steps(self) -> list[str]:
@@ -289,13 +304,13 @@ class EmbeddingLearner:
         """Return the threshold: an object whose best score is below it is called unknown.
 
         Args:
-            unknown: The false-rejection rate, as in `Learner.predict`.
+            unknown: The level, as in `Learner.predict`.
 
         Returns:
             The threshold; None if this learner calls no object unknown.
 
         Raises:
-            SpecError: The false-rejection rate is out of range.
+            SpecError: The level is out of range.
         """
         calibration = self.calibration()
         return calibration.threshold(unknown) if calibration else None
@@ -310,22 +325,22 @@ class EmbeddingLearner:
         with self._state.classifier() as classifier:
             return classifier.linear()
 
-    def calibration(self) -> Calibration | None:
+    def calibration(self) -> AnyCalibration | None:
         """Return the calibration of the scores. It is computed once after each change.
 
         Returns:
-            The calibration; None with a single label, and if the classifier has no leave-one-out
-            scores.
+            The calibration; None if the classifier has no leave-one-out scores, or a single label
+            and no world.
         """
         with self._state.classifier() as classifier:
             return self._calibration_of(classifier)
 
-    def _calibration_of(self, classifier: StreamingClassifier) -> Calibration | None:
+    def _calibration_of(self, classifier: StreamingClassifier) -> AnyCalibration | None:
         found = classifier.leave_one_out()
         if found is None:
             return None
         if self._calibrated is None or self._calibrated[0] is not found:
-            self._calibrated = found, Calibration.of(found)
+            self._calibrated = found, calibrated(classifier, self._state.world)
         return self._calibrated[1]
 
     def save(self, path: FilePath) -> None:

@@ -12,6 +12,9 @@
     ├── SpecError            (ValueError)    an unknown part name or option
     ├── BackboneError        (RuntimeError)  a backbone that cannot be built or run
     ├── DataError            (ValueError)    a data set that is missing or has another layout
+    ├── BrokerError          (ValueError)    the address of an MQTT broker that cannot be used
+    ├── CameraError          (RuntimeError)  a camera or video that cannot be read, or has ended
+    ├── RosError             (RuntimeError)  ROS 2 is not set up, or the node cannot start
     ├── StateError           (ValueError)    a state file that is damaged or does not fit
     │   ├── AlreadyMergedError               a merge after which pictures would count twice
     │   └── StateAccessError   (OSError)     a state file that cannot be read or written
@@ -119,6 +122,26 @@ class BackboneError(RobocleError, RuntimeError):
 
 class DataError(RobocleError, ValueError):
     """A data set that is missing, has another layout than expected, or is too small for its use."""
+
+
+class BrokerError(RobocleError, ValueError):
+    """The address, the certificate or the name for an MQTT broker that cannot be used."""
+
+
+class CameraError(RobocleError, RuntimeError):
+    """A camera or a video that cannot be opened, or that has ended.
+
+    Attributes:
+        ended: Whether a video file came to its end.
+    """
+
+    def __init__(self, message: str, *, ended: bool = False) -> None:
+        super().__init__(message)
+        self.ended = ended
+
+
+class RosError(RobocleError, RuntimeError):
+    """ROS 2 or robocle's interface package is not set up, or the node cannot start."""
 
 
 class StateError(RobocleError, ValueError):

@@ -3,6 +3,7 @@
 Learner() and Learner.load keep a learner in memory; Learner.open keeps it in a file.
 """
 
+import logging
 from dataclasses import replace
 
 from robocle.backbones import Backbone
@@ -14,6 +15,8 @@ from robocle.profiles import DEFAULT, DEFAULT_PROFILE, classifier_for
 from robocle.profiles import profile as profile_named
 from robocle.store import LearnerState, StateStore, StoredState, read_state
 from robocle.store.reading import FilePath, state_path
+
+log = logging.getLogger("robocle")
 
 DEFAULT_BACKBONE = DEFAULT.backbone
 DEFAULT_POOLING = DEFAULT.pooling
@@ -176,4 +179,7 @@ class Learner(PictureLearner):
             )
         learner = cls.__new__(cls)
         PictureLearner.__init__(learner, pipeline, state)
+        if stored.parts.world not in ("", learner.parts.world):
+            here = "another one" if learner.parts.world else "none: run robocle backbones world"
+            log.warning("%s was taught with a world of its backbone, and here is %s", name, here)
         return learner

@@ -3,10 +3,13 @@
 import logging
 from collections.abc import Iterable
 
+import numpy as np
+from numpy.typing import NDArray
+
 from robocle.backbones import Backbone
 from robocle.embedding import BATCH_SIZE, Embedder, Embedding
 from robocle.embedding_learner import EmbeddingLearner
-from robocle.errors import NothingTaughtError
+from robocle.errors import InexactError, NothingTaughtError
 from robocle.images import Picture
 from robocle.images.boxes import Box
 from robocle.images.gate import QualityGate
@@ -14,7 +17,9 @@ from robocle.images.quality import Complaint, Gate
 from robocle.lessons import require_lessons, require_one_label_each
 from robocle.pipeline import Pipeline
 from robocle.pooling import Pooling
+from robocle.recognition.explanation import Explanation, explanation, heat_map
 from robocle.recognition.levels import DEFAULT_UNKNOWN
+from robocle.spec import require_whole
 from robocle.store import LearnerState
 from robocle.types import Prediction
 
@@ -126,8 +131,9 @@ class PictureLearner(EmbeddingLearner):
         Args:
             picture: A path, bytes, a file object, a PIL image, or an RGB array. Frames of OpenCV
                 are BGR: pass `frame[..., ::-1]`.
-            unknown: The false-rejection rate, from 0 to 0.5: roughly the fraction of taught objects
-                that are called unknown under the conditions they were taught in. 0 rejects nothing.
+            unknown: The level, from 0 to 0.5: the fraction of taught objects, met again as they
+                were taught, that may be called unknown. Of unrelated objects, at most about 5 % are
+                taken for taught ones; where both cannot hold, that does. 0 calls nothing unknown.
             box: (x, y, width, height) of the region to recognise, in pixels of the upright picture.
 
         Returns:
@@ -136,7 +142,7 @@ class PictureLearner(EmbeddingLearner):
         Raises:
             ImageError: The picture cannot be used.
             NothingTaughtError: Nothing has been taught yet.
-            SpecError: The false-rejection rate is out of range.
+            SpecError: The level is out of range.
         """
         return self.predict_many([picture], unknown, boxes=[box])[0]
 
@@ -153,7 +159,7 @@ class PictureLearner(EmbeddingLearner):
 
         Args:
             pictures: The pictures.
-            unknown: The false-rejection rate, as in `predict`.
+            unknown: The level, as in `predict`.
             boxes: One entry per picture: its box, or None for the whole picture.
             batch_size: How many pictures go through the backbone at once.
             threads: How many batches are embedded at the same time; None for one per core.
@@ -170,6 +176,50 @@ class PictureLearner(EmbeddingLearner):
             pictures, boxes, batch_size=batch_size, threads=threads
         )
         return [self.predict_embedding(embedding, unknown) for embedding in embeddings]
+
+    def explain(
+        self,
+        picture: Picture,
+        unknown: float = DEFAULT_UNKNOWN,
+        *,
+        box: Box | None = None,
+        top: int = 3,
+    ) -> Explanation:
+        """Recognise the object in one picture, and explain the prediction.
+
+        Args:
+            picture: The picture, as in `predict`.
+            unknown: The level, as in `predict`.
+            box: (x, y, width, height) of the region to recognise, in pixels of the upright picture.
+            top: How many of the nearest labels to name, at least 1.
+
+        Returns:
+            The prediction with the probabilities of the nearest labels and of unknown, why it was
+            called unknown, and a map of where the evidence for the nearest label is.
+
+        Raises:
+            RobocleError: As in `predict`, or `top` is out of range.
+        """
+        require_whole("top", top, 1, 1_000_000)
+        if not self.labels:
+            raise NothingTaughtError
+        embedding, maps = self._for_prediction.look(picture, box)
+        prediction = self.predict_embedding(embedding, unknown)
+        heat = self._heat(prediction.nearest, maps.grid[0])
+        return explanation(prediction, self.calibration(), unknown, top, heat)
+
+    def _heat(self, label: str, grid: NDArray[np.float32]) -> NDArray[np.float32] | None:
+        """Return where in a picture the evidence for a label is, if the classifier can tell."""
+        try:
+            with self._state.classifier() as classifier:
+                weights = dict(zip(classifier.labels, classifier.linear()[0], strict=True))
+        except (InexactError, NothingTaughtError):
+            return None
+        if label not in weights:  # another thread has forgotten it meanwhile
+            return None
+        world = self._state.world
+        anything = world.pictures.mean(axis=0, dtype=np.float64) if world else None
+        return heat_map(self.pooling, grid, weights[label], anything)
 
     def embed_for_teaching(self, picture: Picture, box: Box | None = None) -> Embedding:
         """Return the embedding that `teach_embedding` takes: the mean over the picture's views.

@@ -54,18 +54,17 @@ class Prediction:
     label: str | None
     """The recognised label, or None if the object is unknown or there is nothing to see."""
     confidence: float
-    """The probability, from 0 to 1, that `nearest` is right, assuming that 98 % of all objects are
-    known."""
+    """The probability, from 0 to 1, that `nearest` is right."""
     scores: dict[str, float]
     """The classifier's score of every label, in the order they were taught."""
     nearest: str
     """The label with the best score, even if the object is unknown."""
     known: float
-    """The posterior probability, from 0 to 1, that the object is a taught one, at even prior
-    odds."""
+    """The probability, from 0 to 1, that the object is a taught one, at even prior odds."""
     confidences: dict[str, float]
     """The probability of every label, in the order they were taught. That of `nearest` is
-    `confidence`. They sum to the probability of a known object, assuming that 98 % are known."""
+    `confidence`. With `unknown`, they sum to 1. Without a world, they assume that 98 % of all
+    objects are known."""
     nothing: str = ""
     """Why there is nothing to see, such as "the picture is black"; empty otherwise. If there is
     nothing to see, `label` is None and the confidences are 0."""

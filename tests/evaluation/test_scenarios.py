@@ -470,6 +470,14 @@ def test_videos_and_a_split_are_needed(name: str, refusal: Refusal) -> None:
 # ---- unknown objects
 
 
+@pytest.mark.parametrize("number", [1, 2, 1000])
+def test_a_number_of_labels_is_taught_and_all_are_tested(number: int) -> None:
+    stream = scenario(f"class_iid:shots=2,known={number}").stream(PLAIN, seed=3)
+    labels = {example.label for example in PLAIN}
+    assert len({example.label for example in stream.taught}) == min(number, len(labels))
+    assert {example.label for example in stream.tested} == labels
+
+
 def test_half_of_the_classes_are_taught_and_all_are_tested() -> None:
     whole = scenario("class_iid:shots=2").stream(PLAIN, seed=3)
     half = scenario("class_iid:shots=2,known=half").stream(PLAIN, seed=3)
@@ -487,6 +495,7 @@ def test_half_of_the_classes_are_taught_and_all_are_tested() -> None:
         ("class_iid:shots=some", "shots=some is not known: choose all"),
         ("class_iid:disjoint=boxes", "disjoint=boxes is not known: choose pictures or instances"),
         ("class_iid:few=drop", "few=drop is not known: choose error or skip"),
+        ("class_iid:known=0", "known=0 is out of range: give 1 to 1e+06"),
         ("class_iid:known=none", "known=none is not known: choose all or half"),
         ("cross_domain:shots=0", "shots=0 is out of range: give 1 to 1e+06"),
         ("low_shot_instance:frames=-1", "frames=-1 is out of range: give 1 to 1e+06"),

@@ -12,6 +12,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from PIL import Image
 
 from command_line import error_of, run
 from robocle.backbones.architectures import ARCHITECTURES
@@ -335,3 +336,39 @@ def test_a_folder_with_an_invalid_manifest_is_listed_as_damaged(
     listed = run("backbones")
     assert listed.exit_code == 0
     assert any("mine" in line and "damaged" in line for line in listed.stdout.splitlines())
+
+
+# ---- the world
+
+
+@pytest.mark.slow
+def test_a_world_is_computed_when_a_backbone_is_added_and_again_from_a_folder(
+    network: Callable[[int], Path], tmp_path: Path, cache: Path
+) -> None:
+    added = run("backbones", "add", f"onnx:{network(1)}", "--name", "mine")
+    assert "world: 174 pictures of the rendered home and 63 of nothing" in added.stdout
+    assert len(list((cache / "worlds").iterdir())) == 1
+    folder = tmp_path / "anything"
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    for number in range(20):
+        pixels = rng.integers(0, 255, (8, 8, 3), np.uint8)
+        Image.fromarray(pixels).resize((64, 64)).save(folder / f"{number}.png")
+    again = run("backbones", "world", "mine", folder)
+    assert "world: 20 pictures of anything and 63 of nothing" in again.stdout
+    assert len(list((cache / "worlds").iterdir())) == 1
+    other = run("backbones", "world", "mine", folder, "--pooling", "avg")
+    assert other.exit_code == 0
+    assert len(list((cache / "worlds").iterdir())) == 2
+
+
+def test_a_world_can_be_left_out_and_needs_pictures(
+    network: Callable[[int], Path], tmp_path: Path, cache: Path
+) -> None:
+    run("backbones", "add", f"onnx:{network(1)}", "--name", "mine", "--no-world")
+    assert not (cache / "worlds").exists()
+    (tmp_path / "few").mkdir()
+    assert "has 0 pictures, but a world needs 20" in error_of(
+        "backbones", "world", "mine", tmp_path / "few"
+    )
+    assert "unknown pooling" in error_of("backbones", "world", "mine", "--pooling", "nothing")

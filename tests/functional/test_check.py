@@ -233,12 +233,23 @@ def test_too_few_pictures_are_an_error(objects: Path, tmp_path: Path) -> None:
     assert_refused(check(tmp_path / "bare"), "there is no picture in")
 
 
+@pytest.mark.slow
+def test_a_state_with_one_label_is_tested_with_its_world(objects: Path, tmp_path: Path) -> None:
+    single = tmp_path / "single.robocle"
+    run("teach", single, "ball", objects / "ball" / "0.jpg")
+    result = check(objects, "--state", single, "--draws", "1")
+    assert result.exit_code == 0
+    assert "walls, darkness, noise and patterns: 4" in result.stdout
+    values = json.loads(check(objects, "--state", single, "--draws", "1", "--json").stdout)
+    assert values["nothing"]["unknown"] >= 0.9 * values["nothing"]["total"]
+
+
 def test_a_state_that_cannot_be_tested_is_an_error(
     state: Path, objects: Path, tmp_path: Path
 ) -> None:
     assert_refused(check(objects, "--state", tmp_path / "none"), "there is no state file")
     single = tmp_path / "single.robocle"
-    run("teach", single, "ball", objects / "ball" / "0.jpg")
+    run("teach", single, "ball", objects / "ball" / "0.jpg", "--classifier", "ncm")
     assert_refused(check(objects, "--state", single), "knows only 'ball'", "teach it a second")
     run("forget", single, "ball")
     assert_refused(check(objects, "--state", single), "nothing has been taught")

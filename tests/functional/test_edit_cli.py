@@ -73,7 +73,8 @@ def test_forgetting_removes_a_label(state: Path, objects: Path) -> None:
     assert result.stdout == f"forgot ball; {state} knows 1 label\n"
     assert list(read_state(state).counts) == ["box"]
     prediction = run("predict", state, objects / "ball" / "2.jpg")
-    assert prediction.stdout.split("\t")[1] == "box"
+    assert prediction.stdout.split("\t")[1] == "unknown"
+    assert prediction.stdout.endswith("most like box\n")
 
 
 def test_forget_says_if_the_label_stays_in_the_shared_statistics(
@@ -157,3 +158,12 @@ def test_labels_that_do_not_exist_or_exist_already_are_refused(state: Path, taug
     assert_refused(run("rename", state, "bowl", "cup"), "'bowl' was never taught")
     assert_refused(run("rename", state, "ball", "box"), "'box'", "already exists, choose another")
     assert state.read_bytes() == taught
+
+
+def test_inspect_says_what_more_labels_would_bring(objects: Path, tmp_path: Path) -> None:
+    state = tmp_path / "one.robocle"
+    run("teach", state, "ball", *(objects / "ball" / f"{number}.jpg" for number in range(3)))
+    printed = run("inspect", state).stdout
+    assert "'ball' is the only label: similar objects are taken for it." in printed
+    run("teach", state, "box", objects / "box" / "0.jpg")
+    assert "is the only label" not in run("inspect", state).stdout

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from benchmark_results import record, written
+from chromium import CHROMIUM, NO_BROWSER
 from command_line import run
 from robocle.backbones.architectures import ARCHITECTURES
 from robocle.demo.pictures import home_pictures
@@ -17,10 +18,6 @@ from robocle.reports.benchmark import as_html, build_report
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
-)
-NO_BROWSER = "no browser: install Chromium, with `apt-get install chromium` or from its site"
 PAGES = ("demo", "check", "benchmark", "backbones")
 WIDTHS = {"desktop": 1200, "tablet": 768, "phone": 360}
 

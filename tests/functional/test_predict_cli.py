@@ -15,12 +15,20 @@ from command_line import assert_refused, run, run_subprocess
 def test_predictions_as_json_contain_all_scores(state: Path, objects: Path) -> None:
     result = run("predict", "--json", state, objects / "ball" / "2.jpg", objects / "box" / "2.jpg")
     first, second = (json.loads(line) for line in result.stdout.splitlines())
-    assert first.keys() == {"image", "label", "confidence", "scores", "nearest", "known"}
+    keys = {"image", "label", "confidence", "scores", "nearest", "known", "nothing"}
+    assert first.keys() == keys
+    assert first["nothing"] == ""
     assert (first["label"], second["label"]) == ("ball", "box")
     assert first["image"] == str(objects / "ball" / "2.jpg")
     assert list(first["scores"]) == ["ball", "box"]
     assert first["scores"]["ball"] > first["scores"]["box"]
     assert 0.5 <= first["confidence"] <= 1
+
+
+def test_a_black_picture_is_unknown_and_the_line_says_why(state: Path, tmp_path: Path) -> None:
+    Image.new("RGB", (320, 240)).save(tmp_path / "black.png")
+    result = run("predict", state, tmp_path / "black.png")
+    assert result.stdout == f"{tmp_path / 'black.png'}\tunknown\t0.00\tthe picture is black\n"
 
 
 @pytest.mark.slow

@@ -17,7 +17,14 @@ from refusal import Refusal
 from robocle.backbones import Backbone
 from robocle.errors import QualityError
 from robocle.images import SquareImage, quality, read, to_pixels
-from robocle.images.quality import KINDS, Complaint, complaints, near_duplicate, require_good
+from robocle.images.quality import (
+    KINDS,
+    Complaint,
+    complaints,
+    near_duplicate,
+    nothing_to_see,
+    require_good,
+)
 from robocle.types import Pixels
 
 SIDE = 224
@@ -277,3 +284,24 @@ def test_the_page_on_teaching_names_every_kind_and_limit() -> None:
         limit = kind.upper() if kind != "bright" else "BRIGHT_WHITE"
         assert f"`{limit}`" in page
         assert hasattr(quality, limit)
+
+
+# ---- nothing to see
+
+
+@pytest.mark.parametrize(
+    ("level", "reason"),
+    [(0, "the picture is black"), (255, "the picture is white"), (120, "the picture is empty")],
+)
+def test_a_frame_without_contrast_has_nothing_to_see(level: int, reason: str) -> None:
+    noise = np.random.default_rng(0).integers(-2, 3, (240, 320, 3)) if level else 0
+    frame = np.clip(level + noise * (level < 255), 0, 255) * np.ones((240, 320, 3))
+    assert nothing_to_see(read(frame.astype(np.uint8), 224)) == reason
+
+
+def test_dim_and_plain_pictures_may_show_an_object(photo: Pixels) -> None:
+    dim = (photo * 0.15).astype(np.uint8)
+    plain = np.full((240, 320, 3), 200, np.uint8)
+    plain[100:140, 140:180] = 170
+    for picture in (photo, dim, plain):
+        assert nothing_to_see(read(picture, 224)) == ""

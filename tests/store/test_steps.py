@@ -492,3 +492,19 @@ def test_a_description_with_wrong_checkpoints_is_refused(
     another("mug", 1).save(tmp_path / "home")
     rewrite_all(tmp_path / "home", replaced(checkpoints=checkpoints))
     assert "is damaged" in refusal(StateError, lambda: read_state(tmp_path / "home"))
+
+
+def test_steps_with_the_same_token_that_follow_each_other_are_one_even_after_closing(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "home.robocle"
+    for seed in (1, 2):
+        with opened(path) as learner, learner.step(token="lesson a"):
+            teach(learner, "mug", 2, seed)
+    with opened(path) as learner:
+        assert learner.steps == ["teaching 4 pictures of 'mug'"]
+        teach(learner, "pan", 1)
+        with learner.step(token="lesson a"):
+            teach(learner, "mug", 1, seed=3)
+        assert learner.steps[0] == "teaching 'mug'"
+        assert learner.undoable == 3

@@ -52,7 +52,7 @@ from robocle.classifiers.scatter.leave_one_out import (
     left_out,
     samples_of,
 )
-from robocle.classifiers.scatter.origin import MAX_WORLD, Origin, World
+from robocle.classifiers.scatter.origin import MAX_WORLD, Origin, WorldPictures
 from robocle.classifiers.scatter.shrinkage import require_shrinkage
 from robocle.classifiers.state import (
     Arrays,
@@ -150,7 +150,7 @@ class StreamingLDA(StreamingClassifier):
         self.world = float(world)
         if self.world and (score != "cosine" or self._ridges() > 1):
             raise SpecError(f"world={world} needs score=cosine, with one ridge per covariance")
-        self._world: World | None = None
+        self._world: WorldPictures | None = None
         self._following = self._new_following()
         self._scatters = self._new_scatters()
         self._samples = 0
@@ -240,7 +240,7 @@ class StreamingLDA(StreamingClassifier):
             return cosine_discriminant(weights, products, len(self._labels))
         return weights, -0.5 * products.squares
 
-    def use_world(self, pictures: ArrayLike) -> None:
+    def use_world(self, pictures: WorldPictures | ArrayLike) -> None:
         """Use embeddings of pictures of anything: their mean counts in the origin of the scores.
 
         They are not learned, and no part of the state. Without the option `world` nothing changes.
@@ -251,9 +251,12 @@ class StreamingLDA(StreamingClassifier):
         Raises:
             FeatureError: The embeddings are not made of real, finite numbers.
         """
-        if self.world:
-            self._world = World(np.asarray(embedding_numbers(pictures, 2), np.float32))
-            self._changed()
+        if not self.world or pictures is self._world:
+            return
+        if not isinstance(pictures, WorldPictures):
+            pictures = WorldPictures(np.asarray(embedding_numbers(pictures, 2), np.float32))
+        self._world = pictures
+        self._changed()
 
     def world_scores(self) -> Vector | None:
         """Return the best score of each picture of the world, or None without one.

@@ -37,6 +37,7 @@ from robocle.wording import plural
 
 if TYPE_CHECKING:
     from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
+    from robocle.classifiers.scatter.origin import WorldPictures
 
 Scorer = Callable[[Matrix], Scores]
 """Scores embeddings (n, width): (n, labels)."""
@@ -165,6 +166,16 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
         found = self.leave_one_out()
         if found is not None:
             yield found
+
+    def use_world(self, pictures: "WorldPictures | ArrayLike") -> None:
+        """Use embeddings of pictures of anything, (n, width). Most classifiers make no use of them.
+
+        They are not learned, and no part of the state.
+        """
+
+    def world_scores(self) -> Vector | None:
+        """Return the best score of each picture of the world; None if there is no world."""
+        return None
 
     def forget(self, label: str) -> None:
         """Forget a label; see `forgets_exactly`.

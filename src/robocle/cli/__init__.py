@@ -6,6 +6,7 @@ Results go to stdout. What a command needs is imported inside it, so that `--hel
 from robocle.cli import (  # noqa: F401  (each adds its commands)
     backbones,
     backbones_measure,
+    bag,
     bench,
     check,
     demo,
@@ -13,9 +14,12 @@ from robocle.cli import (  # noqa: F401  (each adds its commands)
     inspect,
     parts,
     predict,
+    ros,
+    serve,
     sim,
     teach,
     transfer,
+    watch,
 )
 from robocle.cli.app import main
 

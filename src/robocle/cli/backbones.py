@@ -2,11 +2,13 @@
 
 import logging
 import sys
+from pathlib import Path
 
 import click
 
-from robocle.cli.app import main
+from robocle.cli.app import FolderPath, main
 from robocle.cli.output import echo, echo_lines
+from robocle.cli.progress import progress
 
 log = logging.getLogger("robocle")
 
@@ -29,7 +31,9 @@ def backbones(context: click.Context) -> None:
               help="The module of a PyTorch network whose output is the earlier map.  [default: "
               "one at a sixteenth of the input's side]")  # fmt: skip
 @click.option("--replace", is_flag=True, help="Replace an added backbone of the same name.")
-def add(backbone: str, weights: str, name: str, earlier: str, replace: bool) -> None:
+@click.option("--no-world", is_flag=True, help="Do not compute its world: see `backbones world`.")
+def add(backbone: str, weights: str, name: str, earlier: str, replace: bool,
+        no_world: bool) -> None:  # fmt: skip
     """Add BACKBONE to this machine.
 
     BACKBONE is a name that `robocle backbones` lists, timm:MODEL for a network of the timm
@@ -56,7 +60,35 @@ def add(backbone: str, weights: str, name: str, earlier: str, replace: bool) -> 
             f"earlier map: {manifest.earlier_positions} positions of {manifest.earlier_channels} "
             f"channels, {manifest.earlier}"
         )
+    if not no_world:
+        keep_world(manifest.name)
     echo(f"use it: robocle teach STATE LABEL IMAGES... --backbone {manifest.name}")
+
+
+@backbones.command()
+@click.argument("backbone")
+@click.argument("folder", required=False, type=FolderPath)
+@click.option("--pooling", default="", metavar="SPEC",
+              help="The pooling of your learners.  [default: that of a new state]")  # fmt: skip
+def world(backbone: str, folder: Path | None, pooling: str) -> None:
+    """Compute the world of BACKBONE: what it makes of pictures of anything.
+
+    Learners with this backbone call objects unknown that look no more like what they were taught
+    than the pictures in FOLDER do: a few hundred photographs of unlike things. Without FOLDER,
+    rendered pictures that come with robocle are used. States that exist already use it, too.
+    """
+    keep_world(backbone, folder, pooling)
+
+
+def keep_world(backbone: str, folder: Path | None = None, pooling: str = "") -> None:
+    """Compute the world of a backbone, keep it for the learners on this machine, and say so."""
+    from robocle.backbones import backbone as load
+    from robocle.backbones.export.world_building import build_world
+
+    found = build_world(load(backbone), folder, pooling, progress)
+    path = found.keep()
+    nothing = len(found.pictures) - found.things
+    echo(f"world: {found.source} and {nothing} of nothing, in {path}")
 
 
 @backbones.command()

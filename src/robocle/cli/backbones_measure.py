@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from robocle.cli.app import FolderPath
-from robocle.cli.backbones import backbones
+from robocle.cli.backbones import backbones, keep_world
 from robocle.cli.output import echo, echo_json, echo_lines
 from robocle.cli.progress import progress
 from robocle.errors import BackboneError
@@ -40,6 +40,7 @@ def quantize(backbone: str, calibrate: Path, replace: bool) -> None:
     write_added(made.manifest, made.model)
     name = made.manifest.name
     echo(f"added {name}, calibrated on {made.calibrated_on} pictures of {calibrate}")
+    keep_world(name, calibrate)
     echo_lines(_as_text(made.comparison, name))
 
 

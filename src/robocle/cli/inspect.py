@@ -8,7 +8,7 @@ import click
 
 from robocle.cli.app import StatePath, main, plural, print_error
 from robocle.cli.output import echo_json, echo_lines
-from robocle.errors import SpecError, StateError
+from robocle.errors import BackboneError, SpecError, StateError
 
 if TYPE_CHECKING:
     from robocle.recognition.readiness import Readiness
@@ -54,7 +54,7 @@ def _readiness(state: Path, stored: "StoredState") -> "Readiness | None":
 
     try:
         return EmbeddingLearner(LearnerState.restore(str(state), stored)).readiness()
-    except SpecError as error:
+    except (SpecError, BackboneError) as error:
         print_error(f"cannot determine which labels need more pictures: {error}")
         return None
 
@@ -95,4 +95,6 @@ def _readiness_lines(readiness: "Readiness") -> list[str]:
     if readiness.confusable:
         lines += ["", "easily confused"]
     lines += [f"  {pair.advice} ({pair.likelihood:.0%})" for pair in readiness.confusable]
+    if readiness.advice:
+        lines += ["", readiness.advice]
     return lines

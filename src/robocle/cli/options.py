@@ -8,8 +8,9 @@ BoxOption = tuple[float, float, float, float] | None
 
 unknown_option = click.option(
     "--unknown", type=click.FloatRange(0, LARGEST_UNKNOWN), default=DEFAULT_UNKNOWN,
-    show_default=True, help="The false-rejection rate: roughly the fraction of taught objects that "
-    "are called unknown under the conditions they were taught in. With 0, none are.",
+    show_default=True, help="The fraction of taught objects, met again as they were taught, that "
+    "may be called unknown. Of unrelated objects, at most about 5 % are taken for taught ones. "
+    "With 0, nothing is called unknown.",
 )  # fmt: skip
 
 threads_option = click.option(

@@ -85,5 +85,5 @@ def _as_line(path: Path, found: "Prediction", top: int | None) -> str:
     best = [f"{label}\t{confidence:.2f}" for label, confidence in found.top(top or 1)]
     if found.label is not None:
         return "\t".join([printable(path), *best])
-    nearest = best if top else [f"most like {found.nearest}"]
+    nearest = best if top else [found.nothing or f"most like {found.nearest}"]
     return "\t".join([printable(path), "unknown", f"{found.known:.2f}", *nearest])

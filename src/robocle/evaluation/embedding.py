@@ -92,12 +92,17 @@ def backbone_facts(spec: str) -> BackboneFacts:
 
 
 @lru_cache(maxsize=1_000_000)
-def content_hash(path: Path) -> str:
+def content_hash(path: Path | bytes) -> str:
     """Return the hash of a file's bytes: a renamed picture is not embedded again.
+
+    Args:
+        path: The file, or its bytes.
 
     Raises:
         ImageError: The file cannot be read.
     """
+    if isinstance(path, bytes):
+        return hashlib.sha256(path).hexdigest()
     require_regular_file(path)
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from robocle.backbones.world import World
 from robocle.classifiers import StreamingClassifier
 from robocle.evaluation.evaluation_set import EvaluationSet
 from robocle.evaluation.loop import evaluate
 from robocle.evaluation.metrics import OpenSetPredictions
-from robocle.recognition.calibration import Calibration, recognise
+from robocle.recognition.calibration import calibrated, recognise
 from robocle.recognition.levels import DEFAULT_UNKNOWN
 from robocle.types import Embeddings
 
@@ -24,10 +25,17 @@ class _Prediction(NamedTuple):
     rejected: bool
 
 
-def evaluate_open_set(classifier: StreamingClassifier, test: EvaluationSet) -> OpenSetPredictions:
-    """Predict all pictures of a test, whether their labels were taught or not."""
-    leave_one_out = classifier.leave_one_out()
-    calibration = Calibration.of(leave_one_out) if leave_one_out else None
+def evaluate_open_set(
+    classifier: StreamingClassifier, test: EvaluationSet, world: World | None = None
+) -> OpenSetPredictions:
+    """Predict all pictures of a test, whether their labels were taught or not.
+
+    Args:
+        classifier: The classifier. If there is a world, it uses its pictures.
+        test: The pictures.
+        world: The world of the backbone and the pooling, if there is one.
+    """
+    calibration = calibrated(classifier, world)
     labels = classifier.labels
 
     def predict(embeddings: Embeddings) -> list[_Prediction]:

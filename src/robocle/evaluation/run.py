@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from robocle.backbones.world import World, used_world
 from robocle.classifiers import StreamingClassifier, classifier
 from robocle.evaluation.embedding import (
     EmbeddingSetup,
@@ -35,7 +36,7 @@ from robocle.evaluation.open_set import evaluate_open_set
 from robocle.evaluation.scenarios import Stream
 from robocle.evaluation.trial import Trial
 from robocle.pipeline import Pipeline
-from robocle.pooling import block_layout, pooling
+from robocle.pooling import POOLINGS, block_layout, pooling
 from robocle.timing import shortest_times, timed
 from robocle.types import Embeddings, Example
 
@@ -60,6 +61,7 @@ def run_trial(trial: Trial, cache: EmbeddingCache, unreadable: frozenset[str]) -
     stream = _readable(trial.stream(), unreadable)
     blocks = block_layout(pooling(trial.pooling), backbone_facts(trial.backbone).earlier_channels)
     clf = classifier(trial.classifier, blocks=blocks, classes=trial.classes)
+    world = _world(trial, clf)
     tests = _evaluation_sets(trial, stream, cache)
     first = next(iter(tests.values()))
     steps: list[StepAccuracy] = []
@@ -76,9 +78,19 @@ def run_trial(trial: Trial, cache: EmbeddingCache, unreadable: frozenset[str]) -
         costs=_costs(trial, clf, stream, seconds, first),
         steps=steps,
         each_step_adds_labels=each_step_adds_labels(stream),
-        open_set={name: evaluate_open_set(clf, test) for name, test in open_set.items()},
+        open_set={name: evaluate_open_set(clf, test, world) for name, test in open_set.items()},
     )
     return {**_values(measured), **_counts(clf, stream)}
+
+
+def _world(trial: Trial, clf: StreamingClassifier) -> World | None:
+    """Return the world of the trial's backbone and pooling, after the classifier got it."""
+    network = loaded_backbone(trial.backbone)
+    described = POOLINGS.describe(pooling(trial.pooling))
+    world = used_world(clf, network.name, network.fingerprint, described)
+    if world is not None:
+        clf.use_world(world.pictures)
+    return world
 
 
 def each_step_adds_labels(stream: Stream) -> bool:

@@ -11,7 +11,7 @@ needs ONNX Runtime and nothing else. Its outputs have the names and the meaning 
     known       (n)          float64: the posterior probability of a taught object at even odds
     unknown     (n)          bool: whether the object is unknown
 
-The metadata holds the labels, the parts of the learner, the false-rejection rate, and the threshold
+The metadata holds the labels, the parts of the learner, the level, and the threshold
 on the best score below which an object is unknown.
 """
 
@@ -44,7 +44,7 @@ def write_onnx(learner: Learner, path: Path, unknown: float = DEFAULT_UNKNOWN) -
     Args:
         learner: A learner that was taught at least one label.
         path: The file to write.
-        unknown: The false-rejection rate, as in `Learner.predict`.
+        unknown: The level, as in `Learner.predict`.
 
     Raises:
         StateAccessError: The file cannot be written.
@@ -63,12 +63,12 @@ def onnx_model(learner: Learner, unknown: float = DEFAULT_UNKNOWN) -> onnx.Model
     Args:
         learner: A learner that was taught at least one label, with pooling avg, moments or focus
             and a linear classifier.
-        unknown: The false-rejection rate, as in `Learner.predict`.
+        unknown: The level, as in `Learner.predict`.
 
     Raises:
         NothingTaughtError: The learner has no labels.
         BackboneError: Its backbone does not provide its ONNX model.
-        SpecError: Its pooling or classifier cannot be exported, or the rate is out of range.
+        SpecError: Its pooling or classifier cannot be exported, or the level is out of range.
     """
     require_level(unknown)
     if not learner.labels:

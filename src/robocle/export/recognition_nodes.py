@@ -13,7 +13,9 @@ from onnx import TensorProto
 
 from robocle.backbones.onnx_graph import GraphBuilder
 from robocle.classifiers.labels import UNKNOWN
-from robocle.recognition.calibration import KNOWN_PRIOR, Calibration, known_without_calibration
+from robocle.recognition.calibration import AnyCalibration, known_without_calibration
+from robocle.recognition.levels import DEFAULT_UNKNOWN
+from robocle.recognition.world_calibration import WorldCalibration
 
 
 @dataclass(frozen=True)
@@ -22,9 +24,9 @@ class RecognitionNodes:
 
     builder: GraphBuilder
     labels: tuple[str, ...]
-    calibration: Calibration | None
+    calibration: AnyCalibration | None
     unknown: float
-    """The false-rejection rate."""
+    """The level, as in `Learner.predict`."""
 
     def add_outputs(self, scores: str) -> None:
         """Add all outputs.
@@ -38,7 +40,8 @@ class RecognitionNodes:
         self._add_texts(self._flat(column), unknown)
         likelihoods = self._log_likelihood_ratio(best)
         self._posterior(likelihoods, best, 0.5, output="known")
-        posterior = self._posterior(likelihoods, best, KNOWN_PRIOR)
+        prior = self.calibration.known_prior if self.calibration else 0.5
+        posterior = self._posterior(likelihoods, best, prior)
         share = self._entries(self._softmax(scores), column)
         self.builder.node("Mul", posterior, share, output="confidence")
         self._declare()
@@ -71,6 +74,10 @@ class RecognitionNodes:
     def _log_likelihood_ratio(self, best: str) -> str:
         if self.calibration is None:
             return ""
+        if isinstance(self.calibration, WorldCalibration):
+            threshold = self._number(self.calibration.threshold(DEFAULT_UNKNOWN))
+            above = self.builder.node("Sub", best, threshold)
+            return self.builder.node("Div", above, self._number(self.calibration.spread))
         known, unknown = self.calibration.known_scores, self.calibration.unknown_scores
         for_known = self._log_density(known, "Min", best)
         for_unknown = self._log_density(unknown, "Max", best)

@@ -44,6 +44,12 @@ deviation of 1/130 of the picture's side, it has 0.32."""
 DUPLICATE = 0.25
 """The minimum distance between two embeddings, relative to the larger of their norms."""
 
+BLACK = 12
+"""A picture is black if 99 % of its pixels are below this level in every channel."""
+EMPTY = 10
+"""A picture is empty if its 1st and 99th percentiles differ by less than this in every channel."""
+NOTHING_STEP = 4  # every fourth pixel in both directions is enough to see that there is nothing
+
 FULL = 254  # a pixel whose largest channel reaches this level is at full brightness
 WHITE = 240  # a pixel whose smallest channel reaches this level is white
 VIVID = 64  # a pixel whose smallest channel is below this level has a pure colour, such as red
@@ -94,6 +100,30 @@ def complaints(image: SquareImage) -> tuple[Complaint, ...]:
     grey = _grey(colours)
     found = (*_size_complaints(image.size), *_light_complaints(colours, grey))
     return found or tuple(_focus_complaints(grey))
+
+
+def nothing_to_see(image: SquareImage) -> str:
+    """Return why there is nothing to see in a picture, or an empty text.
+
+    Only a picture without any contrast counts: a dark or a plain one may show a taught object.
+
+    Args:
+        image: The picture, as `robocle.images.read` returns it.
+
+    Example:
+        >>> from robocle.images import read
+        >>> nothing_to_see(read(np.zeros((480, 640, 3), np.uint8), 224))
+        'the picture is black'
+        >>> nothing_to_see(read(np.full((480, 640, 3), 128, np.uint8), 224))
+        'the picture is empty'
+    """
+    colours = image.pixels[::NOTHING_STEP, ::NOTHING_STEP]
+    low, high = (np.percentile(colours, share, axis=(0, 1)) for share in (1, 99))
+    if high.max() < BLACK:
+        return "the picture is black"
+    if low.min() >= FULL:
+        return "the picture is white"
+    return "the picture is empty" if (high - low).max() < EMPTY else ""
 
 
 def near_duplicate(

@@ -1,5 +1,8 @@
 """Calibration: turns scores into probabilities, and decides between known and unknown.
 
+This is the calibration from the taught samples alone, for learners without a world. With one,
+`robocle.recognition.world_calibration` is used.
+
 The best score of a picture separates taught objects from unknown ones. It measures how far the
 picture lies in the direction of a class, in units of the spread within classes. The distributions
 of this score are estimated from the classifier's own leave-one-out scores, so no other data is
@@ -21,13 +24,18 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robocle.backbones.world import World
+from robocle.classifiers import StreamingClassifier
 from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
 from robocle.classifiers.softmax import softmax
 from robocle.recognition.levels import require_level
+from robocle.recognition.temperature import likely_temperature
+from robocle.recognition.world_calibration import WorldCalibration
 from robocle.types import Scores
 
 # The prior probability of a known object, for the confidence.
@@ -38,16 +46,11 @@ UNKNOWN_QUANTILE = 0.7
 # assumed if leave-one-out scores are missing.
 ASSUMED_KNOWN = (0.4, 0.15)
 ASSUMED_UNKNOWN = (0.2, 0.15)
-# Mean, relative to the distance of the class means, and spread of the temperature's prior.
-ASSUMED_TEMPERATURE, TEMPERATURE_SPREAD = 0.04, 0.5
+# The temperature, relative to the distance of the class means, that is assumed before any sample.
+ASSUMED_TEMPERATURE = 0.04
 # The fitted temperature is raised by this factor: pictures seen later differ more from the taught
 # pictures than these differ from each other.
 TEMPERATURE_MARGIN = 1.1
-TEMPERATURE_STEPS = np.exp(np.linspace(-2, 2, 41))
-# The temperature is fitted to the scores of this many labels, the best ones of each sample.
-MOST_RIVALS = 128
-# A sample whose label is as unlikely as this does not decide the temperature alone.
-LARGEST_LOSS = 690.0
 # The minimum number of samples for an empirical quantile: with fewer, one poor picture decides it.
 MIN_FOR_QUANTILE = 100
 
@@ -65,6 +68,9 @@ class Calibration:
     temperature: float
     """The temperature of the softmax."""
 
+    known_prior: ClassVar[float] = KNOWN_PRIOR
+    """The prior probability of a known object, for the confidence."""
+
     @classmethod
     def of(cls, found: LeaveOneOut) -> "Calibration | None":
         """Return the calibration from leave-one-out scores; None for a single label."""
@@ -80,7 +86,7 @@ class Calibration:
             np.sort(scores.max(axis=1, initial=-np.inf)),
             np.sort(widened * found.class_left_out),
             distance,
-            TEMPERATURE_MARGIN * _temperature(scores, rows, ASSUMED_TEMPERATURE * distance),
+            TEMPERATURE_MARGIN * likely_temperature(scores, rows, ASSUMED_TEMPERATURE * distance),
         )
 
     def probability_known(self, best: float, prior: float = 0.5) -> float:
@@ -166,7 +172,7 @@ class Recognition:
     row: int
     """The index of the label with the best score."""
     confidence: float
-    """The probability that this label is right, with the prior KNOWN_PRIOR for known objects."""
+    """The probability that this label is right, with the calibration's prior for known objects."""
     known: float
     """The posterior probability of a known object at even prior odds."""
     is_known: bool
@@ -175,17 +181,41 @@ class Recognition:
     """The probability of each label, with the same prior. They sum to that of a known object."""
 
 
-def recognise(scores: Scores, calibration: Calibration | None, unknown: float) -> Recognition:
+AnyCalibration = Calibration | WorldCalibration
+"""The calibration of a learner without a world, or with one."""
+
+
+def calibrated(classifier: StreamingClassifier, world: World | None) -> AnyCalibration | None:
+    """Return the calibration of a classifier's scores.
+
+    Args:
+        classifier: The classifier. If there is a world, it uses its pictures.
+        world: The world of the learner, if it has one.
+
+    Returns:
+        The calibration; None if the classifier has no leave-one-out scores, or a single label and
+        no world.
+    """
+    found = classifier.leave_one_out()
+    if found is None:
+        return None
+    scores = classifier.world_scores() if world is not None else None
+    if world is None or scores is None:
+        return Calibration.of(found)
+    return WorldCalibration.of(found, scores, world)
+
+
+def recognise(scores: Scores, calibration: AnyCalibration | None, unknown: float) -> Recognition:
     """Interpret the scores of one picture.
 
     Args:
         scores: One score per label.
         calibration: The calibration of the classifier. Without one, every object counts as known
             and the confidence is the softmax of the scores, or 0.5 for a single label.
-        unknown: The false-rejection rate.
+        unknown: The level, as in `Learner.predict`.
 
     Raises:
-        SpecError: The rate is not between 0 and 0.5.
+        SpecError: The level is not between 0 and 0.5.
     """
     require_level(unknown)
     row = int(scores.argmax())
@@ -195,7 +225,8 @@ def recognise(scores: Scores, calibration: Calibration | None, unknown: float) -
         confidences = known * softmax(scores)
         return Recognition(row, float(confidences[row]), known, True, confidences)
     known = calibration.probability_known(best)
-    confidences = calibration.probability_known(best, KNOWN_PRIOR) * softmax(
+    prior = calibration.known_prior
+    confidences = calibration.probability_known(best, prior) * softmax(
         scores / calibration.temperature
     )
     is_known = best >= calibration.threshold(unknown)
@@ -213,21 +244,3 @@ def known_without_calibration(labels: int) -> float:
 
 def _log_density(distribution: NormalDist, value: float) -> float:
     return -(distribution.zscore(value) ** 2) / 2 - math.log(distribution.stdev)
-
-
-def _temperature(scores: Scores, rows: NDArray[np.int64], assumed: float) -> float:
-    """Return the maximum a posteriori temperature, with a log-normal prior around `assumed`."""
-    tried = assumed * TEMPERATURE_STEPS
-    margins = scores - np.take_along_axis(scores, rows[:, None], axis=1)
-    if margins.shape[1] > MOST_RIVALS:
-        margins = -np.partition(-margins, MOST_RIVALS, axis=1)[:, :MOST_RIVALS]
-    losses = [_negative_log_likelihood(margins / temperature) for temperature in tried]
-    prior = (np.log(TEMPERATURE_STEPS) / TEMPERATURE_SPREAD) ** 2 / 2
-    return float(tried[np.argmin(losses + prior)])
-
-
-def _negative_log_likelihood(margins: Scores) -> float:
-    """Return -sum log softmax of the own labels, from the logits relative to theirs."""
-    highest = margins.max(axis=1, initial=0.0, keepdims=True)
-    losses = highest[:, 0] + np.log(np.exp(margins - highest).sum(axis=1))
-    return float(np.minimum(losses, LARGEST_LOSS).sum())

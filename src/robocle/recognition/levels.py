@@ -1,4 +1,4 @@
-"""The false-rejection rate: the fraction of taught objects that may be called unknown."""
+"""The level: the fraction of taught objects, met again, that may be called unknown."""
 
 from numbers import Real
 
@@ -10,7 +10,7 @@ LARGEST_UNKNOWN = 0.5
 
 
 def require_level(unknown: float) -> None:
-    """Raise SpecError if a false-rejection rate is not a number from 0 to 0.5."""
+    """Raise SpecError if a level is not a number from 0 to 0.5."""
     if not isinstance(unknown, Real):
         raise SpecError(f"unknown={unknown!r} is not a number: give 0 to {LARGEST_UNKNOWN}")
     require_between("unknown", unknown, 0, LARGEST_UNKNOWN)

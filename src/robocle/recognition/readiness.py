@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
 from robocle.classifiers.softmax import softmax
-from robocle.recognition.calibration import Calibration
+from robocle.recognition.calibration import AnyCalibration
+from robocle.recognition.levels import DEFAULT_UNKNOWN
 from robocle.types import Scores
 
 # A label is ready if this fraction of its pictures is recognised when left out.
@@ -72,9 +73,19 @@ class Readiness:
     labels: tuple[LabelReadiness, ...]
     confusable: tuple[ConfusablePair, ...]
 
+    @property
+    def advice(self) -> str:
+        """What would help as a whole, such as more labels; empty if nothing."""
+        if len(self.labels) != 1:
+            return ""
+        return (
+            f"{self.labels[0].label!r} is the only label: similar objects are taken for it. Teach "
+            "what it could be mistaken for under labels of their own"
+        )
+
 
 def readiness(
-    counts: dict[str, int], found: Iterable[LeaveOneOut], calibration: Calibration | None
+    counts: dict[str, int], found: Iterable[LeaveOneOut], calibration: AnyCalibration | None
 ) -> Readiness:
     """Return the readiness of all labels.
 
@@ -93,6 +104,8 @@ def readiness(
         usable = ~chunk.singleton
         rows, scores = chunk.rows[usable], chunk.scores[usable]
         right = scores.argmax(axis=1) == rows if len(rows) else np.zeros(0, bool)
+        if len(labels) == 1 and calibration:  # the best label is right, but is it recognised?
+            right &= scores[:, 0] >= calibration.threshold(DEFAULT_UNKNOWN)
         left_out += np.bincount(rows, minlength=len(labels))
         recognised += np.bincount(rows[right], minlength=len(labels))
         if calibration:

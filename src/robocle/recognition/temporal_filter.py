@@ -6,8 +6,8 @@ unknown object, nothing) and updates it with every frame. It is the forward filt
 Markov model: what is seen stays with probability 1 - 1 / STAY, and otherwise changes to anything
 else. A new announcement needs a posterior of `sure`; until then the last one stands.
 
-Successive frames are similar, so their errors are, too: the evidence of a frame counts as
-1 / `frames` of that of an independent picture.
+Successive frames are similar, so their errors may be, too: the evidence of a frame counts as
+1 / `frames` of that of an independent picture. No frame counts for more than FLOOR allows.
 """
 
 from dataclasses import dataclass, field
@@ -64,10 +64,10 @@ class TemporalFilter:
         >>> frames = [frame(0.9, 0.05), frame(0.9, 0.05), frame(0.1, 0.8), frame(0.9, 0.05)]
         >>> seen = TemporalFilter()
         >>> [seen.update(each).label for each in frames]
-        [None, 'mug', 'mug', 'mug']
+        ['mug', 'mug', 'mug', 'mug']
     """
 
-    frames: float = 2.0
+    frames: float = 1.0
     sure: float = 0.7
     _posterior: dict[str | int, float] = field(default_factory=dict, init=False, repr=False)
     _announced: str | int | None = field(default=None, init=False, repr=False)

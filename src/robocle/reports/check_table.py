@@ -34,8 +34,16 @@ class Group:
 
 def as_text(result: CheckResult) -> str:
     """Return the tables, and what to do about the weakest labels."""
-    blocks = [result.summary, *map(_group_text, groups(result)), _advice(result)]
+    blocks = [result.summary, *map(_group_text, groups(result)), *nothing(result), _advice(result)]
     return "\n\n".join(blocks)
+
+
+def nothing(result: CheckResult) -> list[str]:
+    """Return how many pictures of nothing were called unknown, in at most one line."""
+    if result.nothing is None:
+        return []
+    unknown, total = result.nothing
+    return [f"walls, darkness, noise and patterns: {unknown} of {total} called unknown"]
 
 
 def groups(result: CheckResult) -> list[Group]:
@@ -55,6 +63,7 @@ def as_values(result: CheckResult) -> dict[str, Any]:
         "pictures": len(result.pictures),
         "taught": _values(result.by_condition(taught=True)),
         "not_taught": _values(result.by_condition(taught=False)),
+        "nothing": dict(zip(("unknown", "total"), result.nothing or (), strict=False)),
         "labels": {
             label: {"taught": taught, **_values(result.of_label(label))}
             for label, taught in result.labels.items()

@@ -25,8 +25,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robocle.backbones.world import World
 from robocle.classifiers import StreamingClassifier
 from robocle.classifiers.labels import new_spellings
+from robocle.classifiers.scatter.origin import WorldPictures
 from robocle.errors import FeatureError, LabelError, RobocleError, StateError
 from robocle.images.sketches import Sketches
 from robocle.store.history import Replay, replayed, with_bounded_checkpoints
@@ -66,6 +68,8 @@ class LearnerState:
         self._replay = Replay()
         self._steps = threading.local()  # the step that each thread is in, if any
         self._store: StateStore | None = None
+        self._world: World | None = None
+        self._world_pictures: WorldPictures | None = None
 
     @classmethod
     def new(cls, parts: Parts, classifier: StreamingClassifier) -> "LearnerState":
@@ -132,7 +136,20 @@ class LearnerState:
         """Return the classifier, which is computed again unless it is given back."""
         classifier = self._classifier or self._replay.classifier(self._stored)
         self._classifier = None
+        if self._world_pictures is not None:
+            classifier.use_world(self._world_pictures)
         return classifier
+
+    @property
+    def world(self) -> World | None:
+        """The world that the classifier uses. It is not stored."""
+        return self._world
+
+    @world.setter
+    def world(self, world: World | None) -> None:
+        with self._guard:
+            self._world = world
+            self._world_pictures = WorldPictures(world.pictures) if world is not None else None
 
     @property
     def parts(self) -> Parts:
@@ -158,16 +175,17 @@ class LearnerState:
         return self._stored.all_sketches
 
     @contextmanager
-    def step(self, description: str | None) -> Iterator[None]:
+    def step(self, description: str | None, token: str | None = None) -> Iterator[None]:
         """Make all operations of this thread one step until the context ends.
 
         A step within a step is part of it.
 
         Args:
             description: What the step does; None if its operations say it.
+            token: Steps with the same token that follow each other are one step.
         """
         outer = self._step
-        self._steps.now = outer or Step.of(description)
+        self._steps.now = outer or Step.of(description, token)
         try:
             yield
         finally:

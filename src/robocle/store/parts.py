@@ -21,6 +21,8 @@ class Parts:
     prediction_views: str = "plain"
     """The views of a picture to recognise. Early states did not record them. What was learned does
     not depend on them."""
+    world: str = ""
+    """The identity of the world; empty without one. What was learned does not depend on it."""
 
     def require_same(self, name: str, backbone: str, fingerprint: str, preprocessing: str) -> None:
         """Require that a backbone computes the same feature maps as these parts.

@@ -31,12 +31,18 @@ class Step:
             raise ValueError(f"step with more than {MAX_DESCRIPTION} characters")
 
     @classmethod
-    def of(cls, description: str | None) -> "Step":
-        """Return a new step; what cannot be printed on one line is left out of its description."""
+    def of(cls, description: str | None, token: str | None = None) -> "Step":
+        """Return a new step; what cannot be printed on one line is left out of its description.
+
+        Args:
+            description: What is done; None if the operations say it themselves.
+            token: The token; None for a new one.
+        """
+        token = token or _new_token()
         if description is None:
-            return cls()
+            return cls(None, token)
         line = " ".join(str(description).split())
-        return cls("".join(filter(str.isprintable, line))[:MAX_DESCRIPTION])
+        return cls("".join(filter(str.isprintable, line))[:MAX_DESCRIPTION], token)
 
 
 def step_words(step: Step) -> dict[str, str]:

@@ -52,7 +52,9 @@ def estimated_weight(samples: LeftOutSamples | None, last: int, taught: int) -> 
     usable = ~samples.singleton if samples is not None else np.zeros(0, bool)
     if samples is None or not usable.any() or samples.classes < 2:
         return prior_weight()
-    groups = [_added(samples.alone[:last]), _added(samples.alone[last:])]
+    # Without a world: what all classes have in common says nothing about the labels.
+    parts = samples.without_world
+    groups = [_added(parts[:last]), _added(parts[last:])]
     places = samples.places[usable]
     scored = (samples.column_scores(groups, (1.0, weight))[usable] for weight in CANDIDATES)
     losses = np.array([_loss(scores, places) for scores in scored])
@@ -85,9 +87,9 @@ def _loss(scores: Matrix, places: NDArray[np.int64]) -> float:
     return float(np.logaddexp.reduce(margins / temperature, axis=1, initial=0.0).sum())
 
 
-def _margins(scores: Matrix, rows: NDArray[np.int64]) -> tuple[Vector, Matrix]:
+def _margins(scores: Matrix, places: NDArray[np.int64]) -> tuple[Vector, Matrix]:
     """Return the scores of the own labels, and how far the best others lie above them."""
-    place = np.arange(len(rows)), rows
+    place = np.arange(len(places)), places
     own = scores[place]
     others = scores.copy()
     others[place] = -np.inf

@@ -22,8 +22,8 @@ from robocle.classifiers.scatter.followed_scores import (
     similar_classes,
 )
 from robocle.classifiers.scatter.form import ScatterForm
-from robocle.classifiers.scatter.leave_one_out import LeaveOneOut, LeftOutSamples
-from robocle.classifiers.scatter.origin import Origin, World
+from robocle.classifiers.scatter.leave_one_out import LeaveOneOut, LeftOutSamples, without_world
+from robocle.classifiers.scatter.origin import Origin, WorldPictures
 from robocle.classifiers.state import Matrix, Vector
 
 # A scatter is factorised again after this many samples, and the next block after some more: so one
@@ -63,7 +63,7 @@ class Following:
         self._earlier = earlier
         self._factors = factors
         self._blocks: list[FollowedBlock] = []
-        self._beside: tuple[World | None, list[Beside]] = (None, [])
+        self._beside: tuple[WorldPictures | None, list[Beside]] = (None, [])
 
     def __deepcopy__(self, memo: dict[int, object]) -> "Following":
         """Return one that has followed nothing: a copied classifier solves anew when it is used."""
@@ -74,7 +74,7 @@ class Following:
         forms: Sequence[ScatterForm],
         regularisers: Sequence[Regulariser],
         origins: Sequence[Origin],
-        world: World | None,
+        world: WorldPictures | None,
         chosen: ChosenSamples,
     ) -> Answer:
         """Bring everything up to date and return what predictions need.
@@ -88,9 +88,9 @@ class Following:
         """
         with one_blas_thread():
             self._follow(forms, regularisers, self._besides(origins, world), chosen.classes)
-            return self._answer(forms, origins[0].shares(len(chosen.counts)), world, chosen)
+            return self._answer(forms, origins[0], world, chosen)
 
-    def _besides(self, origins: Sequence[Origin], world: World | None) -> list[Beside]:
+    def _besides(self, origins: Sequence[Origin], world: WorldPictures | None) -> list[Beside]:
         known, besides = self._beside
         if known is not world or not besides:
             widths = [origin.fixed.shape[1] for origin in origins]
@@ -125,13 +125,17 @@ class Following:
     def _answer(
         self,
         forms: Sequence[ScatterForm],
-        shares: Vector,
-        world: World | None,
+        origin: Origin,
+        world: WorldPictures | None,
         chosen: ChosenSamples,
     ) -> Answer:
-        means = [block.solution.mean_products(shares) for block in self._blocks]
+        classes = len(chosen.counts)
+        means, plain = (
+            [block.solution.mean_products(shares) for block in self._blocks]
+            for shares in (origin.shares(classes), origin.shares_without_world(classes))
+        )
         scaled = [each.scaled(block.scale) for each, block in zip(means, self._blocks, strict=True)]
-        samples = self._left_out(forms, means, scaled, chosen) if self._factors else None
+        samples = self._left_out(forms, means, plain, scaled, chosen) if self._factors else None
         weights = self._weights(samples, int(chosen.counts[chosen.counts > 1].sum()))
         found = samples.scored(weights) if samples is not None else None
         total = MeanProducts.total(scaled, weights)
@@ -144,6 +148,7 @@ class Following:
         self,
         forms: Sequence[ScatterForm],
         means: Sequence[MeanProducts],
+        plain: Sequence[MeanProducts],
         scaled: Sequence[MeanProducts],
         chosen: ChosenSamples,
     ) -> LeftOutSamples:
@@ -151,13 +156,17 @@ class Following:
             sample_products(form, block, each, chosen)
             for form, block, each in zip(forms, self._blocks, means, strict=True)
         ]
+        moved = without_world(products, means, plain)
         columns, classes = None, len(chosen.counts)
         if classes > MOST_COLUMNS:
             weights = self._given_weights(prior_weight())
             columns = similar_classes(products, weights, scaled, classes)
             products = [restricted(block, columns) for block in products]
+            moved = [restricted(block, columns) for block in moved]
         counts = chosen.counts.astype(np.float64)
-        return LeftOutSamples.of(products, scaled, chosen.rows, counts, columns)
+        return LeftOutSamples.of(
+            products, scaled, chosen.rows, counts, columns, without_world=moved
+        )
 
     def _weights(self, samples: LeftOutSamples | None, taught: int) -> list[float]:
         if len(self._blocks) > self._last and isinstance(self._earlier, str):

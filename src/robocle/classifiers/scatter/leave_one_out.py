@@ -30,6 +30,7 @@ from robocle.classifiers.scatter.left_out_products import (
     CosineParts,
     SampleProducts,
     cosine_scores,
+    relative_to_means,
     without_class,
     without_sample,
 )
@@ -131,19 +132,23 @@ def left_out(
         counts: The number of samples taught per class.
         origin: What counts in the origin beside the class means.
     """
-    shares = origin.shares(len(counts))
-    means = [MeanProducts.of(block.means, block.means, shares) for block in blocks]
+    origins = origin.shares(len(counts)), origin.shares_without_world(len(counts))
+    means, plain = (
+        [MeanProducts.of(block.means, block.means, shares) for block in blocks]
+        for shares in origins
+    )
     start, stop = 0, -1
     while stop < len(rows):
         last = rows[start : start + MAX_SAMPLES][-1:]
         stop = int(np.searchsorted(rows, last, side="right").max(initial=0))
-        yield _left_out(blocks, means, slice(start, stop), rows[start:stop], counts)
+        yield _left_out(blocks, means, plain, slice(start, stop), rows[start:stop], counts)
         start = stop
 
 
 def _left_out(
     blocks: Sequence[Products],
     means: Sequence[MeanProducts],
+    plain: Sequence[MeanProducts],
     chunk: slice,
     rows: NDArray[np.int64],
     counts: Vector,
@@ -154,7 +159,29 @@ def _left_out(
             _sample_products(block, each, chunk, rows)
             for block, each in zip(blocks, means, strict=True)
         ]
-    return LeftOutSamples.of(products, means, rows, counts)
+    return LeftOutSamples.of(
+        products, means, rows, counts, without_world=without_world(products, means, plain)
+    )
+
+
+def without_world(
+    products: Sequence[SampleProducts],
+    means: Sequence[MeanProducts],
+    plain: Sequence[MeanProducts],
+) -> list[SampleProducts]:
+    """Return products relative to the mean of the class means alone; none if there is no world.
+
+    Args:
+        products: The products per block.
+        means: The products of the class means, per block.
+        plain: The same with the other origin.
+    """
+    share = float(means[0].shares[-1]) if len(plain[0].shares) and not plain[0].shares[-1] else 0.0
+    if not share:
+        return []
+    return [
+        relative_to_means(block, each, share) for block, each in zip(products, plain, strict=True)
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,6 +204,8 @@ class LeftOutSamples:
     """(samples, columns): the classes that each sample is scored for; None for all of them."""
     places: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     """The column of each sample's own class."""
+    without_world: Sequence[CosineParts] = ()
+    """As `alone`, but relative to the mean of the class means alone, without a world."""
 
     @classmethod
     def of(
@@ -186,6 +215,8 @@ class LeftOutSamples:
         rows: NDArray[np.int64],
         counts: Vector,
         columns: NDArray[np.int64] | None = None,
+        *,
+        without_world: Sequence[SampleProducts] = (),
     ) -> "LeftOutSamples":
         """Leave samples out.
 
@@ -195,16 +226,22 @@ class LeftOutSamples:
             rows: The class of each sample.
             counts: The number of samples taught per class.
             columns: The classes that each sample is scored for; None for all of them.
+            without_world: The products relative to the mean of the class means; none if there is no
+                world.
         """
         taught = counts[rows]
         with one_blas_thread():
-            alone = [CosineParts.of(without_sample(each, taught), each.scale) for each in products]
+            alone, plain = (
+                [CosineParts.of(without_sample(each, taught), each.scale) for each in blocks]
+                for blocks in (products, without_world)
+            )
             with_class: list[CosineParts] = []
             # Without the class, there must be a direction from the origin to another class.
             if len(means[0].shares) > 2 and len(counts) > 1:
                 with_class = [CosineParts.of(without_class(each), each.scale) for each in products]
         places = products[0].own_place
-        return cls(rows, taught < 2, alone, with_class, means, len(counts), columns, places)
+        classes, single = len(counts), taught < 2
+        return cls(rows, single, alone, with_class, means, classes, columns, places, plain or alone)
 
     def column_scores(self, blocks: Sequence[CosineParts], weights: Sequence[float]) -> Matrix:
         """Return the scores of the columns that are classes; see `cosine_scores`."""

@@ -6,12 +6,12 @@ m_j, with the world's mean last if there is one, or only the most similar classe
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robocle.classifiers.scatter.cosine import rooted
+from robocle.classifiers.scatter.cosine import MeanProducts, rooted
 from robocle.classifiers.scatter.solving import inverse_root
 from robocle.classifiers.state import Matrix, Vector
 
@@ -120,6 +120,31 @@ def cosine_scores(blocks: Sequence[CosineParts], weights: Sequence[float]) -> Ma
     squares: Matrix = sum(weight * block.squares for block, weight in pairs)  # type: ignore[assignment]
     lengths = rooted(squares, sum(weight * block.largest for block, weight in pairs))
     return np.divide(numerators, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+
+
+def relative_to_means(
+    block: SampleProducts, means: MeanProducts, world_share: float
+) -> SampleProducts:
+    """Return the products for another origin: the mean of the class means alone, without a world.
+
+    They do to leave samples out, not to leave classes out.
+
+    Args:
+        block: The products for all columns; that of the world's mean is the last one.
+        means: The products of the class means, with the other origin.
+        world_share: The share of the world's mean in the origin of the block.
+    """
+    rows = block.own_place
+    towards_world = world_share * block.crossed[:, -1:]
+    return replace(
+        block,
+        own_share=means.shares[rows][:, None],
+        cm=means.towards_centre[None],
+        cc=means.centre_square,
+        own_centre=means.towards_centre[rows][:, None],
+        crossed_centre=(block.crossed_centre - towards_world) / (1 - world_share),
+        groups=(),
+    )
 
 
 def without_sample(block: SampleProducts, taught: Vector) -> LeftOut:

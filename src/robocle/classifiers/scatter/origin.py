@@ -45,14 +45,22 @@ class Origin:
         shares: Vector = rows / rows.sum() if len(rows) else rows
         return shares
 
+    def shares_without_world(self, classes: int) -> Vector:
+        """Return the shares in the mean of the class means alone: 0 for the fixed row.
+
+        >>> Origin(np.zeros((1, 8)), 2.0).shares_without_world(2).tolist()
+        [0.5, 0.5, 0.0]
+        """
+        return np.concatenate([np.full(classes, 1 / max(classes, 1)), np.zeros(len(self.fixed))])
+
     def split(self, widths: Sequence[int]) -> list["Origin"]:
         """Return the origin of each block of the embedding."""
         ends = np.cumsum(widths[:-1])
         return [Origin(part, self.weight) for part in np.split(self.fixed, ends, axis=1)]
 
 
-class World:
-    """Embeddings of pictures of anything.
+class WorldPictures:
+    """Embeddings of pictures of anything. They never change, so copies of a classifier share them.
 
     Args:
         pictures: The embeddings (n, width).
@@ -62,6 +70,9 @@ class World:
         self.pictures = pictures
         self._mean = pictures.mean(axis=0, dtype=np.float64)[None]
         self._origins: dict[tuple[float, tuple[int, ...]], list[Origin]] = {}
+
+    def __deepcopy__(self, _: object) -> "WorldPictures":
+        return self
 
     @property
     def width(self) -> int:

@@ -41,11 +41,11 @@ class Conditions:
     seed: int = 0
     draws: int = 3
 
-    def apply(self, picture: Path, backbone: Backbone) -> Iterator[CorruptedPicture]:
+    def apply(self, picture: Path | bytes, backbone: Backbone) -> Iterator[CorruptedPicture]:
         """Yield a picture clean and then under each draw of each corruption.
 
         Args:
-            picture: The file.
+            picture: The file, or its bytes.
             backbone: Decides the size of the pixels and the unit of the noise.
 
         Raises:

@@ -89,12 +89,15 @@ class CheckResult:
         tested: Which learner was tested, in words.
         unreadable: One message per picture that could not be read.
         copies: One message per picture that is a copy of another one and was left out.
+        nothing: How many pictures of nothing were called unknown, and how many were tested; None if
+            the learner calls no picture unknown.
     """
 
     predictions: tuple[CheckedPrediction, ...]
     tested: str
     unreadable: tuple[str, ...] = ()
     copies: tuple[str, ...] = ()
+    nothing: tuple[int, int] | None = None
 
     @cached_property
     def labels(self) -> dict[str, bool]:

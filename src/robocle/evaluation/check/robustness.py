@@ -5,7 +5,7 @@ taught all folds but one, in memory, and is tested on the remaining fold.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,11 +18,14 @@ from robocle.evaluation.check.pictures import require_enough
 from robocle.evaluation.check.result import CheckedPrediction, CheckResult
 from robocle.evaluation.embedding import content_hash
 from robocle.evaluation.loop import evaluate, teach
+from robocle.images.nothing import pictures_of_nothing
 from robocle.learner import Learner
 from robocle.recognition.levels import DEFAULT_UNKNOWN
 from robocle.types import Example
 
 MAX_FOLDS = 5
+NOTHING, FIRST_NOTHING = 45, 10_000
+"""How many pictures of nothing are tested, and the number of the first: the world has others."""
 CROSS_VALIDATED = "a learner that was not taught it"
 
 Progress = Callable[[Iterable[Any], str, int], Iterable[Any]]
@@ -44,7 +47,7 @@ class Evaluator:
     Attributes:
         conditions: How the pictures are corrupted.
         progress: Called with items, what is done to them, and their number; yields the items.
-        unknown: The false-rejection rate, see `Learner.predict`.
+        unknown: The level, see `Learner.predict`.
     """
 
     conditions: Conditions
@@ -101,19 +104,32 @@ def check_state(
 
     Raises:
         NothingTaughtError: The learner was taught nothing.
-        DataError: The learner was taught only one label.
+        DataError: The learner was taught only one label and has no world.
         ImageError: No picture can be read.
     """
     if not learner.labels:
         raise NothingTaughtError
-    if len(learner.labels) == 1:
+    if len(learner.labels) == 1 and learner.calibration() is None:
         raise DataError(
             f"{name} knows only {learner.labels[0]!r} and would predict it for every picture: "
             "teach it a second label"
         )
     tests = (LearnerTest(learner, picture) for picture in pictures)
     predictions, unreadable = evaluator.run(tests, len(pictures))
-    return _result(predictions, name, unreadable, [])
+    found = _result(predictions, name, unreadable, [])
+    return replace(found, nothing=nothing_called_unknown(learner, evaluator.unknown))
+
+
+def nothing_called_unknown(learner: Learner, unknown: float) -> tuple[int, int] | None:
+    """Return how many pictures of nothing are called unknown, and how many there are.
+
+    They are others than those of the world. None if the learner calls no picture unknown.
+    """
+    if learner.calibration() is None or unknown == 0:
+        return None
+    pictures = pictures_of_nothing(NOTHING, learner.backbone.input_size, FIRST_NOTHING)
+    found = learner.predict_many(pictures, unknown)
+    return sum(each.label is None for each in found), NOTHING
 
 
 def check_by_cross_validation(
@@ -137,7 +153,10 @@ def check_by_cross_validation(
     require_enough(pictures, embeddings, unreadable + copies)
     tests = cross_validation_tests(embeddings, backbone)
     predictions, vanished = evaluator.run(tests, len(embeddings))
-    return _result(predictions, CROSS_VALIDATED, unreadable + vanished, copies)
+    whole = Learner(backbone)
+    teach(whole.teach_embedding, ((z, each.label) for each, z in embeddings.items()))
+    found = _result(predictions, CROSS_VALIDATED, unreadable + vanished, copies)
+    return replace(found, nothing=nothing_called_unknown(whole, evaluator.unknown))
 
 
 def cross_validation_tests(

@@ -15,11 +15,11 @@ from robocle.evaluation.scenarios.stream import (
     shuffled,
     split_pools,
 )
-from robocle.spec import Described, require_choice
+from robocle.spec import Described, require_choice, require_whole
 from robocle.types import Example
 
 Disjoint = Literal["pictures", "instances"]
-Known = Literal["all", "half"]
+Known = Literal["all", "half"] | int
 Shared = Literal["labels", "instances"]
 
 
@@ -41,8 +41,8 @@ class ClassIid(Described):
             shots: The number of taught pictures per class, or "all".
             disjoint: What taught and test pictures must not have in common.
             few: What to do about a class with too few pictures.
-            known: Whether all classes are taught, or half of them. The others are unknown objects
-                in the tests.
+            known: Whether all classes are taught, half of them, or how many. The others are
+                unknown objects in the tests.
             first: How many pictures of a class, in the order of their names, may be taught. The
                 others are tested. "all" if any picture may be either.
             shared: What test pictures must have in common with taught ones: their labels, or also
@@ -52,7 +52,7 @@ class ClassIid(Described):
         require_count("first", first)
         require_choice("disjoint", disjoint, get_args(Disjoint))
         require_few(few)
-        require_choice("known", known, get_args(Known))
+        require_known(known)
         require_choice("shared", shared, get_args(Shared))
         if (disjoint, shared) == ("instances", "instances"):
             raise SpecError("no picture can be tested with disjoint=instances,shared=instances")
@@ -88,6 +88,8 @@ class ClassIid(Described):
 
     def _taught_of(self, classes: int) -> int:
         """Return how many of the classes are taught; the others are only tested."""
+        if isinstance(self.known, int):
+            return min(self.known, classes)
         return (classes + 1) // 2 if self.known == "half" else classes
 
     def apart(self, tested: Iterable[Example], taught: Sequence[Example]) -> list[Example]:
@@ -109,6 +111,14 @@ class ClassIid(Described):
             rank = {instance: place for place, instance in enumerate(order)}
             drawn.sort(key=lambda example: rank[example.instance])
         return drawn if isinstance(self.shots, str) else drawn[: self.shots]
+
+
+def require_known(known: Known) -> None:
+    """Raise SpecError if a number of taught classes is neither a choice nor a whole number."""
+    if isinstance(known, str):
+        require_choice("known", known, ("all", "half"))
+    else:
+        require_whole("known", known, 1, 1_000_000)
 
 
 def _instance(example: Example) -> str:

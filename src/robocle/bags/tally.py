@@ -1,0 +1,146 @@
+"""How well the frames of a recording were recognised: per label and over time.
+
+Only counts are kept, and one span per change of what is announced, so that a recording of any
+length takes the same memory.
+"""
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+PARTS = 20
+"""Into how many parts a recording is divided, over time."""
+
+GAP = 1.0
+"""Seconds without a labelled frame after which a span ends with its last frame."""
+
+
+@dataclass
+class LabelCount:
+    """What happened to the frames that show one object."""
+
+    frames: int = 0
+    right: int = 0
+    unknown: int = 0
+    steady: int = 0
+    """Frames at which the filtered label was right."""
+    taken_for: Counter[str] = field(default_factory=Counter)
+    """The wrong labels."""
+
+
+@dataclass
+class Part:
+    """One part of the recording."""
+
+    start: float
+    end: float
+    frames: int = 0
+    right: int = 0
+    steady: int = 0
+
+
+@dataclass
+class Span:
+    """A time during which neither the object nor the announcement changes."""
+
+    start: float
+    end: float
+    truth: str
+    said: str | None
+
+
+class Tally:
+    """Counts the frames of a recording.
+
+    Args:
+        known: The labels that were taught. Other objects should be called unknown.
+        seconds: How long the recording is.
+
+    Example:
+        >>> tally = Tally({"mug", "pan"}, seconds=10)
+        >>> tally.add(0.0, "mug", predicted="mug", announced=None)
+        >>> tally.add(5.0, "mug", predicted="pan", announced="mug")
+        >>> tally.labels["mug"].right, tally.accuracy, tally.steady_accuracy
+        (1, 0.5, 0.5)
+    """
+
+    def __init__(self, known: Collection[str], seconds: float) -> None:
+        self.known = frozenset(known)
+        self.labels: dict[str, LabelCount] = {}
+        length = max(seconds, 1e-3) / PARTS
+        self.parts = [Part(n * length, (n + 1) * length) for n in range(PARTS)]
+        self.spans: list[Span] = []
+
+    def add(
+        self, seconds: float, truth: str, *, predicted: str | None, announced: str | None
+    ) -> None:
+        """Count one frame.
+
+        Args:
+            seconds: The time since the start of the recording.
+            truth: What the frame shows.
+            predicted: The label of the frame alone; None if it was called unknown.
+            announced: The filtered label.
+        """
+        expected = truth if truth in self.known else None
+        right, steady = predicted == expected, announced == expected
+        count = self.labels.setdefault(truth, LabelCount())
+        count.frames += 1
+        count.right += right
+        count.steady += steady
+        count.unknown += predicted is None
+        if not right and predicted is not None:
+            count.taken_for[predicted] += 1
+        self._add_to_part(seconds, right, steady)
+        self._add_to_spans(seconds, truth, announced)
+
+    def _add_to_part(self, seconds: float, right: bool, steady: bool) -> None:
+        number = int(seconds / (self.parts[0].end - self.parts[0].start))
+        part = self.parts[min(max(number, 0), PARTS - 1)]
+        part.frames += 1
+        part.right += right
+        part.steady += steady
+
+    def _add_to_spans(self, seconds: float, truth: str, announced: str | None) -> None:
+        if self.spans and (self.spans[-1].truth, self.spans[-1].said) == (truth, announced):
+            self.spans[-1].end = seconds
+            return
+        if self.spans and seconds - self.spans[-1].end < GAP:
+            self.spans[-1].end = seconds
+        self.spans.append(Span(seconds, seconds, truth, announced))
+
+    @property
+    def frames(self) -> int:
+        """The number of frames with a label."""
+        return sum(count.frames for count in self.labels.values())
+
+    @property
+    def accuracy(self) -> float:
+        """The fraction of frames that were recognised alone."""
+        return sum(count.right for count in self.labels.values()) / max(self.frames, 1)
+
+    @property
+    def steady_accuracy(self) -> float:
+        """The fraction of frames at which the filtered label was right."""
+        return sum(count.steady for count in self.labels.values()) / max(self.frames, 1)
+
+    def as_values(self) -> dict[str, Any]:
+        """Return everything but the spans as values for JSON."""
+        return {
+            "frames": self.frames,
+            "accuracy": self.accuracy,
+            "steady_accuracy": self.steady_accuracy,
+            "labels": {
+                label: {
+                    "taught": label in self.known,
+                    "frames": count.frames,
+                    "right": count.right,
+                    "unknown": count.unknown,
+                    "steady": count.steady,
+                    "taken_for": dict(count.taken_for.most_common()),
+                }
+                for label, count in self.labels.items()
+            },
+            "parts": [vars(part) for part in self.parts if part.frames],
+        }

@@ -1,0 +1,258 @@
+"""The commands that teach and evaluate from recordings of ROS 2."""
+
+import itertools
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from robocle.cli.app import FolderPath, NonemptyPath, StatePath, main, plural, print_error
+from robocle.cli.interrupts import stop_requests
+from robocle.cli.options import BoxOption, box_option, unknown_option
+from robocle.cli.output import echo, echo_above_bar, echo_lines
+from robocle.cli.progress import activity, progress
+from robocle.cli.shots import Shots, recognised
+from robocle.errors import DataError, ImageError, NothingTaughtError
+from robocle.wording import as_json
+
+if TYPE_CHECKING:
+    from robocle.bags import Intervals, Shot
+    from robocle.bags.writing import Storage
+    from robocle.learner import Learner
+
+BagPath = NonemptyPath()
+
+
+@main.group(short_help="Teach and evaluate from recordings of ROS 2.")
+def bag() -> None:
+    """Teach and evaluate from recordings of ROS 2 (rosbag2: sqlite3 or MCAP), without ROS."""
+
+
+topic_option = click.option(
+    "--topic", help="The topic of the images. It can be left out if there is only one."
+)
+every_option = click.option(
+    "--every", type=click.FloatRange(0), default=0.0, show_default=True, metavar="SECONDS",
+    help="Use only one frame within this time; 0 uses all.",
+)  # fmt: skip
+
+
+def label_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the two options that say what the frames show."""
+    for option in (
+        click.option("--intervals", type=NonemptyPath(dir_okay=False), metavar="FILE",
+                     help="A CSV file with lines start,end,label, in seconds since the start of "
+                     "the bag."),
+        click.option("--label-topic", metavar="TOPIC",
+                     help="A topic of std_msgs/String messages: each is the label until the next "
+                     "one, an empty one ends it."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+@bag.command("teach", short_help="Teach the labelled frames of a bag.")
+@click.argument("state", type=StatePath)
+@click.argument("path", type=BagPath, metavar="BAG")
+@topic_option
+@label_options
+@click.option("--every", type=click.FloatRange(0), default=0.5, show_default=True,
+              metavar="SECONDS", help="Teach only one frame within this time; neighbouring frames "
+              "are almost the same.")  # fmt: skip
+@click.option("--most", type=click.IntRange(1), metavar="N",
+              help="Teach at most N frames per label.")  # fmt: skip
+@click.option("--poor", type=click.Choice(["teach", "skip"]), default="teach", show_default=True,
+              help="What to do with frames that are dark or blurred.")  # fmt: skip
+@box_option
+def bag_teach(state: Path, path: Path, topic: str | None, label_topic: str | None,
+              intervals: Path | None, every: float, most: int | None,
+              poor: Literal["teach", "skip"], box: BoxOption) -> None:  # fmt: skip
+    """Teach STATE the frames of BAG that have a label, as one step.
+
+    BAG is a folder with metadata.yaml, or a single .mcap or .db3 file. STATE is created if it does
+    not exist. Frames that cannot be read are skipped and listed. Ctrl-C keeps what was taught.
+    """
+    with activity("starting"):
+        from robocle.bags import Bag
+        from robocle.learner import Learner
+
+    labels = _labels(label_topic, intervals)
+    with Bag(path) as recording:
+        shots = Shots(recording, recording.image_topic(topic), labels, every)
+        frames = _with_first(shots.labelled("teaching"), path)
+        with stop_requests() as stop, Learner.open(state) as learner, learner.step():
+            until = itertools.takewhile(lambda _: stop.received is None, frames)
+            taught = _teach(learner, shots, until, most, poor, box)
+            known = plural(len(learner.labels), "label")
+    shots.list_unusable()
+    if stop.received:
+        print_error(f"interrupted: taught {plural(sum(taught.values()), 'frame')}; "
+                    f"`robocle undo {state}` reverts that")  # fmt: skip
+        sys.exit(stop.received.exit_code)
+    counts = ", ".join(f"{label} ({count})" for label, count in taught.items())
+    echo(f"taught {plural(sum(taught.values()), 'frame')} of {counts}; {state} knows {known}")
+
+
+def _with_first(frames: "Iterator[Shot]", path: Path) -> "Iterator[Shot]":
+    """Return the frames, of which there must be one: otherwise no state is created."""
+    for first in frames:
+        return itertools.chain([first], frames)
+    raise DataError(f"no frame of {path} has a label: check the times of the labels")
+
+
+def _teach(learner: "Learner", shots: Shots, frames: "Iterator[Shot]", most: int | None,
+           poor: Literal["teach", "skip"], box: BoxOption) -> dict[str, int]:  # fmt: skip
+    """Teach frames and return how many per label."""
+    taught: dict[str, int] = {}
+    for shot in frames:
+        assert shot.label is not None
+        if most is not None and taught.get(shot.label, 0) >= most:
+            continue
+        assert not isinstance(shot.picture, ImageError)
+        try:
+            embedding = learner.embed_for_teaching(shot.picture, box)
+        except ImageError as error:
+            shots.unusable(shot, error)
+            continue
+        if embedding.complaints and poor == "skip":
+            continue
+        learner.teach_embedding(embedding, shot.label)
+        taught[shot.label] = taught.get(shot.label, 0) + 1
+    return taught
+
+
+@bag.command("predict", short_help="Recognise the frames of a bag.")
+@click.argument("state", type=StatePath)
+@click.argument("path", type=BagPath, metavar="BAG")
+@topic_option
+@every_option
+@click.option("--json", "json_lines", is_flag=True, help="Print one JSON object per line.")
+@box_option
+@unknown_option
+def bag_predict(state: Path, path: Path, topic: str | None, every: float, json_lines: bool,
+                box: BoxOption, unknown: float) -> None:  # fmt: skip
+    """Recognise the frames of BAG that STATE was taught.
+
+    Prints the seconds since the start of the bag, the label of the frame, its probability, and the
+    label that a filter over the frames announces.
+    """
+    from robocle.bags import Bag
+
+    learner = _loaded(state)
+    with Bag(path) as recording:
+        shots = Shots(recording, recording.image_topic(topic), None, every)
+        for shot, found, said in recognised(learner, shots, shots.all("recognising"), box, unknown):
+            seconds = round(shot.seconds, 3)
+            if json_lines:
+                line = {
+                    "seconds": seconds,
+                    "label": found.label,
+                    "confidence": found.confidence,
+                    "nearest": found.nearest,
+                    "nothing": found.nothing,
+                    "filtered": said,
+                }
+                echo_above_bar(as_json(line), err=False)  # fmt: skip
+            else:
+                label = found.label or "unknown"
+                line_of = [f"{seconds:.2f}", label, f"{found.confidence:.2f}", said or "unknown"]
+                echo_above_bar("\t".join(line_of), err=False)
+    shots.list_unusable()
+
+
+@bag.command("evaluate", short_help="Compare what is recognised in a bag with its labels.")
+@click.argument("state", type=StatePath)
+@click.argument("path", type=BagPath, metavar="BAG")
+@topic_option
+@label_options
+@every_option
+@click.option("--plot", type=NonemptyPath(dir_okay=False), metavar="FILE",
+              help="Draw what was recognised when into this file: .png, .svg or .pdf.")  # fmt: skip
+@click.option("--json", "as_values", is_flag=True, help="Print the counts as JSON.")
+@box_option
+@unknown_option
+def bag_evaluate(state: Path, path: Path, topic: str | None, label_topic: str | None,
+                 intervals: Path | None, every: float, plot: Path | None, as_values: bool,
+                 box: BoxOption, unknown: float) -> None:  # fmt: skip
+    """Compare what STATE recognises in the frames of BAG with their labels.
+
+    Prints, per label and over time, how many frames are right alone and with a filter over the
+    frames. An object that STATE was not taught is right if it is called unknown.
+    """
+    from robocle.bags import Bag, Tally
+    from robocle.reports.recording import (
+        label_table,
+        plot_recording,
+        require_plot_format,
+        time_table,
+    )
+
+    if plot:
+        require_plot_format(plot)
+    labels = _labels(label_topic, intervals)
+    learner = _loaded(state)
+    with Bag(path) as recording:
+        shots = Shots(recording, recording.image_topic(topic), labels, every)
+        tally = Tally(learner.labels, recording.seconds)
+        frames = shots.labelled("recognising")
+        for shot, found, said in recognised(learner, shots, frames, box, unknown):
+            assert shot.label is not None
+            tally.add(shot.seconds, shot.label, predicted=found.label, announced=said)
+    shots.list_unusable()
+    if not tally.frames:
+        raise DataError(f"no frame of {path} has a label: check the times of the labels")
+    if as_values:
+        echo(as_json(tally.as_values()))
+    else:
+        echo_lines(f"{label_table(tally)}\n\n{time_table(tally)}")
+    if plot:
+        plot_recording(tally, plot)
+        echo(f"wrote {plot}", err=as_values)
+
+
+@bag.command("write", short_help="Write pictures as a bag.")
+@click.argument("path", type=BagPath, metavar="BAG")
+@click.argument("folder", type=FolderPath)
+@click.option("--dataset", "spec", default="openloris", show_default=True, metavar="SPEC",
+              help="The layout of FOLDER.")  # fmt: skip
+@click.option("--split", help="Only pictures of this split, such as train or test.")
+@click.option("--rate", type=click.FloatRange(0.01, 1000), default=10.0, show_default=True,
+              help="Frames per second.")  # fmt: skip
+@click.option("--storage", type=click.Choice(["mcap", "sqlite3"]), default="mcap",
+              show_default=True, help="The format of the bag.")  # fmt: skip
+def bag_write(path: Path, folder: Path, spec: str, split: str | None, rate: float,
+              storage: "Storage") -> None:  # fmt: skip
+    """Write the pictures of FOLDER, such as videos of `robocle sim`, as the bag BAG.
+
+    The images are in the topic /camera/image/compressed, the labels in /label.
+    """
+    from robocle.bags import write_bag
+    from robocle.evaluation.datasets import dataset
+
+    examples = [each for each in dataset(spec).examples(folder) if split in (None, each.split)]
+    if not examples:
+        raise DataError(f"{folder} has no pictures of the split {split}")
+    count = write_bag(path, progress(examples, "writing"), rate, storage)
+    echo(f"wrote {plural(count, 'frame')} to {path}")
+
+
+def _labels(label_topic: str | None, intervals: Path | None) -> "Intervals | str":
+    from robocle.bags import Intervals
+
+    if intervals is not None and label_topic is None:
+        return Intervals.read(intervals)
+    if label_topic is not None and intervals is None:
+        return label_topic
+    raise click.UsageError("give either --label-topic or --intervals")
+
+
+def _loaded(state: Path) -> "Learner":
+    with activity("loading the backbone"):
+        from robocle.learner import Learner
+
+        learner = Learner.load(state)
+    if not learner.labels:
+        raise NothingTaughtError
+    return learner

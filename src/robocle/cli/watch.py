@@ -1,0 +1,83 @@
+"""The command that says what a camera sees."""
+
+import os
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from robocle.cli.app import NonemptyPath, StatePath, main
+from robocle.cli.options import BoxOption, box_option, unknown_option
+from robocle.cli.output import echo, echo_json
+from robocle.cli.progress import activity
+
+if TYPE_CHECKING:
+    from robocle.watch.mqtt import Publisher
+
+
+@main.command(short_help="Say what a camera sees.")
+@click.argument("state", type=StatePath)
+@click.option("--camera", required=True, metavar="N|URL|VIDEO",
+              help="The number of a webcam, the URL of a network camera (rtsp://... or http://...) "
+              "or a video file.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+@click.option("--every", type=click.FloatRange(0.05, 3600), default=1.0, show_default=True,
+              metavar="SECONDS", help="How often a line is printed.")  # fmt: skip
+@click.option("--changes", is_flag=True, help="Print a line only when something else is seen.")
+@click.option("--loop", is_flag=True, help="Start a video file again when it ends.")
+@click.option("--mqtt", metavar="BROKER",
+              help="Publish to this MQTT broker, too: HOST, HOST:PORT or mqtts://USER@HOST:PORT. "
+              "The password is in the variable ROBOCLE_MQTT_PASSWORD.")  # fmt: skip
+@click.option("--mqtt-ca", type=NonemptyPath(dir_okay=False), metavar="FILE",
+              help="The certificate of the authority that signed the broker's, if it is not one "
+              "of the system's. TLS is used.")  # fmt: skip
+@click.option("--name", help="The name of the camera in topics and in Home Assistant.  "
+              "[default: the name of STATE]")  # fmt: skip
+@box_option
+@unknown_option
+def watch(state: Path, camera: str, as_json: bool, every: float, changes: bool, loop: bool,
+          mqtt: str | None, mqtt_ca: Path | None, name: str | None, box: BoxOption,
+          unknown: float) -> None:  # fmt: skip
+    """Say once per second what a camera sees that STATE was taught.
+
+    Prints the time, the label (or "unknown", or "nothing" and why) and its probability. A filter
+    over the frames keeps the label steady. If STATE is taught by another program meanwhile, the
+    command uses what is new. It ends with Ctrl-C, or when a video file ends.
+    """
+    if mqtt_ca and not mqtt:
+        raise click.UsageError("--mqtt-ca requires --mqtt")
+    with activity("starting"):
+        from robocle.cameras import open_camera
+        from robocle.recognition.rejection import decided
+        from robocle.recognition.temporal_filter import TemporalFilter
+        from robocle.watch import FollowedState, observations
+
+    with ExitStack() as stack:
+        publisher = _publisher(mqtt, mqtt_ca, name or state.stem) if mqtt else None
+        if publisher:
+            stack.enter_context(publisher)
+        with activity("loading the backbone"):
+            followed = FollowedState(state)
+        source = stack.enter_context(open_camera(camera, loop, reconnect=True))
+        before = None
+        for seen in observations(
+            source,
+            lambda frame: decided(followed.learner.predict(frame.pixels, unknown, box=box)),
+            TemporalFilter(),
+            every,
+            followed.refresh,
+        ):
+            if publisher:
+                publisher.publish(seen)
+            if not changes or (seen.label, seen.nothing) != before:
+                echo_json(seen.as_values()) if as_json else echo(seen.as_line())
+            before = seen.label, seen.nothing
+
+
+def _publisher(address: str, certificates: Path | None, name: str) -> "Publisher":
+    from robocle.watch.broker import PASSWORD_VARIABLE, Broker
+    from robocle.watch.mqtt import Publisher
+
+    password = os.environ.get(PASSWORD_VARIABLE, "")
+    return Publisher(Broker.parse(address, password, certificates), name)

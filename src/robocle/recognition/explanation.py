@@ -1,0 +1,131 @@
+"""Explanations: why a picture got its label, or why it was called unknown.
+
+The heat map says where in the picture the evidence for the nearest label lies. The score is linear
+in the embedding, and the first block of the embedding is the mean of the feature map over its
+positions, so each position has an exact share in that block's part of the score. The other blocks
+are moments, which cannot be divided among positions, and are left out.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robocle.classifiers.state import Vector
+from robocle.pooling import Pooling
+from robocle.pooling.average import Average
+from robocle.pooling.focus import Focus, window_weights
+from robocle.pooling.moments import Moments
+from robocle.recognition.calibration import AnyCalibration
+from robocle.recognition.world_calibration import WorldCalibration
+from robocle.types import Prediction
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """A prediction, and what led to it."""
+
+    prediction: Prediction
+    probabilities: dict[str, float]
+    """The probabilities of the nearest labels, the best first."""
+    others: float
+    """The probability of all other labels."""
+    unknown: float
+    """The probability of an unknown object. With `probabilities` and `others`, the sum is 1."""
+    reason: str
+    """Why the picture was called unknown, in a sentence; empty if it was recognised."""
+    heat: NDArray[np.float32] | None
+    """Where the evidence for the nearest label is, from 0 to 1, on the grid of the feature map
+    (rows, columns); None if the pooling or the classifier cannot tell."""
+
+
+def explanation(
+    prediction: Prediction,
+    calibration: AnyCalibration | None,
+    unknown: float,
+    top: int,
+    heat: NDArray[np.float32] | None,
+) -> Explanation:
+    """Return the explanation of a prediction.
+
+    Args:
+        prediction: The prediction.
+        calibration: The calibration of the learner's scores.
+        unknown: The level that the prediction was made with.
+        top: How many labels to name.
+        heat: The heat map of the nearest label, if there is one.
+    """
+    nearest = dict(prediction.top(top))
+    rest = max(0.0, sum(prediction.confidences.values()) - sum(nearest.values()))
+    reason = "" if prediction.label is not None else _reason(prediction, calibration, unknown)
+    return Explanation(prediction, nearest, rest, prediction.unknown, reason, heat)
+
+
+def _reason(prediction: Prediction, calibration: AnyCalibration | None, unknown: float) -> str:
+    if prediction.nothing:
+        return f"there is nothing to see: {prediction.nothing}"
+    if calibration is None:  # another thread has changed the learner meanwhile
+        return "it is unlike all taught objects"
+    nearest, best = prediction.nearest, prediction.scores[prediction.nearest]
+    facts = f"the score of {nearest!r} is {best:.1f}, below {calibration.threshold(unknown):.1f}"
+    if not isinstance(calibration, WorldCalibration):
+        return f"it is too far from all taught objects: {facts}"
+    share = calibration.share_above(best)
+    if best < calibration.unrelated:
+        return f"{share:.0%} of unrelated pictures look more like {nearest!r}: {facts}"
+    return (
+        f"it looks more like {nearest!r} than unrelated pictures do, but less than taught objects "
+        f"that are met again: {facts}"
+    )
+
+
+def heat_map(
+    pooling: Pooling, grid: NDArray[np.float32], weights: Vector, anything: Vector | None = None
+) -> NDArray[np.float32] | None:
+    """Return where in a picture the evidence for a label is.
+
+    Args:
+        pooling: The pooling.
+        grid: The feature map of the picture, (positions, channels).
+        weights: The row of W of the label, (width,).
+        anything: The world's mean embedding, (width,). Evidence counts relative to it.
+
+    Returns:
+        A map (rows, columns) from 0 to 1; None if the pooling has no mean, or the map no square.
+    """
+    shares = position_shares(pooling, grid, weights, anything)
+    side = math.isqrt(len(grid))
+    if shares is None or side * side != len(grid):
+        return None
+    positive = np.maximum(shares, 0)
+    largest = positive.max()
+    heat: NDArray[np.float32] = (positive / largest if largest > 0 else positive).astype(np.float32)
+    return heat.reshape(side, side)
+
+
+def position_shares(
+    pooling: Pooling, grid: NDArray[np.float32], weights: Vector, anything: Vector | None = None
+) -> Vector | None:
+    """Return the share of each position in the score: their sum is the mean block's part of it.
+
+    The arguments are those of `heat_map`; with `anything`, its score is subtracted.
+    """
+    counts = _position_weights(pooling, len(grid))
+    if counts is None:
+        return None
+    own = weights[: grid.shape[1]]
+    shares: Vector = counts * (grid.astype(np.float64) @ own)
+    if anything is not None:
+        shares -= counts * float(anything[: grid.shape[1]] @ own)
+    return shares
+
+
+def _position_weights(pooling: Pooling, positions: int) -> Vector | None:
+    """Return the weight of each position in the mean, the embedding's first block, if it is one."""
+    if isinstance(pooling, Focus):
+        window = window_weights(positions, pooling.window)
+        return window if window is not None else np.full(positions, 1 / positions)
+    if isinstance(pooling, Average | Moments):
+        return np.full(positions, 1 / positions)
+    return None

@@ -1,0 +1,137 @@
+"""Calibration with a world: known and unknown from the first picture on.
+
+Two bounds are measured on the classifier as it is now:
+
+    unrelated   the 95 % quantile of the best scores of the world's pictures of things, or of its
+                pictures of nothing, whichever is higher: of unrelated objects, and of walls and
+                darkness, at most about 5 % score higher.
+    known       the quantile of the best scores of left-out samples that the level names: of taught
+                objects that are met again as they were taught, about that many score lower. It is
+                at most the median score of objects that are met again under other conditions,
+                relative to the distance of the class means, which the world has measured: a burst
+                of frames makes left-out samples far too sure. It stands in for labels with a single
+                picture, too, which cannot be left out.
+
+The threshold is halfway between both, because objects are met under other conditions than they
+were taught in, and unrelated objects differ from the world's pictures. If the bounds overlap, it is
+the bound of unrelated objects. The probability of a known object is a logistic function of the best
+score: 1/2 at the threshold of the default level, 95 % at the bound of known objects and 5 % at that
+of unrelated ones.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robocle.backbones.world import MetAgain, World
+from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
+from robocle.classifiers.state import Vector
+from robocle.recognition.levels import DEFAULT_UNKNOWN, require_level
+from robocle.recognition.temperature import likely_temperature
+
+UNRELATED = 0.05
+"""The fraction of unrelated objects that may be accepted."""
+
+
+@dataclass(frozen=True, eq=False)
+class WorldCalibration:
+    """The meaning of one classifier's best scores, from its world and its left-out samples."""
+
+    known: NDArray[np.float64]
+    """The best scores of known objects, ascending: of left-out samples, and what the world has
+    measured for each label with a single picture."""
+    world: NDArray[np.float64]
+    """The best scores of the world's pictures, ascending."""
+    unrelated: float
+    """The score that at most about 5 % of unrelated objects reach."""
+    distance: float
+    """The mean distance of the class means from the origin."""
+    again: float
+    """The median score of objects that are met again under other conditions."""
+    temperature: float
+    """The temperature of the softmax."""
+
+    known_prior: ClassVar[float] = 0.5
+    """The prior probability of a known object, for the confidence."""
+
+    @classmethod
+    def of(cls, found: LeaveOneOut, scores: Vector, world: World) -> "WorldCalibration | None":
+        """Return the calibration; None if the class means have no direction from the origin.
+
+        Args:
+            found: Leave-one-out scores.
+            scores: The best scores of the world's pictures.
+            world: The world.
+        """
+        distance = float(found.lengths.mean())
+        if distance == 0:
+            return None
+        met, usable = world.met_again, ~found.singleton
+        left_out, rows = found.scores[usable], found.rows[usable]
+        single = np.full(int(found.singleton.sum()), met.once * distance)
+        return cls(
+            np.sort(np.concatenate([left_out.max(axis=1, initial=-np.inf), single])),
+            np.sort(scores),
+            _unrelated(scores, world.things),
+            distance,
+            _again(met, bool(usable.any())) * distance,
+            likely_temperature(left_out, rows, met.temperature * distance),
+        )
+
+    def threshold(self, level: float) -> float:
+        """Return the best score below which an object is called unknown.
+
+        Args:
+            level: The fraction of taught objects, met again as they were taught, that may be called
+                unknown. 0 calls nothing unknown.
+
+        Raises:
+            SpecError: The level is not between 0 and 0.5.
+        """
+        require_level(level)
+        if level == 0:
+            return -math.inf
+        return max(self.unrelated, (self.unrelated + self._lowest_known(level)) / 2)
+
+    def probability_known(self, best: float, prior: float = 0.5) -> float:
+        """Return the posterior probability that an object with this best score is known.
+
+        Args:
+            best: The best score of the picture.
+            prior: The prior probability of a known object.
+        """
+        log_odds = (best - self._default_threshold) / self.spread
+        log_odds += math.log(prior / (1 - prior))
+        return 1 / (1 + math.exp(min(-log_odds, 700.0)))
+
+    @cached_property
+    def _default_threshold(self) -> float:
+        return self.threshold(DEFAULT_UNKNOWN)
+
+    def share_above(self, score: float) -> float:
+        """Return the fraction of the world's pictures whose best score is above a score."""
+        return 1 - float(np.searchsorted(self.world, score, side="right")) / len(self.world)
+
+    @cached_property
+    def spread(self) -> float:
+        """The change of the score that multiplies the odds of a known object by e."""
+        gap = abs(self._lowest_known(DEFAULT_UNKNOWN) - self.unrelated)
+        # Scores that differ by less than the temperature do not tell labels apart, either.
+        return max(gap / (2 * math.log(1 / UNRELATED - 1)), self.temperature)
+
+    def _lowest_known(self, level: float) -> float:
+        return min(float(np.quantile(self.known, level)), self.again)
+
+
+def _unrelated(scores: Vector, things: int) -> float:
+    parts = [part for part in (scores[:things], scores[things:]) if len(part)]
+    return max(float(np.quantile(part, 1 - UNRELATED)) for part in parts)
+
+
+def _again(met: MetAgain, several: bool) -> float:
+    """Return the score, relative to the distance, of objects met again under other conditions."""
+    return met.several if several else met.once

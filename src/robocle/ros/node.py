@@ -1,0 +1,313 @@
+"""The lifecycle node: connects topics, services and parameters with a recogniser.
+
+Configuring opens the state, activating starts to recognise. One thread talks to ROS, another works
+with the learner. While an image is recognised, newer ones replace each other. So the node is always
+at the newest image, answers at once, and nothing can grow.
+"""
+
+import logging
+import os
+import time
+from typing import Any
+
+from robocle.errors import ImageError, RobocleError, RosError, SpecError
+from robocle.learner import Learner
+from robocle.ros.awaited_frames import AwaitedFrames
+from robocle.ros.declared import DeclaredParameters
+from robocle.ros.encodings import RosPicture, picture_of
+from robocle.ros.health import Health
+from robocle.ros.messages import boxes_of, required
+from robocle.ros.publishers import Publishers
+from robocle.ros.recogniser import Recogniser
+from robocle.ros.services import Services
+from robocle.ros.settings import Settings
+from robocle.ros.stamps import StampMatcher
+from robocle.ros.worker import Worker
+
+log = logging.getLogger("robocle")
+
+Work = tuple[Any, Any]
+"""An image, and the boxes in it, or None for the whole."""
+
+REPORT_SECONDS = 1.0
+WARNING_SECONDS = 5.0
+"""Images that cannot be used are reported this often in the log, at most."""
+
+
+class RobocleNode:
+    """What the lifecycle node does in its transitions and callbacks.
+
+    Args:
+        node: The lifecycle node of rclpy. It calls the transitions of this object.
+    """
+
+    def __init__(self, node: Any) -> None:
+        self.node = node
+        self.failure = ""
+        """Why the last transition failed."""
+        self._recogniser: Recogniser | None = None
+        self._active = False
+        self._enabled = True
+        self._worker: Worker[Work] | None = None
+        self._frames = AwaitedFrames()
+        self._health = Health()
+        self._matcher = StampMatcher[Any, Any]()
+        self._due = 0.0
+        self._warned = 0.0
+        self._images: Any = None
+        self._boxes: Any = None
+        self._results = required("rclpy.lifecycle").TransitionCallbackReturn
+        self._parameters = DeclaredParameters(node, self._apply)
+        self._publish = Publishers(node)
+        self._create_services()
+        node.create_timer(REPORT_SECONDS, self._report)
+        node.add_managed_entity(_entity(self))
+
+    # --- transitions -----------------------------------------------------------------------------
+
+    def on_configure(self, _state: Any) -> Any:
+        """Open the state and subscribe."""
+        try:
+            settings = Settings.of(self._parameters.values())
+            if not settings.state:
+                raise SpecError("the parameter state is empty: give the path of a state file")
+            path = os.path.expanduser(settings.state)  # nobody else does it in a launch file
+            learner = Learner.open(path, profile=settings.profile)
+        except RobocleError as error:
+            self.failure = str(error)
+            log.error("cannot configure: %s", error)
+            return self._results.FAILURE
+        self._recogniser = Recogniser(learner, settings)
+        self._worker = Worker(self._work)
+        self._health = Health()
+        self._matcher = StampMatcher(int(settings.tolerance * 1e9))
+        self._subscribe(settings)
+        self._announce()
+        return self._results.SUCCESS
+
+    def on_activate(self, _state: Any) -> Any:
+        """Start to recognise."""
+        self._active = True
+        self._health.resume()
+        return self._results.SUCCESS
+
+    def on_deactivate(self, _state: Any) -> Any:
+        """Stop to recognise."""
+        self._active = False
+        self._frames.cancel()
+        return self._results.SUCCESS
+
+    def on_cleanup(self, _state: Any) -> Any:
+        """Close the state."""
+        self.close()
+        return self._results.SUCCESS
+
+    def on_shutdown(self, _state: Any) -> Any:
+        """Close the state."""
+        self.close()
+        return self._results.SUCCESS
+
+    def on_error(self, _state: Any) -> Any:
+        """Close the state."""
+        self.close()
+        return self._results.SUCCESS
+
+    def close(self) -> None:
+        """Unsubscribe, finish what was begun, and close the state."""
+        self._active = False
+        self._frames.cancel()
+        for subscription in (self._images, self._boxes):
+            if subscription is not None:
+                self.node.destroy_subscription(subscription)
+        self._images = self._boxes = None
+        if self._worker is not None:
+            self._worker.stop()
+        recogniser, self._recogniser, self._worker = self._recogniser, None, None
+        if recogniser is not None:
+            recogniser.learner.close()
+
+    @property
+    def _running(self) -> bool:
+        return self._active and self._enabled
+
+    def _apply(self, values: dict[str, Any]) -> None:
+        """Use other values of parameters at once."""
+        if self._recogniser is not None:
+            self._recogniser.apply(self._recogniser.settings.changed(values))
+
+    # --- topics and services ---------------------------------------------------------------------
+
+    def _create_services(self) -> None:
+        own, standard = required("robocle_interfaces.srv"), required("std_srvs.srv")
+        # A request that waits for frames holds its group; images and timers are in another one.
+        group = required("rclpy.callback_groups").ReentrantCallbackGroup()
+        self._services = services = Services(self._configured, self._announce)
+        for name, kind, callback in (
+            ("teach", own.Teach, self._teach),
+            ("undo", own.Undo, services.undo),
+            ("forget", own.Forget, services.forget),
+            ("rename", own.Rename, services.rename),
+            ("list", own.List, services.list_labels),
+            ("save", own.Save, services.save),
+            ("enable", standard.SetBool, self._enable),
+        ):
+            self.node.create_service(kind, f"~/{name}", callback, callback_group=group)
+
+    def _configured(self) -> Recogniser:
+        if self._recogniser is None:
+            raise RosError("the node is not configured: configure it first")
+        return self._recogniser
+
+    def _subscribe(self, settings: Settings) -> None:
+        qos, messages = required("rclpy.qos"), required("sensor_msgs.msg")
+        profile = qos.QoSProfile(
+            depth=1, reliability=getattr(qos.ReliabilityPolicy, settings.reliability.upper())
+        )
+        kind, topic = (
+            (messages.CompressedImage, "image/compressed")
+            if settings.transport == "compressed"
+            else (messages.Image, "image")
+        )
+        create = self.node.create_subscription
+        self._images = create(kind, topic, self._image, profile)
+        if settings.boxes:
+            self._boxes = create(self._publish.detection_array, "boxes", self._detected, profile)
+
+    # --- callbacks -------------------------------------------------------------------------------
+
+    def _image(self, message: Any) -> None:
+        """Hand an image over to the worker, or keep it until its boxes come."""
+        if self._worker is None or not self._running:
+            return
+        self._health.image()
+        if self._frames:
+            self._offer(message)
+        if self._boxes is None:
+            self._worker.show((message, None))
+            return
+        boxes = self._matcher.image(_stamp(message), message)
+        if boxes is not None:
+            self._worker.show((message, boxes))
+
+    def _detected(self, detections: Any) -> None:
+        """Hand the boxes of a detector over with their image, if it has come."""
+        if self._worker is None or not self._running:
+            return
+        image = self._matcher.boxes(_stamp(detections), detections)
+        if image is not None:
+            self._worker.show((image, detections))
+
+    def _offer(self, message: Any) -> None:
+        try:
+            self._frames.offer(picture_of(message))
+        except ImageError as error:
+            self._refuse(error)
+
+    async def _teach(self, request: Any, response: Any) -> Any:
+        """Wait for frames, if needed, and let the worker learn them.
+
+        The thread that talks to ROS answers other requests meanwhile.
+        """
+        try:
+            count = self._services.frames_to_await(request, self._running)
+            worker, recogniser = self._worker, self._configured()
+        except RobocleError as error:
+            return self._services.refuse(error, response)
+        assert worker is not None
+        answer = required("rclpy.task").Future(executor=self.node.executor)
+        answer.add_done_callback(lambda _: None)  # wakes the executor
+
+        def learn(frames: list[RosPicture]) -> None:
+            worker.do(lambda: answer.set_result(self._taught(request, response, frames)))
+
+        if count:
+            self._frames.request(count, recogniser.settings.teach_timeout, learn)
+        else:
+            learn([])
+        return await answer
+
+    def _taught(self, request: Any, response: Any, frames: list[RosPicture]) -> Any:
+        """Learn; whatever goes wrong, the request is answered."""
+        try:
+            return self._services.teach(request, response, frames)
+        except Exception as error:
+            log.exception("an unexpected error in teach")
+            return self._services.refuse(RosError(f"an unexpected error: {error}"), response)
+
+    # --- the worker's thread ---------------------------------------------------------------------
+
+    def _work(self, work: Work) -> None:
+        """Recognise an image, or label the boxes in it."""
+        message, detections = work
+        recogniser = self._recogniser
+        if recogniser is None or not self._running:
+            return
+        try:
+            if self._is_due(recogniser.settings.max_rate):
+                picture = picture_of(message)
+                if detections is None:
+                    self._recognise(recogniser, message.header, picture)
+                else:
+                    self._label(recogniser, picture, detections)
+        except RobocleError as error:
+            self._refuse(error)
+
+    def _recognise(self, recogniser: Recogniser, header: Any, picture: RosPicture) -> None:
+        seen = recogniser.see(picture)
+        self._health.recognised += 1
+        self._publish.prediction(header, seen, recogniser.version)
+
+    def _label(self, recogniser: Recogniser, picture: RosPicture, detections: Any) -> None:
+        found = recogniser.see_boxes(picture, boxes_of(detections))
+        for each in found:
+            if isinstance(each, ImageError):
+                self._refuse(each)
+        self._health.recognised += 1
+        self._publish.detections(detections, found)
+
+    def _is_due(self, rate: float) -> bool:
+        now = time.monotonic()
+        if rate and now < self._due:
+            return False
+        self._due = max(now, self._due + 1 / rate) if rate else 0.0
+        return True
+
+    def _refuse(self, error: RobocleError) -> None:
+        self._health.refuse(error)
+        if time.monotonic() - self._warned > WARNING_SECONDS:
+            self._warned = time.monotonic()
+            log.warning("an image was not used: %s", error)
+
+    def _enable(self, request: Any, response: Any) -> Any:
+        """Pause or resume recognition, without a transition."""
+        self._enabled = request.data
+        self._health.resume()
+        if not self._enabled:
+            self._frames.cancel()
+        response.success, response.message = True, "enabled" if request.data else "disabled"
+        return response
+
+    def _announce(self) -> None:
+        if self._recogniser is not None:
+            self._publish.info(self._recogniser)
+
+    def _report(self) -> None:
+        self._frames.expire()
+        recogniser = self._recogniser
+        if recogniser is not None:
+            self._publish.diagnostics(
+                self._health.report(self._running, recogniser, self._matcher.unmatched)
+            )
+
+
+def _entity(robot: RobocleNode) -> Any:
+    """Return a managed entity of rclpy that passes all transitions on."""
+    entity = required("rclpy.lifecycle").ManagedEntity()
+    for name in ("configure", "activate", "deactivate", "cleanup", "shutdown", "error"):
+        setattr(entity, f"on_{name}", getattr(robot, f"on_{name}"))
+    return entity
+
+
+def _stamp(message: Any) -> int:
+    stamp = message.header.stamp
+    return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)

@@ -1,0 +1,138 @@
+"""What the node does with pictures: recognises them, labels boxes, and learns them."""
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from robocle.errors import ImageError
+from robocle.images.arrays import MIN_SIDE
+from robocle.images.boxes import Box, region_of
+from robocle.learner import Learner
+from robocle.recognition.rejection import decided
+from robocle.recognition.temporal_filter import Announcement, TemporalFilter
+from robocle.ros.encodings import RosPicture, decoded
+from robocle.ros.settings import Settings
+from robocle.types import Pixels, Prediction
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What one image shows."""
+
+    label: str | None
+    nothing: str
+    nearest: str
+    probabilities: dict[str, float]
+    """Every label with its probability, the best first."""
+    unknown: float
+    changed: bool
+
+    @property
+    def confidence(self) -> float:
+        """The probability of the label, or of the nearest one if there is no label."""
+        return self.probabilities.get(self.label or self.nearest, 0.0)
+
+
+@dataclass
+class Recogniser:
+    """A learner and its settings, used by the callbacks of a node, each in its own thread."""
+
+    learner: Learner
+    settings: Settings
+    version: int = 0
+    """Milliseconds since 1970 at the last change, so that it also grows over restarts."""
+    learner_seconds: float = 0.0
+    """CPU time spent in the learner, to recognise images."""
+    _steady: TemporalFilter | None = field(default=None, init=False)
+    _last: tuple[str | None, str] | None = field(default=None, init=False)
+    _guard: threading.Lock = field(default_factory=threading.Lock, init=False)
+
+    def __post_init__(self) -> None:
+        self.apply(self.settings)
+        self.changed()
+
+    def apply(self, settings: Settings) -> None:
+        """Use other settings from now on. The filter starts anew if its options change."""
+        with self._guard:
+            before, self.settings = self._steady, settings
+            self._steady = settings.steady()
+            if before == self._steady:
+                self._steady = before
+
+    def changed(self) -> int:
+        """Note that something was taught or forgotten, and return the new version."""
+        self.version = max(self.version + 1, time.time_ns() // 1_000_000)
+        return self.version
+
+    def see(self, picture: RosPicture) -> Seen:
+        """Recognise an image, or the region of interest in it.
+
+        Raises:
+            ImageError: The image cannot be used.
+        """
+        settings = self.settings
+        if not self.learner.labels:
+            return self._as_seen(None, Announcement(None, "", {}, 1.0, False))
+        start = time.thread_time()
+        found = self.learner.predict(picture, settings.unknown, box=settings.roi)
+        self.learner_seconds += time.thread_time() - start
+        with self._guard:
+            return self._as_seen(found, self._announced(found))
+
+    def _announced(self, found: Prediction) -> Announcement:
+        if self._steady is not None:
+            return self._steady.update(decided(found))
+        return Announcement(found.label, found.nothing, found.confidences, found.unknown, False)
+
+    def _as_seen(self, found: Prediction | None, said: Announcement) -> Seen:
+        ranked = dict(sorted(said.probabilities.items(), key=lambda pair: -pair[1]))
+        changed = (said.label, said.nothing) != self._last
+        self._last = said.label, said.nothing
+        nearest = found.nearest if found else ""
+        return Seen(said.label, said.nothing, nearest, ranked, said.unknown, changed)
+
+    def see_boxes(
+        self, picture: RosPicture, boxes: Sequence[Box]
+    ) -> list[Prediction | ImageError | None]:
+        """Recognise what each box of a picture shows.
+
+        Returns:
+            For each box its prediction, or the error if it lies outside the picture; None if
+            nothing has been taught yet.
+
+        Raises:
+            ImageError: The picture cannot be used.
+        """
+        pixels = decoded(picture)
+        errors = [_box_error(box, pixels) for box in boxes]
+        usable = [box for box, error in zip(boxes, errors, strict=True) if error is None]
+        predictions: Sequence[Prediction | None] = [None] * len(usable)
+        if self.learner.labels and usable:
+            start = time.thread_time()
+            predictions = self.learner.predict_many(
+                [pixels] * len(usable), self.settings.unknown, boxes=usable
+            )
+            self.learner_seconds += time.thread_time() - start
+        rest = iter(predictions)
+        return [next(rest) if error is None else error for error in errors]
+
+    def teach(self, pictures: Sequence[RosPicture], label: str, box: Box | None) -> list[str]:
+        """Learn pictures of one object as one step, and return what is wrong with them.
+
+        Raises:
+            RobocleError: As in `Learner.teach`; nothing was taught.
+        """
+        boxes = [box or self.settings.roi] * len(pictures)
+        found = self.learner.teach_many(
+            pictures, [label] * len(pictures), self.settings.gate, boxes=boxes
+        )
+        return [str(complaint) for complaints in found for complaint in complaints]
+
+
+def _box_error(box: Box, pixels: Pixels) -> ImageError | None:
+    try:
+        region_of(box, (pixels.shape[1], pixels.shape[0]), smallest=MIN_SIDE, name="the image")
+    except ImageError as error:
+        return error
+    return None

@@ -1,0 +1,144 @@
+"""The parameters of the node: names, defaults, descriptions and limits."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from robocle.errors import SpecError
+from robocle.images.quality import Gate
+from robocle.recognition.levels import DEFAULT_UNKNOWN, LARGEST_UNKNOWN
+from robocle.recognition.temporal_filter import TemporalFilter
+from robocle.spec import require_between, require_choice
+
+Value = str | bool | int | float | list[int]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of the node."""
+
+    default: Value
+    description: str
+    limits: tuple[float, float] | None = None
+    live: bool = False
+    """Whether a change takes effect at once. Others are read when the node is configured."""
+
+
+PARAMETERS: Mapping[str, Parameter] = {
+    "state": Parameter("", "The state file. It is created if it does not exist."),
+    "transport": Parameter(
+        "raw", "raw subscribes to `image`, compressed to `image/compressed` (JPEG or PNG)."
+    ),
+    "reliability": Parameter(
+        "best_effort", "The reliability of the subscriptions: best_effort or reliable."
+    ),
+    "boxes": Parameter(
+        False, "Subscribe to the `boxes` of a detector, and label each box instead of the image."
+    ),
+    "tolerance": Parameter(
+        0.02, "By how many seconds the stamps of boxes and image may differ.", (0.0, 10.0)
+    ),
+    "profile": Parameter("fast", "The profile of a new state: fast, accurate or large."),
+    "gate": Parameter(
+        "warn", "What teaching does about a poor picture: warn, refuse or off.", live=True
+    ),
+    "unknown": Parameter(
+        DEFAULT_UNKNOWN,
+        "The false-rejection rate: roughly the fraction of taught objects that are called unknown.",
+        (0.0, LARGEST_UNKNOWN),
+        live=True,
+    ),
+    "filter": Parameter(
+        True, "Filter the predictions over time, which keeps the label steady.", live=True
+    ),
+    "filter_frames": Parameter(
+        TemporalFilter.frames,
+        "How many frames count as much as one independent picture.",
+        (1.0, 1000.0),
+        live=True,
+    ),
+    "filter_sure": Parameter(
+        TemporalFilter.sure,
+        "The posterior probability that a new announcement needs.",
+        (0.5, 0.999),
+        live=True,
+    ),
+    "roi": Parameter(
+        [0, 0, 0, 0],
+        "The region of the image to use: x, y, width, height in pixels. Width 0: all of it.",
+        live=True,
+    ),
+    "max_rate": Parameter(
+        0.0, "Images recognised per second, at most; 0 for no limit.", (0.0, 1000.0), live=True
+    ),
+    "teach_timeout": Parameter(
+        30.0, "Seconds that a request to teach waits for its frames.", (0.1, 3600.0), live=True
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The values of the parameters, checked."""
+
+    state: str
+    transport: Literal["raw", "compressed"]
+    reliability: Literal["best_effort", "reliable"]
+    boxes: bool
+    tolerance: float
+    profile: str
+    gate: Gate
+    unknown: float
+    filter: bool
+    filter_frames: float
+    filter_sure: float
+    roi: tuple[int, int, int, int] | None
+    max_rate: float
+    teach_timeout: float
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> "Settings":
+        """Return the settings of parameter values.
+
+        Args:
+            values: The values by name; defaults stand in for those that are missing.
+
+        Raises:
+            SpecError: A value is out of range or is not one of the choices.
+
+        Example:
+            >>> Settings.of({"state": "home.robocle", "roi": [0, 0, 64, 48]}).roi
+            (0, 0, 64, 48)
+        """
+        given = {name: values.get(name, known.default) for name, known in PARAMETERS.items()}
+        require_choice("transport", given["transport"], ("raw", "compressed"))
+        require_choice("reliability", given["reliability"], ("best_effort", "reliable"))
+        require_choice("gate", given["gate"], ("warn", "refuse", "off"))
+        for name, known in PARAMETERS.items():
+            if known.limits is not None:
+                require_between(name, given[name], *known.limits)
+        return cls(**{**given, "roi": _roi(given["roi"])})
+
+    def changed(self, values: Mapping[str, Any]) -> "Settings":
+        """Return the settings with other values of some parameters.
+
+        Raises:
+            SpecError: A value is out of range or is not one of the choices.
+        """
+        return Settings.of({**vars(self), "roi": self.roi or [0, 0, 0, 0], **values})
+
+    def steady(self) -> TemporalFilter | None:
+        """Return a new temporal filter, if predictions are to be filtered."""
+        return TemporalFilter(self.filter_frames, self.filter_sure) if self.filter else None
+
+
+def _roi(numbers: Any) -> tuple[int, int, int, int] | None:
+    try:
+        x, y, width, height = (int(number) for number in numbers)
+    except (TypeError, ValueError) as error:
+        raise SpecError(f"roi must be [x, y, width, height] in pixels, not {numbers}") from error
+    if width == 0 or height == 0:
+        return None
+    if min(x, y, width, height) < 0:
+        raise SpecError(f"roi must have no negative numbers, not {list(numbers)}")
+    return x, y, width, height

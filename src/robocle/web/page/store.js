@@ -1,0 +1,30 @@
+// What the page knows. `changed` tells everyone who listens.
+
+const listeners = [];
+
+export const store = {
+  client: 0,
+  labels: [], // {label, pictures, ready, advice}, as the server sends them
+  added: [], // names that were typed but not taught yet
+  confusable: [],
+  steps: [],
+  undoable: 0,
+  known: false, // whether the server has told its state
+  selected: "",
+};
+
+export const listen = (work) => listeners.push(work);
+
+export function changed() {
+  const taught = store.labels.map((each) => each.label);
+  store.added = store.added.filter((name) => !taught.includes(name));
+  if (!names().includes(store.selected)) store.selected = names()[0] ?? "";
+  for (const work of listeners) work(store);
+}
+
+export const names = () => [...store.labels.map((each) => each.label), ...store.added];
+
+export function select(name) {
+  store.selected = name;
+  changed();
+}

@@ -1,0 +1,150 @@
+// Teaching: hold the button, or take five. Each hold is one lesson, which one undo reverts.
+
+import { newLesson, post, teach } from "./api.js";
+import { boxInPixels, hasBox } from "./box.js";
+import { capture, isReady } from "./camera.js";
+import { byId, make, pause, plural, say } from "./dom.js";
+import { listen, store } from "./store.js";
+
+const GOAL = 5; // the ring is full
+const MOST = 30; // pictures of one hold
+const BETWEEN = 250; // milliseconds between two pictures of a hold
+const BETWEEN_FIVE = 900; // more time to turn the object
+const UNDO_SHOWN = 10000;
+
+const hold = byId("hold");
+const ring = byId("ring");
+const SHORT = {
+  duplicate: ["Turn it a little", "Move it a little", "Tilt it", "Bring it closer", "Show the other side"],
+  blurred: ["Too blurred: hold still"],
+  dark: ["Too dark: switch on a light"],
+  bright: ["Too bright: turn away from the lamp"],
+  flat: ["Nothing there: hold it in front of the camera"],
+  small: ["Too small: go closer"],
+};
+const NEXT = ["Good. Turn it a little", "Good. Move it", "Good. Tilt it", "Good. A little closer", "Good. Further away"];
+
+let held = false;
+let recording = false;
+let undoTimer = 0;
+
+export const isRecording = () => recording;
+
+export function showHint(text, kind = "hint") {
+  say(byId("hint"), text, kind);
+}
+
+export function showDone(text) {
+  say(byId("done-text"), text);
+  byId("done").hidden = false;
+  clearTimeout(undoTimer);
+  undoTimer = setTimeout(() => (byId("done").hidden = true), UNDO_SHOWN);
+}
+
+export function startHolding() {
+  if (held || recording || hold.disabled) return;
+  held = true;
+  record(() => held, MOST, BETWEEN);
+}
+
+export function stopHolding() {
+  held = false;
+}
+
+export function takeFive() {
+  if (recording || hold.disabled) return;
+  const until = Date.now() + 20000;
+  record(() => Date.now() < until, GOAL, BETWEEN_FIVE);
+}
+
+async function record(goesOn, most, between) {
+  const label = store.selected;
+  if (!isReady()) return showHint("The camera shows nothing yet. Add pictures instead, or try again.", "error");
+  recording = true;
+  byId("done").hidden = true;
+  mark(true, 0);
+  const lesson = newLesson();
+  let taught = 0;
+  try {
+    for (let number = 0; goesOn() && taught < most; number++) {
+      const picture = await capture(hasBox());
+      const refused = await teachOne(label, picture, { lesson, number, gate: "refuse", box: boxInPixels() });
+      taught += refused ? 0 : 1;
+      mark(true, taught);
+      showHint(refused || NEXT[(taught - 1) % NEXT.length], refused ? "hint" : "good");
+      if (goesOn() && taught < most) await pause(refused ? 120 : between);
+    }
+    finish(label, taught);
+  } catch (error) {
+    showHint(error.message, "error");
+  }
+  recording = false;
+  held = false;
+  mark(false, 0);
+}
+
+// Teaches a picture; returns a hint if the quality gate refused it.
+async function teachOne(label, picture, options) {
+  try {
+    await teach(label, picture, options);
+    return "";
+  } catch (error) {
+    if (!error.complaints?.length) throw error;
+    const { kind, advice } = error.complaints[0];
+    const hints = SHORT[kind] ?? [advice];
+    if (kind === "duplicate" && /taught as/.test(advice) && !advice.includes(`'${label}'`)) return `This was ${advice.match(/taught as .*?(?=[:(])/)?.[0] ?? "taught under another name"}`;
+    return hints[Math.floor(Date.now() / 2500) % hints.length];
+  }
+}
+
+function finish(label, taught) {
+  if (taught) {
+    showHint("");
+    showDone(`Learned ${plural(taught, "picture")} of ${label}`);
+  } else if (!byId("hint").textContent) {
+    showHint("Hold the button a little longer.");
+  }
+}
+
+function mark(on, taught) {
+  hold.toggleAttribute("data-held", on);
+  hold.toggleAttribute("data-some", taught > 0);
+  byId("frame").classList.toggle("recording", on);
+  ring.style.strokeDashoffset = String(100 - (100 * Math.min(taught, GOAL)) / GOAL);
+  say(byId("count"), taught ? String(taught) : "");
+}
+
+export async function undo() {
+  byId("done").hidden = true;
+  try {
+    const { undone } = await post("api/undo");
+    showHint(`Undid ${undone}`, "good");
+  } catch (error) {
+    showHint(error.message, "error");
+  }
+}
+
+listen(() => {
+  const name = store.selected;
+  hold.disabled = !name && !recording;
+  byId("five").disabled = byId("files-open").disabled = !name;
+  say(byId("hold-text"), name ? `Hold to teach ${name}` : "Hold to teach");
+  byId("arrow").hidden = store.labels.length > 0 || !store.known;
+  say(byId("arrow"), name ? "Now hold this and turn the object" : "Type its name, then hold this");
+  byId("undo").disabled = !store.undoable;
+  byId("undo").textContent = store.steps.length ? `Undo ${store.steps[0]}` : "Undo last";
+  say(byId("history-count"), store.undoable ? `(${store.undoable})` : "");
+  byId("steps").replaceChildren(...store.steps.map((step) => make("li", { textContent: step })));
+});
+
+hold.addEventListener("pointerdown", (event) => {
+  if (event.button !== 0) return;
+  hold.setPointerCapture(event.pointerId);
+  startHolding();
+});
+for (const end of ["pointerup", "pointercancel", "lostpointercapture"]) hold.addEventListener(end, stopHolding);
+hold.addEventListener("contextmenu", (event) => event.preventDefault());
+window.addEventListener("blur", stopHolding);
+byId("five").addEventListener("click", takeFive);
+byId("undo").addEventListener("click", undo);
+byId("done-undo").addEventListener("click", undo);

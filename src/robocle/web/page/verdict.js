@@ -1,0 +1,98 @@
+// What the learner sees: the verdict, the bars, the heat map, latency and frames per second.
+
+import { placeOverBox } from "./box.js";
+import { byId, make, say } from "./dom.js";
+import { store } from "./store.js";
+
+const SPOKEN_EVERY = 1000; // milliseconds
+const AVERAGED = 20;
+
+const bars = byId("bars");
+const heat = byId("heat");
+let times = [];
+let spoken = "";
+let spokenAt = 0;
+
+export function showPrediction(answer, milliseconds) {
+  const { kind, text, more } = worded(answer);
+  say(byId("verdict"), text, kind);
+  say(byId("verdict-more"), more);
+  byId("seen").toggleAttribute("data-wide", kind === "empty");
+  speak(text);
+  showBars(answer);
+  showHeat(answer.heat);
+  showSpeed(milliseconds);
+}
+
+function worded(answer) {
+  if (answer.event === "error") return { kind: "nothing", text: "Nothing to see", more: answer.error };
+  if (answer.empty || !store.labels.length) {
+    return { kind: "empty", text: "Hold something in front of the camera and give it a name.", more: "" };
+  }
+  if (answer.nothing) return { kind: "nothing", text: "Nothing to see", more: sentence(answer.nothing) };
+  if (answer.label === null) {
+    const more = answer.reason ? sentence(answer.reason) : "Type its name and hold the button to teach it.";
+    return { kind: "unknown", text: "I don't know this", more };
+  }
+  return { kind: "known", text: answer.label, more: "" };
+}
+
+const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}`.replace(/[^.!?]$/, "$&.");
+
+export function showWaiting(text, more = "") {
+  say(byId("verdict"), text, "wait");
+  say(byId("verdict-more"), more);
+  bars.replaceChildren();
+  heat.hidden = true;
+  byId("speed").textContent = "";
+  times = [];
+}
+
+// Screen readers hear a new verdict, at most once a second.
+function speak(text) {
+  const now = performance.now();
+  if (text === spoken || now - spokenAt < SPOKEN_EVERY) return;
+  spoken = text;
+  spokenAt = now;
+  say(byId("spoken"), text);
+}
+
+function showBars(answer) {
+  const rows = (answer.probabilities ?? []).map(([label, part]) => ["", label, part]);
+  if (answer.others > 0.005) rows.push(["others", "others", answer.others]);
+  if (!answer.empty && answer.event !== "error") rows.push(["unknown", "unknown", answer.unknown]);
+  while (bars.children.length > rows.length) bars.lastChild.remove();
+  while (bars.children.length < rows.length) bars.append(bar());
+  rows.forEach(([kind, label, part], index) => {
+    const row = bars.children[index];
+    row.className = kind;
+    say(row.firstChild, label);
+    row.children[1].firstChild.style.transform = `scaleX(${part})`;
+    say(row.lastChild, `${Math.round(100 * part)} %`);
+  });
+}
+
+function bar() {
+  const track = make("span", { className: "track" }, make("span", { className: "fill" }));
+  return make("li", {}, make("span", { className: "name" }), track, make("span", { className: "part" }));
+}
+
+function showHeat(map) {
+  heat.hidden = !map;
+  if (!map) return;
+  heat.width = map.columns;
+  heat.height = map.rows;
+  const image = new ImageData(map.columns, map.rows);
+  map.values.forEach((value, index) => image.data.set([255, 110, 0, 1.9 * value], 4 * index));
+  heat.getContext("2d").putImageData(image, 0, 0);
+  placeOverBox(heat);
+}
+
+function showSpeed(milliseconds) {
+  const now = performance.now();
+  times = [...times, [now, milliseconds]].slice(-AVERAGED);
+  if (times.length < 3) return;
+  const rate = (1000 * (times.length - 1)) / (now - times[0][0]);
+  const middle = times.map((each) => each[1]).sort((a, b) => a - b)[times.length >> 1];
+  say(byId("speed"), `${Math.round(middle)} ms, ${Math.round(rate)}/s`);
+}

@@ -1,0 +1,208 @@
+"""The server: listens, opens the state, and stops without losing anything.
+
+Ctrl-C or SIGTERM ends it: it answers what it has begun, compacts the journal and releases the lock.
+"""
+
+import asyncio
+import os
+import secrets
+import signal
+import socket
+import sys
+import threading
+import webbrowser
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+from urllib.parse import quote
+
+import uvicorn
+
+from robocle.errors import RobocleError
+from robocle.learner import Learner
+from robocle.web.app import create_app
+from robocle.web.certificate import certificate, own_address
+from robocle.web.limits import MAX_FRAME_BYTES
+from robocle.web.robot_camera import RobotCamera
+from robocle.web.security import AllowedHosts, is_loopback
+from robocle.web.service import Service
+from robocle.web.shared_learner import SharedLearner
+
+GRACE_SECONDS = 5
+MAX_CONNECTIONS = 512
+SHORTEST_TOKEN = 8
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to serve."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    """0 for any free port."""
+    https: bool = False
+    token: str = ""
+    """What clients must know. If other machines can reach the server and there is none, one is
+    made up."""
+    allowed_hosts: tuple[str, ...] = ()
+    """Further names of this server, such as that of a proxy."""
+    camera: str = ""
+    """The robot's camera; empty for none."""
+    unknown: float = 0.05
+    profile: str = "fast"
+    opens_browser: bool = False
+
+
+def serve(path: Path, settings: Settings, tell: Callable[[str], None]) -> None:
+    """Serve the teach page of a state until the program is stopped.
+
+    Args:
+        path: The state file. It is created if it does not exist.
+        settings: How to serve.
+        tell: Prints a line.
+
+    Raises:
+        RobocleError: The port is in use, or the state or the camera cannot be opened.
+    """
+    token = require_token(settings.token)
+    if not token and not is_loopback(settings.host):
+        token = secrets.token_urlsafe(16)
+    with ExitStack() as stack:
+        listener = stack.enter_context(_listening(settings.host, settings.port))
+        secured = _secured(settings)
+        learner = stack.enter_context(Learner.open(path, profile=settings.profile))
+        camera = RobotCamera(settings.camera) if settings.camera else None
+        if camera:
+            stack.callback(camera.close)
+        shared = SharedLearner(learner, path, settings.unknown)
+        hosts = AllowedHosts(settings.host, settings.allowed_hosts)
+        service = Service(shared, camera)
+        app = create_app(service, hosts, token)
+        server = _Server(uvicorn.Config(app, **_options(), **secured))
+        address = _address(settings, listener.getsockname()[1], token)
+        server.when_stopped = service.stop
+        server.when_started = lambda: _started(address, path, settings, tell)
+        server.run([listener])
+    tell("stopped; everything that was taught is saved")
+
+
+def require_token(token: str) -> str:
+    """Return a token that headers and addresses can hold; an empty one stands for none.
+
+    Raises:
+        RobocleError: It is too short or has other characters.
+    """
+    if token and not (len(token) >= SHORTEST_TOKEN and token.isascii() and token.isprintable()):
+        raise RobocleError(
+            f"the token must have at least {SHORTEST_TOKEN} characters, all of them ASCII: leave "
+            "out --token for a random one"
+        )
+    return token
+
+
+def _options() -> dict[str, Any]:
+    return {
+        "ws": "websockets-sansio",
+        "ws_max_size": MAX_FRAME_BYTES,
+        "ws_per_message_deflate": False,  # pictures do not get smaller
+        "log_config": None,
+        "access_log": False,
+        "lifespan": "on",
+        "limit_concurrency": MAX_CONNECTIONS,
+        "timeout_graceful_shutdown": GRACE_SECONDS,
+        "server_header": False,
+        "proxy_headers": False,
+    }
+
+
+class _Server(uvicorn.Server):
+    """A server that ends quietly when it is told to stop."""
+
+    when_started: Callable[[], None] = staticmethod(lambda: None)
+    when_stopped: Callable[[], None] = staticmethod(lambda: None)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self.when_started()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self.when_stopped()
+        await super().shutdown(sockets)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop at a signal. Unlike uvicorn, do not raise the signal again afterwards."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def stop(number: int, frame: FrameType | None) -> None:
+            self.handle_exit(number, frame)
+
+        before = {each: signal.signal(each, stop) for each in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for each, handler in before.items():
+                signal.signal(each, handler)
+
+    def run(self, sockets: list[socket.socket] | None = None) -> None:
+        asyncio.run(self.serve(sockets))
+
+
+@contextmanager
+def _listening(host: str, port: int) -> Iterator[socket.socket]:
+    """Listen, before anything slow is done, and stop at the end."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if os.name != "nt":  # there it would let two programs listen on one port
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(128)
+        yield listener
+    except OSError as error:
+        reason = error.strerror or error
+        raise RobocleError(
+            f"cannot listen on {host}, port {port} ({reason}): choose another with --port or --host"
+        ) from error
+    finally:
+        listener.close()
+
+
+def _secured(settings: Settings) -> dict[str, Any]:
+    if not settings.https:
+        return {}
+    certificate_file, key_file = certificate(settings.host)
+    return {"ssl_certfile": str(certificate_file), "ssl_keyfile": str(key_file)}
+
+
+def _address(settings: Settings, port: int, token: str) -> str:
+    """Return the address to open. The token is after #: browsers do not send that part."""
+    host = settings.host
+    if host in ("0.0.0.0", "::"):
+        host = own_address() or "127.0.0.1"
+    host = f"[{host}]" if ":" in host else host
+    scheme = "https" if settings.https else "http"
+    return f"{scheme}://{host}:{port}/" + (f"#token={quote(token)}" if token else "")
+
+
+def _started(address: str, path: Path, settings: Settings, tell: Callable[[str], None]) -> None:
+    tell(f"teach {path.name} at {address}")
+    if settings.https:
+        tell("the browser warns once, because the certificate is this machine's own: go on")
+    elif not is_loopback(settings.host):
+        tell("browsers on other devices use their camera only over https: add --https")
+    tell("Ctrl-C stops it")
+    if settings.opens_browser and _has_screen():
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+
+
+def _has_screen() -> bool:
+    if sys.platform in ("win32", "darwin"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

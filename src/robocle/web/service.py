@@ -1,0 +1,164 @@
+"""The service: what routes and WebSockets share.
+
+After each change the knowledge is computed in a thread and sent to all clients. Changes that follow
+quickly are sent together.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from robocle.errors import CameraError
+from robocle.images import Picture
+from robocle.web.clients import Client, Clients
+from robocle.web.limits import MAX_BYTES_IN_FLIGHT, RequestError
+from robocle.web.metrics import Metrics
+from robocle.web.robot_camera import RobotCamera
+from robocle.web.shared_learner import Lesson, SharedLearner
+from robocle.web.workers import Workers
+
+Result = TypeVar("Result")
+PAUSE = 0.1
+"""Seconds between two messages about the state, at least."""
+SHARE = 3.0
+"""The pause is also this many times as long as it took to compute the message."""
+
+
+class Service:
+    """The learner, its threads, the robot's camera and the clients.
+
+    Args:
+        shared: The learner.
+        camera: The robot's camera, if there is one.
+        workers: The threads.
+    """
+
+    def __init__(
+        self,
+        shared: SharedLearner,
+        camera: RobotCamera | None = None,
+        workers: Workers | None = None,
+    ) -> None:
+        self.shared = shared
+        self.camera = camera
+        self.workers = workers or Workers()
+        self.clients = Clients()
+        self.metrics = Metrics()
+        self.stopping = False
+        self._bytes = 0
+        self._stale = asyncio.Event()
+        self._state_event: tuple[int, str] = 0, ""
+
+    async def change(self, work: Callable[[], Result]) -> Result:
+        """Change the learner; all clients are told."""
+        try:
+            return await self.workers.change(work)
+        finally:
+            self._stale.set()
+
+    async def teach(self, picture: Picture, lesson: Lesson, by: int) -> dict[str, Any]:
+        """Teach one picture.
+
+        Args:
+            picture: The picture.
+            lesson: How it is to be taught.
+            by: The number of the client that teaches; 0 if it does not listen.
+        """
+        answer = await self.change(lambda: self.shared.teach(picture, lesson))
+        if not answer["repeated"]:
+            self.metrics.taught += 1
+        event = {"event": "taught", "by": by, **answer}
+        self.clients.tell_all("taught", json.dumps(event))
+        return answer
+
+    async def knowledge(self) -> dict[str, Any]:
+        """Return what the learner knows."""
+        return await self.workers.predict(self.shared.knowledge)
+
+    async def tell_changes(self) -> None:
+        """Send the knowledge to all clients after each change, for ever."""
+        while True:
+            await self._stale.wait()
+            self._stale.clear()
+            start = time.perf_counter()
+            self.clients.tell_all("state", await self._state_message())
+            took = time.perf_counter() - start
+            await asyncio.sleep(max(PAUSE, SHARE * took))
+
+    async def greet(self, client: Client) -> None:
+        """Tell a new client who it is and what the learner knows."""
+        hello = {"event": "hello", "client": client.number, "camera": self.camera is not None}
+        client.outbox.put("hello", json.dumps(hello))
+        client.outbox.put("state", await self._state_message())
+
+    async def _state_message(self) -> str:
+        """Return the event with the knowledge, which is computed once after each change."""
+        version, message = self._state_event
+        if version != self.shared.version:
+            knowledge = await self.workers.predict(self.shared.knowledge_in_lesson)
+            message = json.dumps({"event": "state", **knowledge})
+            if knowledge["complete"]:
+                self._state_event = knowledge["version"], message
+            else:
+                self._stale.set()  # the readiness follows later
+        return message
+
+    async def picture_of_camera(self, after: int = -1) -> tuple[int, Picture]:
+        """Return the newest frame of the robot's camera, and its number.
+
+        Raises:
+            RequestError: There is no camera.
+            CameraError: It does not work.
+        """
+        camera = self.camera
+        if camera is None:
+            raise RequestError(404, "this server has no camera: start it with --camera")
+        frame = await asyncio.to_thread(camera.newest, after)
+        if frame is None:
+            raise CameraError("the robot's camera sends no frames: check it")
+        return frame.number, frame.pixels
+
+    def hold(self, size: int) -> None:
+        """Count bytes of a request that are held in memory.
+
+        Raises:
+            RequestError: All requests together hold too many.
+        """
+        if self._bytes + size > MAX_BYTES_IN_FLIGHT:
+            raise RequestError(503, "the server is busy with other uploads: try again")
+        self._bytes += size
+
+    def release(self, size: int) -> None:
+        """Count bytes that are no longer held."""
+        self._bytes -= size
+
+    def gauges(self) -> dict[str, tuple[str, float]]:
+        """Return values for the metrics."""
+        counts = self.shared.learner.counts
+        return {
+            "robocle_clients": ("Open WebSockets.", len(self.clients)),
+            "robocle_labels": ("Labels taught.", len(counts)),
+            "robocle_pictures": ("Pictures taught, of all labels.", sum(counts.values())),
+            "robocle_version": ("Changes since the start.", self.shared.version),
+        }
+
+    def stop(self) -> None:
+        """End what would never end by itself: streams of the camera."""
+        self.stopping = True
+
+    def close(self) -> None:
+        """Finish what was begun and close the state."""
+        self.stop()
+        self.workers.close()
+        if self.camera is not None:
+            self.camera.close()
+        self.shared.close()
+
+
+def timed(work: Callable[[], Result]) -> tuple[Result, float, float]:
+    """Return the result of some work, when it began, and the seconds it took."""
+    start = time.perf_counter()
+    result = work()
+    return result, start, time.perf_counter() - start

@@ -1,0 +1,241 @@
+"""A learner that several clients teach and use at once.
+
+Every method is called in a worker thread. What `teach` and the other changes return is on disk.
+"""
+
+import os
+import tempfile
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import robocle
+from robocle.classifiers.labels import require_label, spelling_of
+from robocle.errors import AlreadyMergedError, StateError
+from robocle.evaluation.check.conditions import CONDITIONS, IN_WORDS, Conditions
+from robocle.evaluation.corruptions import corruption
+from robocle.images import Picture
+from robocle.images.boxes import Box
+from robocle.images.quality import Gate
+from robocle.learner import Learner
+from robocle.recognition.explanation import Explanation
+from robocle.recognition.readiness import Readiness
+from robocle.store.reading import journal_path
+from robocle.types import Prediction
+from robocle.web.knowledge import knowledge_of
+from robocle.web.limits import MAX_LABELS, RequestError
+from robocle.wording import plural
+
+REMEMBERED_LESSONS = 5000
+SLOW_SECONDS, QUIET_SECONDS = 0.2, 1.5
+"""If the readiness takes longer than the first, it waits until nothing changed for the second."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """How one picture is to be taught."""
+
+    label: str
+    gate: Gate = "warn"
+    box: Box | None = None
+    name: str = ""
+    """Pictures of the same lesson are undone together. Empty for a lesson of one picture."""
+    number: int = 0
+    """Which picture of the lesson it is. The same picture is taught only once."""
+
+
+class SharedLearner:
+    """What the server does with its learner.
+
+    Args:
+        learner: The learner, open for teaching.
+        path: Its file.
+        unknown: The false-rejection rate of predictions.
+    """
+
+    def __init__(self, learner: Learner, path: Path, unknown: float) -> None:
+        self.learner = learner
+        self.path = path
+        self.unknown = unknown
+        self.version = 1
+        """Increases with every change."""
+        self._changed = 0.0
+        self._readiness: Readiness | None = None
+        self._readiness_seconds = 0.0
+        self._answers: OrderedDict[tuple[str, int], dict[str, Any]] = OrderedDict()
+
+    def knowledge(self) -> dict[str, Any]:
+        """Return what the learner knows, and the version of that.
+
+        The learner is busy while the readiness is computed.
+        """
+        version = self.version  # read first: a later change will be sent again
+        start = time.monotonic()
+        self._readiness = self.learner.readiness()
+        self._readiness_seconds = time.monotonic() - start
+        return {"version": version, **knowledge_of(self.learner, self._readiness)}
+
+    def knowledge_in_lesson(self) -> dict[str, Any]:
+        """Return the same during a lesson, with `complete`.
+
+        If the readiness takes long, the result has the last one and is not complete.
+        """
+        is_quiet = time.monotonic() > self._changed + QUIET_SECONDS
+        if is_quiet or self._readiness_seconds < SLOW_SECONDS:
+            return {**self.knowledge(), "complete": True}
+        known = knowledge_of(self.learner, self._readiness)
+        return {"version": self.version, **known, "complete": False}
+
+    def about(self) -> dict[str, Any]:
+        """Return where the state is and what it consists of."""
+        files = self.path, journal_path(self.path)
+        return {
+            "file": self.path.name,
+            "bytes": sum(each.stat().st_size for each in files if each.is_file()),
+            "robocle": robocle.__version__,
+            "licence": "Apache-2.0",
+            "parts": vars(self.learner.parts),
+        }
+
+    def teach(self, picture: Picture, lesson: Lesson) -> dict[str, Any]:
+        """Teach one picture, unless the same picture of the same lesson was taught before.
+
+        Raises:
+            RobocleError: As `Learner.teach` does, or there are too many labels.
+        """
+        key = lesson.name, lesson.number
+        if lesson.name and key in self._answers:
+            return {**self._answers[key], "repeated": True}
+        label = self._label(lesson.label)
+        with self._step(lesson.name):
+            found = self.learner.teach(picture, label, lesson.gate, box=lesson.box)
+        self._count_change()
+        complaints = [{"kind": each.kind, "advice": each.advice} for each in found]
+        count = self.learner.counts[label]
+        answer = {"label": label, "pictures": count, "complaints": complaints}
+        answer |= {"version": self.version, "repeated": False}
+        self._remember(key, answer)
+        return answer
+
+    def predict(self, picture: Picture, box: Box | None = None) -> Prediction:
+        """Recognise a picture."""
+        return self.learner.predict(picture, self.unknown, box=box)
+
+    def explain(self, picture: Picture, box: Box | None = None) -> Explanation:
+        """Recognise a picture, and explain the prediction."""
+        return self.learner.explain(picture, self.unknown, box=box)
+
+    def undo(self) -> str:
+        """Undo the last step and return what it was."""
+        undone = self.learner.undo()
+        self._count_change()
+        return undone
+
+    def forget(self, label: str) -> None:
+        """Forget a label."""
+        self.learner.forget(label)
+        self._count_change()
+
+    def rename(self, label: str, new: str) -> None:
+        """Rename a label."""
+        self.learner.rename(label, new)
+        self._count_change()
+
+    def check(self, picture: bytes, label: str, draws: int) -> dict[str, Any]:
+        """Test a picture clean and under corruptions; nothing is taught.
+
+        Args:
+            picture: A picture that was not taught.
+            label: What it shows. If that was not taught, "unknown" is right.
+            draws: How often each corruption is drawn.
+        """
+        learner = self.learner
+        name = spelling_of(label, learner.labels)
+        expected = name  # None, which is unknown, if the label was not taught
+        tallies = {each: {"right": 0, "unknown": 0, "wrong": 0} for each in CONDITIONS}
+        for each in Conditions(draws=draws).apply(picture, learner.backbone):
+            found = learner.predict(each.pixels, self.unknown).label
+            outcome = "right" if found == expected else "wrong" if found else "unknown"
+            tallies[each.condition][outcome] += 1
+        conditions = [
+            {"name": key, "in_words": IN_WORDS[key], "advice": corruption(key).advice, **tally}
+            for key, tally in tallies.items()
+        ]
+        return {"label": name or label, "taught": name is not None, "conditions": conditions}
+
+    def state_to_send(self) -> bytes:
+        """Return the state as a file to send, without its history."""
+        with self._folder() as folder:
+            self.learner.save(folder / "state")
+            return (folder / "state").read_bytes()
+
+    def onnx_model(self) -> bytes:
+        """Return the learner as an ONNX model."""
+        from robocle.export.onnx_model import onnx_model
+
+        content: bytes = onnx_model(self.learner, self.unknown).SerializeToString()
+        return content
+
+    def merge(self, content: bytes) -> str:
+        """Merge a state that was exported elsewhere, and return what was merged.
+
+        Raises:
+            StateError: It is no state, has other parts, or was merged before.
+        """
+        with self._folder() as folder:
+            (folder / "imported").write_bytes(content)
+            try:
+                other = Learner.load(folder / "imported", self.learner.backbone)
+            except StateError as error:
+                reason = str(error).replace(str(folder / "imported"), "the file")
+                raise StateError(reason) from error
+            pictures = plural(sum(other.counts.values()), "picture")
+            merged = f"importing {plural(len(other.labels), 'label')}, {pictures}"
+            with self.learner.step(merged):
+                self._merge(other)
+        self._count_change()
+        return merged
+
+    def _merge(self, other: Learner) -> None:
+        try:
+            self.learner.merge(other)
+        except AlreadyMergedError as error:
+            how = "`robocle import --again` on the command line"
+            raise AlreadyMergedError("the file", how) from error
+
+    def close(self) -> None:
+        """Compact the journal and release the lock."""
+        self.learner.close()
+
+    def _count_change(self) -> None:
+        self.version += 1
+        self._changed = time.monotonic()
+
+    def _label(self, label: str) -> str:
+        """Return a label as the learner spells it."""
+        labels: Sequence[str] = self.learner.labels
+        known = spelling_of(require_label(label), labels)
+        if known is None and len(labels) >= MAX_LABELS:
+            raise RequestError(
+                409, f"there are {MAX_LABELS} labels already: forget one, or start another state"
+            )
+        return known or require_label(label)
+
+    def _step(self, lesson: str) -> AbstractContextManager[None]:
+        return self.learner.step(token=f"lesson {lesson}") if lesson else nullcontext()
+
+    def _remember(self, key: tuple[str, int], answer: dict[str, Any]) -> None:
+        self._answers[key] = answer
+        while len(self._answers) > REMEMBERED_LESSONS:
+            self._answers.popitem(last=False)
+
+    @contextmanager
+    def _folder(self) -> Iterator[Path]:
+        """Lend a folder inside that of the state: nothing is written anywhere else."""
+        parent = Path(os.path.realpath(self.path)).parent
+        with tempfile.TemporaryDirectory(prefix=".robocle-", dir=parent) as folder:
+            yield Path(folder)

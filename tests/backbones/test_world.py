@@ -1,0 +1,234 @@
+"""Worlds: what comes with robocle, what is computed, and what is refused."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import robocle
+from refusal import Refusal
+from robocle import BackboneError, DataError, Learner
+from robocle.backbones import Backbone
+from robocle.backbones.export.world_building import build_world, things_in
+from robocle.backbones.world import SHIPPED, World, file_name, read_world, world_of
+from robocle.images.nothing import KINDS, pictures_of_nothing
+from robocle.pooling import POOLINGS
+from robocle.profiles import DEFAULT, PROFILES
+from robocle.types import FeatureMaps, Pixels
+
+CLEAN = Path(robocle.__file__).parent / "demo/home/clean"
+POOLING = POOLINGS.describe(POOLINGS.build(DEFAULT.pooling))
+
+
+class SmallBackbone:
+    """Mean colours of a 4 x 4 grid, and their squares: fast, and enough to tell objects apart."""
+
+    name = "small"
+    fingerprint = "5" * 64
+    input_size = 32
+    pixel_unit = 1.0
+    has_token = False
+
+    def features(self, pixels: Pixels) -> FeatureMaps:
+        blocks = pixels.reshape(len(pixels), 4, 8, 4, 8, 3) / np.float32(255)
+        colours = blocks.mean(axis=(2, 4)).reshape(len(pixels), 16, 3)
+        return FeatureMaps(np.concatenate([colours, colours**2], axis=2).astype(np.float32))
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Backbone:
+    monkeypatch.setenv("ROBOCLE_CACHE", str(tmp_path / "cache"))
+    world_of.cache_clear()
+    return SmallBackbone()
+
+
+@pytest.fixture(scope="module")
+def built() -> World:
+    """The world of the small backbone, from the rendered home."""
+    return build_world(SmallBackbone())
+
+
+@pytest.fixture(scope="module")
+def shipped(lite0: Backbone) -> World:
+    found = world_of(lite0.name, lite0.fingerprint, POOLING)
+    assert found is not None
+    return found
+
+
+# ---- what comes with robocle
+
+
+def test_the_default_backbone_has_a_world_of_at_most_four_megabytes(shipped: World) -> None:
+    path = SHIPPED / file_name(shipped.backbone, shipped.fingerprint, shipped.pooling)
+    assert path.stat().st_size <= 4_000_000
+    assert shipped.pictures.shape[1] == 3 * 1280 + 2 * 672
+    assert 200 <= shipped.things < len(shipped.pictures)
+
+
+def test_every_profile_has_a_world() -> None:
+    names = {path.name.rsplit("-", 1)[0] for path in SHIPPED.glob("*.safetensors")}
+    assert names == {profile.backbone for profile in PROFILES.values()}
+
+
+def test_the_measurements_of_a_world_are_plausible(shipped: World) -> None:
+    met = shipped.met_again
+    assert 0.1 < met.once < met.several < 1
+    assert 0.01 < met.temperature < 0.2
+
+
+def test_a_learner_records_its_world_and_a_loaded_state_has_it(
+    lite0: Backbone, shipped: World, tmp_path: Path
+) -> None:
+    learner = Learner(lite0)
+    learner.teach(CLEAN / "mug_01/0.jpg", "mug")
+    learner.save(tmp_path / "home.robocle")
+    loaded = Learner.load(tmp_path / "home.robocle", lite0)
+    assert learner.parts.world == loaded.parts.world == shipped.identity
+    picture = CLEAN / "clock_01/0.jpg"
+    assert loaded.predict(picture).label is learner.predict(picture).label is None
+
+
+def test_after_undo_forget_and_merge_the_world_is_still_used(lite0: Backbone) -> None:
+    mug, clock = (
+        Learner(lite0).embed_for_teaching(CLEAN / f"{n}_01/0.jpg") for n in ("mug", "clock")
+    )
+    stray = Learner(lite0).embed_for_prediction(CLEAN / "scissors_01/0.jpg")
+    learner, other = Learner(lite0), Learner(lite0)
+    learner.teach_embedding(mug, "mug")
+    other.teach_embedding(clock, "clock")
+    expected = learner.predict_embedding(stray)
+    learner.merge(other)
+    assert learner.predict_embedding(stray).label is None
+    learner.forget("clock")
+    assert learner.predict_embedding(stray).scores["mug"] == pytest.approx(expected.scores["mug"])
+    learner.undo()
+    assert set(learner.predict_embedding(stray).scores) == {"mug", "clock"}
+    assert learner.predict_embedding(stray).label is None
+
+
+def test_without_the_option_a_learner_answers_as_one_without_a_world(lite0: Backbone) -> None:
+    classifier = DEFAULT.classifier.replace("world=10", "world=0")
+    learner = Learner(lite0, classifier=classifier)
+    learner.teach(CLEAN / "mug_01/0.jpg", "mug")
+    assert learner.parts.world == ""
+    assert learner.predict(CLEAN / "clock_01/0.jpg").label == "mug"
+
+
+def test_a_pooling_without_a_world_has_today_s_behaviour(lite0: Backbone) -> None:
+    learner = Learner(lite0, pooling="avg")
+    learner.teach(CLEAN / "mug_01/0.jpg", "mug")
+    assert learner.predict(CLEAN / "clock_01/0.jpg").label == "mug"
+
+
+# ---- computing one
+
+
+@pytest.mark.slow
+def test_a_computed_world_is_found_and_used(small: Backbone, built: World) -> None:
+    assert world_of(small.name, small.fingerprint, POOLING) is None
+    assert built.things < len(built.pictures)
+    built.keep()
+    found = world_of(small.name, small.fingerprint, POOLING)
+    assert found is not None
+    assert found.identity == built.identity
+    learner = Learner(small)
+    assert learner.parts.world == built.identity
+    learner.teach(CLEAN / "mug_01/0.jpg", "mug")
+    noise = np.random.default_rng(0).integers(0, 255, (64, 64, 3), np.uint8)
+    assert learner.predict(noise).label is None
+
+
+@pytest.mark.slow
+def test_a_world_is_computed_from_a_folder(small: Backbone) -> None:
+    world = build_world(small, CLEAN / "..", pooling="avg")
+    assert world.pooling == "avg"
+    assert world.things == 256
+
+
+def test_a_state_with_another_world_is_loaded_with_a_warning(
+    small: Backbone, built: World, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    built.keep()
+    learner = Learner(small)
+    learner.teach(CLEAN / "mug_01/0.jpg", "mug")
+    learner.save(tmp_path / "home.robocle")
+    replace(built, source="other pictures").keep()
+    loaded = Learner.load(tmp_path / "home.robocle", small)
+    assert "taught with a world of its backbone, and here is another one" in caplog.text
+    assert loaded.parts.world != learner.parts.world
+
+
+def test_large_features_are_kept_in_float32(built: World, tmp_path: Path) -> None:
+    large = replace(built, pictures=built.pictures * np.float32(1e6))
+    large.write(tmp_path / "large.safetensors")
+    found = read_world(tmp_path / "large.safetensors", built.fingerprint, built.pooling)
+    np.testing.assert_array_equal(found.pictures, large.pictures)
+
+
+# ---- what is refused
+
+
+def test_a_world_of_another_backbone_is_refused(
+    built: World, tmp_path: Path, refusal: Refusal
+) -> None:
+    built.write(tmp_path / "world.safetensors")
+    message = refusal(
+        BackboneError, lambda: read_world(tmp_path / "world.safetensors", "7" * 64, POOLING)
+    )
+    assert "belongs to small (sha 55555555)" in message
+    assert "robocle backbones world" in message
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 64, b"not a world"])
+def test_a_damaged_world_is_refused(
+    small: Backbone, built: World, refusal: Refusal, content: bytes
+) -> None:
+    path = built.keep()
+    path.write_bytes(content)
+    world_of.cache_clear()
+    message = refusal(BackboneError, lambda: Learner(small))
+    assert "is damaged" in message
+
+
+def test_a_world_with_numbers_that_are_not_finite_is_refused(
+    built: World, tmp_path: Path, refusal: Refusal
+) -> None:
+    rows: NDArray[np.float32] = built.pictures.copy()
+    rows[0, 0] = np.nan
+    replace(built, pictures=rows).write(tmp_path / "bad.safetensors")
+    refusal(
+        BackboneError,
+        lambda: read_world(tmp_path / "bad.safetensors", built.fingerprint, built.pooling),
+    )
+
+
+def test_too_few_pictures_are_refused(tmp_path: Path, refusal: Refusal) -> None:
+    assert "has 0 pictures, but a world needs 20" in refusal(DataError, lambda: things_in(tmp_path))
+
+
+def test_unreadable_pictures_are_refused(small: Backbone, tmp_path: Path, refusal: Refusal) -> None:
+    for number in range(20):
+        (tmp_path / f"{number}.jpg").write_bytes(b"no picture")
+    assert "take it out of the folder" in refusal(DataError, lambda: build_world(small, tmp_path))
+
+
+# ---- pictures of nothing
+
+
+def test_pictures_of_nothing_are_always_the_same_and_of_all_kinds() -> None:
+    once, again = (list(pictures_of_nothing(len(KINDS), 32)) for _ in range(2))
+    for one, other in zip(once, again, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert len({picture.tobytes() for picture in once}) == len(KINDS)
+
+
+def test_a_learner_with_one_label_calls_walls_and_noise_unknown(lite0: Backbone) -> None:
+    learner = Learner(lite0)
+    learner.teach(CLEAN / "mug_01/0.jpg", "mug")
+    rng = np.random.default_rng(3)
+    wall = np.clip(rng.normal(170, 12, (240, 320, 1)) + [8, 0, -12], 0, 255).astype(np.uint8)
+    for picture in (wall, rng.integers(0, 255, (240, 320, 3), np.uint8)):
+        assert learner.predict(picture).label is None
+    assert learner.predict(CLEAN / "mug_01/5.jpg").label == "mug"

@@ -1,0 +1,157 @@
+"""The commands teach, recognise and evaluate a recording, and draw what was recognised when."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from command_line import error_of, run
+from home_pictures import home_picture
+from robocle import Learner
+from robocle.bags import Tally, write_bag
+from robocle.reports.recording import label_table, plot_recording, time_table
+from robocle.sim import render_openloris
+from robocle.sim.openloris import Recording
+from robocle.types import Example
+
+pytestmark = pytest.mark.slow
+TOPICS = ("--label-topic", "/label")
+
+
+def test_a_bag_is_taught_by_its_label_topic_as_one_step(recording: Path, tmp_path: Path) -> None:
+    state = tmp_path / "new.robocle"
+    result = run("bag", "teach", state, recording, *TOPICS, "--every", "0.2")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("taught 16 frames of mug (8), clock (4), umbrella (4); ")
+    learner = Learner.load(state)
+    assert learner.counts == {"mug": 8, "clock": 4, "umbrella": 4}
+    assert learner.predict(home_picture("clean/clock_01/7")).label == "clock"
+    assert run("undo", state).exit_code == 0
+    assert Learner.load(state).labels == ()
+
+
+def test_intervals_and_limits_choose_what_is_taught(recording: Path, tmp_path: Path) -> None:
+    intervals = tmp_path / "intervals.csv"
+    intervals.write_text("0,0.8,cup\n0.8,1.6,watch\n", "utf-8")
+    state = tmp_path / "new.robocle"
+    arguments = ("--intervals", intervals, "--every", "0", "--most", "3", "--poor", "skip")
+    result = run("bag", "teach", state, recording, *arguments)
+    assert result.exit_code == 0, result.output
+    assert Learner.load(state).counts == {"cup": 3, "watch": 3}
+
+
+def test_frames_are_recognised_with_their_time(state: Path, recording: Path) -> None:
+    result = run("bag", "predict", state, recording)
+    assert result.exit_code == 0, result.output
+    lines = [line.split("\t") for line in result.stdout.splitlines()]
+    assert [line[0] for line in lines] == [f"{n / 10:.2f}" for n in range(32)]
+    assert [line[1] for line in lines[:8]] == ["mug"] * 8
+    assert [line[1] for line in lines[8:16]] == ["clock"] * 8
+    found = run("bag", "predict", state, recording, "--json", "--every", "0.5").stdout.splitlines()
+    assert [json.loads(line)["seconds"] for line in found] == pytest.approx(
+        [0.5 * n for n in range(7)]
+    )
+
+
+def test_an_evaluation_counts_per_label_and_over_time_and_draws(
+    state: Path, recording: Path, tmp_path: Path
+) -> None:
+    plot = tmp_path / "plot.png"
+    result = run("bag", "evaluate", state, recording, *TOPICS, "--plot", plot)
+    assert result.exit_code == 0, result.output
+    assert "umbrella (not taught)" in result.stdout
+    assert "2.9 to 3.1 s" in result.stdout
+    with Image.open(plot) as drawing:
+        assert drawing.width > 800
+    values = json.loads(
+        run("bag", "evaluate", state, recording, *TOPICS, "--json").stdout.splitlines()[0]
+    )
+    assert values["frames"] == 32
+    assert values["labels"]["clock"]["right"] == 8
+    assert values["labels"]["umbrella"]["taught"] is False
+    assert values["labels"]["umbrella"]["right"] == values["labels"]["umbrella"]["unknown"]
+    assert sum(part["frames"] for part in values["parts"]) == 32
+
+
+def test_bad_arguments_are_one_line(state: Path, recording: Path, tmp_path: Path) -> None:
+    assert "--label-topic" in run("bag", "evaluate", state, recording).stderr
+    assert "/nothing" in error_of("bag", "evaluate", state, recording, "--label-topic", "/nothing")
+    assert ".svg" in error_of("bag", "evaluate", state, recording, *TOPICS, "--plot", "plot.txt")
+    assert "no bag" in error_of("bag", "predict", state, tmp_path / "missing")
+    intervals = tmp_path / "intervals.csv"
+    intervals.write_text("100,101,cup\n", "utf-8")
+    new = tmp_path / "new.robocle"
+    assert "no frame" in error_of("bag", "teach", new, recording, "--intervals", intervals)
+    assert not new.exists()
+
+
+def test_frames_that_cannot_be_read_are_skipped_and_counted(state: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.jpg"
+    bad.write_bytes(home_picture("clean/mug_01/0").read_bytes()[:600])
+    good = home_picture("clean/mug_01/1")
+    pictures = [good, bad, bad, bad, bad, good]
+    write_bag(tmp_path / "bag", [Example(path, "mug") for path in pictures])
+    result = run("bag", "evaluate", state, tmp_path / "bag", *TOPICS)
+    assert result.exit_code == 0
+    assert result.stderr.count("is skipped") == 3
+    assert "skipped 4 frames" in result.stderr
+    result = run("bag", "teach", state, tmp_path / "bag", *TOPICS, "--every", "0")
+    assert "taught 2 frames" in result.stdout
+
+
+def test_a_rendered_recording_is_written_taught_and_evaluated(tmp_path: Path) -> None:
+    folder = tmp_path / "rendered"
+    recordings = [
+        Recording(0, category, 1, "clutter", segment)
+        for category in ("mug", "bottle")
+        for segment in (1, 2)
+    ]
+    render_openloris(folder, recordings, 10, 64)
+    for split in ("train", "test"):
+        written = run("bag", "write", tmp_path / split, folder, "--split", split)
+        assert written.exit_code == 0, written.output
+    state = tmp_path / "new.robocle"
+    assert run("bag", "teach", state, tmp_path / "train", *TOPICS, "--every", "0").exit_code == 0
+    result = run("bag", "evaluate", state, tmp_path / "test", *TOPICS, "--json", "--unknown", "0")
+    values = json.loads(result.stdout)
+    assert values["accuracy"] > 0.75
+    assert set(values["labels"]) == {"mug", "bottle"}
+
+
+def test_an_interrupted_lesson_keeps_what_was_taught(tmp_path: Path) -> None:
+    examples = [Example(home_picture("clean/mug_01/0"), "mug") for _ in range(2000)]
+    write_bag(tmp_path / "bag", examples)
+    state = tmp_path / "new.robocle"
+    paths = (str(state), str(tmp_path / "bag"))
+    command = [sys.executable, "-m", "robocle", "bag", "teach", *paths]
+    with subprocess.Popen(
+        [*command, *TOPICS, "--every", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        while not state.exists():
+            time.sleep(0.05)
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"interrupted: taught" in errors
+    assert 0 < Learner.load(state).counts.get("mug", 0) < 2000
+
+
+def test_tables_and_plots_show_labels_that_were_never_shown(tmp_path: Path) -> None:
+    tally = Tally({"mug", "pan"}, 10.0)
+    for n in range(100):
+        said = "pan" if n % 10 == 0 else "mug"
+        truth = "mug" if n < 80 else "dragon"
+        tally.add(n / 10, truth, predicted=said, announced=None if n < 5 else said)
+    table = label_table(tally)
+    assert table.splitlines()[2].split()[:3] == ["dragon", "(not", "taught)"]
+    assert "pan (8)" in table
+    assert len(time_table(tally).splitlines()) == 21
+    for name in ("plot.svg", "plot.png"):
+        plot_recording(tally, tmp_path / name)
+        assert (tmp_path / name).stat().st_size > 1000

@@ -1,0 +1,154 @@
+"""`robocle serve` as a process: it starts, stops, is killed, and loses nothing."""
+
+import builtins
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command_line import assert_refused, run
+from robocle.store import read_state
+from video_sources import home_picture
+from web_client import Api, ServeProcess
+
+
+def picture(label: str = "mug", number: int = 0) -> bytes:
+    return home_picture(f"clean/{label}_01/{number}").read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_it_and_the_state_is_whole(number: int, tmp_path: Path) -> None:
+    server = ServeProcess(tmp_path / "home.robocle")
+    assert server.api.teach("mug", picture()).status == 200
+    code, out, err = server.stop(number)
+    assert (code, err) == (0, "")
+    assert out.endswith("stopped; everything that was taught is saved\n")
+    assert [each.name for each in tmp_path.iterdir()] == ["home.robocle"]
+    assert read_state(tmp_path / "home.robocle").counts == {"mug": 1}
+
+
+@pytest.mark.slow
+def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
+    state = tmp_path / "home.robocle"
+    server = ServeProcess(state)
+    for number in range(4):
+        assert server.api.teach("mug", picture("mug", number), lesson="a", number=number).json
+    server.kill()
+    assert read_state(state).counts == {"mug": 4}
+    again = ServeProcess(state)
+    assert again.api.get("/api/state").json["steps"] == ["teaching 4 pictures of 'mug'"]
+    assert again.api.post("/api/undo").status == 200
+    again.kill()
+    assert read_state(state).counts == {}
+
+
+@pytest.mark.slow
+def test_other_devices_need_the_token_and_https(tmp_path: Path) -> None:
+    server = ServeProcess(tmp_path / "home.robocle", "--host", "0.0.0.0", "--https")
+    try:
+        assert server.address.startswith("https://")
+        token = server.address.partition("#token=")[2]
+        assert len(token) > 20
+        trusting = ssl._create_unverified_context()
+        url = f"https://127.0.0.1:{server.port}/api/labels"
+        request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})
+        with urllib.request.urlopen(request, context=trusting) as answer:
+            assert answer.status == 200
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            urllib.request.urlopen(url, context=trusting)
+    finally:
+        code, _, _ = server.stop()
+    assert code == 0
+
+
+@pytest.mark.slow
+def test_a_token_can_be_chosen(tmp_path: Path) -> None:
+    server = ServeProcess(tmp_path / "home.robocle", "--token", "swordfish")
+    assert server.address.endswith("/#token=swordfish")
+    assert server.api.get("/api/labels").status == 200
+    assert Api(server.port).get("/api/labels").status == 401
+    server.stop()
+
+
+@pytest.mark.slow
+def test_a_second_server_of_the_same_state_is_refused(tmp_path: Path) -> None:
+    server = ServeProcess(tmp_path / "home.robocle")
+    refused = run("serve", tmp_path / "home.robocle", "--port", "0", "--no-browser")
+    server.stop()
+    assert_refused(refused, "is being taught by another program")
+
+
+def test_a_port_that_is_in_use_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = str(other.getsockname()[1])
+        result = run("serve", tmp_path / "home.robocle", "--port", port, "--no-browser")
+    assert_refused(result, port, "choose another with --port")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_camera_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    state = tmp_path / "home.robocle"
+    result = run("serve", state, "--port", "0", "--camera", "no.mp4", "--no-browser")
+    assert_refused(result, "no video file no.mp4")
+
+
+@pytest.mark.parametrize(
+    "token", ["short", "caf\N{LATIN SMALL LETTER E WITH ACUTE} au lait", "a\tbcdefgh"]
+)
+def test_a_token_that_a_header_cannot_hold_is_refused(token: str, tmp_path: Path) -> None:
+    result = run("serve", tmp_path / "home.robocle", "--token", token, "--no-browser")
+    assert_refused(result, "the token must have at least 8 characters")
+
+
+def test_without_the_server_the_extra_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = builtins.__import__
+
+    def without_uvicorn(name: str, *arguments: Any, **options: Any) -> Any:
+        if name == "uvicorn":
+            raise ImportError("No module named 'uvicorn'", name="uvicorn")
+        return real(name, *arguments, **options)
+
+    for module in [name for name in sys.modules if name.startswith("robocle.web.server")]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setattr(builtins, "__import__", without_uvicorn)
+    result = run("serve", tmp_path / "home.robocle")
+    assert_refused(result, "the teach page needs uvicorn", "pip install 'robocle[web]'")
+
+
+@pytest.mark.slow
+def test_the_browser_is_opened_with_the_address(tmp_path: Path) -> None:
+    """A program that stands for the browser notes the address that it is started with."""
+    seen = tmp_path / "seen"
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {seen}.new && mv {seen}.new {seen}\n', "utf-8")
+    browser.chmod(0o755)
+    command = [sys.executable, "-m", "robocle", "serve", str(tmp_path / "home.robocle")]
+    process = subprocess.Popen(
+        [*command, "--port", "0"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "BROWSER": f"{browser} %s", "DISPLAY": ":0", "PYTHONUNBUFFERED": "1"},
+    )
+    assert process.stdout
+    address = process.stdout.readline().split(" at ")[1].strip()
+    for _ in range(200):
+        if seen.exists():
+            break
+        time.sleep(0.05)
+    process.terminate()
+    process.communicate(timeout=30)
+    assert seen.read_text("utf-8").strip() == address

@@ -1,0 +1,464 @@
+"""The teach page in a real browser with a simulated webcam, from the first object to a crash."""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from chromium import CHROMIUM, NO_BROWSER
+from fake_webcam import CHROMIUM_OPTIONS, FakeWebcam
+from robocle.learner import Learner
+from robocle.web.certificate import own_address
+from teach_page import PATIENCE, TeachPage, views_of
+from video_sources import write_video
+from web_client import ServeProcess
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserType, Page
+
+DESKTOP: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}}
+PHONE: dict[str, Any] = {
+    "viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True,
+    "device_scale_factor": 2,
+}  # fmt: skip
+Open = Callable[..., TeachPage]
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not (CHROMIUM and find_spec("playwright")), reason=NO_BROWSER),
+]
+
+
+@pytest.fixture(scope="module")
+def chromium() -> "Iterator[BrowserType]":
+    from playwright.sync_api import expect, sync_playwright
+
+    expect.set_options(timeout=PATIENCE)
+    with sync_playwright() as playwright:
+        yield playwright.chromium
+
+
+@pytest.fixture(scope="module")
+def webcam(tmp_path_factory: pytest.TempPathFactory) -> FakeWebcam:
+    return FakeWebcam(tmp_path_factory.mktemp("webcam") / "webcam.mjpeg", views_of("mug"))
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: "BrowserType", webcam: FakeWebcam) -> "Iterator[Browser]":
+    options = [*webcam.options, "--use-fake-ui-for-media-stream"]
+    browser = chromium.launch(executable_path=CHROMIUM, args=options)
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def strict_browser(chromium: "BrowserType") -> "Iterator[Browser]":
+    """A browser whose user does not allow the camera."""
+    browser = chromium.launch(executable_path=CHROMIUM, args=list(CHROMIUM_OPTIONS))
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def opened(browser: "Browser", webcam: FakeWebcam) -> Iterator[Open]:
+    """A function that opens an address in a browser of its own. Errors of scripts fail the test."""
+    contexts: list[Any] = []
+    errors: list[str] = []
+
+    def open_page(
+        address: str, *, of: "Browser" = browser, script: str = "", **options: Any
+    ) -> TeachPage:
+        contexts.append(of.new_context(ignore_https_errors=True, **{**DESKTOP, **options}))
+        page = contexts[-1].new_page()
+        page.add_init_script(script)
+        page.set_default_timeout(PATIENCE)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda line: _note(line, errors))
+        page.goto(address)
+        return TeachPage(page, webcam)
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert not errors
+
+
+def _note(line: Any, errors: list[str]) -> None:
+    """Note what the browser complains about, such as the policy; refusals are expected."""
+    expected = (
+        "Failed to load resource",
+        "WebSocket connection",
+        "ERR_CONNECTION",
+        "Opener-Policy",
+    )
+    if line.type in ("error", "warning") and not any(each in line.text for each in expected):
+        errors.append(line.text)
+
+
+@contextmanager
+def serving(state: Path, *options: str, port: int = 0) -> Iterator[ServeProcess]:
+    server = ServeProcess(state, *options, port=port)
+    try:
+        yield server
+    finally:
+        if server.process.poll() is None:
+            server.stop()
+
+
+def teach_with_program(server: ServeProcess, *labels: str) -> None:
+    for label in labels:
+        for number, path in enumerate(views_of(label, 3)):
+            answer = server.api.teach(label, path.read_bytes(), lesson=label, number=number)
+            assert answer.status == 200
+
+
+@pytest.mark.parametrize("device", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_three_objects_are_taught_recognised_edited_and_survive_a_crash(
+    device: dict[str, Any], tmp_path: Path, opened: Open
+) -> None:
+    from playwright.sync_api import expect
+
+    state = tmp_path / "home.robocle"
+    with serving(state) as server:
+        user = opened(server.address, **device)
+        page = user.page
+        expect(page.locator("#verdict")).to_have_attribute("data-kind", "empty")
+        expect(page.locator("#hold")).to_be_disabled()
+        for label in ("mug", "clock", "teapot"):
+            user.teach(label)
+        for label in ("mug", "clock", "teapot"):
+            user.show(label)
+            user.expect_verdict(label)
+        user.show("keyboard")
+        user.expect_unknown()
+        assert _bars(page)["unknown"] > 50
+        assert sum(_bars(page).values()) == pytest.approx(100, abs=3)
+
+        page.click("#done-undo")  # the teapot
+        expect(page.locator("#list > li")).to_have_count(2)
+        user.teach("teapot")
+        user.choose("mug", "Rename")
+        page.keyboard.type("cup")  # the old name is selected
+        page.keyboard.press("Enter")
+        expect(user.row("cup")).to_be_visible()
+        user.choose("clock", "Forget")
+        page.click("#forget-dialog button[value=yes]")
+        expect(page.locator("#list > li")).to_have_count(2)
+        user.show("clock")
+        user.expect_unknown()
+        before = server.api.get("/api/labels").json
+
+        page.reload()
+        expect(page.locator("#list > li")).to_have_count(2)
+        server.kill()
+        expect(page.locator("#connection")).to_contain_text("Connection lost")
+        with serving(state, port=server.port) as again:
+            assert again.api.get("/api/labels").json == before
+            user.show("mug")
+            user.expect_verdict("cup")  # the page connects again by itself
+            expect(page.locator("#connection")).to_have_text("")
+            page.locator(".history summary").click()
+            page.click("#undo")
+            expect(page.locator("#hint")).to_contain_text("Undid forgetting 'clock'")
+            expect(page.locator("#list > li")).to_have_count(3)
+        with Learner.open(state) as learner:
+            assert learner.labels == ("cup", "clock", "teapot")
+
+
+def _bars(page: "Page") -> dict[str, int]:
+    texts = [row.inner_text().split("\n") for row in page.locator("#bars li").all()]
+    return {parts[0].strip(): int(parts[-1].split()[0]) for parts in texts}
+
+
+def test_everything_can_be_done_with_the_keyboard(tmp_path: Path, opened: Open) -> None:
+    from playwright.sync_api import expect
+
+    with serving(tmp_path / "home.robocle") as server:
+        user = opened(server.address)
+        keys, page = user.page.keyboard, user.page
+        expect(page.locator("#verdict")).to_have_attribute("data-kind", "empty")
+        for label in ("mug", "clock"):
+            user.show(label)
+            page.wait_for_timeout(700)
+            keys.press("n")
+            keys.type(label)
+            keys.press("Enter")
+            keys.down(" ")
+            user.expect_pictures(label, 2)
+            keys.up(" ")
+            expect(page.locator("#done-text")).to_contain_text(f"of {label}")
+        keys.press("1")
+        expect(page.locator("#hold-text")).to_have_text("Hold to teach mug")
+        keys.press("h")
+        expect(page.locator("#heat")).to_be_visible()
+        keys.press("b")
+        expect(page.locator("#box")).to_be_visible()
+        before = page.locator("#box").bounding_box()
+        keys.press("ArrowDown")
+        keys.press("Shift+ArrowRight")
+        after = page.locator("#box").bounding_box()
+        assert before
+        assert after
+        assert after["y"] > before["y"]
+        assert after["width"] > before["width"]
+        keys.press("b")
+        keys.press("?")
+        expect(page.locator("#help-dialog")).to_be_visible()
+        keys.press("Escape")
+        keys.press("u")
+        expect(page.locator("#list > li")).to_have_count(1)
+        keys.press("f")  # take five: as many as the object is turned for
+        user.expect_pictures("mug", 2)
+
+        page.locator("#tab-teach").focus()
+        keys.press("ArrowRight")
+        expect(page.locator("#page-more")).to_be_visible()
+        keys.press("ArrowLeft")
+        expect(page.locator("#page-teach")).to_be_visible()
+        reached = _tab_through(page)
+        wanted = [
+            "help",
+            "cameras",
+            "heat-toggle",
+            "box-toggle",
+            "name",
+            "hold",
+            "five",
+            "files-open",
+        ]
+        found = [each for each in reached if each in wanted]
+        assert found[: len(wanted)] == wanted
+
+
+def _tab_through(page: "Page") -> list[str]:
+    reached = []
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate("document.activeElement.id"))
+    return reached
+
+
+def test_two_browsers_see_each_others_changes(tmp_path: Path, opened: Open) -> None:
+    from playwright.sync_api import expect
+
+    with serving(tmp_path / "home.robocle") as server:
+        one, other = opened(server.address), opened(server.address)
+        expect(other.page.locator("#none")).to_be_visible()
+        one.show("mug")
+        one.page.wait_for_timeout(700)
+        one.name("mug")
+        one.page.locator("#hold").hover()
+        one.page.mouse.down()
+        expect(other.page.locator("#connection")).to_contain_text("teaches mug")
+        one.page.mouse.up()
+        other.expect_pictures("mug", 1)
+        other.page.keyboard.press("u")
+        expect(one.page.locator("#hint")).not_to_contain_text("Undid")
+        expect(one.row("mug")).to_have_count(0)
+
+
+def test_without_a_camera_the_page_says_what_to_do_and_takes_pictures(
+    tmp_path: Path, strict_browser: "Browser", opened: Open
+) -> None:
+    from playwright.sync_api import expect
+
+    with serving(tmp_path / "home.robocle") as server:
+        user = opened(server.address, of=strict_browser)
+        page = user.page
+        expect(page.locator("#camera-what")).to_have_text("The camera is not allowed.")
+        expect(page.locator("#camera-do")).to_contain_text("choose Allow")
+        user.name("mug")
+        page.set_input_files("#files", list(views_of("mug", 3)))
+        expect(page.locator("#done-text")).to_have_text("Learned 3 pictures of mug")
+        page.set_input_files("#files", [__file__])
+        expect(page.locator("#hint")).to_contain_text("not JPEG, PNG or WEBP")
+        _drop(page, views_of("clock")[0].parent)
+        expect(page.locator("#done-text")).to_have_text("Learned 8 pictures of clock_01")
+        assert server.api.get("/api/labels").json["labels"][1]["pictures"] == 8
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [("NotReadableError", "The camera is busy."), ("NotFoundError", "There is no camera.")],
+)
+def test_a_camera_that_is_busy_or_missing_is_explained_and_can_be_tried_again(
+    error: str, words: str, tmp_path: Path, opened: Open
+) -> None:
+    from playwright.sync_api import expect
+
+    refusing = f"""
+        const open = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
+        let refused = false;
+        navigator.mediaDevices.getUserMedia = (wanted) => {{
+            if (refused) return open(wanted);
+            refused = true;
+            return Promise.reject(new DOMException("", "{error}"));
+        }};
+    """
+    with serving(tmp_path / "home.robocle") as server:
+        page = opened(server.address, script=refusing).page
+        expect(page.locator("#camera-what")).to_have_text(words)
+        page.click("#camera-again")
+        expect(page.locator("#camera-message")).to_be_hidden()
+        expect(page.locator("#verdict")).to_have_attribute("data-kind", "empty")
+
+
+def _drop(page: "Page", path: Path) -> None:
+    """Drop a file or a folder on the page, as a file manager does."""
+    session = page.context.new_cdp_session(page)
+    data = {"items": [], "files": [str(path)], "dragOperationsMask": 1}
+    for kind in ("dragEnter", "dragOver", "drop"):
+        session.send("Input.dispatchDragEvent", {"type": kind, "x": 300, "y": 300, "data": data})
+
+
+@pytest.mark.skipif(not own_address(), reason="this machine is in no network")
+def test_an_insecure_address_is_explained_and_a_token_opens_the_page(
+    tmp_path: Path, opened: Open
+) -> None:
+    from playwright.sync_api import expect
+
+    with serving(tmp_path / "home.robocle", "--host", "0.0.0.0") as server:
+        user = opened(server.address.split("#")[0])
+        page = user.page
+        expect(page.locator("#token-dialog")).to_be_visible()
+        page.fill("#token", "a guess")
+        page.press("#token", "Enter")
+        expect(page.locator("#token-error")).to_be_visible()
+        page.fill("#token", server.api.token)
+        page.press("#token", "Enter")
+        expect(page.locator("#camera-what")).to_have_text(
+            "The browser allows the camera only on secure pages."
+        )
+        expect(page.locator("#camera-do")).to_contain_text("--https")
+        by_link = opened(server.address)
+        expect(by_link.page.locator("#none")).to_be_visible()
+        assert "token" not in by_link.page.url
+
+
+@pytest.mark.skipif(not own_address(), reason="this machine is in no network")
+def test_a_phone_in_the_network_uses_its_camera_over_https(tmp_path: Path, opened: Open) -> None:
+    with serving(tmp_path / "home.robocle", "--host", "0.0.0.0", "--https") as server:
+        assert server.address.startswith(f"https://{own_address()}:")
+        phone = opened(server.address, **PHONE)
+        phone.teach("mug", pictures=2)
+        phone.teach("clock", pictures=2)
+        phone.expect_verdict("clock")
+
+
+def test_poor_pictures_get_hints_and_are_not_taught(
+    tmp_path: Path, webcam: FakeWebcam, opened: Open
+) -> None:
+    from playwright.sync_api import expect
+
+    black = tmp_path / "black.jpg"
+    Image.fromarray(np.zeros((48, 64, 3), np.uint8)).save(black)
+    with serving(tmp_path / "home.robocle") as server:
+        teach_with_program(server, "mug", "clock")
+        user = opened(server.address)
+        webcam.show([black])
+        user.expect_verdict("Nothing to see", "nothing")
+        user.name("pan")
+        user.page.locator("#hold").hover()
+        user.page.mouse.down()
+        expect(user.page.locator("#hint")).to_have_text(re.compile("Too dark"))
+        webcam.show(views_of("pan", 1))
+        expect(user.page.locator("#count")).to_have_text("1")
+        moves = re.compile("Turn it|Move it|Tilt it|closer|other side")
+        expect(user.page.locator("#hint[data-kind=hint]")).to_have_text(moves)
+        user.page.mouse.up()
+        expect(user.page.locator("#done-text")).to_have_text("Learned 1 picture of pan")
+
+
+def test_the_robots_camera_is_shown_taught_and_recognised(tmp_path: Path, opened: Open) -> None:
+    from playwright.sync_api import expect
+
+    video = write_video(tmp_path / "mug.avi", list(views_of("mug")), repeat=8)
+    with serving(tmp_path / "home.robocle", "--camera", str(video)) as server:
+        teach_with_program(server, "clock", "teapot")
+        user = opened(server.address)
+        page = user.page
+        expect(page.locator("#cameras")).to_have_value("robot")
+        expect(page.locator("#stream")).to_be_visible()
+        user.expect_unknown()
+        user.name("mug")
+        page.locator("#hold").hover()
+        page.mouse.down()
+        expect(page.locator("#count")).to_have_text(re.compile("^[3-9]$"))
+        page.mouse.up()
+        user.expect_verdict("mug")
+        size = page.evaluate("document.getElementById('stream').naturalWidth")
+        assert size == 224
+
+
+def test_the_second_page_tests_exports_and_imports(tmp_path: Path, opened: Open) -> None:
+    from playwright.sync_api import expect
+
+    with serving(tmp_path / "home.robocle") as server, serving(tmp_path / "b.robocle") as second:
+        teach_with_program(server, "mug", "clock", "teapot")
+        user = opened(server.address)
+        page = user.page
+        user.show("mug")
+        user.expect_verdict("mug")
+        page.click("#tab-more")
+        expect(page.locator("#about")).to_contain_text("home.robocle")
+        expect(page.locator("#api-address")).to_have_text(f"{server.address}api/")
+        page.set_input_files("#check-files", [views_of("mug", 8)[7]])
+        expect(page.locator("#check-rows tr")).to_have_count(5)
+        expect(page.locator("#check-rows tr").first).to_contain_text("100 %")
+        expect(page.locator("#check-advice")).to_contain_text("1 picture tested")
+        with page.expect_download() as download:
+            page.click("a[href='api/export/state']")
+        exported = tmp_path / "exported.robocle"
+        download.value.save_as(exported)
+        with page.expect_download() as download:
+            page.click("a[href='api/export/onnx']")
+        assert download.value.suggested_filename == "home.onnx"
+
+        other = opened(second.address).page
+        other.click("#tab-more")
+        other.set_input_files("#import", [exported])
+        expect(other.locator("#share-status")).to_contain_text("importing 3 labels, 9 pictures")
+        assert len(second.api.get("/api/labels").json["labels"]) == 3
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("device", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_the_page_is_accessible_and_never_scrolls_sideways(
+    device: dict[str, Any], scheme: str, tmp_path: Path, opened: Open
+) -> None:
+    from playwright.sync_api import expect
+
+    with serving(tmp_path / "home.robocle") as server:
+        user = opened(server.address, color_scheme=scheme, reduced_motion="reduce", **device)
+        page = user.page
+        expect(page.locator("#verdict")).to_have_attribute("data-kind", "empty")
+        _require_accessible(page)
+        teach_with_program(server, "mug", "clock")
+        user.name("a name without any spaces" + "that-goes-on" * 10)
+        user.show("keyboard")
+        user.expect_unknown()
+        user.row("mug").locator(".dots").click()
+        _require_accessible(page)
+        page.keyboard.press("Escape")
+        page.evaluate("document.getElementById('help-dialog').showModal()")
+        _require_accessible(page)
+        page.keyboard.press("Escape")
+        page.click("#tab-more")
+        page.set_input_files("#check-files", [views_of("mug", 8)[7]])
+        expect(page.locator("#check-rows tr")).to_have_count(5)
+        _require_accessible(page)
+
+
+def _require_accessible(page: "Page") -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page).response["violations"]
+    assert not found, [(each["id"], [node["html"] for node in each["nodes"]]) for each in found]
+    width, room = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    assert width <= room

@@ -1,0 +1,47 @@
+"""The false-rejection rate also decides what the temporal filter announces."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robocle.recognition.rejection import decided
+from robocle.recognition.temporal_filter import TemporalFilter
+from robocle.types import Prediction
+
+
+def frame(label: str | None, mug: float, pan: float, known: float = 0.5) -> Prediction:
+    confidences = {"mug": mug, "pan": pan}
+    nearest = max(confidences, key=confidences.__getitem__)
+    scores = dict(confidences)
+    return Prediction(label, confidences[nearest], scores, nearest, known, confidences)
+
+
+@given(st.floats(0.001, 0.99), st.floats(0, 1), st.floats(0, 1), st.booleans())
+def test_a_frame_speaks_for_what_was_decided_about_it(
+    mug: float, rest: float, known: float, accepted: bool
+) -> None:
+    pan = min(mug, (1 - mug) * rest)
+    found = decided(frame("mug" if accepted else None, mug, pan, known))
+    assert found.unknown + sum(found.confidences.values()) == pytest.approx(1)
+    assert found.confidence == pytest.approx(found.confidences["mug"])
+    if accepted:
+        assert found.confidences["mug"] >= found.unknown - 1e-9
+    else:
+        assert found.unknown >= found.confidences["mug"] - 1e-9
+        assert sum(found.confidences.values()) <= known + 1e-9 or found.unknown >= 0.5
+
+
+def test_the_same_evidence_is_announced_as_unknown_or_as_a_label_by_the_rate() -> None:
+    steady = TemporalFilter()
+    for _ in range(20):
+        said = steady.update(decided(frame(None, 0.45, 0.05, known=0.02)))
+    assert said.label is None
+    steady.reset()
+    for _ in range(20):
+        said = steady.update(decided(frame("mug", 0.9, 0.05)))
+    assert said.label == "mug"
+
+
+def test_where_there_is_nothing_to_see_nothing_changes() -> None:
+    black = Prediction(None, 0.0, {"mug": 0.0}, "mug", 0.0, {"mug": 0.0}, "the picture is black")
+    assert decided(black) is black

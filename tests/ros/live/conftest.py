@@ -1,0 +1,61 @@
+"""A ROS domain of its own for each test process, on this machine only."""
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from ros_robot import Process, Robot
+
+# Before rclpy is imported: other tests on the network must not be heard.
+os.environ["ROS_DOMAIN_ID"] = str(10 + os.getpid() % 90)
+os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+
+Start = Callable[..., "Process"]
+
+
+@pytest.fixture(scope="session")
+def ros() -> Iterator[Any]:
+    """The context of rclpy."""
+    import rclpy
+
+    rclpy.init()
+    yield rclpy
+    rclpy.shutdown()
+
+
+@pytest.fixture
+def robot(ros: Any) -> Iterator["Robot"]:
+    """A camera, a detector and a listener."""
+    from ros_robot import Robot
+
+    found = Robot()
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    """A state that does not exist yet."""
+    return tmp_path / "home.robocle"
+
+
+@pytest.fixture
+def start(ros: Any) -> Iterator[Start]:
+    """A function that starts the node; it is killed at the end."""
+    from ros_robot import Process
+
+    started: list[Process] = []
+
+    def begin(*arguments: Any, **options: Any) -> Process:
+        started.append(Process(*arguments, **options))
+        return started[-1]
+
+    yield begin
+    for process in started:
+        if process.process.poll() is None:
+            process.end(signal.SIGKILL)

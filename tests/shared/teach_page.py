@@ -1,0 +1,88 @@
+"""What tests and the screenshots do on the teach page, as its users do it."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fake_webcam import FakeWebcam
+from home_pictures import HOME
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+PATIENCE = 45_000
+"""Milliseconds to wait for something on a busy machine."""
+
+
+def views_of(label: str, number: int = 7) -> Sequence[Path]:
+    """Return pictures of a shipped object, from several sides."""
+    return sorted((HOME / "clean" / f"{label}_01").glob("*.jpg"))[:number]
+
+
+class TeachPage:
+    """The page, and the webcam that it sees.
+
+    Args:
+        page: The page in a browser.
+        webcam: The webcam of the browser.
+    """
+
+    def __init__(self, page: "Page", webcam: FakeWebcam) -> None:
+        self.page = page
+        self.webcam = webcam
+
+    def show(self, label: str) -> None:
+        """Hold an object in front of the webcam."""
+        self.webcam.show(views_of(label))
+
+    def expect_verdict(self, text: str, kind: str = "known") -> None:
+        """Wait until the page says what it sees."""
+        from playwright.sync_api import expect
+
+        verdict = self.page.locator("#verdict")
+        expect(verdict).to_have_text(text, timeout=PATIENCE)
+        expect(verdict).to_have_attribute("data-kind", kind)
+
+    def expect_unknown(self) -> None:
+        """Wait until the page says that it does not know what it sees."""
+        self.expect_verdict("I don't know this", "unknown")
+
+    def expect_pictures(self, label: str, least: int) -> None:
+        """Wait until an object has at least so many pictures."""
+        from playwright.sync_api import expect
+
+        several = "|".join(str(number) for number in range(least, 40))
+        shots = self.row(label).locator(".shots")
+        expect(shots).to_have_text(re.compile(f"^({several})$"), timeout=PATIENCE)
+
+    def row(self, label: str) -> "Locator":
+        """Return the row of an object in the list."""
+        rows = self.page.locator("#list > li")
+        return rows.filter(has=self.page.locator(".name", has_text=label))
+
+    def name(self, label: str) -> None:
+        """Type the name of a new object."""
+        self.page.fill("#name", label)
+        self.page.press("#name", "Enter")
+
+    def teach(self, label: str, pictures: int = 5) -> None:
+        """Show an object, name it, and hold the button until enough pictures are learned."""
+        from playwright.sync_api import expect
+
+        self.show(label)
+        self.page.wait_for_timeout(700)  # the pictures that are still on their way
+        self.name(label)
+        self.page.locator("#hold").hover()
+        self.page.mouse.down()
+        several = "|".join(str(number) for number in range(pictures, 31))
+        expect(self.page.locator("#count")).to_have_text(
+            re.compile(f"^({several})$"), timeout=PATIENCE
+        )
+        self.page.mouse.up()
+        expect(self.page.locator("#done-text")).to_contain_text(f"of {label}", timeout=PATIENCE)
+
+    def choose(self, label: str, what: str) -> None:
+        """Choose something in the menu of an object."""
+        self.row(label).locator(".dots").click()
+        self.page.locator(".menu button", has_text=what).click()

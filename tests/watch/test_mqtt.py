@@ -1,0 +1,176 @@
+"""Home Assistant finds the camera at a real broker, whatever happens to the broker."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from mqtt_broker import (
+    PASSWORD,
+    USER,
+    certificate,
+    free_port,
+    mosquitto,
+    requires_mosquitto,
+    subscriber,
+)
+from robocle.errors import BrokerError
+from robocle.watch.broker import PASSWORD_VARIABLE, Broker
+from robocle.watch.mqtt import Publisher
+from waiting import wait_for
+
+pytestmark = [requires_mosquitto, pytest.mark.slow]
+
+
+class Watch:
+    """The command `robocle watch` in a process of its own, with the lines it has printed."""
+
+    def __init__(self, *arguments: str | Path, password: str = "") -> None:
+        command = [sys.executable, "-u", "-m", "robocle", "watch", *map(str, arguments)]
+        self.process = subprocess.Popen(
+            [*command, "--every", "0.2", "--loop", "--json"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=os.environ | {PASSWORD_VARIABLE: password},
+        )  # fmt: skip
+        self.lines: list[tuple[float, str]] = []
+        self.errors: list[str] = []
+        self._threads = [
+            threading.Thread(target=self._read, daemon=True),
+            threading.Thread(target=self._read_errors, daemon=True),
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout
+        for line in self.process.stdout:
+            self.lines.append((time.monotonic(), line))
+
+    def _read_errors(self) -> None:
+        assert self.process.stderr
+        self.errors.extend(self.process.stderr)
+
+    def goes_on(self) -> None:
+        """Wait for ten more lines."""
+        wanted = len(self.lines) + 10
+        wait_for(lambda: len(self.lines) >= wanted, f"ten more lines, after {self.errors}")
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        """End the process and return its exit code."""
+        self.process.send_signal(number)
+        code = self.process.wait(60)
+        for thread in self._threads:
+            thread.join(10)
+        for stream in (self.process.stdout, self.process.stderr):
+            assert stream
+            stream.close()
+        return code
+
+
+@contextmanager
+def watching(*arguments: str | Path, password: str = "") -> Iterator[Watch]:
+    found = Watch(*arguments, password=password)
+    try:
+        yield found
+    finally:
+        if found.process.poll() is None:
+            found.end(signal.SIGKILL)
+
+
+def test_home_assistant_discovers_the_camera_and_learns_when_it_is_gone(
+    state: Path, video: Path, tmp_path: Path
+) -> None:
+    with mosquitto(tmp_path, tls=True) as broker, subscriber(broker) as heard:
+        assert broker.certificate
+        secure = ("--mqtt", f"mqtts://{USER}@127.0.0.1:{broker.port}", "--mqtt-ca")
+        arguments = (state, "--camera", video, *secure, broker.certificate)
+        with watching(*arguments, password=PASSWORD) as watch:
+            wait_for(lambda: {"mug", "clock"} <= set(heard.labels()), "a mug and a clock")
+            entities = [json.loads(text) for text in heard.of("/config")]
+            assert {each["unique_id"] for each in entities} == {
+                "robocle_kitchen_object",
+                "robocle_kitchen_confidence",
+            }
+            with subscriber(broker) as late:  # who comes later gets what is retained
+                wait_for(lambda: late.of("/state"), "the retained state")
+                wait_for(lambda: late.of("/availability") == ["online"], "online")
+                wait_for(lambda: len(late.of("/config")) == 2, "the retained discovery")
+                assert late.messages[0][2]
+            watch.end(signal.SIGKILL)
+        wait_for(lambda: heard.of("/availability")[-1] == "offline", "the last will")
+        with watching(*arguments, password=PASSWORD) as watch:
+            wait_for(lambda: heard.of("/availability")[-1] == "online", "online again")
+            watch.goes_on()
+            assert watch.end() == 143
+            assert watch.errors == ["robocle: interrupted\n"]
+        wait_for(lambda: heard.of("/availability")[-1] == "offline", "offline at the end")
+
+
+def test_a_broker_that_dies_changes_nothing_and_gets_everything_again(
+    state: Path, video: Path, tmp_path: Path
+) -> None:
+    with mosquitto(tmp_path) as broker:
+        address = ("--mqtt", f"127.0.0.1:{broker.port}")
+        with watching(state, "--camera", video, *address, "--name", "hall") as watch:
+            with subscriber(broker) as heard:
+                wait_for(lambda: "mug" in heard.labels(), "a mug")
+            broker.kill()
+            watch.goes_on()
+            broker.start()
+            watch.goes_on()
+            with subscriber(broker) as heard:
+                wait_for(lambda: len(heard.of("/config")) >= 2, "the discovery again")
+                wait_for(lambda: heard.of("/availability")[-1:] == ["online"], "online again")
+                wait_for(lambda: {"mug", "clock"} <= set(heard.labels()), "labels again")
+            broker.process.send_signal(signal.SIGSTOP)  # neither dead nor alive
+            for _ in range(10):
+                watch.goes_on()
+            broker.process.send_signal(signal.SIGCONT)
+            watch.end()
+        gaps = [b[0] - a[0] for a, b in zip(watch.lines, watch.lines[1:], strict=False)]
+        assert max(gaps) < 10
+        assert any("is gone" in line for line in watch.errors)
+
+
+def test_a_broker_that_is_not_there_is_a_warning(state: Path, video: Path) -> None:
+    with watching(state, "--camera", video, "--mqtt", f"127.0.0.1:{free_port()}") as watch:
+        watch.goes_on()
+        watch.goes_on()
+        watch.end()
+    warning, last = watch.errors
+    assert "cannot connect to the broker" in warning
+    assert last == "robocle: interrupted\n"
+
+
+def test_a_wrong_password_or_certificate_is_a_warning_that_says_what_to_check(
+    state: Path, video: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "other").mkdir()
+    with mosquitto(tmp_path, tls=True) as broker:
+        assert broker.certificate
+        secure = ("--mqtt", f"mqtts://{USER}@127.0.0.1:{broker.port}", "--mqtt-ca")
+        arguments = (state, "--camera", video, *secure)
+        with watching(*arguments, broker.certificate, password="wrong") as watch:
+            wait_for(lambda: watch.errors, "a warning")
+            watch.goes_on()
+            assert PASSWORD_VARIABLE in watch.errors[0]
+        with watching(*arguments, certificate(tmp_path / "other"), password=PASSWORD) as watch:
+            wait_for(lambda: watch.errors, "a warning")
+            watch.goes_on()
+            assert "certificate" in watch.errors[0]
+
+
+def test_a_file_that_is_no_certificate_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("no certificate")
+    with pytest.raises(BrokerError, match="PEM"):
+        Publisher(Broker.parse("localhost", "", tmp_path / "ca.pem"), "kitchen")
+    with pytest.raises(BrokerError, match="no certificate file"):
+        Broker.parse("localhost", "", tmp_path / "missing.pem")

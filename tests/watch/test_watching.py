@@ -1,0 +1,181 @@
+"""The camera's frames become one steady observation at a time, on stdout and for the broker."""
+
+import itertools
+import json
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from command_line import error_of, run, run_subprocess
+from refusal import Refusal
+from robocle import Learner
+from robocle.backbones import Backbone
+from robocle.cameras import open_camera
+from robocle.errors import BrokerError, NothingTaughtError
+from robocle.recognition.temporal_filter import TemporalFilter
+from robocle.types import Prediction
+from robocle.watch import FollowedState, Observation, observations
+from robocle.watch.broker import Broker
+from robocle.watch.home_assistant import Topics
+from robocle.watch.watching import NO_FRAME
+from video_sources import home_picture, write_video
+
+
+def runs(labels: list[str | None]) -> list[str | None]:
+    """The labels without repetitions."""
+    return [label for label, _ in itertools.groupby(labels)]
+
+
+@pytest.mark.slow
+def test_watch_prints_a_steady_label_until_the_video_ends(state: Path, video: Path) -> None:
+    result = run_subprocess("watch", state, "--camera", video, "--json", "--every", "0.5")
+    assert result.returncode == 0, result.stderr
+    seen = [json.loads(line) for line in result.stdout.splitlines()]
+    assert 15 <= len(seen) <= 25
+    labels = runs([each["label"] for each in seen])
+    assert labels[-2:] == ["mug", "clock"]
+    assert labels[:-2] in ([], [None])
+    for each in seen:
+        assert sum(each["probabilities"].values()) + each["unknown"] == pytest.approx(1, abs=0.01)
+    assert seen[-1]["confidence"] > 0.7
+
+
+@pytest.mark.slow
+def test_watch_prints_lines_of_text_and_only_changes_if_wanted(state: Path, video: Path) -> None:
+    result = run("watch", state, "--camera", video, "--changes", "--every", "0.2")
+    assert result.exit_code == 0, result.output
+    lines = [line.split("\t") for line in result.stdout.splitlines()]
+    assert [line[1] for line in lines if line[1] != "unknown" and "nothing" not in line[1]] == [
+        "mug",
+        "clock",
+    ]
+    assert all(0 <= float(line[2]) <= 1 for line in lines)
+
+
+def test_watch_without_a_camera_or_a_state_is_one_line(state: Path, tmp_path: Path) -> None:
+    assert "no video file" in error_of("watch", state, "--camera", tmp_path / "no.mp4")
+    assert "no state file" in error_of("watch", tmp_path / "no.robocle", "--camera", "0")
+    assert "password" in error_of("watch", state, "--camera", "0", "--mqtt", "mqtt://me:pw@host")
+
+
+def test_a_box_outside_the_frame_is_one_line(state: Path, video: Path) -> None:
+    assert "box" in error_of("watch", state, "--camera", video, "--box", "900,900,50,50")
+
+
+def test_without_paho_the_error_names_the_extra(
+    state: Path, video: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "paho.mqtt.client", None)
+    assert "robocle[mqtt]" in error_of("watch", state, "--camera", video, "--mqtt", "localhost")
+
+
+def test_frames_that_stop_coming_are_reported_as_nothing_to_see(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("robocle.watch.watching.STALE", 0.1)
+    path = write_video(tmp_path / "slow.avi", [home_picture("clean/mug_01/0")] * 2, rate=0.2)
+    found = Prediction("mug", 0.9, {"mug": 1.0}, "mug", 0.9, {"mug": 0.95})
+    with open_camera(path) as camera:
+        seen = observations(camera, lambda _: found, TemporalFilter(), every=0.4)
+        first, second = itertools.islice(seen, 2)
+    assert first.nothing == NO_FRAME
+    assert second.nothing == NO_FRAME
+    assert second.state == "nothing"
+
+
+def test_a_state_that_another_program_teaches_is_loaded_again(state: Path, lite0: Backbone) -> None:
+    followed = FollowedState(state)
+    assert not followed.refresh()
+    with Learner.open(state, lite0) as learner:
+        learner.teach(home_picture("clean/key_01/0"), "key", "off")
+        assert followed.refresh()
+        assert followed.learner.labels == ("mug", "clock", "banana", "key")
+    followed.refresh()
+    assert followed.learner.labels == ("mug", "clock", "banana", "key")
+    assert not followed.refresh()
+
+
+@pytest.mark.parametrize("damage", ["damaged", "gone", "empty"])
+def test_a_state_that_cannot_be_used_any_more_leaves_the_learner_as_it_was(
+    damage: str, state: Path, lite0: Backbone, caplog: pytest.LogCaptureFixture
+) -> None:
+    followed = FollowedState(state)
+    before = followed.learner
+    if damage == "damaged":
+        state.write_bytes(b"not a state")
+    elif damage == "gone":
+        state.unlink()
+    else:
+        Learner(lite0).save(state)
+    assert not followed.refresh()
+    assert not followed.refresh()
+    assert followed.learner is before
+    assert len(caplog.records) == 1
+
+
+def test_a_state_without_labels_cannot_be_watched(tmp_path: Path, lite0: Backbone) -> None:
+    Learner(lite0).save(tmp_path / "empty.robocle")
+    with pytest.raises(NothingTaughtError):
+        FollowedState(tmp_path / "empty.robocle")
+
+
+def test_an_observation_lists_the_best_labels_only() -> None:
+    found = {f"thing {n}": p for n, p in enumerate((0.1, 0.5, 0.05, 0.2, 0.05))}
+    steady = TemporalFilter()
+    prediction = Prediction("thing 1", 0.5, found, "thing 1", 0.9, found)
+    seen = Observation.of(steady.update(prediction), 0.0)
+    assert list(seen.probabilities) == ["thing 1", "thing 3", "thing 0"]
+    assert seen.as_line().split("\t")[1:] == ["unknown", f"{seen.unknown:.2f}"]
+
+
+@pytest.mark.parametrize(
+    ("address", "host", "port", "user", "tls"),
+    [
+        ("broker", "broker", 1883, "", False),
+        ("192.168.1.5:1884", "192.168.1.5", 1884, "", False),
+        ("mqtts://broker", "broker", 8883, "", True),
+        ("mqtts://me@broker:99", "broker", 99, "me", True),
+        ("mqtt://a%40b@broker", "broker", 1883, "a@b", False),
+        ("[::1]:1885", "::1", 1885, "", False),
+    ],
+)
+def test_the_address_of_a_broker_is_a_host_or_a_url(
+    address: str, host: str, port: int, user: str, tls: bool
+) -> None:
+    broker = Broker.parse(address, "secret")
+    assert (broker.host, broker.port, broker.user, broker.tls) == (host, port, user, tls)
+    assert "secret" not in repr(broker) + str(broker)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["", "http://broker", "broker:port", "broker:99999", "mqtt://me:pw@broker", "a b", "broker/x"],
+)
+def test_an_address_that_is_none_is_refused_in_one_line(address: str, refusal: Refusal) -> None:
+    assert "pw" not in refusal(BrokerError, lambda: Broker.parse(address)).replace("pwd", "")
+
+
+def test_topics_hold_no_character_that_mqtt_gives_a_meaning() -> None:
+    names = ["kitchen", "a/b", "a#", "+", "Küche", "a b", "a_b", os.sep, "$SYS"]
+    topics = [Topics(name) for name in names]
+    assert len({each.state for each in topics}) == len(names)
+    for each in topics:
+        assert each.state.count("/") == 2
+        assert not set("#+$ ") & set(each.state)
+        for topic, entity in each.discovery().items():
+            assert topic.startswith("homeassistant/sensor/robocle_")
+            assert entity["state_topic"] == each.state
+            assert entity["availability_topic"] == each.availability
+            assert entity["device"]["name"] == each.name
+
+
+def test_a_name_of_spaces_is_refused(refusal: Refusal) -> None:
+    assert "--name" in refusal(BrokerError, lambda: Topics(" "))
+
+
+def test_a_black_frame_is_nothing_or_unknown_but_no_error(state: Path) -> None:
+    learner = FollowedState(state).learner
+    assert learner.predict(np.zeros((64, 64, 3), np.uint8)).label in (None, *learner.labels)

@@ -1,0 +1,72 @@
+"""What the pages about the server say is true."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from robocle.web import limits, live, shared_learner
+from robocle.web.app import API, PAGE
+from video_sources import home_picture
+from web_client import Api
+
+DOCS = Path(__file__).parents[2] / "docs"
+HTTP = (DOCS / "http-api.md").read_text("utf-8")
+TEACH = (DOCS / "teach-page.md").read_text("utf-8")
+
+
+@pytest.mark.slow
+def test_the_client_in_five_lines_works(api: Api, tmp_path: Path) -> None:
+    (code,) = re.findall(r"^```python\n(.*?)^```", HTTP, re.MULTILINE | re.DOTALL)
+    assert len(code.splitlines()) == 5
+    (tmp_path / "mug1.jpg").write_bytes(home_picture("clean/mug_01/0").read_bytes())
+    (tmp_path / "kitchen.jpg").write_bytes(home_picture("clean/mug_01/1").read_bytes())
+    here = code.replace("http://127.0.0.1:8000", api.address)
+    run = subprocess.run(
+        [sys.executable, "-c", here], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert run.stdout == "mug\n"
+
+
+@pytest.mark.parametrize(("method", "path"), [(method, path) for method, path, _ in API])
+def test_every_address_is_documented(method: str, path: str) -> None:
+    assert f"{method} {path}" in HTTP
+
+
+@pytest.mark.parametrize("event", ["hello", "state", "taught", "prediction", "error"])
+def test_every_event_is_documented(event: str) -> None:
+    assert f"\n| `{event}` |" in HTTP
+
+
+def test_the_limits_are_those_of_the_code() -> None:
+    picture, pixels = limits.MAX_PICTURE_BYTES // 10**6, limits.MAX_PICTURE_PIXELS // 10**6
+    for text in (
+        f"{picture} MB and {pixels} million",
+        f"a frame {limits.MAX_FRAME_BYTES // 1_000_000} MB",
+        f"a state {limits.MAX_STATE_BYTES // 1_000_000} MB",
+        f"{limits.MAX_LABELS}\n  labels and {limits.MAX_CLIENTS} WebSockets",
+        f"{limits.REQUESTS_PER_SECOND:.0f} requests per second",
+        f"disconnected after {live.STALLED_SECONDS:.0f} seconds",
+        f"the last {shared_learner.REMEMBERED_LESSONS} pictures",
+    ):
+        assert text in HTTP
+
+
+def test_every_key_of_the_page_is_documented() -> None:
+    scripts = (PAGE / "keys.js").read_text("utf-8")
+    (listed,) = re.findall(r"const KEYS = \{(.*?)\n\};", scripts, re.DOTALL)
+    keys = re.findall(r'^  "?([a-z?])"?:', listed, re.MULTILINE)
+    assert len(keys) >= 6
+    help_text = (PAGE / "index.html").read_text("utf-8")
+    for key in keys:
+        assert f"| {key.upper()} |" in TEACH
+        assert f"<kbd>{key.upper()}</kbd>" in help_text
+
+
+@pytest.mark.parametrize("name", ["NotAllowedError", "NotFoundError", "NotReadableError"])
+def test_what_the_page_says_about_the_camera_is_explained(name: str) -> None:
+    scripts = (PAGE / "camera.js").read_text("utf-8")
+    (what,) = re.findall(rf'{name}: \{{\s+what: "([^"]+)"', scripts)
+    assert f"| {what} |" in TEACH

@@ -1,0 +1,135 @@
+"""Hostile input: thousands of damaged requests, none of which stops the server or writes a file."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+from robocle.backbones import Backbone
+from robocle.store import read_state
+from robocle.web import limits
+from web_client import Api, PictureOf, served
+
+UPLOADS, MESSAGES = 2500, 2500
+PATHS = ("teach", "predict", "check", "import", "forget", "rename", "undo", "session")
+LABELS = (
+    "mug",
+    "../../etc/passwd",
+    "a/b",
+    "\0",
+    "%s%n",
+    "<script>",
+    "🦆",
+    "x" * 500,
+    "unknown",
+    "",
+)
+HEADERS: tuple[Any, ...] = (
+    {"id": 1}, {"id": 1, "box": [0, 0, 9, 9]}, {"id": 1, "box": [1e308, -1, 0, 2]}, {"id": "1"},
+    {"id": 2**60}, {"id": 1, "camera": True}, {"id": 1, "heat": True}, {"id": None}, [], "id", 7,
+    {"id": 1, "box": {"x": 1}}, {"id": 1, "__proto__": {}},
+)  # fmt: skip
+Rng = np.random.Generator
+Damage = Callable[[bytes, Rng], bytes]
+
+
+def flipped(content: bytes, rng: Rng) -> bytes:
+    values = np.frombuffer(content, np.uint8).copy()
+    places = rng.integers(0, len(values), int(rng.integers(1, 30)))
+    values[places] = rng.integers(0, 256, len(places))
+    return values.tobytes()
+
+
+def cut(content: bytes, rng: Rng) -> bytes:
+    return content[: int(rng.integers(0, len(content)))]
+
+
+def random_tail(content: bytes, rng: Rng) -> bytes:
+    return content[: int(rng.integers(2, 200))] + rng.bytes(int(rng.integers(0, 3000)))
+
+
+def noise(content: bytes, rng: Rng) -> bytes:
+    return rng.bytes(int(rng.integers(0, 3000)))
+
+
+DAMAGES: tuple[Damage, ...] = (flipped, cut, random_tail, noise)
+
+
+@pytest.fixture
+def no_rate_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These tests are about what is sent, not about how often."""
+    monkeypatch.setattr("robocle.web.security.REQUESTS_PER_SECOND", 1e9)
+    monkeypatch.setattr("robocle.web.security.BURST", 1e9)
+    monkeypatch.setattr("robocle.web.live.BURST", 1e9)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("no_rate_limit")
+def test_no_damaged_upload_or_message_stops_the_server_or_writes_a_file(
+    tmp_path: Path, lite0: Backbone, picture_of: PictureOf
+) -> None:
+    folder = tmp_path / "states"
+    folder.mkdir()
+    rng = np.random.default_rng(18)
+    with served(folder / "home.robocle", lite0) as api:
+        api.teach("clock", picture_of("clock"))
+        sources = [picture_of(), api.get("/api/export/state").content, b'{"label": "mug"}']
+        statuses = {_upload(api, sources, rng) for _ in range(UPLOADS)}
+        assert statuses <= {200, 400, 404, 409, 413, 422}, statuses
+        assert {200, 400, 422} <= statuses, "the fuzzing reaches nothing"
+        _send_messages(api, picture_of(), rng)
+        assert api.teach("mug", picture_of()).status == 200
+        assert sorted(each.name for each in folder.iterdir()) == [
+            "home.robocle", "home.robocle-journal", "home.robocle-lock"
+        ]  # fmt: skip
+    assert [each.name for each in tmp_path.iterdir()] == ["states"]
+    assert read_state(folder / "home.robocle").counts["mug"]
+
+
+def _upload(api: Api, sources: list[bytes], rng: Rng) -> int:
+    path, label = PATHS[rng.integers(len(PATHS))], LABELS[rng.integers(len(LABELS))]
+    source = sources[rng.integers(len(sources))]
+    body = DAMAGES[rng.integers(len(DAMAGES))](source, rng)
+    box = "&box=" + quote(rng.bytes(4)) if rng.random() < 0.1 else ""
+    answer = api.post(f"/api/{path}?label={quote(label)}&gate=refuse&draws=1{box}", body)
+    content = json.loads(answer.content)
+    assert answer.status == 200 or content["error"]
+    return answer.status
+
+
+def _send_messages(api: Api, picture: bytes, rng: Rng) -> None:
+    """Send damaged messages over as many connections as the server closes."""
+    address = f"ws://127.0.0.1:{api.port}/api/live"
+    sent = 0
+    while sent < MESSAGES:
+        with connect(address, max_size=None) as live:
+            try:
+                while sent < MESSAGES:
+                    sent += 1
+                    live.send(_message(picture, rng))
+                live.send(b'{"id": 123456}\n' + picture)
+                while json.loads(live.recv(timeout=60)).get("id") != 123456:
+                    pass
+            except ConnectionClosed:
+                continue
+
+
+def _message(picture: bytes, rng: Rng) -> bytes | str:
+    header = json.dumps(HEADERS[rng.integers(len(HEADERS))]).encode()
+    kind = rng.integers(6)
+    if kind == 0:
+        return flipped(header + b"\n" + picture, rng)
+    if kind == 1:
+        return rng.bytes(int(rng.integers(0, 500)))
+    if kind == 2:
+        return header.decode() + "\n" + "\udcff".encode("utf-8", "replace").decode() + "text"
+    if kind == 3 and rng.random() < 0.02:
+        return bytes(limits.MAX_FRAME_BYTES + 1)
+    damage = DAMAGES[rng.integers(len(DAMAGES))]
+    return header + b"\n" + damage(picture, rng)

@@ -1,0 +1,244 @@
+"""Measure known and unknown on real pictures: `python tools/measure_unknown.py DATA`.
+
+DATA holds the folders office_caltech10, grocery_store and icub_camera; the rendered home comes with
+robocle. In each cell, some labels of a set are taught some shots, in five orderings. Then pictures
+are predicted of
+    met again   the same objects in the same set: other pictures of the domain (office_caltech10),
+                of the test split (grocery_store), from behind (icub_camera: the first ten of thirty
+                views are taught), of the same clean scene (home)
+    elsewhere   the same labels in other domains, conditions and instances, where a set has them
+    others      labels of the same set that were not taught
+    unrelated   labels of the other sets that this set does not have
+    nothing     walls, noise and gradients, by other formulas than those of the world
+They are written to docs/results/unknown_cells.json. tools/unknown_tables.py makes the tables.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robocle.backbones import backbone
+from robocle.backbones.model_folder import cache_folder
+from robocle.backbones.world import World, world_of
+from robocle.classifiers import classifier
+from robocle.evaluation.datasets.home import Home
+from robocle.evaluation.metrics.open_set import area_under_curve, calibration_error
+from robocle.evaluation.revision import code_revision
+from robocle.images import read
+from robocle.images.views import VIEWS
+from robocle.pipeline import Pipeline
+from robocle.pooling import POOLINGS
+from robocle.profiles import DEFAULT
+from robocle.randomness import keyed_rng
+from robocle.recognition.calibration import calibrated, recognise
+from robocle.recognition.levels import DEFAULT_UNKNOWN
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "docs/results/unknown_cells.json"
+SETS = ("office_caltech10", "grocery_store", "icub_camera", "home")
+LABELS, SHOTS, ORDERINGS = (1, 2, 5, "half", "all"), (1, 3, 5), 5
+PER_CLASS, MOST, UNRELATED, WALLS = 30, 250, 70, 180
+METHODS = {"without a world": "world=0", "with a world": "world=10"}
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """The pictures of a set, with the embeddings of each for teaching and for prediction."""
+
+    labels: NDArray[np.str_]
+    domains: NDArray[np.str_]
+    """The domain, split or condition; "train" if a picture may be taught."""
+    taught: NDArray[np.float32]
+    predicted: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What is taught and predicted in one ordering of one cell."""
+
+    taught: list[tuple[int, str]]
+    again: Rows
+    elsewhere: Rows
+    others: Rows
+
+
+def listed(name: str, data: Path) -> Iterator[tuple[Path, str, str]]:
+    """Yield the pictures of a set: path, label, domain."""
+    if name == "home":
+        for each in Home().examples():
+            yield each.path, each.label, "train" if each.split == "train" else each.domain
+        return
+    for path in sorted((data / name).rglob("*.jpg")):
+        parts = path.relative_to(data / name).parts
+        if name == "icub_camera":
+            yield path, parts[0], "train" if int(path.stem) < 10 else "behind"
+        elif name == "office_caltech10" or parts[0] in ("train", "test"):
+            yield path, parts[1], parts[0]
+
+
+def pictures_of(name: str, data: Path, pipeline: Pipeline) -> Pictures:
+    """Return the pictures of a set, at most PER_CLASS per label and domain."""
+    file = cache_folder() / "measure_unknown" / f"{name}-{pipeline.backbone.fingerprint[:12]}.npz"
+    if not file.is_file():
+        groups: dict[tuple[str, str], list[tuple[Path, str, str]]] = {}
+        for each in listed(name, data):
+            groups.setdefault((each[1], each[2]), []).append(each)
+        chosen = [group[place] for key, group in groups.items()
+                  for place in keyed_rng(0, *key).permutation(len(group))[:PER_CLASS]]  # fmt: skip
+        rows = np.stack([looks(pipeline, path) for path, *_ in chosen])
+        file.parent.mkdir(parents=True, exist_ok=True)
+        np.savez(file, rows=rows, labels=[each[1] for each in chosen],
+                 domains=[each[2] for each in chosen])  # fmt: skip
+    found = np.load(file)
+    return Pictures(found["labels"], found["domains"], found["rows"].mean(1), found["rows"][:, 0])
+
+
+def looks(pipeline: Pipeline, picture: Path | NDArray[np.uint8]) -> NDArray[np.float32]:
+    """Return the embeddings of the views of one picture; the first is that for prediction."""
+    pixels = read(picture, pipeline.backbone.input_size).pixels
+    return pipeline.pooling(pipeline.backbone.features(VIEWS.build(DEFAULT.views)(pixels)))
+
+
+def walls(side: int = 224) -> Iterator[NDArray[np.uint8]]:
+    """Yield walls, noise and gradients that have nothing to do with those of the world."""
+    down, right = np.mgrid[0:side, 0:side] / (side - 1)
+    for index in range(WALLS):
+        rng = keyed_rng(1, "measured nothing", index)
+        one, other = rng.uniform(20, 235, (2, 3))
+        ramp = np.hypot(*(np.stack([down, right]) - rng.uniform(0, 1, (2, 1, 1))))[..., None]
+        kinds = (
+            one * (1 - rng.uniform(0, 0.6) * ramp**2) + rng.normal(0, 4, (side, side, 1)),
+            rng.uniform(0, 255, (side, side, 3)),
+            one * (1 - ramp) + other * ramp,
+            np.where(bricks(rng, side), 0.7 * one + 60, one) + rng.normal(0, 4, (side, side, 1)),
+            one + rng.normal(0, rng.uniform(10, 60), (side, side, 3)),
+        )
+        yield np.clip(kinds[index % len(kinds)], 0, 255).astype(np.uint8)
+
+
+def bricks(rng: np.random.Generator, side: int) -> NDArray[np.bool_]:
+    """Return the joints of a brick wall."""
+    height = int(rng.integers(12, 40))
+    down, right = np.mgrid[0:side, 0:side]
+    right = right + (down // height % 2) * height
+    return np.asarray(((down % height < 2) | (right % (2 * height) < 2))[..., None])
+
+
+def cell_of(name: str, found: Pictures, labels: int | str, shots: int, seed: int) -> Cell:
+    """Draw what is taught and predicted in one ordering."""
+    rng = keyed_rng(seed, "ordering", name)
+    domains = sorted(set(found.domains))
+    taught_in = domains[seed % len(domains)] if name == "office_caltech10" else "train"
+    tested_in = {"office_caltech10": taught_in, "grocery_store": "test", "icub_camera": "behind",
+                 "home": "train"}[name]  # fmt: skip
+    names = sorted(set(found.labels[found.domains == taught_in]))
+    number = {"half": len(names) // 2, "all": len(names)}.get(str(labels)) or int(labels)
+    chosen = [str(each) for each in rng.permutation(names)[:number]]
+    order = rng.permutation(np.flatnonzero(found.domains == taught_in))
+    drawn = {label: [int(row) for row in order if found.labels[row] == label] for label in names}
+    used = {row for rows in drawn.values() for row in rows[: max(SHOTS)]}
+    tested = np.flatnonzero(found.domains == tested_in)
+    again = np.array([row for row in tested if row not in used], np.int64)
+    away = np.flatnonzero((found.domains != taught_in) & (found.domains != tested_in))
+    known = np.isin(found.labels, chosen)
+
+    def some(rows: NDArray[np.int64], wanted: NDArray[np.bool_]) -> Rows:
+        return np.asarray(rng.permutation(rows[wanted[rows]])[:MOST])
+
+    rows = some(again, known), some(away, known), some(again, ~known)
+    lessons = [(drawn[label][shot], label) for shot in range(shots) for label in chosen]
+    return Cell(lessons, *rows)
+
+
+def unrelated(name: str, sets: dict[str, Pictures], seed: int) -> NDArray[np.float32]:
+    """Return pictures of the other sets, without labels that this set has, too."""
+    own = {plain(label) for label in sets[name].labels}
+    rows = []
+    for other, found in sets.items():
+        if other != name:
+            usable = [i for i, label in enumerate(found.labels) if plain(label) not in own]
+            rng = keyed_rng(seed, "unrelated", name, other)
+            rows.append(found.predicted[rng.choice(usable, UNRELATED, replace=False)])
+    return np.concatenate(rows)
+
+
+def plain(label: str) -> str:
+    """Return the start of a label without spelling: apples of two sets are no unrelated objects."""
+    return "".join(sign for sign in label.lower() if sign.isalpha())[:4]
+
+
+def measured(
+    spec: str,
+    found: Pictures,
+    cell: Cell,
+    stray: dict[str, NDArray[np.float32]],
+    world: World | None,
+) -> dict[str, float]:
+    """Teach one ordering of a cell and return its figures, in percent."""
+    clf = classifier(spec)
+    if world is not None:
+        clf.use_world(world.pictures)
+    for row, label in cell.taught:
+        clf.learn(found.taught[row], label)
+    calibration = calibrated(clf, world)
+    figures: dict[str, float] = {}
+    best: dict[str, NDArray[np.float64]] = {}
+    groups = {"again": cell.again, "elsewhere": cell.elsewhere, "others": cell.others}
+    pictures = {name: found.predicted[rows] for name, rows in groups.items()} | stray
+    for name, rows in pictures.items():
+        if not len(rows):
+            continue
+        scores = clf.scores(rows)
+        each = [recognise(row, calibration, DEFAULT_UNKNOWN) for row in scores]
+        best[name] = scores.max(axis=1)
+        figures[f"{name} accepted"] = 100 * float(np.mean([one.is_known for one in each]))
+        if name in ("again", "elsewhere"):
+            right = np.array(clf.labels)[scores.argmax(axis=1)] == found.labels[groups[name]]
+            figures[f"{name} accuracy"] = 100 * float(right.mean())
+            figures[f"{name} ECE"] = calibration_error([one.confidence for one in each], right)
+        else:
+            figures[f"{name} AUROC"] = area_under_curve(best["again"], best[name])
+    return figures
+
+
+def main() -> None:
+    """Measure all cells, and write the results and the tables."""
+    data = Path(sys.argv[1])
+    network = backbone(DEFAULT.backbone)
+    pipeline = Pipeline.build(network, DEFAULT.pooling, DEFAULT.views)
+    world = world_of(network.name, network.fingerprint, POOLINGS.describe(pipeline.pooling))
+    sets = {name: pictures_of(name, data, pipeline) for name in SETS}
+    nothing = np.stack([looks(pipeline, picture)[0] for picture in walls()])
+    cells: dict[str, dict[str, dict[str, float]]] = {}
+    for name, found in sets.items():
+        for labels in LABELS:
+            for shots in SHOTS:
+                runs: dict[str, list[dict[str, float]]] = {method: [] for method in METHODS}
+                for seed in range(ORDERINGS):
+                    cell = cell_of(name, found, labels, shots, seed)
+                    stray = {"unrelated": unrelated(name, sets, seed), "nothing": nothing}
+                    for method, option in METHODS.items():
+                        spec = DEFAULT.classifier.replace("world=10", option)
+                        spec += f",blocks={pipeline.blocks}"
+                        used = world if option != "world=0" else None
+                        runs[method].append(measured(spec, found, cell, stray, used))
+                cells[f"{name}, {labels}, {shots}"] = {m: averaged(r) for m, r in runs.items()}
+                print(f"{name}, {labels} labels, {shots} shots", flush=True)
+    head = {"specs": vars(DEFAULT), "orderings": ORDERINGS, "seeds": list(range(ORDERINGS)),
+            "code": code_revision("classifiers", "recognition", "backbones/world.py")}  # fmt: skip
+    RESULTS.write_text(json.dumps({**head, "cells": cells}, indent=1) + "\n", "utf-8")
+
+
+def averaged(runs: list[dict[str, float]]) -> dict[str, float]:
+    """Return the mean of each figure over the orderings."""
+    return {name: round(float(np.nanmean([run[name] for run in runs])), 2) for name in runs[0]}
+
+
+if __name__ == "__main__":
+    main()
