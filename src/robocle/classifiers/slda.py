@@ -220,16 +220,17 @@ class StreamingLDA(StreamingClassifier):
         """Return what predictions need, from blocks that follow the samples."""
         assert self._following is not None
         if self._answer is None:
-            kept = self._scatters.residual_counts(self._counts)
-            samples = chosen_samples(kept) if self._factors_known() else []
-            world = self._world if self._world and self._world.width == self.width else None
-            self._answer = self._following.answer(
-                self._scatters.forms,
-                self._regularisers(),
-                self._origins(),
-                world,
-                ChosenSamples.of(samples, self._counts),
-            )
+            with one_blas_thread():
+                kept = self._scatters.residual_counts(self._counts)
+                samples = chosen_samples(kept) if self._factors_known() else []
+                world = self._world if self._world and self._world.width == self.width else None
+                self._answer = self._following.answer(
+                    self._scatters.forms,
+                    self._regularisers(),
+                    self._origins(),
+                    world,
+                    ChosenSamples.of(samples, self._counts),
+                )
         return self._answer
 
     def _solve(self) -> tuple[Matrix, Vector]:
@@ -332,7 +333,8 @@ class StreamingLDA(StreamingClassifier):
 
     def _regularisers(self) -> list[Regulariser]:
         gains = self._gains()
-        return self._scatters.regularisers(gains, self.shrinkage, self._samples, self._freedom)
+        with one_blas_thread():
+            return self._scatters.regularisers(gains, self.shrinkage, self._samples, self._freedom)
 
     def _gains(self) -> Vector:
         """Return the factors that scale the root mean square of each block to 1."""
@@ -410,7 +412,8 @@ class StreamingLDA(StreamingClassifier):
         }
         # Where the factors determine all samples, these are a third as large and as exact.
         known = self._factors_known() and self._samples == sum(self._counts)
-        embeddings = self._scatters.samples(self._counts) if known else None
+        with one_blas_thread():
+            embeddings = self._scatters.samples(self._counts) if known else None
         if embeddings is not None:
             return {**own, "embeddings": embeddings}
         return own | self._scatters.state()
