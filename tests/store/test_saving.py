@@ -37,7 +37,10 @@ def test_a_loaded_learner_predicts_and_learns_like_the_saved_one(
     assert loaded.counts == taught.counts == {"ball": 2, "box": 2}
     assert loaded.parts == taught.parts
     for picture in (objects / "ball" / "3.jpg", objects / "box" / "3.jpg"):
-        assert loaded.predict(picture) == taught.predict(picture)
+        found, expected = loaded.predict(picture), taught.predict(picture)
+        assert (found.label, found.nothing) == (expected.label, expected.nothing)
+        assert found.confidence == pytest.approx(expected.confidence, rel=1e-9)
+        assert found.scores == pytest.approx(expected.scores, rel=1e-9)
     loaded.teach(objects / "ball" / "2.jpg", "toy")
     assert loaded.counts == {"ball": 2, "box": 2, "toy": 1}
 

@@ -153,6 +153,8 @@ class StreamingLDA(StreamingClassifier):
         self._world: WorldPictures | None = None
         self._following = self._new_following()
         self._scatters = self._new_scatters()
+        # The embeddings that a state held, until something else is learned.
+        self._embeddings: NDArray[Any] | None = None
         self._samples = 0
         self._freedom = 0
         self._energy = np.zeros(len(self._layout))
@@ -181,6 +183,7 @@ class StreamingLDA(StreamingClassifier):
         return checked
 
     def _learn(self, sample: Vector, row: int) -> None:
+        self._embeddings = None
         count = self._counts[row]
         before = self._samples if self.scatter == "published" else count
         self._scatters.add(sample, row, weight=before / (before + 1), step=1 / (count + 1))
@@ -220,16 +223,17 @@ class StreamingLDA(StreamingClassifier):
         """Return what predictions need, from blocks that follow the samples."""
         assert self._following is not None
         if self._answer is None:
-            kept = self._scatters.residual_counts(self._counts)
-            samples = chosen_samples(kept) if self._factors_known() else []
-            world = self._world if self._world and self._world.width == self.width else None
-            self._answer = self._following.answer(
-                self._scatters.forms,
-                self._regularisers(),
-                self._origins(),
-                world,
-                ChosenSamples.of(samples, self._counts),
-            )
+            with one_blas_thread():
+                kept = self._scatters.residual_counts(self._counts)
+                samples = chosen_samples(kept) if self._factors_known() else []
+                world = self._world if self._world and self._world.width == self.width else None
+                self._answer = self._following.answer(
+                    self._scatters.forms,
+                    self._regularisers(),
+                    self._origins(),
+                    world,
+                    ChosenSamples.of(samples, self._counts),
+                )
         return self._answer
 
     def _solve(self) -> tuple[Matrix, Vector]:
@@ -332,7 +336,8 @@ class StreamingLDA(StreamingClassifier):
 
     def _regularisers(self) -> list[Regulariser]:
         gains = self._gains()
-        return self._scatters.regularisers(gains, self.shrinkage, self._samples, self._freedom)
+        with one_blas_thread():
+            return self._scatters.regularisers(gains, self.shrinkage, self._samples, self._freedom)
 
     def _gains(self) -> Vector:
         """Return the factors that scale the root mean square of each block to 1."""
@@ -372,6 +377,7 @@ class StreamingLDA(StreamingClassifier):
         return self.scatter == "exact" and self._scatters.separable
 
     def _forget(self, row: int) -> None:
+        self._embeddings = None
         exactly = self.forgets_exactly
         self._scatters.remove_row(row)
         if exactly:
@@ -392,6 +398,7 @@ class StreamingLDA(StreamingClassifier):
         return None
 
     def _merge(self, other: "StreamingLDA", rows: list[int]) -> None:
+        self._embeddings = None
         counts = np.array([self._counts[row] for row in rows], float)
         theirs = np.array(other._counts, float)
         steps = theirs / (counts + theirs)
@@ -409,8 +416,11 @@ class StreamingLDA(StreamingClassifier):
             "energy": self._energy.copy(),
         }
         # Where the factors determine all samples, these are a third as large and as exact.
-        known = self._factors_known() and self._samples == sum(self._counts)
-        embeddings = self._scatters.samples(self._counts) if known else None
+        embeddings = self._embeddings
+        known = self._factors_known() and self._samples == sum(self._counts) > 0
+        if embeddings is None and known:
+            with one_blas_thread():
+                embeddings = self._scatters.samples(self._counts)
         if embeddings is not None:
             return {**own, "embeddings": embeddings}
         return own | self._scatters.state()
@@ -423,17 +433,20 @@ class StreamingLDA(StreamingClassifier):
         self._energy = state.copied("energy", len(self._layout))
         self._changed()
         self._following = self._new_following()
+        self._embeddings = None
         self._scatters = self._new_scatters()
         if state.has("embeddings"):
             return self._restore_samples(state)
         return self._scatters.restore(state)
 
     def _restore_samples(self, state: ClassifierState) -> int:
-        embeddings = state.copied("embeddings", sum(self._counts), None)
+        embeddings = state.checked("embeddings", sum(self._counts), None)
         try:
-            self._scatters.begin(embeddings, self._counts)
+            self._scatters.begin(embeddings.astype(np.float64), self._counts)
         except FeatureError as error:
             raise StateError(f"state has embeddings of another layout: {error}") from error
+        if self._factors_known():
+            self._embeddings = embeddings
         return int(embeddings.shape[1])
 
     def _array_owners(self) -> Mapping[str, Ownership]:

@@ -24,7 +24,7 @@ from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Vector
 MIN_ROWS = 256
 # The number of rows in a subsample, and the minimum number per class. With more classes than
 # SUBSAMPLED_CLASSES, only that many of them have rows.
-SUBSAMPLE, SUBSAMPLE_PER_CLASS, SUBSAMPLED_CLASSES = 256, 4, 256
+SUBSAMPLE, SUBSAMPLE_PER_CLASS, SUBSAMPLED_CLASSES = 256, 4, 512
 
 SampleIndex = tuple[int, int]
 """A class, and the index of a sample within it."""

@@ -281,8 +281,6 @@ class DenseScatter(ScatterForm):
         """
         rows = np.array(self._pending_squares).reshape(-1, self.width)
         buffered = square(rows @ self._buffer[: self._buffered].T)
-        if len(rows) == 1:
-            times = blas.dsymv(1.0, self._array, rows[0], lower=1)[None]
-        else:
-            times = blas.dsymm(1.0, self._array, rows.T, lower=1).T
-        return 2 * (float(np.vdot(rows, times)) + buffered) - square(rows @ rows.T)
+        # For few rows, one product each is faster than the product of a symmetric matrix and rows.
+        products = sum(float(row @ blas.dsymv(1.0, self._array, row, lower=1)) for row in rows)
+        return 2 * (products + buffered) - square(rows @ rows.T)

@@ -56,7 +56,7 @@ class GrowingTable:
 
 
 def _capacity(size: int) -> int:
-    return size + max(MIN_SPARE, size // 8)
+    return size + max(MIN_SPARE, size // 32)
 
 
 def _widened(array: Matrix, rows: int, columns: int) -> Matrix:
