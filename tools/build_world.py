@@ -1,6 +1,7 @@
 """Compute a world that comes with robocle: `python tools/build_world.py FOLDER [BACKBONE ...]`.
 
-FOLDER has a few hundred photographs of unlike things, such as one per class of a large collection.
+FOLDER has a few hundred photographs of different objects, such as one per class of a
+large collection.
 Only numbers computed from them are kept. Without a BACKBONE, those of all profiles are computed.
 The world of the default backbone is kept whole, others are thinned out: the wheel has its limits.
 """
@@ -29,16 +30,16 @@ def main() -> None:
         for old in SHIPPED.glob(f"{path.name.rsplit('-', 1)[0]}-*"):
             old.unlink()
         world.write(path)
-        print(f"{path}: {world.source}, {path.stat().st_size / 1e6:.2f} MB, {world.met_again}")
+        print(f"{path}: {world.source}, {path.stat().st_size / 1e6:.2f} MB, {world.seen_again}")
 
 
 def thinned(world: World) -> World:
-    """Return a world with every third picture of a thing, and as few of nothing of every kind."""
-    things = world.pictures[: world.things : 3]
-    nothing = world.pictures[world.things :][: len(KINDS) * 3]
-    source = world.source.replace(str(world.things), str(len(things)), 1)
-    rows = np.vstack([things, nothing])
-    return replace(world, pictures=rows, things=len(things), source=source)
+    """Return a world with every third picture of an object, and as few of nothing of every kind."""
+    objects = world.pictures[: world.objects : 3]
+    nothing = world.pictures[world.objects :][: len(KINDS) * 3]
+    source = world.source.replace(str(world.objects), str(len(objects)), 1)
+    rows = np.vstack([objects, nothing])
+    return replace(world, pictures=rows, objects=len(objects), source=source)
 
 
 if __name__ == "__main__":

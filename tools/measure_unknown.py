@@ -3,7 +3,7 @@
 DATA holds the folders office_caltech10, grocery_store and icub_camera; the rendered home comes with
 robocle. In each cell, some labels of a set are taught some shots, in five orderings. Then pictures
 are predicted of
-    met again   the same objects in the same set: other pictures of the domain (office_caltech10),
+    seen again   the same objects in the same set: other pictures of the domain (office_caltech10),
                 of the test split (grocery_store), from behind (icub_camera: the first ten of thirty
                 views are taught), of the same clean scene (home)
     elsewhere   the same labels in other domains, conditions and instances, where a set has them

@@ -30,10 +30,10 @@ def tables(results: dict[str, Any]) -> str:
                ["labels", "shots", *AUROCS, "accuracy", "ECE"],
                [[*cell, *_gains(found)] for cell, found in zip(grid, every, strict=True)]),
         _table("Accepted at the default level, in percent, with a world (without one)",
-               ["labels", "shots", "met again", "elsewhere", "others", "unrelated", "nothing"],
+               ["labels", "shots", "seen again", "elsewhere", "others", "unrelated", "nothing"],
                [[*cell, *_accepted(found)] for cell, found in zip(grid, every, strict=True)]),
         _table("Each set, half of its labels, 5 shots, with a world",
-               ["set", "met again", *ACCEPTED[1:], "accuracy", "ECE"],
+               ["set", "seen again", *ACCEPTED[1:], "accuracy", "ECE"],
                [[name, *_alone(cells[f"{name}, half, 5"][AFTER])] for name in sets]),
     ])  # fmt: skip
 

@@ -131,7 +131,7 @@ class PictureLearner(EmbeddingLearner):
         Args:
             picture: A path, bytes, a file object, a PIL image, or an RGB array. Frames of OpenCV
                 are BGR: pass `frame[..., ::-1]`.
-            unknown: The level, from 0 to 0.5: the fraction of taught objects, met again as they
+            unknown: The level, from 0 to 0.5: the fraction of taught objects, seen again as they
                 were taught, that may be called unknown. Of unrelated objects, at most about 5 % are
                 taken for taught ones; where both cannot hold, that does. 0 calls nothing unknown.
             box: (x, y, width, height) of the region to recognise, in pixels of the upright picture.

@@ -64,7 +64,7 @@ def test_the_default_backbone_has_a_world_of_at_most_four_megabytes(shipped: Wor
     path = SHIPPED / file_name(shipped.backbone, shipped.fingerprint, shipped.pooling)
     assert path.stat().st_size <= 4_000_000
     assert shipped.pictures.shape[1] == 3 * 1280 + 2 * 672
-    assert 200 <= shipped.things < len(shipped.pictures)
+    assert 200 <= shipped.objects < len(shipped.pictures)
 
 
 def test_every_profile_has_a_world() -> None:
@@ -73,9 +73,9 @@ def test_every_profile_has_a_world() -> None:
 
 
 def test_the_measurements_of_a_world_are_plausible(shipped: World) -> None:
-    met = shipped.met_again
-    assert 0.1 < met.once < met.several < 1
-    assert 0.01 < met.temperature < 0.2
+    seen = shipped.seen_again
+    assert 0.1 < seen.once < seen.several < 1
+    assert 0.01 < seen.temperature < 0.2
 
 
 def test_a_learner_records_its_world_and_a_loaded_state_has_it(
@@ -128,7 +128,7 @@ def test_a_pooling_without_a_world_has_today_s_behaviour(lite0: Backbone) -> Non
 @pytest.mark.slow
 def test_a_computed_world_is_found_and_used(small: Backbone, built: World) -> None:
     assert world_of(small.name, small.fingerprint, POOLING) is None
-    assert built.things < len(built.pictures)
+    assert built.objects < len(built.pictures)
     built.keep()
     found = world_of(small.name, small.fingerprint, POOLING)
     assert found is not None
@@ -144,7 +144,7 @@ def test_a_computed_world_is_found_and_used(small: Backbone, built: World) -> No
 def test_a_world_is_computed_from_a_folder(small: Backbone) -> None:
     world = build_world(small, CLEAN / "..", pooling="avg")
     assert world.pooling == "avg"
-    assert world.things == 256
+    assert world.objects == 256
 
 
 def test_a_state_with_another_world_is_loaded_with_a_warning(

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from robocle import SpecError
-from robocle.backbones.world import MetAgain, World
+from robocle.backbones.world import SeenAgain, World
 from robocle.classifiers import classifier
 from robocle.classifiers.streaming import StreamingClassifier
 from robocle.recognition.calibration import Calibration, calibrated, recognise
@@ -17,7 +17,7 @@ from robocle.recognition.world_calibration import WorldCalibration
 Array = NDArray[np.float64]
 WIDTH, THINGS, NOTHING = 60, 200, 40
 SPEC = "slda:score=cosine,world=10"
-MET_AGAIN = MetAgain(once=0.5, several=0.6, temperature=0.04)
+SEEN_AGAIN = SeenAgain(once=0.5, several=0.6, temperature=0.04)
 CELLS = pytest.mark.parametrize(
     ("labels", "shots"), [(n, s) for n in (1, 2, 5, 12) for s in (1, 3, 5)]
 )
@@ -41,7 +41,7 @@ class Objects:
 
     def world(self) -> World:
         rows = np.vstack([self.pictures(range(100, 100 + THINGS)), self.nothing(NOTHING)])
-        return World("stub", "0", "avg", rows.astype(np.float32), THINGS, MET_AGAIN, "drawn")
+        return World("stub", "0", "avg", rows.astype(np.float32), THINGS, SEEN_AGAIN, "drawn")
 
     def taught(self, world: World, labels: int, shots: int) -> StreamingClassifier:
         clf = classifier(SPEC)
@@ -77,7 +77,7 @@ def test_of_unrelated_objects_at_most_about_five_percent_are_accepted(
 
 
 @CELLS
-def test_of_taught_objects_that_are_met_again_at_most_about_five_percent_are_called_unknown(
+def test_of_taught_objects_that_are_seen_again_at_most_about_five_percent_are_called_unknown(
     labels: int, shots: int
 ) -> None:
     objects = Objects()
@@ -120,7 +120,7 @@ def test_a_larger_level_calls_more_unknown_and_zero_calls_nothing_unknown() -> N
 
 
 def test_a_burst_of_frames_does_not_make_the_learner_too_sure() -> None:
-    """The known bound is at most what objects score that are met under other conditions."""
+    """The known bound is at most what objects score that are seen under other conditions."""
     objects = Objects()
     world = objects.world()
     clf = classifier(SPEC)
@@ -132,7 +132,7 @@ def test_a_burst_of_frames_does_not_make_the_learner_too_sure() -> None:
             clf.learn(still + 0.01 * rng.normal(size=WIDTH), str(number))
     calibration = calibration_of(clf, world)
     assert calibration.known.min() > 0.8 * calibration.distance
-    most = (calibration.unrelated + MET_AGAIN.several * calibration.distance) / 2
+    most = (calibration.unrelated + SEEN_AGAIN.several * calibration.distance) / 2
     assert calibration.threshold(DEFAULT_UNKNOWN) <= max(most, calibration.unrelated)
     assert accepted(clf, world, objects.pictures(range(4), 40)) >= 0.9
 
@@ -141,7 +141,7 @@ def test_labels_with_one_picture_count_with_what_the_world_has_measured() -> Non
     objects = Objects()
     world = objects.world()
     calibration = calibration_of(objects.taught(world, 3, 1), world)
-    np.testing.assert_allclose(calibration.known, MET_AGAIN.once * calibration.distance)
+    np.testing.assert_allclose(calibration.known, SEEN_AGAIN.once * calibration.distance)
 
 
 def test_alike_labels_share_the_probability() -> None:

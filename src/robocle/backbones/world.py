@@ -30,12 +30,12 @@ from robocle.types import Embeddings
 SHIPPED = Path(str(files("robocle") / "backbones" / "worlds"))
 FORMAT = "world/1"
 FEWEST = 20
-"""The minimum number of pictures of things in a world."""
+"""The minimum number of pictures of objects in a world."""
 
 
 @dataclass(frozen=True)
-class MetAgain:
-    """How objects score that are met again under other conditions, measured on the shipped home.
+class SeenAgain:
+    """How objects score that are seen again under other conditions, measured on the shipped home.
 
     Scores are relative to the mean distance of the class means from the origin.
     """
@@ -58,10 +58,10 @@ class World:
     pooling: str
     """The spec of the pooling, with every option written out."""
     pictures: Embeddings
-    """(n, width): pictures of things first, then pictures of nothing."""
-    things: int
-    """How many pictures show things."""
-    met_again: MetAgain
+    """(n, width): pictures of objects first, then pictures of nothing."""
+    objects: int
+    """How many pictures show objects."""
+    seen_again: SeenAgain
     source: str
     """Which pictures these are."""
 
@@ -75,9 +75,9 @@ class World:
     def _description(self) -> dict[str, object]:
         facts = {
             name: getattr(self, name)
-            for name in ("backbone", "fingerprint", "pooling", "things", "source")
+            for name in ("backbone", "fingerprint", "pooling", "objects", "source")
         }
-        described = {"preprocessing": PREPROCESSING, "met_again": asdict(self.met_again)}
+        described = {"preprocessing": PREPROCESSING, "seen_again": asdict(self.seen_again)}
         return {"format": FORMAT, **described, **facts}
 
     def write(self, path: Path) -> None:
@@ -186,10 +186,10 @@ def _decoded(head: Mapping[str, object], rows: Embeddings) -> World:
     fields = {**head}
     if (fields.pop("format"), fields.pop("preprocessing")) != (FORMAT, PREPROCESSING):
         raise ValueError("it was written by another version of robocle")
-    met_again = MetAgain(**fields.pop("met_again"))  # type: ignore[arg-type]
-    world = World(pictures=rows, met_again=met_again, **fields)  # type: ignore[arg-type]
-    if not (rows.ndim == 2 and np.isfinite(rows).all() and 0 < world.things <= len(rows)):
+    seen_again = SeenAgain(**fields.pop("seen_again"))  # type: ignore[arg-type]
+    world = World(pictures=rows, seen_again=seen_again, **fields)  # type: ignore[arg-type]
+    if not (rows.ndim == 2 and np.isfinite(rows).all() and 0 < world.objects <= len(rows)):
         raise ValueError("its pictures cannot be read")
-    if not all(0 < number < 10 for number in asdict(met_again).values()):
+    if not all(0 < number < 10 for number in asdict(seen_again).values()):
         raise ValueError("its measurements cannot be read")
     return world

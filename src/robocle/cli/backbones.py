@@ -74,7 +74,7 @@ def world(backbone: str, folder: Path | None, pooling: str) -> None:
     """Compute the world of BACKBONE, from pictures of anything.
 
     Learners with this backbone call objects unknown that look no more like what they were taught
-    than the pictures in FOLDER do: a few hundred photographs of unlike things. Without FOLDER,
+    than the pictures in FOLDER do: a few hundred photographs of different objects. Without FOLDER,
     rendered pictures that come with robocle are used. States that exist already use it, too.
     """
     keep_world(backbone, folder, pooling)
@@ -87,7 +87,7 @@ def keep_world(backbone: str, folder: Path | None = None, pooling: str = "") -> 
 
     found = build_world(load(backbone), folder, pooling, progress)
     path = found.keep()
-    nothing = len(found.pictures) - found.things
+    nothing = len(found.pictures) - found.objects
     echo(f"world: {found.source} and {nothing} of nothing, in {path}")
 
 

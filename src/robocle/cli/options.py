@@ -8,7 +8,7 @@ BoxOption = tuple[float, float, float, float] | None
 
 unknown_option = click.option(
     "--unknown", type=click.FloatRange(0, LARGEST_UNKNOWN), default=DEFAULT_UNKNOWN,
-    show_default=True, help="The fraction of taught objects, met again as they were taught, that "
+    show_default=True, help="The fraction of taught objects, seen again as they were taught, that "
     "may be called unknown. Of unrelated objects, at most about 5 % are taken for taught ones. "
     "With 0, nothing is called unknown.",
 )  # fmt: skip

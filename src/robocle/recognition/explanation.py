@@ -76,7 +76,7 @@ def _reason(prediction: Prediction, calibration: AnyCalibration | None, unknown:
         return f"{share:.0%} of unrelated pictures look more like {nearest!r}: {facts}"
     return (
         f"it looks more like {nearest!r} than unrelated pictures do, but less than taught objects "
-        f"that are met again: {facts}"
+        f"that are seen again: {facts}"
     )
 
 

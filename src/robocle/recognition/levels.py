@@ -1,4 +1,4 @@
-"""The level: the fraction of taught objects, met again, that may be called unknown."""
+"""The level: the fraction of taught objects, seen again, that may be called unknown."""
 
 from numbers import Real
 

@@ -17,7 +17,7 @@ import numpy as np
 from robocle.spec import require_between
 from robocle.types import Prediction
 
-# How many frames the same thing stays in front of the camera, on average: 4 s at 15 per second.
+# How many frames the same object stays in front of the camera, on average: 4 s at 15 per second.
 STAY = 60.0
 # The least probability of anything, given one frame: one frame alone never decides.
 FLOOR = 0.01

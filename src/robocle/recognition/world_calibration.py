@@ -2,17 +2,17 @@
 
 Two bounds are measured on the classifier as it is now:
 
-    unrelated   the 95 % quantile of the best scores of the world's pictures of things, or of its
+    unrelated   the 95 % quantile of the best scores of the world's pictures of objects, or of its
                 pictures of nothing, whichever is higher: of unrelated objects, and of walls and
                 darkness, at most about 5 % score higher.
     known       the quantile of the best scores of left-out samples that the level names: of taught
-                objects that are met again as they were taught, about that many score lower. It is
-                at most the median score of objects that are met again under other conditions,
+                objects that are seen again as they were taught, about that many score lower. It is
+                at most the median score of objects that are seen again under other conditions,
                 relative to the distance of the class means, which the world has measured: a burst
                 of frames makes left-out samples far too sure. It stands in for labels with a single
                 picture, too, which cannot be left out.
 
-The threshold is halfway between both, because objects are met under other conditions than they
+The threshold is halfway between both, because objects are seen under other conditions than they
 were taught in, and unrelated objects differ from the world's pictures. If the bounds overlap, it is
 the bound of unrelated objects. The probability of a known object is a logistic function of the best
 score: 1/2 at the threshold of the default level, 95 % at the bound of known objects and 5 % at that
@@ -27,7 +27,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from robocle.backbones.world import MetAgain, World
+from robocle.backbones.world import SeenAgain, World
 from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
 from robocle.classifiers.state import Vector
 from robocle.recognition.levels import DEFAULT_UNKNOWN, require_level
@@ -51,7 +51,7 @@ class WorldCalibration:
     distance: float
     """The mean distance of the class means from the origin."""
     again: float
-    """The median score of objects that are met again under other conditions."""
+    """The median score of objects that are seen again under other conditions."""
     temperature: float
     """The temperature of the softmax."""
 
@@ -70,24 +70,24 @@ class WorldCalibration:
         distance = float(found.lengths.mean())
         if distance == 0:
             return None
-        met, usable = world.met_again, ~found.singleton
+        seen, usable = world.seen_again, ~found.singleton
         left_out, rows = found.scores[usable], found.rows[usable]
-        single = np.full(int(found.singleton.sum()), met.once * distance)
+        single = np.full(int(found.singleton.sum()), seen.once * distance)
         return cls(
             np.sort(np.concatenate([left_out.max(axis=1, initial=-np.inf), single])),
             np.sort(scores),
-            _unrelated(scores, world.things),
+            _unrelated(scores, world.objects),
             distance,
-            _again(met, bool(usable.any())) * distance,
-            likely_temperature(left_out, rows, met.temperature * distance),
+            _again(seen, bool(usable.any())) * distance,
+            likely_temperature(left_out, rows, seen.temperature * distance),
         )
 
     def threshold(self, level: float) -> float:
         """Return the best score below which an object is called unknown.
 
         Args:
-            level: The fraction of taught objects, met again as they were taught, that may be called
-                unknown. 0 calls nothing unknown.
+            level: The fraction of taught objects, seen again as they were taught, that may be
+                called unknown. 0 calls nothing unknown.
 
         Raises:
             SpecError: The level is not between 0 and 0.5.
@@ -127,11 +127,11 @@ class WorldCalibration:
         return min(float(np.quantile(self.known, level)), self.again)
 
 
-def _unrelated(scores: Vector, things: int) -> float:
-    parts = [part for part in (scores[:things], scores[things:]) if len(part)]
+def _unrelated(scores: Vector, objects: int) -> float:
+    parts = [part for part in (scores[:objects], scores[objects:]) if len(part)]
     return max(float(np.quantile(part, 1 - UNRELATED)) for part in parts)
 
 
-def _again(met: MetAgain, several: bool) -> float:
-    """Return the score, relative to the distance, of objects met again under other conditions."""
-    return met.several if several else met.once
+def _again(seen: SeenAgain, several: bool) -> float:
+    """Return the score, relative to the distance, of objects seen again under other conditions."""
+    return seen.several if several else seen.once

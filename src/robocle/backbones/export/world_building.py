@@ -1,8 +1,8 @@
 """Computing the world of a backbone: from a folder of pictures, or from the shipped home.
 
 The pictures are embedded as pictures to recognise are: the world stands for what a camera sees when
-none of the taught objects is in front of it. How objects score that are met again is measured on
-the shipped home, with objects taught in clean pictures and met in other light, pose and blur.
+none of the taught objects is in front of it. How objects score that are seen again is measured on
+the shipped home, with objects taught in clean pictures and seen in other light, pose and blur.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from robocle.backbones import Backbone
-from robocle.backbones.world import FEWEST, MetAgain, World
+from robocle.backbones.world import FEWEST, SeenAgain, World
 from robocle.classifiers import CLASSIFIERS
 from robocle.classifiers.slda import StreamingLDA
 from robocle.embedding import Embedder
@@ -29,12 +29,12 @@ from robocle.types import Embeddings, Example
 from robocle.wording import plural
 
 THINGS, NOTHING = 256, 63
-"""The number of pictures of things and of nothing in a world: it takes 3.3 MB for the default."""
+"""The number of pictures of objects and of nothing in a world: it takes 3.3 MB for the default."""
 SEVERAL = 5
-"""Pictures taught per object, to measure how objects score that are met again."""
+"""Pictures taught per object, to measure how objects score that are seen again."""
 PER_LABEL = 6
-"""Pictures of each label of the home under other conditions: they are met again, and they are the
-things of a world without a folder."""
+"""Pictures of each label of the home under other conditions: they are seen again, and they are the
+objects of a world without a folder."""
 
 Progress = Callable[[Iterable[Picture], str], Iterable[Picture]]
 
@@ -62,19 +62,19 @@ def build_world(
     shown = progress or (lambda pictures, _: pictures)
     given = _embedded(pipeline, things_in(folder), shown, "world") if folder else None
     taught, again = _home()
-    met = _embedded(pipeline, [each.path for each in again], shown, "home")
-    things = met if given is None else given
+    seen = _embedded(pipeline, [each.path for each in again], shown, "home")
+    objects = seen if given is None else given
     side = network.input_size
     nothing = _embedded(pipeline, list(pictures_of_nothing(NOTHING, side)), shown, "nothing")
-    rows = as_kept(np.vstack([things, nothing]))
+    rows = as_kept(np.vstack([objects, nothing]))
     return World(
         backbone=network.name,
         fingerprint=network.fingerprint,
         pooling=POOLINGS.describe(pipeline.pooling),
         pictures=rows,
-        things=len(things),
-        met_again=_measured(pipeline, rows, taught, again, met, shown),
-        source=f"{len(things)} pictures of {folder.name if folder else 'the rendered home'}",
+        objects=len(objects),
+        seen_again=_measured(pipeline, rows, taught, again, seen, shown),
+        source=f"{len(objects)} pictures of {folder.name if folder else 'the rendered home'}",
     )
 
 
@@ -101,7 +101,7 @@ def things_in(folder: Path) -> list[Path]:
 
 
 def _home() -> tuple[list[Example], list[Example]]:
-    """Return pictures of the shipped home: those to teach, and the same labels met again."""
+    """Return pictures of the shipped home: those to teach, and the same labels seen again."""
     train: dict[str, list[Example]] = {}
     test: dict[str, list[Example]] = {}
     for each in Home().examples():
@@ -133,20 +133,20 @@ def _measured(
     world: Embeddings,
     taught: list[Example],
     again: list[Example],
-    met: Embeddings,
+    seen: Embeddings,
     shown: Progress,
-) -> MetAgain:
-    """Return how objects of the home score that are met again."""
+) -> SeenAgain:
+    """Return how objects of the home score that are seen again."""
     embedder = Embedder(pipeline, "teaching")
     rows = [embedder.embed(path).values for path in shown([e.path for e in taught], "home")]
     labels = [each.label for each in again]
     first = {each.label: row for each, row in reversed(list(zip(taught, rows, strict=True)))}
     once = _scored(pipeline, world, list(first), list(first.values()))
     several = _scored(pipeline, world, [each.label for each in taught], rows)
-    length, scores = _lengths(several), several.scores(met)
+    length, scores = _lengths(several), several.scores(seen)
     right = np.array([several.labels.index(label) for label in labels])
-    return MetAgain(
-        once=float(np.median(once.scores(met).max(axis=1)) / _lengths(once)),
+    return SeenAgain(
+        once=float(np.median(once.scores(seen).max(axis=1)) / _lengths(once)),
         several=float(np.median(scores.max(axis=1)) / length),
         temperature=best_temperature(scores, right, length) / length,
     )
