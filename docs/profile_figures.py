@@ -1,6 +1,6 @@
 """Writes the table of docs/profiles.md: python docs/profile_figures.py [--measure].
 
-Accuracies come from docs/results/summary.md. Speeds come from docs/results/profiles-speed.jsonl,
+Accuracies come from docs/results/profiles.md. Speeds come from docs/results/profiles-speed.jsonl,
 which --measure writes by running benchmarks/bench_profiles.py.
 """
 
@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-SUMMARY = ROOT / "docs/results/summary.md"
+RESULTS = ROOT / "docs/results/profiles.md"
 SPEEDS = ROOT / "docs/results/profiles-speed.jsonl"
 PAGE = ROOT / "docs/profiles.md"
 PLACE = re.compile(r"(<!-- begin figures: [^\n]* -->\n).*?(<!-- end figures -->)", re.DOTALL)
@@ -37,9 +37,9 @@ def speeds() -> dict[str, float]:
     return found
 
 
-def table(summary: str, measured: dict[str, float]) -> str:
-    """Return the table: the rows of the summary that are profiles, each with its speed."""
-    section = summary.partition("### 5 shots per label")[2].partition("###")[0]
+def table(results: str, measured: dict[str, float]) -> str:
+    """Return the table: the rows of the results that are profiles, each with its speed."""
+    section = results.partition("## 5 shots per label")[2].partition("##")[0]
     rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line[:1] == "|"]
     header, _, *body = rows
     lines = [
@@ -57,13 +57,13 @@ def table(summary: str, measured: dict[str, float]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def updated(page: str, summary: str, measured: dict[str, float]) -> str:
-    """Return the page with the table of a summary."""
-    return PLACE.sub(lambda place: place[1] + table(summary, measured) + place[2], page)
+def updated(page: str, results: str, measured: dict[str, float]) -> str:
+    """Return the page with the table of results."""
+    return PLACE.sub(lambda place: place[1] + table(results, measured) + place[2], page)
 
 
 if __name__ == "__main__":
     if "--measure" in sys.argv[1:]:
         measure()
-    new = updated(PAGE.read_text("utf-8"), SUMMARY.read_text("utf-8"), speeds())
+    new = updated(PAGE.read_text("utf-8"), RESULTS.read_text("utf-8"), speeds())
     PAGE.write_text(new, "utf-8")

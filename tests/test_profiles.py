@@ -95,8 +95,8 @@ def test_the_page_on_profiles_lists_all_with_the_figures_of_the_results() -> Non
     for name in PROFILES:
         assert f"| `{name}` | " in page.partition("<!-- begin figures")[2]
     figures = imported_script("docs/profile_figures.py")
-    summary = (ROOT / "docs/results/summary.md").read_text("utf-8")
-    assert figures.updated(page, summary, figures.speeds()) == page
+    results = (ROOT / "docs/results/profiles.md").read_text("utf-8")
+    assert figures.updated(page, results, figures.speeds()) == page
 
 
 @pytest.mark.slow

@@ -5,8 +5,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from profile_tables import profile_tables
-
 from robocle.evaluation.metrics import METRICS, mean, room_aware_gain
 from robocle.evaluation.results import read_results
 
@@ -42,7 +40,6 @@ def summary_page(results: Path) -> str:
     lines += _table(_other_domain(_trials(results, "corruptions")))
     lines += ["", "## Known or unknown, 5 shots, half of the labels taught", ""]
     lines += _table(_open_set(_trials(results, "unknown")), gains=False)
-    lines += profile_tables(results)
     return "\n".join(lines) + "\n"
 
 
