@@ -123,6 +123,25 @@ def test_a_rendered_recording_is_written_taught_and_evaluated(tmp_path: Path) ->
     assert set(values["labels"]) == {"mug", "bottle"}
 
 
+def test_a_label_that_cannot_be_used_ends_the_lesson_and_says_what_was_taught(
+    tmp_path: Path,
+) -> None:
+    picture = home_picture("clean/mug_01/0")
+    examples = [Example(picture, "mug")] * 3 + [Example(picture, "a" * 5000)]
+    write_bag(tmp_path / "bag", examples)
+    state = tmp_path / "new.robocle"
+    message = error_of("bag", "teach", state, tmp_path / "bag", *TOPICS, "--every", "0")
+    assert message.endswith(f"taught 3 frames before; `robocle undo {state}` reverts that")
+    assert Learner.load(state).counts == {"mug": 3}
+
+
+def test_a_box_outside_all_frames_is_one_error(recording: Path, tmp_path: Path) -> None:
+    arguments = (*TOPICS, "--box", "900,900,50,50")
+    result = run("bag", "teach", tmp_path / "new.robocle", recording, *arguments)
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[-1].endswith("could be taught")
+
+
 def test_an_interrupted_lesson_keeps_what_was_taught(tmp_path: Path) -> None:
     examples = [Example(home_picture("clean/mug_01/0"), "mug") for _ in range(2000)]
     write_bag(tmp_path / "bag", examples)

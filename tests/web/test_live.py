@@ -65,11 +65,12 @@ def test_every_client_sees_a_change_and_who_made_it(api: Api, picture_of: Pictur
         assert other.event("state")["labels"] == []
 
 
+@pytest.mark.slow
 def test_a_slow_readiness_is_computed_after_the_lesson(
     api: Api, picture_of: PictureOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shared_learner, "SLOW_SECONDS", 0.0)
-    monkeypatch.setattr(shared_learner, "QUIET_SECONDS", 0.5)
+    monkeypatch.setattr(shared_learner, "QUIET_SECONDS", 3.0)
     with listening(api) as client:
         client.event("state")
         api.teach("mug", picture_of())

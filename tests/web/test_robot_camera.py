@@ -30,6 +30,7 @@ def robot(video: Path, tmp_path_factory: pytest.TempPathFactory, lite0: Backbone
         yield api
 
 
+@pytest.mark.slow
 def test_the_robots_camera_teaches_and_is_recognised(robot: Api, picture_of: PictureOf) -> None:
     assert robot.post("/api/teach?label=mug&source=camera").json["pictures"] == 1
     robot.teach("clock", picture_of("clock"))
@@ -56,6 +57,7 @@ def test_the_stream_shows_one_jpeg_after_another(robot: Api) -> None:
     connection.close()
 
 
+@pytest.mark.slow
 def test_large_frames_have_the_same_size_for_the_eye_and_for_the_learner(tmp_path: Path) -> None:
     large = tmp_path / "large.jpg"
     Image.open(MUGS[0]).resize((1600, 1200)).save(large)

@@ -113,7 +113,7 @@ def file_name(backbone: str, fingerprint: str, pooling: str) -> str:
     """Return the name of the file of a world.
 
     >>> file_name("timm:vit", "1f3a", "avg")
-    'timm_vit-b4c03b81ee25a9bc.safetensors'
+    'timm_vit-034f741da56c2b1e.safetensors'
     """
     key = hashlib.sha256("/".join((fingerprint, pooling, PREPROCESSING)).encode()).hexdigest()
     plain = "".join(sign if sign.isalnum() or sign in "_-" else "_" for sign in backbone)

@@ -71,7 +71,7 @@ def add(backbone: str, weights: str, name: str, earlier: str, replace: bool,
 @click.option("--pooling", default="", metavar="SPEC",
               help="The pooling of your learners.  [default: that of a new state]")  # fmt: skip
 def world(backbone: str, folder: Path | None, pooling: str) -> None:
-    """Compute the world of BACKBONE: what it makes of pictures of anything.
+    """Compute the world of BACKBONE, from pictures of anything.
 
     Learners with this backbone call objects unknown that look no more like what they were taught
     than the pictures in FOLDER do: a few hundred photographs of unlike things. Without FOLDER,

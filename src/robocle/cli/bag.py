@@ -2,6 +2,7 @@
 
 import itertools
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -14,7 +15,7 @@ from robocle.cli.options import BoxOption, box_option, unknown_option
 from robocle.cli.output import echo, echo_above_bar, echo_lines
 from robocle.cli.progress import activity, progress
 from robocle.cli.shots import Shots, recognised
-from robocle.errors import DataError, ImageError, NothingTaughtError
+from robocle.errors import DataError, ImageError, NothingTaughtError, RobocleError
 from robocle.wording import as_json
 
 if TYPE_CHECKING:
@@ -79,20 +80,33 @@ def bag_teach(state: Path, path: Path, topic: str | None, label_topic: str | Non
         from robocle.learner import Learner
 
     labels = _labels(label_topic, intervals)
+    taught: Counter[str] = Counter()
     with Bag(path) as recording:
         shots = Shots(recording, recording.image_topic(topic), labels, every)
         frames = _with_first(shots.labelled("teaching"), path)
         with stop_requests() as stop, Learner.open(state) as learner, learner.step():
             until = itertools.takewhile(lambda _: stop.received is None, frames)
-            taught = _teach(learner, shots, until, most, poor, box)
+            try:
+                _teach(learner, shots, until, taught, most, poor, box)
+            except RobocleError as error:
+                raise DataError(f"{error}; {_reverted(taught, state)}") from error
             known = plural(len(learner.labels), "label")
     shots.list_unusable()
     if stop.received:
-        print_error(f"interrupted: taught {plural(sum(taught.values()), 'frame')}; "
-                    f"`robocle undo {state}` reverts that")  # fmt: skip
+        print_error(f"interrupted: {_reverted(taught, state)}")
         sys.exit(stop.received.exit_code)
+    if not taught:
+        raise DataError(f"no frame of {path} could be taught")
     counts = ", ".join(f"{label} ({count})" for label, count in taught.items())
-    echo(f"taught {plural(sum(taught.values()), 'frame')} of {counts}; {state} knows {known}")
+    echo(f"taught {plural(taught.total(), 'frame')} of {counts}; {state} knows {known}")
+
+
+def _reverted(taught: Counter[str], state: Path) -> str:
+    """Say what was taught before the command ended early."""
+    count = plural(taught.total(), "frame")
+    return (
+        f"taught {count} before; `robocle undo {state}` reverts that" if taught else "taught none"
+    )
 
 
 def _with_first(frames: "Iterator[Shot]", path: Path) -> "Iterator[Shot]":
@@ -102,13 +116,12 @@ def _with_first(frames: "Iterator[Shot]", path: Path) -> "Iterator[Shot]":
     raise DataError(f"no frame of {path} has a label: check the times of the labels")
 
 
-def _teach(learner: "Learner", shots: Shots, frames: "Iterator[Shot]", most: int | None,
-           poor: Literal["teach", "skip"], box: BoxOption) -> dict[str, int]:  # fmt: skip
-    """Teach frames and return how many per label."""
-    taught: dict[str, int] = {}
+def _teach(learner: "Learner", shots: Shots, frames: "Iterator[Shot]", taught: Counter[str],
+           most: int | None, poor: Literal["teach", "skip"], box: BoxOption) -> None:  # fmt: skip
+    """Teach frames and count them per label."""
     for shot in frames:
         assert shot.label is not None
-        if most is not None and taught.get(shot.label, 0) >= most:
+        if most is not None and taught[shot.label] >= most:
             continue
         assert not isinstance(shot.picture, ImageError)
         try:
@@ -119,8 +132,7 @@ def _teach(learner: "Learner", shots: Shots, frames: "Iterator[Shot]", most: int
         if embedding.complaints and poor == "skip":
             continue
         learner.teach_embedding(embedding, shot.label)
-        taught[shot.label] = taught.get(shot.label, 0) + 1
-    return taught
+        taught[shot.label] += 1
 
 
 @bag.command("predict", short_help="Recognise the frames of a bag.")

@@ -7,7 +7,6 @@ at the newest image, answers at once, and nothing can grow.
 
 import logging
 import os
-import time
 from typing import Any
 
 from robocle.errors import ImageError, RobocleError, RosError, SpecError
@@ -16,7 +15,8 @@ from robocle.ros.awaited_frames import AwaitedFrames
 from robocle.ros.declared import DeclaredParameters
 from robocle.ros.encodings import RosPicture, picture_of
 from robocle.ros.health import Health
-from robocle.ros.messages import boxes_of, required
+from robocle.ros.image_work import ImageWork, Work
+from robocle.ros.messages import required
 from robocle.ros.publishers import Publishers
 from robocle.ros.recogniser import Recogniser
 from robocle.ros.services import Services
@@ -26,12 +26,7 @@ from robocle.ros.worker import Worker
 
 log = logging.getLogger("robocle")
 
-Work = tuple[Any, Any]
-"""An image, and the boxes in it, or None for the whole."""
-
 REPORT_SECONDS = 1.0
-WARNING_SECONDS = 5.0
-"""Images that cannot be used are reported this often in the log, at most."""
 
 
 class RobocleNode:
@@ -52,8 +47,7 @@ class RobocleNode:
         self._frames = AwaitedFrames()
         self._health = Health()
         self._matcher = StampMatcher[Any, Any]()
-        self._due = 0.0
-        self._warned = 0.0
+        self._work: ImageWork | None = None
         self._images: Any = None
         self._boxes: Any = None
         self._results = required("rclpy.lifecycle").TransitionCallbackReturn
@@ -78,8 +72,9 @@ class RobocleNode:
             log.error("cannot configure: %s", error)
             return self._results.FAILURE
         self._recogniser = Recogniser(learner, settings)
-        self._worker = Worker(self._work)
         self._health = Health()
+        self._work = ImageWork(self._recogniser, self._health, self._publish)
+        self._worker = Worker(self._work)
         self._matcher = StampMatcher(int(settings.tolerance * 1e9))
         self._subscribe(settings)
         self._announce()
@@ -201,7 +196,8 @@ class RobocleNode:
         try:
             self._frames.offer(picture_of(message))
         except ImageError as error:
-            self._refuse(error)
+            if self._work is not None:
+                self._work.refuse(error)
 
     async def _teach(self, request: Any, response: Any) -> Any:
         """Wait for frames, if needed, and let the worker learn them.
@@ -233,50 +229,6 @@ class RobocleNode:
         except Exception as error:
             log.exception("an unexpected error in teach")
             return self._services.refuse(RosError(f"an unexpected error: {error}"), response)
-
-    # --- the worker's thread ---------------------------------------------------------------------
-
-    def _work(self, work: Work) -> None:
-        """Recognise an image, or label the boxes in it."""
-        message, detections = work
-        recogniser = self._recogniser
-        if recogniser is None or not self._running:
-            return
-        try:
-            if self._is_due(recogniser.settings.max_rate):
-                picture = picture_of(message)
-                if detections is None:
-                    self._recognise(recogniser, message.header, picture)
-                else:
-                    self._label(recogniser, picture, detections)
-        except RobocleError as error:
-            self._refuse(error)
-
-    def _recognise(self, recogniser: Recogniser, header: Any, picture: RosPicture) -> None:
-        seen = recogniser.see(picture)
-        self._health.recognised += 1
-        self._publish.prediction(header, seen, recogniser.version)
-
-    def _label(self, recogniser: Recogniser, picture: RosPicture, detections: Any) -> None:
-        found = recogniser.see_boxes(picture, boxes_of(detections))
-        for each in found:
-            if isinstance(each, ImageError):
-                self._refuse(each)
-        self._health.recognised += 1
-        self._publish.detections(detections, found)
-
-    def _is_due(self, rate: float) -> bool:
-        now = time.monotonic()
-        if rate and now < self._due:
-            return False
-        self._due = max(now, self._due + 1 / rate) if rate else 0.0
-        return True
-
-    def _refuse(self, error: RobocleError) -> None:
-        self._health.refuse(error)
-        if time.monotonic() - self._warned > WARNING_SECONDS:
-            self._warned = time.monotonic()
-            log.warning("an image was not used: %s", error)
 
     def _enable(self, request: Any, response: Any) -> Any:
         """Pause or resume recognition, without a transition."""

@@ -53,6 +53,8 @@ def advice(pictures: int, readiness: LabelReadiness | None) -> str:
 
     >>> advice(3, None), advice(5, LabelReadiness("mug", 5, 5, 5))
     ('show 2 more', 'ready')
+    >>> advice(6, LabelReadiness("mug", 6, 6, 2)), advice(6, None)
+    ('show it turned or moved', '6 pictures')
     """
     if pictures < GOAL:
         return f"show {GOAL - pictures} more"

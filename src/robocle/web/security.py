@@ -165,13 +165,13 @@ def cookie_of(token: str) -> str:
 
 def _require_same_site(headers: Headers) -> None:
     origin = headers.get("origin")
-    if origin is not None and urlsplit_netloc(origin) != headers.get("host", "").lower():
+    if origin is not None and _host_and_port(origin) != headers.get("host", "").lower():
         raise RequestError(403, "requests from pages of other sites are refused")
     if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise RequestError(403, "requests from pages of other sites are refused")
 
 
-def urlsplit_netloc(origin: str) -> str | None:
+def _host_and_port(origin: str) -> str | None:
     """Return the host and port of an origin; None if it has none, like "null"."""
     try:
         parts = urlsplit(origin)

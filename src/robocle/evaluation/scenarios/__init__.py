@@ -53,7 +53,7 @@ def scenario(spec: str) -> Scenario:
         SpecError: The spec names an unknown scenario or option.
 
     Example:
-        >>> scenario("class_iid:shots=10")
-        ClassIid(shots=10, disjoint='pictures', few='error', known='all')
+        >>> scenario("instance:steps=10")
+        AllVideos(steps=10, frames='all')
     """
     return SCENARIOS.build(spec)

@@ -5,6 +5,7 @@ import { byId, make, say } from "./dom.js";
 import { store } from "./store.js";
 
 const SPOKEN_EVERY = 1000; // milliseconds
+const SPEED_EVERY = 500;
 const AVERAGED = 20;
 
 const bars = byId("bars");
@@ -12,6 +13,7 @@ const heat = byId("heat");
 let times = [];
 let spoken = "";
 let spokenAt = 0;
+let speedShownAt = 0;
 
 export function showPrediction(answer, milliseconds) {
   const { kind, text, more } = worded(answer);
@@ -67,8 +69,9 @@ function showBars(answer) {
     const row = bars.children[index];
     row.className = kind;
     say(row.firstChild, label);
-    row.children[1].firstChild.style.transform = `scaleX(${part})`;
-    say(row.lastChild, `${Math.round(100 * part)} %`);
+    const percent = Math.round(100 * part);
+    row.children[1].firstChild.style.transform = `scaleX(${percent / 100})`; // no work if it is the same
+    say(row.lastChild, `${percent} %`);
   });
 }
 
@@ -91,7 +94,8 @@ function showHeat(map) {
 function showSpeed(milliseconds) {
   const now = performance.now();
   times = [...times, [now, milliseconds]].slice(-AVERAGED);
-  if (times.length < 3) return;
+  if (times.length < 3 || now - speedShownAt < SPEED_EVERY) return;
+  speedShownAt = now;
   const rate = (1000 * (times.length - 1)) / (now - times[0][0]);
   const middle = times.map((each) => each[1]).sort((a, b) => a - b)[times.length >> 1];
   say(byId("speed"), `${Math.round(middle)} ms, ${Math.round(rate)}/s`);
