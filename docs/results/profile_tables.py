@@ -74,8 +74,10 @@ def _table(figures: Figures) -> list[str]:
     lines.append("|---" * (len(columns) + 3) + "|")
     for (method, backbone), row in figures.items():
         cells = [f"{row[column]:.1f}" if column in row else "-" for column in columns]
-        gain = mean([room_aware_gain(before[column], row[column]) for column in row])
-        shown = "" if row is before else f"{gain:+.1f} %"
+        shown = "-"
+        if row is not before and len(row) == len(columns):
+            gain = mean([room_aware_gain(before[column], row[column]) for column in columns])
+            shown = f"{gain:+.1f} %"
         lines.append(f"| {_named(method, backbone)} | {backbone} | {' | '.join(cells)} | {shown} |")
     return lines
 
