@@ -86,9 +86,9 @@ def keep_world(backbone: str, folder: Path | None = None, pooling: str = "") -> 
     from robocle.backbones.export.world_building import build_world
 
     found = build_world(load(backbone), folder, pooling, progress)
-    path = found.keep()
+    found.keep()
     nothing = len(found.pictures) - found.objects
-    echo(f"world: {found.source} and {nothing} of nothing, in {path}")
+    echo(f"world: {found.source} and {nothing} of nothing")
 
 
 @backbones.command()

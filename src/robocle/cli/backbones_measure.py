@@ -40,7 +40,7 @@ def quantize(backbone: str, calibrate: Path, replace: bool) -> None:
     write_added(made.manifest, made.model)
     name = made.manifest.name
     echo(f"added {name}, calibrated on {made.calibrated_on} pictures of {calibrate}")
-    keep_world(name, calibrate)
+    keep_world(name)
     echo_lines(_as_text(made.comparison, name))
 
 
