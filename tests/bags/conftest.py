@@ -1,4 +1,4 @@
-"""Recordings of a few things of the shipped home, and a state that knows most of them."""
+"""Recordings of a few objects of the shipped home, and a state that knows most of them."""
 
 from pathlib import Path
 

@@ -11,7 +11,7 @@ from video_sources import write_video
 
 @pytest.fixture(scope="session")
 def home_state(lite0: Backbone, tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """The bytes of a state that was taught four pictures of three things each."""
+    """The bytes of a state that was taught four pictures of three objects each."""
     path = tmp_path_factory.mktemp("watched") / "home.robocle"
     taught_home(lite0).save(path)
     return path.read_bytes()

@@ -1,4 +1,4 @@
-"""The address of an MQTT broker, as a user gives it."""
+"""The address of an MQTT broker, as a user writes it."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Knowledge: what a learner knows, as every client is told after each change."""
+"""Knowledge: what a learner knows, as every client receives it after each change."""
 
 from typing import Any
 

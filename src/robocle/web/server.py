@@ -119,7 +119,7 @@ def _options() -> dict[str, Any]:
 
 
 class _Server(uvicorn.Server):
-    """A server that ends quietly when it is told to stop."""
+    """A server that ends quietly when it is asked to stop."""
 
     when_started: Callable[[], None] = staticmethod(lambda: None)
     when_stopped: Callable[[], None] = staticmethod(lambda: None)

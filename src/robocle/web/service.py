@@ -52,7 +52,7 @@ class Service:
         self._state_event: tuple[int, str] = 0, ""
 
     async def change(self, work: Callable[[], Result]) -> Result:
-        """Change the learner; all clients are told."""
+        """Change the learner, and notify all clients."""
         try:
             return await self.workers.change(work)
         finally:
