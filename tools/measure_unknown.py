@@ -17,6 +17,7 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 
 from robocle.backbones import backbone
 from robocle.backbones.model_folder import cache_folder
-from robocle.backbones.world import World, world_of
+from robocle.backbones.world import World, used_world
 from robocle.classifiers import classifier
 from robocle.evaluation.datasets.home import Home
 from robocle.evaluation.metrics.open_set import area_under_curve, calibration_error
@@ -35,16 +36,33 @@ from robocle.pipeline import Pipeline
 from robocle.pooling import POOLINGS
 from robocle.profiles import DEFAULT
 from robocle.randomness import keyed_rng
-from robocle.recognition.calibration import calibrated, recognise
+from robocle.recognition.calibration import calibrated, recognised
 from robocle.recognition.levels import DEFAULT_UNKNOWN
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs/results/unknown_cells.json"
 SETS = ("office_caltech10", "grocery_store", "icub_camera", "home")
-LABELS, SHOTS, ORDERINGS = (1, 2, 5, "half", "all"), (1, 3, 5), 5
+LABELS: tuple[int | str, ...] = (1, 2, 5, "half", "all")
+SHOTS, ORDERINGS = (1, 3, 5), 5
 PER_CLASS, MOST, UNRELATED, WALLS = 30, 250, 70, 180
-METHODS = {"without a world": "world=0", "with a world": "world=10"}
 Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A learner to measure."""
+
+    pooling: str
+    classifier: str
+
+
+METHODS = {
+    "default of 0.1.0": Method(
+        "moments:r=3,form=root", "slda:scatter=exact,shrinkage=oas,covariance=blocks,score=cosine"
+    ),
+    "without a world": Method(DEFAULT.pooling, DEFAULT.classifier.replace("world=40", "world=0")),
+    "with a world": Method(DEFAULT.pooling, DEFAULT.classifier),
+}
 
 
 @dataclass(frozen=True)
@@ -84,7 +102,9 @@ def listed(name: str, data: Path) -> Iterator[tuple[Path, str, str]]:
 
 def pictures_of(name: str, data: Path, pipeline: Pipeline) -> Pictures:
     """Return the pictures of a set, at most PER_CLASS per label and domain."""
-    file = cache_folder() / "measure_unknown" / f"{name}-{pipeline.backbone.fingerprint[:12]}.npz"
+    pooling = POOLINGS.describe(pipeline.pooling).replace(":", "-")
+    fingerprint = pipeline.backbone.fingerprint[:12]
+    file = cache_folder() / "measure_unknown" / f"{name}-{fingerprint}-{pooling}.npz"
     if not file.is_file():
         groups: dict[tuple[str, str], list[tuple[Path, str, str]]] = {}
         for each in listed(name, data):
@@ -173,6 +193,36 @@ def plain(label: str) -> str:
     return "".join(sign for sign in label.lower() if sign.isalpha())[:4]
 
 
+@dataclass(frozen=True)
+class Measurement:
+    """The pictures of all sets as one learner sees them."""
+
+    spec: str
+    sets: dict[str, Pictures]
+    nothing: NDArray[np.float32]
+    world: World | None
+
+    @classmethod
+    def of(cls, method: Method, data: Path) -> "Measurement":
+        """Embed all pictures, or read the embeddings of an earlier run."""
+        network = backbone(DEFAULT.backbone)
+        pipeline = Pipeline.build(network, method.pooling, DEFAULT.views)
+        spec = f"{method.classifier},blocks={pipeline.blocks}"
+        pooling = POOLINGS.describe(pipeline.pooling)
+        return cls(
+            spec,
+            {name: pictures_of(name, data, pipeline) for name in SETS},
+            np.stack([looks(pipeline, picture)[0] for picture in walls()]),
+            used_world(classifier(spec), network.name, network.fingerprint, pooling),
+        )
+
+    def figures(self, name: str, labels: int | str, shots: int, seed: int) -> dict[str, float]:
+        """Return the figures of one ordering of a cell, in percent."""
+        cell = cell_of(name, self.sets[name], labels, shots, seed)
+        stray = {"unrelated": unrelated(name, self.sets, seed), "nothing": self.nothing}
+        return measured(self.spec, self.sets[name], cell, stray, self.world)
+
+
 def measured(
     spec: str,
     found: Pictures,
@@ -194,12 +244,12 @@ def measured(
     for name, rows in pictures.items():
         if not len(rows):
             continue
-        scores = clf.scores(rows)
-        each = [recognise(row, calibration, DEFAULT_UNKNOWN) for row in scores]
-        best[name] = scores.max(axis=1)
+        each = recognised(clf, rows, calibration, DEFAULT_UNKNOWN)
+        best[name] = np.array([one.familiarity for one in each])
         figures[f"{name} accepted"] = 100 * float(np.mean([one.is_known for one in each]))
         if name in ("again", "elsewhere"):
-            right = np.array(clf.labels)[scores.argmax(axis=1)] == found.labels[groups[name]]
+            named = np.array(clf.labels)[[one.row for one in each]]
+            right = named == found.labels[groups[name]]
             figures[f"{name} accuracy"] = 100 * float(right.mean())
             figures[f"{name} ECE"] = calibration_error([one.confidence for one in each], right)
         else:
@@ -210,27 +260,16 @@ def measured(
 def main() -> None:
     """Measure all cells, and write the results and the tables."""
     data = Path(sys.argv[1])
-    network = backbone(DEFAULT.backbone)
-    pipeline = Pipeline.build(network, DEFAULT.pooling, DEFAULT.views)
-    world = world_of(network.name, network.fingerprint, POOLINGS.describe(pipeline.pooling))
-    sets = {name: pictures_of(name, data, pipeline) for name in SETS}
-    nothing = np.stack([looks(pipeline, picture)[0] for picture in walls()])
+    methods = {name: Measurement.of(method, data) for name, method in METHODS.items()}
     cells: dict[str, dict[str, dict[str, float]]] = {}
-    for name, found in sets.items():
-        for labels in LABELS:
-            for shots in SHOTS:
-                runs: dict[str, list[dict[str, float]]] = {method: [] for method in METHODS}
-                for seed in range(ORDERINGS):
-                    cell = cell_of(name, found, labels, shots, seed)
-                    stray = {"unrelated": unrelated(name, sets, seed), "nothing": nothing}
-                    for method, option in METHODS.items():
-                        spec = DEFAULT.classifier.replace("world=10", option)
-                        spec += f",blocks={pipeline.blocks}"
-                        used = world if option != "world=0" else None
-                        runs[method].append(measured(spec, found, cell, stray, used))
-                cells[f"{name}, {labels}, {shots}"] = {m: averaged(r) for m, r in runs.items()}
-                print(f"{name}, {labels} labels, {shots} shots", flush=True)
-    head = {"specs": vars(DEFAULT), "orderings": ORDERINGS, "seeds": list(range(ORDERINGS)),
+    for name, labels, shots in product(SETS, LABELS, SHOTS):
+        cells[f"{name}, {labels}, {shots}"] = {
+            method: averaged([each.figures(name, labels, shots, seed) for seed in range(ORDERINGS)])
+            for method, each in methods.items()
+        }
+        print(f"{name}, {labels} labels, {shots} shots", flush=True)
+    specs = {name: vars(method) for name, method in METHODS.items()}
+    head = {"specs": specs, "orderings": ORDERINGS, "seeds": list(range(ORDERINGS)),
             "code": code_revision("classifiers", "recognition", "backbones/world.py")}  # fmt: skip
     RESULTS.write_text(json.dumps({**head, "cells": cells}, indent=1) + "\n", "utf-8")
 

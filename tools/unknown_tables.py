@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[1]
 RESULTS, PAGE = ROOT / "docs/results/unknown_cells.json", ROOT / "docs/recognition.md"
 PLACE = re.compile(r"(<!-- begin cells: [^\n]* -->\n).*?(<!-- end cells -->)", re.DOTALL)
 BEFORE, AFTER = "without a world", "with a world"
+METHODS = ("default of 0.1.0", BEFORE, AFTER)
 Cells = dict[str, dict[str, dict[str, float]]]
 AUROCS = {"others": "others", "unrelated": "unrelated", "nothing": "nothing"}
 ACCEPTED = ("again", "elsewhere", "others", "unrelated", "nothing")
@@ -26,7 +27,7 @@ def tables(results: dict[str, Any]) -> str:
     grid = list(dict.fromkeys((labels, shots) for _, labels, shots in names))
     every = [_mean(cells, sets, *cell) for cell in grid]
     return "\n".join([
-        _table("AUROC in percent, without a world -> with one, and accuracy",
+        _table("Percent: default of 0.1.0 / without a world / with one; AUROC first",
                ["labels", "shots", *AUROCS, "accuracy", "ECE"],
                [[*cell, *_gains(found)] for cell, found in zip(grid, every, strict=True)]),
         _table("Accepted at the default level, in percent, with a world (without one)",
@@ -46,14 +47,16 @@ def _mean(cells: Cells, sets: list[str], labels: str, shots: str) -> dict[str, d
             figure: fmean(each[method][figure] for each in found if figure in each[method])
             for figure in {name: 0 for each in found for name in each[method]}
         }
-        for method in (BEFORE, AFTER)
+        for method in METHODS
     }
 
 
 def _gains(found: dict[str, dict[str, float]]) -> list[str]:
     figures = [*(f"{name} AUROC" for name in AUROCS), "again accuracy", "again ECE"]
     return [
-        f"{found[BEFORE][name]:.1f} -> {found[AFTER][name]:.1f}" if name in found[AFTER] else ""
+        " / ".join(f"{found[method][name]:.1f}" for method in METHODS)
+        if name in found[AFTER]
+        else ""
         for name in figures
     ]
 

@@ -11,11 +11,12 @@ from robocle.backbones.world import used_world
 from robocle.classifiers import StreamingClassifier
 from robocle.classifiers.embedding_numbers import require_width
 from robocle.classifiers.labels import never_taught, require_label, spelling_of
+from robocle.classifiers.scatter.familiarity import Familiarity
 from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
 from robocle.classifiers.streaming import Scorer
 from robocle.embedding import Embedding, values_for
 from robocle.errors import AlreadyMergedError, StateError
-from robocle.recognition.calibration import AnyCalibration, calibrated, recognise
+from robocle.recognition.calibration import AnyCalibration, calibrated, familiarity_of, recognise
 from robocle.recognition.levels import DEFAULT_UNKNOWN
 from robocle.recognition.readiness import Readiness, readiness
 from robocle.store import Forget, LearnerState, Parts, Rename, Teach, stored_embedding
@@ -33,17 +34,30 @@ class Snapshot:
     labels: tuple[str, ...]
     width: int
     scorer: Scorer
+    familiarity: Familiarity | None
     calibration: AnyCalibration | None
 
-    def scores(self, values: NDArray[Any]) -> Scores:
-        """Return the scores of one embedding.
+    def scored(self, values: NDArray[Any]) -> "Scored":
+        """Return the scores and the familiarity of one embedding.
 
         Raises:
             FeatureError: The embedding has another width than those taught.
         """
         require_width(values, self.width)
-        scores: Scores = self.scorer(np.asarray(values[None], np.float64))[0]
-        return scores
+        embeddings = np.asarray(values[None], np.float64)
+        scores = self.scorer(embeddings)
+        familiarity = familiarity_of(self.familiarity, embeddings, scores)
+        return Scored(self.labels, scores[0], float(familiarity[0]), self.calibration)
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """The scores of one embedding, and what they mean."""
+
+    labels: tuple[str, ...]
+    scores: Scores
+    familiarity: float
+    calibration: AnyCalibration | None
 
 
 class EmbeddingLearner:
@@ -128,20 +142,22 @@ class EmbeddingLearner:
         """
         values = values_for("prediction", embedding)
         nothing = embedding.nothing if isinstance(embedding, Embedding) else ""
-        labels, scores, calibration = self._scored(values)
-        found = recognise(scores, calibration, unknown)
+        scored = self._scored(values)
+        labels, familiarity = scored.labels, scored.familiarity
+        found = recognise(scored.scores, familiarity, scored.calibration, unknown)
         nearest = labels[found.row]
-        named = dict(zip(labels, scores.tolist(), strict=True))
+        named = dict(zip(labels, scored.scores.tolist(), strict=True))
         if nothing and unknown > 0:
-            return Prediction(None, 0.0, named, nearest, 0.0, dict.fromkeys(labels, 0.0), nothing)
+            none = dict.fromkeys(labels, 0.0)
+            return Prediction(None, 0.0, named, nearest, 0.0, none, nothing, familiarity)
         label = nearest if found.is_known else None
         confidences = dict(zip(labels, found.confidences.tolist(), strict=True))
-        return Prediction(label, found.confidence, named, nearest, found.known, confidences)
+        return Prediction(
+            label, found.confidence, named, nearest, found.known, confidences, "", familiarity
+        )
 
-    def _scored(
-        self, values: NDArray[Any]
-    ) -> tuple[tuple[str, ...], Scores, AnyCalibration | None]:
-        """Return the labels, the scores of an embedding, and their calibration."""
+    def _scored(self, values: NDArray[Any]) -> Scored:
+        """Return the scores of an embedding, and what they mean."""
         now = self._now
         # While another thread makes a change, predictions go on with the snapshot before it.
         if now is None or now.taught is not self._state.taught:
@@ -149,8 +165,9 @@ class EmbeddingLearner:
                 now = self._new_snapshot(classifier)
                 if now is None:
                     scores = classifier.scores(values[None])[0]
-                    return classifier.labels, scores, self._calibration_of(classifier)
-        return now.labels, now.scores(values), now.calibration
+                    calibration = self._calibration_of(classifier)
+                    return Scored(classifier.labels, scores, float(scores.max()), calibration)
+        return now.scored(values)
 
     def _new_snapshot(self, classifier: StreamingClassifier) -> Snapshot | None:
         """Return what predictions need, computed once after each change; None if it can change."""
@@ -159,9 +176,13 @@ class EmbeddingLearner:
             scorer = classifier.scorer()
             if scorer is None:
                 return None
-            calibration = self._calibration_of(classifier)
             self._now = Snapshot(
-                taught, classifier.labels, classifier.width or 0, scorer, calibration
+                taught,
+                classifier.labels,
+                classifier.width or 0,
+                scorer,
+                classifier.familiarity(),
+                self._calibration_of(classifier),
             )
         return self._now
 
@@ -301,7 +322,7 @@ class EmbeddingLearner:
             return readiness(classifier.counts, classifier.leave_one_out_of_all(), calibration)
 
     def unknown_below(self, unknown: float = DEFAULT_UNKNOWN) -> float | None:
-        """Return the threshold: an object whose best score is below it is called unknown.
+        """Return the threshold: an object whose familiarity is below it is called unknown.
 
         Args:
             unknown: The level, as in `Learner.predict`.
@@ -324,6 +345,18 @@ class EmbeddingLearner:
         """
         with self._state.classifier() as classifier:
             return classifier.linear()
+
+    def familiarity(self) -> Familiarity | None:
+        """Return what computes the familiarity of pictures from their scores.
+
+        Returns:
+            It never changes; None if the learner has no world.
+
+        Raises:
+            NothingTaughtError: Nothing has been taught yet.
+        """
+        with self._state.classifier() as classifier:
+            return classifier.familiarity()
 
     def calibration(self) -> AnyCalibration | None:
         """Return the calibration of the scores. It is computed once after each change.

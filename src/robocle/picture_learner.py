@@ -212,7 +212,9 @@ class PictureLearner(EmbeddingLearner):
         """Return where in a picture the evidence for a label is, if the classifier can tell."""
         try:
             with self._state.classifier() as classifier:
-                weights = dict(zip(classifier.labels, classifier.linear()[0], strict=True))
+                linear, familiarity = classifier.linear(), classifier.familiarity()
+                rows, _ = familiarity.linear(*linear) if familiarity else linear
+                weights = dict(zip(classifier.labels, rows, strict=True))
         except (InexactError, NothingTaughtError):
             return None
         if label not in weights:  # another thread has forgotten it meanwhile

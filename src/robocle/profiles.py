@@ -25,7 +25,7 @@ class Profile:
     backbone: str = "efficientnet_lite0"
     pooling: str = "focus:r=3,window=0.3,earlier=2"
     classifier: str = (
-        "slda:scatter=exact,shrinkage=stepped,covariance=blocks,score=cosine,earlier=auto,world=10"
+        "slda:scatter=exact,shrinkage=stepped,covariance=blocks,score=cosine,earlier=auto,world=40"
     )
     views: str = "centre"
     prediction_views: str = "plain"

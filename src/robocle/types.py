@@ -68,6 +68,9 @@ class Prediction:
     nothing: str = ""
     """Why there is nothing to see, such as "the picture is black"; empty otherwise. If there is
     nothing to see, `label` is None and the confidences are 0."""
+    familiarity: float = 0.0
+    """How much the picture looks like something taught: below `Learner.unknown_below`, the object
+    is unknown. Without a world, it is the best score."""
 
     @property
     def unknown(self) -> float:

@@ -109,7 +109,7 @@ def test_after_undo_forget_and_merge_the_world_is_still_used(lite0: Backbone) ->
 
 
 def test_without_the_option_a_learner_answers_as_one_without_a_world(lite0: Backbone) -> None:
-    classifier = DEFAULT.classifier.replace("world=10", "world=0")
+    classifier = DEFAULT.classifier.replace("world=40", "world=0")
     learner = Learner(lite0, classifier=classifier)
     learner.teach(CLEAN / "mug_01/0.jpg", "mug")
     assert learner.parts.world == ""

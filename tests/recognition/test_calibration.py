@@ -96,7 +96,7 @@ def test_the_confidence_is_the_probability_that_the_label_is_right(apart: float)
     confidence, right = [], []
     for number in range(10):
         for scores in clf.scores(world.embeddings(number, 100)):
-            found = recognise(scores, calibration, 0.05)
+            found = recognise(scores, float(scores.max()), calibration, 0.05)
             confidence.append(found.confidence)
             right.append(clf.labels[found.row] == str(number))
     assert 0.3 < np.mean(right) <= 1
@@ -126,7 +126,7 @@ def test_a_level_may_be_a_number_of_numpy(number: Callable[[float], float]) -> N
 @pytest.mark.parametrize("level", [-0.1, 0.6, math.nan, "x", None])
 def test_a_level_out_of_range_is_refused(level: Any) -> None:
     with pytest.raises(SpecError, match="unknown="):
-        recognise(np.zeros(2), None, level)
+        recognise(np.zeros(2), 0.0, None, level)
     with pytest.raises(SpecError, match="unknown="):
         calibration_of(World(3, apart=1.0).taught(3, 2)).threshold(level)
 
@@ -136,7 +136,7 @@ def test_a_level_out_of_range_is_refused(level: Any) -> None:
 
 def test_a_single_label_has_no_calibration_and_a_confidence_of_one_half() -> None:
     assert calibration_or_none(World(1, apart=1.0).taught(1, 3)) is None
-    found = recognise(np.zeros(1), None, 0.05)
+    found = recognise(np.zeros(1), 0.0, None, 0.05)
     assert (found.is_known, found.known, found.confidence) == (True, 0.5, 0.5)
 
 
@@ -155,7 +155,7 @@ def test_labels_taught_the_same_embedding_have_no_calibration(
 
 
 def test_without_a_calibration_the_confidence_is_the_softmax_of_the_scores() -> None:
-    found = recognise(np.log([1.0, 3.0]), None, 0.05)
+    found = recognise(np.log([1.0, 3.0]), 0.0, None, 0.05)
     assert (found.row, found.known, found.is_known) == (1, 1.0, True)
     assert found.confidence == pytest.approx(0.75)
     assert found.confidences == pytest.approx([0.25, 0.75])
@@ -166,7 +166,7 @@ def test_the_confidences_of_all_labels_sum_to_the_probability_of_a_known_object(
     clf = world.taught(5, 4)
     calibration = calibration_of(clf)
     for scores in clf.scores(np.vstack([world.embeddings(number, 3) for number in range(6)])):
-        found = recognise(scores, calibration, 0.05)
+        found = recognise(scores, float(scores.max()), calibration, 0.05)
         known = calibration.probability_known(float(scores.max()), KNOWN_PRIOR)
         assert found.confidences.sum() == pytest.approx(known)
         assert found.confidences[found.row] == found.confidence == found.confidences.max()
@@ -186,7 +186,7 @@ def test_an_object_taught_the_same_picture_many_times_stays_known(spec: str, tim
             clf.learn(embedding, label)
     calibration = calibration_of(clf)
     for label, scores in zip("abc", clf.scores(pictures), strict=False):
-        found = recognise(scores, calibration, 0.05)
+        found = recognise(scores, float(scores.max()), calibration, 0.05)
         assert found.is_known
         assert clf.labels[found.row] == label
         assert 0.5 < found.confidence <= 1
@@ -198,7 +198,7 @@ def test_rejected_objects_have_a_low_probability_of_being_known() -> None:
     clf = world.taught(10, 5)
     calibration = calibration_of(clf)
     scores = clf.scores(world.embeddings(15, 100))
-    found = [recognise(row, calibration, 0.05) for row in scores]
+    found = [recognise(row, float(row.max()), calibration, 0.05) for row in scores]
     assert np.mean([each.known for each in found if not each.is_known]) < 0.5
 
 

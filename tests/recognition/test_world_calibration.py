@@ -10,7 +10,7 @@ from robocle import SpecError
 from robocle.backbones.world import SeenAgain, World
 from robocle.classifiers import classifier
 from robocle.classifiers.streaming import StreamingClassifier
-from robocle.recognition.calibration import Calibration, calibrated, recognise
+from robocle.recognition.calibration import Calibration, calibrated, recognised
 from robocle.recognition.levels import DEFAULT_UNKNOWN
 from robocle.recognition.world_calibration import WorldCalibration
 
@@ -61,7 +61,7 @@ def calibration_of(clf: StreamingClassifier, world: World) -> WorldCalibration:
 def accepted(clf: StreamingClassifier, world: World, pictures: Array) -> float:
     """Return the fraction of pictures that are not called unknown at the default level."""
     calibration = calibration_of(clf, world)
-    found = [recognise(scores, calibration, DEFAULT_UNKNOWN) for scores in clf.scores(pictures)]
+    found = recognised(clf, pictures, calibration, DEFAULT_UNKNOWN)
     return float(np.mean([each.is_known for each in found]))
 
 
@@ -92,8 +92,7 @@ def test_probabilities_of_labels_and_of_unknown_sum_to_one(labels: int, shots: i
     world = objects.world()
     clf = objects.taught(world, labels, shots)
     calibration = calibration_of(clf, world)
-    for scores in clf.scores(objects.pictures(range(20))):
-        found = recognise(scores, calibration, DEFAULT_UNKNOWN)
+    for found in recognised(clf, objects.pictures(range(20)), calibration, DEFAULT_UNKNOWN):
         assert found.confidences.sum() == pytest.approx(found.known)
         assert 0 <= found.known <= 1
 
@@ -103,8 +102,7 @@ def test_an_object_is_known_if_that_is_more_likely_than_not() -> None:
     world = objects.world()
     clf = objects.taught(world, 5, 3)
     calibration = calibration_of(clf, world)
-    for scores in clf.scores(objects.pictures(range(40))):
-        found = recognise(scores, calibration, DEFAULT_UNKNOWN)
+    for found in recognised(clf, objects.pictures(range(40)), calibration, DEFAULT_UNKNOWN):
         assert found.is_known == (found.known >= 0.5)
 
 
@@ -152,8 +150,9 @@ def test_alike_labels_share_the_probability() -> None:
     for embedding in objects.pictures(range(1), 6):
         clf.learn(embedding, "milk")
         clf.learn(embedding + 0.05, "soy milk")
-    scores = clf.scores(objects.pictures(range(1)))[0]
-    found = recognise(scores, calibration_of(clf, world), DEFAULT_UNKNOWN)
+    (found,) = recognised(
+        clf, objects.pictures(range(1)), calibration_of(clf, world), DEFAULT_UNKNOWN
+    )
     assert found.is_known
     assert found.confidences.max() < 0.95
 

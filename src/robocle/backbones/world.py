@@ -28,20 +28,21 @@ from robocle.images import PREPROCESSING
 from robocle.types import Embeddings
 
 SHIPPED = Path(str(files("robocle") / "backbones" / "worlds"))
-FORMAT = "world/1"
+FORMAT = "world/2"
 FEWEST = 20
 """The minimum number of pictures of objects in a world."""
 
 
 @dataclass(frozen=True)
 class SeenAgain:
-    """How objects score that are seen again under other conditions, measured on the shipped home.
+    """How familiar objects are that are seen again under other conditions.
 
-    Scores are relative to the mean distance of the class means from the origin.
+    This is measured on the shipped home, relative to the mean distance of the class means from the
+    origin of the familiarity.
     """
 
     once: float
-    """The median score of objects that were taught one picture each."""
+    """The median familiarity of objects that were taught one picture each."""
     several: float
     """The same for five pictures each."""
     temperature: float

@@ -14,7 +14,7 @@ The option `score` selects the score of a class:
 - `linear`: as above, the paper's discriminant.
 - `cosine`: the cosine between z and m_c relative to the mean of the class means, under C^-1. The
   linear score compares |m_c|^2 between classes, a length that few shots estimate badly. With the
-  option `world`, the mean of pictures of anything counts as that many classes in the origin.
+  option `world`, pictures of anything tell how familiar a picture is: see `scatter.familiarity`.
 
 The scatter is stored in the compressed form for few samples and in the dense form for many. Both
 are exact. The solution of the dense form is updated for new samples, which changes scores by up to
@@ -41,6 +41,7 @@ from robocle.classifiers.scatter.block_weights import estimated_weight, require_
 from robocle.classifiers.scatter.blocks import BlockScatters, Regulariser
 from robocle.classifiers.scatter.class_factors import SUBSAMPLE, ClassFactors, SampleIndex
 from robocle.classifiers.scatter.cosine import cosine_discriminant
+from robocle.classifiers.scatter.familiarity import Familiarity
 from robocle.classifiers.scatter.followed_scores import ChosenSamples
 from robocle.classifiers.scatter.following import Answer, Following
 from robocle.classifiers.scatter.forms import rebuilt_scatter
@@ -97,8 +98,8 @@ class StreamingLDA(StreamingClassifier):
         kept: With `keep=factors`, the number of samples up to which all contributions are kept;
             beyond, up to 256 rows of them. `auto`: as many as the widest block has entries, at
             least 256.
-        world: How many class means the world's mean counts as in the origin of cosine scores, from
-            0 to 1000, once `use_world` has set it.
+        world: How many class means the world's mean counts as in the origin of the familiarity,
+            from 0 to 1000, once `use_world` has set it. 0: no world is used.
 
     >>> clf = StreamingLDA(shrinkage=0.1)
     >>> for embedding in ([0, 0], [1, 0]):
@@ -163,6 +164,7 @@ class StreamingLDA(StreamingClassifier):
     def _changed(self) -> None:
         """Discard what was computed from the statistics."""
         self._solved: tuple[Matrix, Vector] | None = None
+        self._familiarity: Familiarity | None = None
         self._weights: list[float] | None = None
         self._left_out: LeaveOneOut | None = None
         self._world_scores: Vector | None = None
@@ -226,26 +228,23 @@ class StreamingLDA(StreamingClassifier):
             with one_blas_thread():
                 kept = self._scatters.residual_counts(self._counts)
                 samples = chosen_samples(kept) if self._factors_known() else []
-                world = self._world if self._world and self._world.width == self.width else None
                 self._answer = self._following.answer(
                     self._scatters.forms,
                     self._regularisers(),
                     self._origins(),
-                    world,
+                    self._used_world(),
                     ChosenSamples.of(samples, self._counts),
                 )
         return self._answer
 
     def _solve(self) -> tuple[Matrix, Vector]:
-        weights, products = self._scatters.solve(
-            self._regularisers(), self._block_weights(), self._origins()
-        )
+        weights, products = self._scatters.solve(self._regularisers(), self._block_weights())
         if self.score == "cosine":
-            return cosine_discriminant(weights, products, len(self._labels))
+            return cosine_discriminant(weights, products)
         return weights, -0.5 * products.squares
 
     def use_world(self, pictures: WorldPictures | ArrayLike) -> None:
-        """Use embeddings of pictures of anything: their mean counts in the origin of the scores.
+        """Use embeddings of pictures of anything, to tell which pictures are familiar.
 
         They are not learned, and no part of the state. Without the option `world` nothing changes.
 
@@ -263,26 +262,53 @@ class StreamingLDA(StreamingClassifier):
         self._changed()
 
     def world_scores(self) -> Vector | None:
-        """Return the best score of each picture of the world, or None without one.
+        """Return the familiarity of each picture of the world, or None without one.
 
         Raises:
             NothingTaughtError: Nothing has been taught yet.
         """
-        if self._world is None or self._world.width != self.width:
+        world, familiarity = self._used_world(), self.familiarity()
+        if world is None or familiarity is None:
             return None
         if self._following is not None:
             return self._answered().world_scores
         if self._world_scores is None:
-            weights, bias = self.linear()
             with one_blas_thread():
-                self._world_scores = self._world.best_scores(weights, bias)
+                self._world_scores = world.best_scores(*familiarity.linear(*self.linear()))
         return self._world_scores
 
+    def familiarity(self) -> Familiarity | None:
+        """Return what computes the familiarity of pictures, or None without a world.
+
+        Raises:
+            NothingTaughtError: Nothing has been taught yet.
+        """
+        if not self._labels:
+            raise NothingTaughtError
+        if self._following is not None:
+            return self._answered().familiarity
+        if self._familiarity is None and self._used_world() is not None:
+            self._familiarity = self._solve_familiarity()
+        return self._familiarity
+
+    def _solve_familiarity(self) -> Familiarity:
+        solving = self._regularisers(), self._block_weights()
+        (rows, ranking), (beside, judging) = (
+            self._scatters.solve(*solving, origins) for origins in (None, self._origins())
+        )
+        direction = ranking.shares @ rows - judging.shares @ beside
+        return Familiarity.of(direction, ranking, judging)
+
+    def _used_world(self) -> WorldPictures | None:
+        """Return the world if it fits the taught embeddings."""
+        return self._world if self._world and self._world.width == self.width else None
+
     def _origins(self) -> list[Origin]:
-        """Return the origin of each covariance's block."""
-        if self._world is None or self._world.width != self.width:
-            return [Origin.none(width) for width in self._scatters.widths]
-        return self._world.origins(self.world, tuple(self._scatters.widths))
+        """Return the origin of the familiarity in each covariance's block."""
+        world, widths = self._used_world(), self._scatters.widths
+        if world is None:
+            return [Origin.none(width) for width in widths]
+        return world.origins(self.world, tuple(widths))
 
     def leave_one_out(self) -> LeaveOneOut | None:
         """Return leave-one-out scores of at most MAX_SAMPLES samples, or None if there are none.

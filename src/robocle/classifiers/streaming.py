@@ -36,6 +36,7 @@ from robocle.types import Scores
 from robocle.wording import plural
 
 if TYPE_CHECKING:
+    from robocle.classifiers.scatter.familiarity import Familiarity
     from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
     from robocle.classifiers.scatter.origin import WorldPictures
 
@@ -174,7 +175,11 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
         """
 
     def world_scores(self) -> Vector | None:
-        """Return the best score of each picture of the world; None if there is no world."""
+        """Return the familiarity of each picture of the world; None if there is no world."""
+        return None
+
+    def familiarity(self) -> "Familiarity | None":
+        """Return what computes the familiarity of pictures; None if there is no world."""
         return None
 
     def forget(self, label: str) -> None:

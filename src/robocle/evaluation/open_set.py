@@ -13,7 +13,7 @@ from robocle.classifiers import StreamingClassifier
 from robocle.evaluation.evaluation_set import EvaluationSet
 from robocle.evaluation.loop import evaluate
 from robocle.evaluation.metrics import OpenSetPredictions
-from robocle.recognition.calibration import calibrated, recognise
+from robocle.recognition.calibration import calibrated, recognised
 from robocle.recognition.levels import DEFAULT_UNKNOWN
 from robocle.types import Embeddings
 
@@ -39,11 +39,10 @@ def evaluate_open_set(
     labels = classifier.labels
 
     def predict(embeddings: Embeddings) -> list[_Prediction]:
-        rows = classifier.scores(embeddings)
-        found = [recognise(scores, calibration, DEFAULT_UNKNOWN) for scores in rows]
+        found = recognised(classifier, embeddings, calibration, DEFAULT_UNKNOWN)
         return [
-            _Prediction(labels[r.row], float(scores[r.row]), r.confidence, not r.is_known)
-            for scores, r in zip(rows, found, strict=True)
+            _Prediction(labels[each.row], each.familiarity, each.confidence, not each.is_known)
+            for each in found
         ]
 
     found = evaluate(predict, test.batches(test.labels))

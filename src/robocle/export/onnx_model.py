@@ -27,6 +27,7 @@ from onnx import TensorProto
 from robocle.backbones import earlier_channels
 from robocle.backbones.onnx_backbone import model_of
 from robocle.backbones.onnx_graph import GraphBuilder, remove_unused
+from robocle.classifiers.scatter.familiarity import Familiarity
 from robocle.errors import NothingTaughtError, StateAccessError
 from robocle.export.pooling_nodes import add_pooling
 from robocle.export.recognition_nodes import RecognitionNodes
@@ -82,7 +83,8 @@ def onnx_model(learner: Learner, unknown: float = DEFAULT_UNKNOWN) -> onnx.Model
     del model.graph.output[:]
     scores = _add_scores(builder, embeddings, *learner.linear())
     calibration = learner.calibration()
-    RecognitionNodes(builder, learner.labels, calibration, unknown).add_outputs(scores)
+    familiar = _add_familiarity(builder, embeddings, scores, learner.familiarity())
+    RecognitionNodes(builder, learner.labels, calibration, unknown).add_outputs(scores, familiar)
     remove_unused(model.graph)
     _describe(model, learner, unknown)
     onnx.checker.check_model(model)
@@ -108,3 +110,17 @@ def _add_scores(
     wide = node("Cast", embeddings, to=TensorProto.DOUBLE)
     products = node("MatMul", wide, constant(np.ascontiguousarray(weights.T)))
     return node("Add", products, constant(bias), output="scores")
+
+
+def _add_familiarity(
+    builder: GraphBuilder, embeddings: str, scores: str, familiarity: Familiarity | None
+) -> str:
+    """Add what `Familiarity` computes per label, whose best is the familiarity; or the scores."""
+    if familiarity is None:
+        return scores
+    node, constant = builder.node, builder.constant
+    wide = node("Cast", embeddings, to=TensorProto.DOUBLE)
+    along = node("MatMul", wide, constant(familiarity.direction[:, None]))
+    sloped = node("Mul", along, constant(familiarity.slopes))
+    gained = node("Mul", scores, constant(familiarity.gains))
+    return node("Add", node("Add", sloped, gained), constant(familiarity.offsets))

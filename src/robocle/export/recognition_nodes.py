@@ -28,20 +28,22 @@ class RecognitionNodes:
     unknown: float
     """The level, as in `Learner.predict`."""
 
-    def add_outputs(self, scores: str) -> None:
+    def add_outputs(self, scores: str, familiar: str) -> None:
         """Add all outputs.
 
         Args:
             scores: The tensor with the scores, (n, labels), in float64.
+            familiar: A tensor whose best entries are the familiarity, (n, labels), in float64.
         """
-        column = self.builder.node("ArgMax", scores, axis=1, keepdims=1)
-        best = self._entries(scores, column)
-        unknown = self.builder.node("Less", best, self._number(self._threshold()), output="unknown")
+        familiarity = self._entries(familiar, self._best(familiar))
+        column = self._best(scores)
+        threshold = self._number(self._threshold())
+        unknown = self.builder.node("Less", familiarity, threshold, output="unknown")
         self._add_texts(self._flat(column), unknown)
-        likelihoods = self._log_likelihood_ratio(best)
-        self._posterior(likelihoods, best, 0.5, output="known")
+        likelihoods = self._log_likelihood_ratio(familiarity)
+        self._posterior(likelihoods, familiarity, 0.5, output="known")
         prior = self.calibration.known_prior if self.calibration else 0.5
-        posterior = self._posterior(likelihoods, best, prior)
+        posterior = self._posterior(likelihoods, familiarity, prior)
         share = self._entries(self._softmax(scores), column)
         self.builder.node("Mul", posterior, share, output="confidence")
         self._declare()
@@ -71,32 +73,36 @@ class RecognitionNodes:
         scaled = self.builder.node("Div", scores, self._number(temperature))
         return self.builder.node("Softmax", scaled, axis=1)
 
-    def _log_likelihood_ratio(self, best: str) -> str:
+    def _log_likelihood_ratio(self, familiarity: str) -> str:
         if self.calibration is None:
             return ""
         if isinstance(self.calibration, WorldCalibration):
             threshold = self._number(self.calibration.threshold(DEFAULT_UNKNOWN))
-            above = self.builder.node("Sub", best, threshold)
+            above = self.builder.node("Sub", familiarity, threshold)
             return self.builder.node("Div", above, self._number(self.calibration.spread))
         known, unknown = self.calibration.known_scores, self.calibration.unknown_scores
-        for_known = self._log_density(known, "Min", best)
-        for_unknown = self._log_density(unknown, "Max", best)
+        for_known = self._log_density(known, "Min", familiarity)
+        for_unknown = self._log_density(unknown, "Max", familiarity)
         return self.builder.node("Sub", for_known, for_unknown)
 
-    def _log_density(self, scores: NormalDist, limit: str, best: str) -> str:
+    def _log_density(self, scores: NormalDist, limit: str, familiarity: str) -> str:
         node, number = self.builder.node, self._number
-        limited = node(limit, best, number(scores.mean))
+        limited = node(limit, familiarity, number(scores.mean))
         deviation = node("Div", node("Sub", limited, number(scores.mean)), number(scores.stdev))
         exponent = node("Div", node("Mul", deviation, deviation), number(-2))
         return node("Sub", exponent, number(math.log(scores.stdev)))
 
-    def _posterior(self, ratio: str, best: str, prior: float, output: str = "") -> str:
+    def _posterior(self, ratio: str, familiarity: str, prior: float, output: str = "") -> str:
         node = self.builder.node
         if not ratio:
             known = self._number(known_without_calibration(len(self.labels)))
-            return node("Expand", known, node("Shape", best), output=output)
+            return node("Expand", known, node("Shape", familiarity), output=output)
         log_odds = node("Add", ratio, self._number(math.log(prior / (1 - prior))))
         return node("Sigmoid", log_odds, output=output)
+
+    def _best(self, values: str) -> str:
+        """Return the column of the largest entry of each row: (n, 1)."""
+        return self.builder.node("ArgMax", values, axis=1, keepdims=1)
 
     def _entries(self, values: str, column: str) -> str:
         """Return one entry of each row of values (n, labels): (n)."""

@@ -24,13 +24,14 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robocle.backbones.world import World
 from robocle.classifiers import StreamingClassifier
+from robocle.classifiers.scatter.familiarity import Familiarity
 from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
 from robocle.classifiers.softmax import softmax
 from robocle.recognition.levels import require_level
@@ -83,7 +84,7 @@ class Calibration:
         usable = ~found.singleton
         scores, rows = found.scores[usable], found.rows[usable]
         return cls(
-            np.sort(scores.max(axis=1, initial=-np.inf)),
+            np.sort(found.familiarity[usable]),
             np.sort(widened * found.class_left_out),
             distance,
             TEMPERATURE_MARGIN * likely_temperature(scores, rows, ASSUMED_TEMPERATURE * distance),
@@ -176,9 +177,11 @@ class Recognition:
     known: float
     """The posterior probability of a known object at even prior odds."""
     is_known: bool
-    """Whether the best score reaches the threshold."""
+    """Whether the familiarity reaches the threshold."""
     confidences: NDArray[np.float64]
     """The probability of each label, with the same prior. They sum to that of a known object."""
+    familiarity: float
+    """How much the picture looks like something taught; without a world, its best score."""
 
 
 AnyCalibration = Calibration | WorldCalibration
@@ -205,11 +208,14 @@ def calibrated(classifier: StreamingClassifier, world: World | None) -> AnyCalib
     return WorldCalibration.of(found, scores, world)
 
 
-def recognise(scores: Scores, calibration: AnyCalibration | None, unknown: float) -> Recognition:
+def recognise(
+    scores: Scores, familiarity: float, calibration: AnyCalibration | None, unknown: float
+) -> Recognition:
     """Interpret the scores of one picture.
 
     Args:
         scores: One score per label.
+        familiarity: The familiarity of the picture; without a world, its best score.
         calibration: The calibration of the classifier. Without one, every object counts as known
             and the confidence is the softmax of the scores, or 0.5 for a single label.
         unknown: The level, as in `Learner.predict`.
@@ -219,18 +225,51 @@ def recognise(scores: Scores, calibration: AnyCalibration | None, unknown: float
     """
     require_level(unknown)
     row = int(scores.argmax())
-    best = float(scores[row])
     if calibration is None:
         known = known_without_calibration(len(scores))
         confidences = known * softmax(scores)
-        return Recognition(row, float(confidences[row]), known, True, confidences)
-    known = calibration.probability_known(best)
+        return Recognition(row, float(confidences[row]), known, True, confidences, familiarity)
+    known = calibration.probability_known(familiarity)
     prior = calibration.known_prior
-    confidences = calibration.probability_known(best, prior) * softmax(
+    confidences = calibration.probability_known(familiarity, prior) * softmax(
         scores / calibration.temperature
     )
-    is_known = best >= calibration.threshold(unknown)
-    return Recognition(row, float(confidences[row]), known, is_known, confidences)
+    is_known = familiarity >= calibration.threshold(unknown)
+    return Recognition(row, float(confidences[row]), known, is_known, confidences, familiarity)
+
+
+def recognised(
+    classifier: StreamingClassifier,
+    embeddings: NDArray[Any],
+    calibration: AnyCalibration | None,
+    unknown: float,
+) -> list[Recognition]:
+    """Interpret the scores of some pictures; see `recognise`.
+
+    Args:
+        classifier: The classifier.
+        embeddings: The embeddings of the pictures, (n, width).
+        calibration: The calibration of the classifier.
+        unknown: The level, as in `Learner.predict`.
+    """
+    scores = classifier.scores(embeddings)
+    familiarity = familiarity_of(classifier.familiarity(), embeddings, scores)
+    pairs = zip(scores, familiarity.tolist(), strict=True)
+    return [recognise(*pair, calibration, unknown) for pair in pairs]
+
+
+def familiarity_of(
+    familiarity: Familiarity | None, embeddings: NDArray[Any], scores: Scores
+) -> NDArray[np.float64]:
+    """Return the familiarity of each picture, (n,); without a world, its best score.
+
+    Args:
+        familiarity: What computes it; None if there is no world.
+        embeddings: The embeddings of the pictures, (n, width).
+        scores: Their scores, (n, labels).
+    """
+    best: NDArray[np.float64] = scores.max(axis=1)
+    return best if familiarity is None else familiarity.best(embeddings, scores)
 
 
 def known_without_calibration(labels: int) -> float:

@@ -67,16 +67,17 @@ def _reason(prediction: Prediction, calibration: AnyCalibration | None, unknown:
         return f"there is nothing to see: {prediction.nothing}"
     if calibration is None:  # another thread has changed the learner meanwhile
         return "it is unlike all taught objects"
-    nearest, best = prediction.nearest, prediction.scores[prediction.nearest]
-    facts = f"the score of {nearest!r} is {best:.1f}, below {calibration.threshold(unknown):.1f}"
+    nearest, found = prediction.nearest, prediction.familiarity
+    facts = f"its familiarity is {found:.1f}, below {calibration.threshold(unknown):.1f}"
     if not isinstance(calibration, WorldCalibration):
         return f"it is too far from all taught objects: {facts}"
-    share = calibration.share_above(best)
-    if best < calibration.unrelated:
-        return f"{share:.0%} of unrelated pictures look more like {nearest!r}: {facts}"
+    if found < calibration.unrelated:
+        share = calibration.share_above(found)
+        more = f"{share:.0%} of unrelated pictures look more like a taught object"
+        return f"{nearest!r} is nearest, but {more}: {facts}"
     return (
-        f"it looks more like {nearest!r} than unrelated pictures do, but less than taught objects "
-        f"that are seen again: {facts}"
+        f"{nearest!r} is nearest, and it looks more like a taught object than unrelated pictures "
+        f"do, but less than taught objects that are seen again: {facts}"
     )
 
 

@@ -105,7 +105,7 @@ def readiness(
         rows, scores = chunk.rows[usable], chunk.scores[usable]
         right = scores.argmax(axis=1) == rows if len(rows) else np.zeros(0, bool)
         if len(labels) == 1 and calibration:  # the best label is right, but is it recognised?
-            right &= scores[:, 0] >= calibration.threshold(DEFAULT_UNKNOWN)
+            right &= chunk.familiarity[usable] >= calibration.threshold(DEFAULT_UNKNOWN)
         left_out += np.bincount(rows, minlength=len(labels))
         recognised += np.bincount(rows[right], minlength=len(labels))
         if calibration:

@@ -2,21 +2,21 @@
 
 Two bounds are measured on the classifier as it is now:
 
-    unrelated   the 95 % quantile of the best scores of the world's pictures of objects, or of its
+    unrelated   the 95 % quantile of the familiarity of the world's pictures of objects, or of its
                 pictures of nothing, whichever is higher: of unrelated objects, and of walls and
-                darkness, at most about 5 % score higher.
-    known       the quantile of the best scores of left-out samples that the level names: of taught
-                objects that are seen again as they were taught, about that many score lower. It is
-                at most the median score of objects that are seen again under other conditions,
+                darkness, at most about 5 % are more familiar.
+    known       the quantile of the familiarity of left-out samples that the level names: of taught
+                objects that are seen again as they were taught, about that many are less familiar.
+                It is at most the median of objects that are seen again under other conditions,
                 relative to the distance of the class means, which the world has measured: a burst
                 of frames makes left-out samples far too sure. It stands in for labels with a single
                 picture, too, which cannot be left out.
 
 The threshold is halfway between both, because objects are seen under other conditions than they
 were taught in, and unrelated objects differ from the world's pictures. If the bounds overlap, it is
-the bound of unrelated objects. The probability of a known object is a logistic function of the best
-score: 1/2 at the threshold of the default level, 95 % at the bound of known objects and 5 % at that
-of unrelated ones.
+the bound of unrelated objects. The probability of a known object is a logistic function of its
+familiarity: 1/2 at the threshold of the default level, 95 % at the bound of known objects and 5 %
+at that of unrelated ones. Which label it is, is another question: the scores answer it.
 """
 
 import math
@@ -39,19 +39,19 @@ UNRELATED = 0.05
 
 @dataclass(frozen=True, eq=False)
 class WorldCalibration:
-    """The meaning of one classifier's best scores, from its world and its left-out samples."""
+    """The meaning of one classifier's familiarity, from its world and its left-out samples."""
 
     known: NDArray[np.float64]
-    """The best scores of known objects, ascending: of left-out samples, and what the world has
+    """The familiarity of known objects, ascending: of left-out samples, and what the world has
     measured for each label with a single picture."""
     world: NDArray[np.float64]
-    """The best scores of the world's pictures, ascending."""
+    """The familiarity of the world's pictures, ascending."""
     unrelated: float
-    """The score that at most about 5 % of unrelated objects reach."""
+    """The familiarity that at most about 5 % of unrelated objects reach."""
     distance: float
-    """The mean distance of the class means from the origin."""
+    """The mean distance of the class means from the origin of the familiarity."""
     again: float
-    """The median score of objects that are seen again under other conditions."""
+    """The median familiarity of objects that are seen again under other conditions."""
     temperature: float
     """The temperature of the softmax."""
 
@@ -64,26 +64,27 @@ class WorldCalibration:
 
         Args:
             found: Leave-one-out scores.
-            scores: The best scores of the world's pictures.
+            scores: The familiarity of the world's pictures.
             world: The world.
         """
-        distance = float(found.lengths.mean())
+        distance = float(found.familiarity_lengths.mean())
         if distance == 0:
             return None
         seen, usable = world.seen_again, ~found.singleton
-        left_out, rows = found.scores[usable], found.rows[usable]
         single = np.full(int(found.singleton.sum()), seen.once * distance)
         return cls(
-            np.sort(np.concatenate([left_out.max(axis=1, initial=-np.inf), single])),
+            np.sort(np.concatenate([found.familiarity[usable], single])),
             np.sort(scores),
             _unrelated(scores, world.objects),
             distance,
             _again(seen, bool(usable.any())) * distance,
-            likely_temperature(left_out, rows, seen.temperature * distance),
+            likely_temperature(
+                found.scores[usable], found.rows[usable], seen.temperature * distance
+            ),
         )
 
     def threshold(self, level: float) -> float:
-        """Return the best score below which an object is called unknown.
+        """Return the familiarity below which an object is called unknown.
 
         Args:
             level: The fraction of taught objects, seen again as they were taught, that may be
@@ -97,14 +98,14 @@ class WorldCalibration:
             return -math.inf
         return max(self.unrelated, (self.unrelated + self._lowest_known(level)) / 2)
 
-    def probability_known(self, best: float, prior: float = 0.5) -> float:
-        """Return the posterior probability that an object with this best score is known.
+    def probability_known(self, familiarity: float, prior: float = 0.5) -> float:
+        """Return the posterior probability that an object is known.
 
         Args:
-            best: The best score of the picture.
+            familiarity: The familiarity of its picture.
             prior: The prior probability of a known object.
         """
-        log_odds = (best - self._default_threshold) / self.spread
+        log_odds = (familiarity - self._default_threshold) / self.spread
         log_odds += math.log(prior / (1 - prior))
         return 1 / (1 + math.exp(min(-log_odds, 700.0)))
 
@@ -112,13 +113,13 @@ class WorldCalibration:
     def _default_threshold(self) -> float:
         return self.threshold(DEFAULT_UNKNOWN)
 
-    def share_above(self, score: float) -> float:
-        """Return the fraction of the world's pictures whose best score is above a score."""
-        return 1 - float(np.searchsorted(self.world, score, side="right")) / len(self.world)
+    def share_above(self, familiarity: float) -> float:
+        """Return the fraction of the world's pictures that are more familiar than this."""
+        return 1 - float(np.searchsorted(self.world, familiarity, side="right")) / len(self.world)
 
     @cached_property
     def spread(self) -> float:
-        """The change of the score that multiplies the odds of a known object by e."""
+        """The change of the familiarity that multiplies the odds of a known object by e."""
         gap = abs(self._lowest_known(DEFAULT_UNKNOWN) - self.unrelated)
         # Scores that differ by less than the temperature do not tell labels apart, either.
         return max(gap / (2 * math.log(1 / UNRELATED - 1)), self.temperature)
@@ -133,5 +134,5 @@ def _unrelated(scores: Vector, objects: int) -> float:
 
 
 def _again(seen: SeenAgain, several: bool) -> float:
-    """Return the score, relative to the distance, of objects seen again under other conditions."""
+    """Return how familiar objects are under other conditions, relative to the distance."""
     return seen.several if several else seen.once

@@ -24,6 +24,7 @@ from robocle.pipeline import Pipeline
 from robocle.pooling import POOLINGS
 from robocle.profiles import DEFAULT
 from robocle.randomness import keyed_rng
+from robocle.recognition.calibration import familiarity_of
 from robocle.recognition.temperature import best_temperature
 from robocle.types import Embeddings, Example
 from robocle.wording import plural
@@ -143,12 +144,12 @@ def _measured(
     first = {each.label: row for each, row in reversed(list(zip(taught, rows, strict=True)))}
     once = _scored(pipeline, world, list(first), list(first.values()))
     several = _scored(pipeline, world, [each.label for each in taught], rows)
-    length, scores = _lengths(several), several.scores(seen)
     right = np.array([several.labels.index(label) for label in labels])
+    distance = _distance(several)
     return SeenAgain(
-        once=float(np.median(once.scores(seen).max(axis=1)) / _lengths(once)),
-        several=float(np.median(scores.max(axis=1)) / length),
-        temperature=best_temperature(scores, right, length) / length,
+        once=_relative_familiarity(once, seen),
+        several=_relative_familiarity(several, seen),
+        temperature=best_temperature(several.scores(seen), right, distance) / distance,
     )
 
 
@@ -163,7 +164,14 @@ def _scored(
     return classifier
 
 
-def _lengths(classifier: StreamingLDA) -> float:
+def _relative_familiarity(classifier: StreamingLDA, seen: Embeddings) -> float:
+    """Return the median familiarity of pictures, relative to the distance of the class means."""
+    found = familiarity_of(classifier.familiarity(), seen, classifier.scores(seen))
+    return float(np.median(found) / _distance(classifier))
+
+
+def _distance(classifier: StreamingLDA) -> float:
+    """Return the mean distance of the class means from the origin of the familiarity."""
     found = classifier.leave_one_out()
     assert found is not None
-    return float(found.lengths.mean())
+    return float(found.familiarity_lengths.mean())

@@ -62,24 +62,25 @@ class MeanProducts:
         return MeanProducts(squares, towards, self.shares)
 
 
-def cosine_discriminant(
-    weights: Matrix, products: MeanProducts, classes: int
-) -> tuple[Matrix, Vector]:
+def cosine_discriminant(weights: Matrix, products: MeanProducts) -> tuple[Matrix, Vector]:
     """Return W and b with W z + b = (z - c) A (m_j - c) / |m_j - c|.
 
     Here c is the origin. The factor 1 / |z - c| is the same for all classes and is omitted.
 
     Args:
-        weights: The rows m_j A, of the class means and of the origin's fixed row.
+        weights: The rows m_j A.
         products: The inner products of these rows.
-        classes: How many of the rows are class means.
     """
-    lengths = products.distances_from_centre()
-    # A class mean that lies on the centre has no direction: its score is 0.
-    inverse = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    inverse = inverse_lengths(products.distances_from_centre())
     bias = products.centre_square - products.towards_centre
-    towards = weights[:classes] - products.shares @ weights
-    return towards * inverse[:classes, None], (bias * inverse)[:classes]
+    towards = weights - products.shares @ weights
+    return towards * inverse[:, None], bias * inverse
+
+
+def inverse_lengths(lengths: Vector) -> Vector:
+    """Return 1 / length. A class mean that lies on the centre has no direction: its score is 0."""
+    inverse: Vector = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    return inverse
 
 
 def rooted(squared: Matrix, scale: float) -> Matrix:

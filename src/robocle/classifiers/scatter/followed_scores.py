@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from robocle.blas import one_blas_thread
 from robocle.classifiers.scatter.class_factors import SampleIndex
-from robocle.classifiers.scatter.cosine import MeanProducts
+from robocle.classifiers.scatter.cosine import MeanProducts, inverse_lengths
 from robocle.classifiers.scatter.followed_block import FollowedBlock
 from robocle.classifiers.scatter.followed_solution import BlockScorer
 from robocle.classifiers.scatter.form import ScatterForm
@@ -44,8 +44,7 @@ class CosineScorer:
             products: The products of the class means over all weighted blocks.
         """
         classes = blocks[0].solution.classes
-        lengths = products.distances_from_centre()[:classes]
-        inverse = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+        inverse = inverse_lengths(products.distances_from_centre()[:classes])
         scorers = [block.solution.scorer(products.shares) for block in blocks]
         return cls(scorers, weights, inverse)
 

@@ -123,6 +123,7 @@ class FollowedSolution:
         self._totals = solved @ self._mean_sum
         self._beside = solved @ fixed[0] if len(fixed) else np.zeros(len(rows))
         self._solved_centre = solved[len(fixed) :].mean(axis=0)
+        self._solved_fixed = solved[: len(fixed)] - self._solved_centre
         base = solved[len(fixed) :] - self._solved_centre
         self._base = base.astype(_dtype(len(base)), copy=False)
         self._base_sum = np.zeros(rows.shape[1])
@@ -165,6 +166,8 @@ class FollowedSolution:
         square = float(move.deviation @ direction)
         gain = move.weight / (1 + move.weight * square)
         beside = self.fixed @ direction
+        away = beside - float(self._centre @ direction)
+        self._solved_fixed = self._solved_fixed - gain * away[:, None] * direction
         column = len(beside) + move.row
         if move.row == self.classes:
             self._add_class()
@@ -225,6 +228,7 @@ class FollowedSolution:
         self._base = base.astype(_dtype(len(base)), copy=False)
         self._base_sum = base.sum(axis=0)
         self._solved_centre = inverse.solve(self._centre[None])[0]
+        self._solved_fixed = inverse.solve(self.fixed - self._centre)
         expected = inverse.solve((mean - self._centre)[None])[0]
         drift = np.abs(base[row] - expected).max(initial=0.0)
         allowed = max(MAX_DRIFT, 2 * float(np.finfo(self._base.dtype).eps))
@@ -251,11 +255,18 @@ class FollowedSolution:
         used, classes = self._used, self.classes
         coefficients, directions = self._coefficients[:used, :classes], self._directions[:used]
         origin = shares[0] * self._mean_sum
-        offset = shares[0] * (self._base_sum + coefficients.sum(axis=1) @ directions)
         if len(self.fixed):
             origin = origin + shares[-1] * self.fixed[0]
-            offset = offset + shares[-1] * self.apply(self.fixed - self._centre)[0]
+        offset = self.solved_origin(shares)
         return BlockScorer(self._base, directions, coefficients, origin, offset)
+
+    def solved_origin(self, shares: Vector) -> Vector:
+        """Return A (c - o), with the origin c of these shares; see `mean_products`."""
+        coefficients = self._coefficients[: self._used, : self.classes].sum(axis=1)
+        total = self._base_sum + coefficients @ self._directions[: self._used]
+        fixed = self._solved_fixed.sum(axis=0)  # of the fixed row, or 0
+        solved: Vector = shares[0] * total + shares[-1] * fixed
+        return solved
 
 
 def _dtype(rows: int) -> type[np.float32] | type[np.float64]:

@@ -12,6 +12,7 @@ import numpy as np
 from robocle.blas import one_blas_thread
 from robocle.classifiers.scatter.block_weights import estimated_weight, prior_weight
 from robocle.classifiers.scatter.cosine import MeanProducts
+from robocle.classifiers.scatter.familiarity import Familiarity
 from robocle.classifiers.scatter.followed_block import Beside, FollowedBlock
 from robocle.classifiers.scatter.followed_scores import (
     MOST_COLUMNS,
@@ -38,11 +39,13 @@ class Answer:
     """What predictions need."""
 
     scorer: CosineScorer
+    familiarity: Familiarity | None
+    """The familiarity of pictures; None if there is no world."""
     weights: list[float]
     """The weight of each block."""
     left_out: LeaveOneOut | None
     world_scores: Vector | None
-    """The best score of each picture of the world."""
+    """The familiarity of each picture of the world."""
 
     def __deepcopy__(self, memo: dict[int, object]) -> "Answer":
         """Return the answer itself, because it never changes."""
@@ -134,22 +137,29 @@ class Following:
             [block.solution.mean_products(shares) for block in self._blocks]
             for shares in (origin.shares(classes), origin.shares_without_world(classes))
         )
-        scaled = [each.scaled(block.scale) for each, block in zip(means, self._blocks, strict=True)]
-        samples = self._left_out(forms, means, plain, scaled, chosen) if self._factors else None
+        samples = self._left_out(forms, means, plain, chosen) if self._factors else None
         weights = self._weights(samples, int(chosen.counts[chosen.counts > 1].sum()))
         found = samples.scored(weights) if samples is not None else None
-        total = MeanProducts.total(scaled, weights)
         per_block = [w * block.scale for w, block in zip(weights, self._blocks, strict=True)]
-        scorer = CosineScorer.of(self._blocks, per_block, total)
-        best = self._world_scores(per_block, means, scorer) if world else None
-        return Answer(scorer, weights, found, best)
+        judging, ranking = (MeanProducts.total(each, per_block) for each in (means, plain))
+        scorer = CosineScorer.of(self._blocks, per_block, ranking)
+        pairs = list(zip(self._blocks, per_block, strict=True))
+        if world is None:
+            return Answer(scorer, None, weights, found, None)
+        solved_c, solved_o = (
+            [weight * block.solution.solved_origin(products.shares) for block, weight in pairs]
+            for products in (ranking, judging)
+        )
+        direction = np.concatenate(solved_c) - np.concatenate(solved_o)
+        familiarity = Familiarity.of(direction, ranking, judging)
+        best = self._world_scores(per_block, means, familiarity.slopes)
+        return Answer(scorer, familiarity, weights, found, best)
 
     def _left_out(
         self,
         forms: Sequence[ScatterForm],
         means: Sequence[MeanProducts],
         plain: Sequence[MeanProducts],
-        scaled: Sequence[MeanProducts],
         chosen: ChosenSamples,
     ) -> LeftOutSamples:
         products = [
@@ -157,6 +167,10 @@ class Following:
             for form, block, each in zip(forms, self._blocks, means, strict=True)
         ]
         moved = without_world(products, means, plain)
+        scaled, scaled_plain = (
+            [each.scaled(block.scale) for each, block in zip(found, self._blocks, strict=True)]
+            for found in (means, plain)
+        )
         columns, classes = None, len(chosen.counts)
         if classes > MOST_COLUMNS:
             weights = self._given_weights(prior_weight())
@@ -165,7 +179,7 @@ class Following:
             moved = [restricted(block, columns) for block in moved]
         counts = chosen.counts.astype(np.float64)
         return LeftOutSamples.of(
-            products, scaled, chosen.rows, counts, columns, without_world=moved
+            products, scaled, scaled_plain, chosen.rows, counts, columns, without_world=moved
         )
 
     def _weights(self, samples: LeftOutSamples | None, taught: int) -> list[float]:
@@ -184,14 +198,14 @@ class Following:
         return [1.0] * (len(self._blocks) - max(earlier, 0)) + [float(weight)] * max(earlier, 0)
 
     def _world_scores(
-        self, weights: Sequence[float], means: Sequence[MeanProducts], scorer: CosineScorer
+        self, weights: Sequence[float], means: Sequence[MeanProducts], inverse_lengths: Vector
     ) -> Vector:
-        """Return the best score of each picture x: the largest (x - c) A (m_j - c) / |m_j - c|."""
+        """Return the familiarity of each picture x: the best of (x - o) A (m_j - o) / |m_j - o|."""
         total: Matrix | float = 0.0
         for block, weight, each in zip(self._blocks, weights, means, strict=True):
             towards = block.solution.fixed_last(block.world.towards)
             offset = each.centre_square - towards @ each.shares
             total = total + weight * (towards - each.towards_centre + offset[:, None])
-        classes = len(scorer.inverse_lengths)
-        best: Vector = (np.asarray(total)[:, :classes] * scorer.inverse_lengths).max(axis=1)
+        classes = len(inverse_lengths)
+        best: Vector = (np.asarray(total)[:, :classes] * inverse_lengths).max(axis=1)
         return best

@@ -44,7 +44,10 @@ MAX_SAMPLES = 128
 
 @dataclass(frozen=True, eq=False)
 class LeaveOneOut:
-    """Cosine scores of samples that were left out."""
+    """Cosine scores and familiarity of samples that were left out.
+
+    Without a world, the familiarity of a sample is its best score.
+    """
 
     rows: NDArray[np.int64]
     """The class of each sample."""
@@ -52,11 +55,15 @@ class LeaveOneOut:
     """Whether the sample is the only one of its class, so that it cannot be left out."""
     scores: Matrix
     """(samples, classes): the scores with the sample left out."""
+    familiarity: Vector
+    """The familiarity of each sample with the sample left out."""
     class_left_out: Vector
-    """The best score with the sample's class left out; empty if there is no other class, or only
+    """The familiarity with the sample's class left out; empty if there is no other class, or only
     one and no world."""
     lengths: Vector
-    """The distance of each class mean from the origin."""
+    """The distance of each class mean from the origin of the scores."""
+    familiarity_lengths: Vector
+    """The distance of each class mean from the origin of the familiarity."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,9 +166,8 @@ def _left_out(
             _sample_products(block, each, chunk, rows)
             for block, each in zip(blocks, means, strict=True)
         ]
-    return LeftOutSamples.of(
-        products, means, rows, counts, without_world=without_world(products, means, plain)
-    )
+    moved = without_world(products, means, plain)
+    return LeftOutSamples.of(products, means, plain, rows, counts, without_world=moved)
 
 
 def without_world(
@@ -193,11 +199,13 @@ class LeftOutSamples:
     singleton: NDArray[np.bool_]
     """Whether the sample is the only one of its class, so that it cannot be left out."""
     alone: Sequence[CosineParts]
-    """With the sample left out, per block."""
+    """With the sample left out, relative to the origin of the familiarity, per block."""
     with_class: Sequence[CosineParts]
-    """With its class left out, per block; empty with fewer than three rows of means."""
+    """The same with its class left out; empty with fewer than three rows of means."""
     means: Sequence[MeanProducts]
-    """The products of the class means, per block."""
+    """The products of the class means relative to the origin of the familiarity, per block."""
+    plain: Sequence[MeanProducts]
+    """The same relative to the origin of the scores, the mean of the class means."""
     classes: int
     """The number of classes."""
     columns: NDArray[np.int64] | None = None
@@ -205,13 +213,14 @@ class LeftOutSamples:
     places: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     """The column of each sample's own class."""
     without_world: Sequence[CosineParts] = ()
-    """As `alone`, but relative to the mean of the class means alone, without a world."""
+    """As `alone`, but relative to the origin of the scores."""
 
     @classmethod
     def of(
         cls,
         products: Sequence[SampleProducts],
         means: Sequence[MeanProducts],
+        plain: Sequence[MeanProducts],
         rows: NDArray[np.int64],
         counts: Vector,
         columns: NDArray[np.int64] | None = None,
@@ -223,6 +232,7 @@ class LeftOutSamples:
         Args:
             products: The inner products within each block.
             means: The products of the class means, per block.
+            plain: The same relative to the mean of the class means.
             rows: The class of each sample.
             counts: The number of samples taught per class.
             columns: The classes that each sample is scored for; None for all of them.
@@ -231,7 +241,7 @@ class LeftOutSamples:
         """
         taught = counts[rows]
         with one_blas_thread():
-            alone, plain = (
+            alone, moved = (
                 [CosineParts.of(without_sample(each, taught), each.scale) for each in blocks]
                 for blocks in (products, without_world)
             )
@@ -240,8 +250,18 @@ class LeftOutSamples:
             if len(means[0].shares) > 2 and len(counts) > 1:
                 with_class = [CosineParts.of(without_class(each), each.scale) for each in products]
         places = products[0].own_place
-        classes, single = len(counts), taught < 2
-        return cls(rows, single, alone, with_class, means, classes, columns, places, plain or alone)
+        return cls(
+            rows,
+            taught < 2,
+            alone,
+            with_class,
+            means,
+            plain,
+            len(counts),
+            columns,
+            places,
+            moved or alone,
+        )
 
     def column_scores(self, blocks: Sequence[CosineParts], weights: Sequence[float]) -> Matrix:
         """Return the scores of the columns that are classes; see `cosine_scores`."""
@@ -250,7 +270,8 @@ class LeftOutSamples:
 
     def scored(self, weights: Sequence[float]) -> LeaveOneOut:
         """Return the scores if the blocks have these weights."""
-        scores = self.column_scores(self.alone, weights)
+        scores = self.column_scores(self.without_world, weights)
+        familiarity = self.column_scores(self.alone, weights).max(axis=1, initial=-np.inf)
         class_left_out = np.empty(0)
         if self.with_class:
             others = self.column_scores(self.with_class, weights)
@@ -260,9 +281,18 @@ class LeftOutSamples:
             spread = np.full((len(scores), self.classes), -np.inf)
             np.put_along_axis(spread, self.columns, scores, axis=1)
             scores = spread
-        lengths = MeanProducts.total(self.means, weights).distances_from_centre()
+        lengths, familiarity_lengths = (
+            MeanProducts.total(each, weights).distances_from_centre()[: self.classes]
+            for each in (self.plain, self.means)
+        )
         return LeaveOneOut(
-            self.rows, self.singleton, scores, class_left_out, lengths[: self.classes]
+            self.rows,
+            self.singleton,
+            scores,
+            familiarity,
+            class_left_out,
+            lengths,
+            familiarity_lengths,
         )
 
 

@@ -1,6 +1,7 @@
-"""The origin of cosine scores with a world, against formulas written out in full width."""
+"""Familiarity with a world, against formulas written out in full width."""
 
 import copy
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,17 +35,29 @@ def taught(embeddings: Array, rows: Rows, spec: str = SPEC) -> StreamingLDA:
     return clf
 
 
-def expected_scores(z: Array, embeddings: Array, rows: Rows, share: float) -> Array:
-    """Scores of z by a batch formula: (z - c) A (m_j - c) / |m_j - c|, c with the world's mean."""
+def familiarity(clf: StreamingLDA, z: NDArray[Any]) -> Array:
+    found = clf.familiarity()
+    assert found is not None
+    return found.best(z, clf.scores(z))
+
+
+def expected_scores(
+    z: Array, embeddings: Array, rows: Rows, share: float, weight: float = WEIGHT
+) -> Array:
+    """Return (z - c) A (m_j - c) / |m_j - c| by a batch formula.
+
+    The world's mean has a weight in c: with WEIGHT, the best are the familiarity; with 0, these are
+    the scores.
+    """
     kinds = sorted(set(rows.tolist()))
     means = np.array([embeddings[rows == kind].mean(axis=0) for kind in kinds])
     deviations = embeddings - means[np.searchsorted(kinds, rows)]
     inverse = np.linalg.inv(share * deviations.T @ deviations * WITHIN + 0.1 * np.eye(WIDTH))
     world = WORLD.mean(axis=0, dtype=np.float64)
-    origin = (means.sum(axis=0) + WEIGHT * world) / (len(kinds) + WEIGHT)
+    origin = (means.sum(axis=0) + weight * world) / (len(kinds) + weight)
     towards = means - origin
     lengths = np.sqrt(np.einsum("ij,jk,ik->i", towards, inverse, towards))
-    scores: Array = (z - origin) @ inverse @ towards.T / lengths
+    scores: Array = (z - origin) @ inverse @ towards.T / np.where(lengths > 1e-9, lengths, np.inf)
     return scores
 
 
@@ -52,12 +65,34 @@ SIZES = pytest.mark.parametrize(("samples", "classes"), [(1, 1), (4, 1), (6, 2),
 
 
 @SIZES
-def test_scores_have_the_worlds_mean_in_their_origin(samples: int, classes: int) -> None:
+def test_the_worlds_mean_is_in_the_origin_of_the_familiarity_alone(
+    samples: int, classes: int
+) -> None:
     embeddings, rows = labelled_samples(samples, classes)
     z = np.random.default_rng(7).normal(size=(5, WIDTH))
-    found = taught(embeddings, rows).scores(z)
-    expected = expected_scores(z, embeddings, rows, 0.9 / samples)
-    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
+    clf = taught(embeddings, rows)
+    expected = expected_scores(z, embeddings, rows, 0.9 / samples).max(axis=1)
+    np.testing.assert_allclose(familiarity(clf, z), expected, rtol=1e-6, atol=1e-8)
+    expected = expected_scores(z, embeddings, rows, 0.9 / samples, weight=0)
+    np.testing.assert_allclose(clf.scores(z), expected, rtol=1e-6, atol=1e-8)
+
+
+@SIZES
+def test_the_familiarity_follows_each_sample(samples: int, classes: int) -> None:
+    """It is the same as that of a classifier that solves anew, sample by sample."""
+    embeddings, rows = labelled_samples(samples, classes)
+    z = np.random.default_rng(7).normal(size=(5, WIDTH))
+    spec = SPEC.replace("shrinkage=0.1", "shrinkage=stepped")
+    clf = taught(embeddings[:0], rows[:0], spec)
+    for count, (embedding, row) in enumerate(zip(embeddings, rows, strict=True), 1):
+        clf.learn(embedding, f"object {row}")
+        anew = taught(embeddings[:count], rows[:count], spec)
+        np.testing.assert_allclose(familiarity(clf, z), familiarity(anew, z), rtol=1e-7)
+        weights, bias = anew.linear()
+        found = anew.familiarity()
+        assert found is not None
+        w, b = found.linear(weights, bias)
+        np.testing.assert_allclose((z @ w.T + b).max(axis=1), familiarity(clf, z), rtol=1e-7)
 
 
 def test_following_a_dense_solution_keeps_the_worlds_mean() -> None:
@@ -68,7 +103,7 @@ def test_following_a_dense_solution_keeps_the_worlds_mean() -> None:
     for count in range(80, 100):
         clf.learn(embeddings[count], f"object {rows[count]}")
         expected = expected_scores(z, embeddings[: count + 1], rows[: count + 1], 0.9 / (count + 1))
-        np.testing.assert_allclose(clf.scores(z), expected, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(familiarity(clf, z), expected.max(axis=1), rtol=1e-5, atol=1e-6)
 
 
 @SIZES
@@ -81,8 +116,11 @@ def test_a_sample_left_out_scores_as_if_it_had_never_been_taught(
     assert found.scores.shape == (samples, classes)
     for index in np.flatnonzero(~found.singleton):
         kept = np.arange(samples) != index
-        expected = expected_scores(embeddings[index], embeddings[kept], rows[kept], 0.9 / samples)
+        left = embeddings[index], embeddings[kept], rows[kept], 0.9 / samples
+        expected = expected_scores(*left, weight=0)
         np.testing.assert_allclose(found.scores[index], expected, rtol=1e-6, atol=1e-8)
+        expected = expected_scores(*left).max()
+        np.testing.assert_allclose(found.familiarity[index], expected, rtol=1e-6, atol=1e-8)
 
 
 @SIZES
@@ -101,24 +139,23 @@ def test_the_scores_of_the_world_are_those_of_its_pictures() -> None:
     clf = taught(*labelled_samples(12, 4))
     found = clf.world_scores()
     assert found is not None
-    np.testing.assert_allclose(found, clf.scores(WORLD).max(axis=1), rtol=1e-4)
+    np.testing.assert_allclose(found, familiarity(clf, WORLD), rtol=1e-4)
 
 
 def test_a_merged_classifier_has_the_same_origin_as_one_that_was_taught_everything() -> None:
     embeddings, rows = labelled_samples(12, 4)
     merged = taught(embeddings[:6], rows[:6])
     merged.merge(taught(embeddings[6:], rows[6:]))
-    np.testing.assert_allclose(
-        merged.scores(WORLD), taught(embeddings, rows).scores(WORLD), rtol=1e-6
-    )
+    expected = familiarity(taught(embeddings, rows), WORLD)
+    np.testing.assert_allclose(familiarity(merged, WORLD), expected, rtol=1e-6)
 
 
 def test_forgetting_and_copying_keep_the_world() -> None:
     embeddings, rows = labelled_samples(12, 4)
     clf = copy.deepcopy(taught(embeddings, rows))
     clf.forget("object 3")
-    expected = taught(embeddings[rows < 3], rows[rows < 3]).scores(WORLD)
-    np.testing.assert_allclose(clf.scores(WORLD), expected, rtol=1e-6)
+    expected = familiarity(taught(embeddings[rows < 3], rows[rows < 3]), WORLD)
+    np.testing.assert_allclose(familiarity(clf, WORLD), expected, rtol=1e-6)
 
 
 def test_the_state_does_not_hold_the_world() -> None:
@@ -137,6 +174,7 @@ def test_without_the_option_a_world_changes_nothing() -> None:
         plain.learn(embedding, f"object {row}")
     np.testing.assert_array_equal(clf.scores(WORLD), plain.scores(WORLD))
     assert clf.world_scores() is None
+    assert clf.familiarity() is None
 
 
 def test_a_world_of_another_width_does_not_count() -> None:
