@@ -12,7 +12,6 @@ from robocle.classifiers import StreamingClassifier
 from robocle.classifiers.embedding_numbers import require_width
 from robocle.classifiers.labels import never_taught, require_label, spelling_of
 from robocle.classifiers.scatter.familiarity import Familiarity
-from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
 from robocle.classifiers.streaming import Scorer
 from robocle.embedding import Embedding, values_for
 from robocle.errors import AlreadyMergedError, StateError
@@ -79,7 +78,7 @@ class EmbeddingLearner:
         state.world = world
         state.parts = replace(parts, world=world.identity if world else "")
         self._now: Snapshot | None = None
-        self._calibrated: tuple[LeaveOneOut, AnyCalibration | None] | None = None
+        self._calibrated: tuple[object, AnyCalibration | None] | None = None
 
     def __repr__(self) -> str:
         parts = self.parts
@@ -362,18 +361,20 @@ class EmbeddingLearner:
         """Return the calibration of the scores. It is computed once after each change.
 
         Returns:
-            The calibration; None if the classifier has no leave-one-out scores, or a single label
-            and no world.
+            The calibration; None if there is neither a world nor leave-one-out scores, or a single
+            label and no world.
         """
         with self._state.classifier() as classifier:
             return self._calibration_of(classifier)
 
     def _calibration_of(self, classifier: StreamingClassifier) -> AnyCalibration | None:
-        found = classifier.leave_one_out()
-        if found is None:
+        if not classifier.labels:
             return None
-        if self._calibrated is None or self._calibrated[0] is not found:
-            self._calibrated = found, calibrated(classifier, self._state.world)
+        source = classifier.leave_one_out() or classifier.familiarity()
+        if source is None:
+            return None
+        if self._calibrated is None or self._calibrated[0] is not source:
+            self._calibrated = source, calibrated(classifier, self._state.world)
         return self._calibrated[1]
 
     def save(self, path: FilePath) -> None:

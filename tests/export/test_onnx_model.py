@@ -84,6 +84,15 @@ def test_the_outputs_are_those_of_the_learner(
     assert_same(outputs_of(learner, pictures), learner.predict_many(pictures))
 
 
+@pytest.mark.parametrize(("labels", "shots"), [(1, 1), (2, 2), (5, 1)])
+def test_the_familiarity_is_that_of_the_learner(
+    labels: int, shots: int, taught: Callable[..., Learner], pictures: NDArray[np.uint8]
+) -> None:
+    learner = taught(labels, shots)
+    expected = [each.familiarity for each in learner.predict_many(pictures)]
+    assert outputs_of(learner, pictures)["familiarity"] == pytest.approx(expected, rel=1e-5)
+
+
 @pytest.mark.parametrize("views", ["centre", "centre:share=0.4", "centre:share=1"])
 def test_the_model_looks_twice_if_the_learner_does(
     views: str, taught: Callable[..., Learner], pictures: NDArray[np.uint8], lite0: Backbone

@@ -43,8 +43,10 @@ class Objects:
         rows = np.vstack([self.pictures(range(100, 100 + THINGS)), self.nothing(NOTHING)])
         return World("stub", "0", "avg", rows.astype(np.float32), THINGS, SEEN_AGAIN, "drawn")
 
-    def taught(self, world: World, labels: int, shots: int) -> StreamingClassifier:
-        clf = classifier(SPEC)
+    def taught(
+        self, world: World, labels: int, shots: int, spec: str = SPEC
+    ) -> StreamingClassifier:
+        clf = classifier(spec)
         clf.use_world(world.pictures)
         for number in range(labels):
             for embedding in self.pictures(range(number, number + 1), shots):
@@ -170,3 +172,15 @@ def test_a_world_of_embeddings_of_another_width_does_not_count() -> None:
     for number in range(6):
         clf.learn([number, 1.0], f"object {number % 3}")
     assert isinstance(calibrated(clf, world), Calibration)
+
+
+@CELLS
+def test_a_classifier_that_keeps_no_samples_is_calibrated_by_the_world(
+    labels: int, shots: int
+) -> None:
+    objects = Objects()
+    world = objects.world()
+    clf = objects.taught(world, labels, shots, f"{SPEC},keep=sums")
+    assert clf.leave_one_out() is None
+    assert accepted(clf, world, objects.pictures(range(300, 400))) <= 0.1
+    assert accepted(clf, world, objects.pictures(range(labels), 20)) >= 0.9

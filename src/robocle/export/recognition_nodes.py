@@ -35,7 +35,7 @@ class RecognitionNodes:
             scores: The tensor with the scores, (n, labels), in float64.
             familiar: A tensor whose best entries are the familiarity, (n, labels), in float64.
         """
-        familiarity = self._entries(familiar, self._best(familiar))
+        familiarity = self._entries(familiar, self._best(familiar), output="familiarity")
         column = self._best(scores)
         threshold = self._number(self._threshold())
         unknown = self.builder.node("Less", familiarity, threshold, output="unknown")
@@ -56,6 +56,7 @@ class RecognitionNodes:
         self.builder.add_output("nearest", TensorProto.STRING)
         self.builder.add_output("known", TensorProto.DOUBLE)
         self.builder.add_output("unknown", TensorProto.BOOL)
+        self.builder.add_output("familiarity", TensorProto.DOUBLE)
 
     def _add_texts(self, best: str, unknown: str) -> None:
         node = self.builder.node
@@ -104,12 +105,13 @@ class RecognitionNodes:
         """Return the column of the largest entry of each row: (n, 1)."""
         return self.builder.node("ArgMax", values, axis=1, keepdims=1)
 
-    def _entries(self, values: str, column: str) -> str:
+    def _entries(self, values: str, column: str, output: str = "") -> str:
         """Return one entry of each row of values (n, labels): (n)."""
-        return self._flat(self.builder.node("GatherElements", values, column, axis=1))
+        return self._flat(self.builder.node("GatherElements", values, column, axis=1), output)
 
-    def _flat(self, column: str) -> str:
-        return self.builder.node("Reshape", column, self.builder.constant(np.array([-1], np.int64)))
+    def _flat(self, column: str, output: str = "") -> str:
+        shape = self.builder.constant(np.array([-1], np.int64))
+        return self.builder.node("Reshape", column, shape, output=output)
 
     def _number(self, value: float) -> str:
         return self.builder.constant(np.array(value, np.float64))

@@ -196,15 +196,15 @@ def calibrated(classifier: StreamingClassifier, world: World | None) -> AnyCalib
         world: The world of the learner, if it has one.
 
     Returns:
-        The calibration; None if the classifier has no leave-one-out scores, or a single label and
-        no world.
+        The calibration; None if there is neither a world nor leave-one-out scores, or a single
+        label and no world.
     """
-    found = classifier.leave_one_out()
-    if found is None:
-        return None
+    found, familiarity = classifier.leave_one_out(), classifier.familiarity()
     scores = classifier.world_scores() if world is not None else None
-    if world is None or scores is None:
-        return Calibration.of(found)
+    if world is None or scores is None or familiarity is None:
+        return Calibration.of(found) if found else None
+    if found is None:
+        return WorldCalibration.without_samples(familiarity, scores, world)
     return WorldCalibration.of(found, scores, world)
 
 

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocle.backbones.world import SeenAgain, World
+from robocle.classifiers.scatter.familiarity import Familiarity
 from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
 from robocle.classifiers.state import Vector
 from robocle.recognition.levels import DEFAULT_UNKNOWN, require_level
@@ -81,6 +82,33 @@ class WorldCalibration:
             likely_temperature(
                 found.scores[usable], found.rows[usable], seen.temperature * distance
             ),
+        )
+
+    @classmethod
+    def without_samples(
+        cls, familiarity: Familiarity, scores: Vector, world: World
+    ) -> "WorldCalibration | None":
+        """Return the calibration from the world alone, for a classifier that keeps no samples.
+
+        Args:
+            familiarity: What computes the familiarity of pictures.
+            scores: The familiarity of the world's pictures.
+            world: The world.
+
+        Returns:
+            The calibration; None if the class means have no direction from the origin.
+        """
+        distances = 1 / familiarity.slopes[familiarity.slopes > 0]
+        if not len(distances):
+            return None
+        distance, once = float(distances.mean()), world.seen_again.once
+        return cls(
+            np.full(len(distances), once * distance),
+            np.sort(scores),
+            _unrelated(scores, world.objects),
+            distance,
+            once * distance,
+            world.seen_again.temperature * distance,
         )
 
     def threshold(self, level: float) -> float:
