@@ -61,7 +61,7 @@ class DenseScatter(ScatterForm):
         self._unsummed = [rows]
 
     def _allocate(self, means: Matrix) -> None:
-        self._mean_table = GrowingTable(means, columns=False)
+        self._mean_table = GrowingTable(means)
         self._array = np.zeros((self.width, self.width), order="F")
         self._buffer = np.empty((BATCH, self.width))
         self._buffered = 0
@@ -80,7 +80,7 @@ class DenseScatter(ScatterForm):
         self._factors.add_class()
 
     def remove_row(self, row: int) -> None:
-        self._mean_table = GrowingTable(np.delete(self._means, row, axis=0), columns=False)
+        self._mean_table = GrowingTable(np.delete(self._means, row, axis=0))
         self._factors.remove_class(row)
         if self._factors.complete:
             self._buffered = 0

@@ -1,19 +1,21 @@
 """Scores of pictures and of left-out samples, from blocks that are followed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robocle.blas import one_blas_thread
-from robocle.classifiers.scatter.class_factors import SampleIndex
+from robocle.classifiers.scatter.class_factors import ClassFactors, SampleIndex
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.followed_block import FollowedBlock
+from robocle.classifiers.scatter.followed_classes import FollowedClasses
+from robocle.classifiers.scatter.followed_samples import FollowedSamples
 from robocle.classifiers.scatter.followed_solution import BlockScorer
-from robocle.classifiers.scatter.form import ScatterForm
-from robocle.classifiers.scatter.left_out_products import ClassGroup, SampleProducts
+from robocle.classifiers.scatter.sample_products import ClassGroup, SampleProducts
+from robocle.classifiers.scatter.solved_products import places_of
 from robocle.classifiers.state import Matrix, Vector
 
 Numbers = NDArray[np.int64]
@@ -95,113 +97,84 @@ class ChosenSamples:
         """The classes that have samples here."""
         return [int(number) for number in np.flatnonzero(self.sizes)]
 
-    def places_of(self, numbers: Numbers) -> Numbers:
-        """Return which samples belong to classes that have equally many: (classes, samples)."""
-        places: Numbers = np.searchsorted(self.rows, numbers)[:, None] + np.arange(
-            self.sizes[numbers[0]]
-        )
-        return places
-
 
 def sample_products(
-    form: ScatterForm, block: FollowedBlock, means: MeanProducts, chosen: ChosenSamples
+    samples: FollowedSamples,
+    factors: Sequence[ClassFactors],
+    means: Sequence[MeanProducts],
+    chosen: ChosenSamples,
+    blocks: Sequence[FollowedBlock],
 ) -> SampleProducts:
     """Return the products of samples to leave out, for all columns.
 
     Args:
-        form: The scatter.
-        block: The block.
-        means: The products of its class means.
+        samples: The products of their classes.
+        factors: The contributions of the classes, per block.
+        means: The products of the class means, with each of the origins.
         chosen: The samples.
+        blocks: The blocks.
     """
-    solution, samples, rows = block.solution, block.samples, chosen.rows
-    position = {number: place for place, number in enumerate(samples.classes)}
-    own = solution.fixed_last(samples.own[[position[row] for row in rows.tolist()]])
-    crossed = np.zeros_like(own)
-    squares, centres = np.zeros((len(rows), 1)), np.zeros((len(rows), 1))
-    groups = []
-    for alike in samples.alike(chosen.counts, chosen.sizes):
-        numbers, places, among = alike.numbers, alike.places, alike.among
-        where = chosen.places_of(numbers)
-        maps = form.factors.residual_maps(
-            places.shape[1], chosen.counts[numbers], chosen.indices[where]
+    shape = len(blocks), len(chosen.rows)
+    own, crossed = (np.empty((*shape, len(means[0].shares))) for _ in range(2))
+    squares, groups = np.empty(shape), []
+    for group in samples.groups:
+        numbers = np.array(group.numbers)
+        where = places_of(chosen.rows, numbers)
+        maps = _residual_maps(factors, group, chosen.counts[numbers], chosen.indices[where])
+        residuals = maps @ group.among
+        own[:, where] = group.own[:, :, None]
+        crossed[:, where] = maps @ group.towards
+        squares[:, where] = np.einsum("bnsk,bnsk->bns", residuals, maps)
+        groups.append(
+            ClassGroup.of(where, numbers, group.among, group.towards, residuals, means[0].shares)
         )
-        removed, residuals = solution.fixed_last(samples.towards[places]), maps @ among
-        centre = removed @ means.shares
-        crossed[where] = maps @ removed
-        squares[where, 0] = np.einsum("nsk,nsk->ns", residuals, maps)
-        centres[where, 0] = np.einsum("nsk,nk->ns", maps, centre)
-        mine = removed[np.arange(len(numbers)), :, numbers]
-        groups.append(ClassGroup(where, among, removed, mine, centre, residuals))
-    return SampleProducts(
-        own_place=rows,
-        own_share=means.shares[rows][:, None],
-        mm=means.squares[None],
-        cm=means.towards_centre[None],
-        cc=means.centre_square,
-        own=own,
-        own_square=means.squares[rows][:, None],
-        own_centre=means.towards_centre[rows][:, None],
-        crossed=crossed,
-        crossed_centre=centres,
-        squares=squares,
-        groups=groups,
-        share=1.0 if np.isfinite(block.ridge) else 0.0,
-        scale=block.scale,
+    return SampleProducts.of(
+        means,
+        chosen.rows,
+        own,
+        crossed,
+        squares,
+        groups,
+        share=np.array([1.0 if np.isfinite(block.ridge) else 0.0 for block in blocks]),
+        scale=np.array([block.scale for block in blocks]),
     )
 
 
+def _residual_maps(
+    factors: Sequence[ClassFactors], group: FollowedClasses, counts: Numbers, indices: Numbers
+) -> Matrix:
+    """Return T per block and class, with which T R are residuals; see `ClassFactors`."""
+    kept, rows = group.kept, group.among.shape[-1]
+    if (kept == kept[0]).all():
+        maps = factors[0].residual_maps(kept[0], counts, indices, rows)
+        return np.broadcast_to(maps, (len(kept), *maps.shape))
+    pairs = zip(factors, kept, strict=True)
+    return np.array([each.residual_maps(own, counts, indices, rows) for each, own in pairs])
+
+
 def similar_classes(
-    blocks: Sequence[SampleProducts],
-    weights: Sequence[float],
-    means: Sequence[MeanProducts],
-    classes: int,
+    products: SampleProducts, weights: Sequence[float], means: MeanProducts, classes: int
 ) -> Numbers:
     """Return the classes with the best scores of each sample before it is left out, and its own.
 
     They are ascending: (samples, SIMILAR).
 
     Args:
-        blocks: The products of the samples, per block.
+        products: The products of the samples.
         weights: The weight of each block.
-        means: The products of the class means, per block.
+        means: The products of the class means, per block, with the scale of their block.
         classes: The number of classes.
     """
-    total = MeanProducts.total(means, weights)
-    scaled = [weight * block.scale for block, weight in zip(blocks, weights, strict=True)]
-    numerators = np.zeros_like(blocks[0].own)
-    for block, weight in zip(blocks, scaled, strict=True):
-        offset = block.cc - block.own_centre - block.crossed_centre
-        numerators += weight * (block.own + block.crossed - block.cm + offset)
+    total, centre = means.weighted(weights), products.centres[0]
+    scaled = np.array(weights) * products.scale
+    numerators = np.tensordot(scaled, products.own, 1) + np.tensordot(scaled, products.crossed, 1)
+    offset = centre.cc - centre.own - centre.crossed
+    numerators += np.tensordot(scaled, offset, 1) - total.towards_centre
     lengths = total.distances_from_centre()
     scores = numerators / np.where(lengths > 0, lengths, np.inf)
-    rows = blocks[0].own_place
+    rows = products.own_place
     scores[:, classes:] = -np.inf  # the world's mean is no class
     scores[np.arange(len(rows)), rows] = np.inf
     found = np.argpartition(-scores, SIMILAR, axis=1)[:, :SIMILAR]
     best: Numbers = np.sort(found, axis=1)
     return best
-
-
-def restricted(block: SampleProducts, columns: Numbers) -> SampleProducts:
-    """Return the products for some columns of each sample.
-
-    Args:
-        block: The products for all columns, with one sample per class.
-        columns: (samples, columns), ascending.
-    """
-    rows = block.own_place[:, None]
-    return replace(
-        block,
-        own_place=(columns < rows).sum(axis=1),
-        mm=block.mm[0][columns],
-        cm=block.cm[0][columns],
-        own=np.take_along_axis(block.own, columns, axis=1),
-        crossed=np.take_along_axis(block.crossed, columns, axis=1),
-        groups=[_restricted(group, columns) for group in block.groups],
-    )
-
-
-def _restricted(group: ClassGroup, columns: Numbers) -> ClassGroup:
-    chosen = columns[group.samples[:, 0]][:, None, :]
-    return replace(group, means=np.take_along_axis(group.means, chosen, axis=2))

@@ -55,9 +55,12 @@ class Update:
     gain: float
     """g: A changed by -g u u^T."""
     products: Vector
-    """m_j . u before the move: of the fixed row, if there is one, and of all class means."""
-    column: int
-    """The index of the moved class among these products."""
+    """m_j . u before the move: of all class means and, if there is one, of the fixed row."""
+
+    @property
+    def column(self) -> int:
+        """The index of the moved class among the products."""
+        return self.move.row
 
     @property
     def kept(self) -> float:
@@ -105,7 +108,7 @@ class FollowedSolution:
 
     Args:
         inverse: A.
-        rows: The fixed row, if there is one, and the class means m_j.
+        rows: The class means m_j and, if there is one, the fixed row.
         solved: A m_j for each of these rows.
         fixed: The fixed rows: none, or the world's mean.
         most: The number of samples after which A is factorised again.
@@ -116,16 +119,18 @@ class FollowedSolution:
     ) -> None:
         self.fixed = fixed
         self._most = most
-        means = rows[len(fixed) :]
+        classes = len(rows) - len(fixed)
+        means = rows[:classes]
         self._centre = means.mean(axis=0)
         self._mean_sum = means.sum(axis=0)
         self.squares = np.einsum("ij,ij->i", rows, solved)
         self._totals = solved @ self._mean_sum
         self._beside = solved @ fixed[0] if len(fixed) else np.zeros(len(rows))
-        self._solved_centre = solved[len(fixed) :].mean(axis=0)
-        base = solved[len(fixed) :] - self._solved_centre
+        self._solved_centre = solved[:classes].mean(axis=0)
+        self._solved_fixed = solved[classes:] - self._solved_centre
+        base = solved[:classes] - self._solved_centre
         self._base = base.astype(_dtype(len(base)), copy=False)
-        self._base_sum = np.zeros(rows.shape[1])
+        self._row_sum = np.zeros(rows.shape[1])
         self._restart(inverse)
 
     @property
@@ -164,11 +169,10 @@ class FollowedSolution:
         """
         square = float(move.deviation @ direction)
         gain = move.weight / (1 + move.weight * square)
-        beside = self.fixed @ direction
-        column = len(beside) + move.row
         if move.row == self.classes:
             self._add_class()
-        found = Update(move, direction, square, gain, np.append(beside, products), column)
+        beside = self.fixed @ direction
+        found = Update(move, direction, square, gain, np.concatenate([products, beside]))
         self._follow_products(found)
         self._follow_rows(found, products)
         return found
@@ -176,15 +180,15 @@ class FollowedSolution:
     def _follow_products(self, update: Update) -> None:
         """With M' = M + step e v^T, M' A' M'^T follows from M A M^T and p = M u."""
         p, moved, column = update.products, update.moved, update.column
-        total = float(p[len(self.fixed) :].sum())
+        total = float(p[: self.classes].sum())
         square = update.move.step * moved * update.square
         self._totals += (moved - update.gain * total) * p
         self._totals[column] += moved * total + square
         self.squares -= update.gain * p**2
         self.squares[column] += 2 * moved * p[column] + square
         if len(self.fixed):
-            self._beside -= update.gain * p[0] * p
-            self._beside[column] += moved * p[0]
+            self._beside -= update.gain * p[-1] * p
+            self._beside[column] += moved * p[-1]
 
     def _follow_rows(self, update: Update, products: Vector) -> None:
         move, place = update.move, self._used
@@ -198,13 +202,18 @@ class FollowedSolution:
             coefficients[: self.classes] = -update.gain * (products - towards)
             coefficients[move.row] += update.moved
             self._gains[place] = update.gain
+        # New arrays: predictions may still use those before.
+        self._row_sum = self._row_sum + coefficients.sum() * self._directions[place]
         self._solved_centre = self._solved_centre - update.gain * towards * update.direction
+        beside = update.gain * (update.products[self.classes :] - towards)
+        self._solved_fixed = self._solved_fixed - beside[:, None] * update.direction
         self._mean_sum = self._mean_sum + move.step * move.deviation
         self._used += 1
 
     def _add_class(self) -> None:
         self.squares, self._totals, self._beside = (
-            np.append(each, 0.0) for each in (self.squares, self._totals, self._beside)
+            np.insert(each, self.classes, 0.0)
+            for each in (self.squares, self._totals, self._beside)
         )
         if self.classes > self._coefficients.shape[1]:
             slots = len(self._coefficients)
@@ -223,9 +232,10 @@ class FollowedSolution:
         base = self._coefficients[: self._used, : self.classes].T @ self._directions[: self._used]
         base[: len(self._base)] += self._base
         self._base = base.astype(_dtype(len(base)), copy=False)
-        self._base_sum = base.sum(axis=0)
-        self._solved_centre = inverse.solve(self._centre[None])[0]
-        expected = inverse.solve((mean - self._centre)[None])[0]
+        self._row_sum = base.sum(axis=0)
+        given = np.vstack([self._centre, mean - self._centre, self.fixed - self._centre])
+        self._solved_centre, expected, *beside = inverse.solve(given)
+        self._solved_fixed = np.array(beside).reshape(self.fixed.shape)
         drift = np.abs(base[row] - expected).max(initial=0.0)
         allowed = max(MAX_DRIFT, 2 * float(np.finfo(self._base.dtype).eps))
         self._restart(inverse)
@@ -240,21 +250,17 @@ class FollowedSolution:
         towards = shares[0] * self._totals
         if len(self.fixed):
             towards = towards + shares[-1] * self._beside
-        return MeanProducts(self.fixed_last(self.squares), self.fixed_last(towards), shares)
-
-    def fixed_last(self, columns: Matrix) -> Matrix:
-        """Return products with the fixed row in the last column instead of the first."""
-        return np.roll(columns, -1, axis=-1) if len(self.fixed) else columns
+        return MeanProducts(self.squares, towards, shares)
 
     def scorer(self, shares: Vector) -> BlockScorer:
         """Return what scores pictures; see `mean_products`."""
         used, classes = self._used, self.classes
         coefficients, directions = self._coefficients[:used, :classes], self._directions[:used]
         origin = shares[0] * self._mean_sum
-        offset = shares[0] * (self._base_sum + coefficients.sum(axis=1) @ directions)
+        offset = shares[0] * self._row_sum
         if len(self.fixed):
             origin = origin + shares[-1] * self.fixed[0]
-            offset = offset + shares[-1] * self.apply(self.fixed - self._centre)[0]
+            offset = offset + shares[-1] * self._solved_fixed[0]
         return BlockScorer(self._base, directions, coefficients, origin, offset)
 
 

@@ -13,18 +13,18 @@ from robocle.blas import one_blas_thread
 from robocle.classifiers.scatter.block_weights import estimated_weight, prior_weight
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.followed_block import Beside, FollowedBlock
+from robocle.classifiers.scatter.followed_products import FollowedProducts
 from robocle.classifiers.scatter.followed_scores import (
     MOST_COLUMNS,
     ChosenSamples,
     CosineScorer,
-    restricted,
     sample_products,
     similar_classes,
 )
 from robocle.classifiers.scatter.form import ScatterForm
-from robocle.classifiers.scatter.leave_one_out import LeaveOneOut, LeftOutSamples, without_world
+from robocle.classifiers.scatter.leave_one_out import LeaveOneOut, LeftOutSamples
 from robocle.classifiers.scatter.origin import Origin, WorldPictures
-from robocle.classifiers.state import Matrix, Vector
+from robocle.classifiers.state import Vector
 
 # A scatter is factorised again after this many samples, and the next block after some more: so one
 # lesson has to wait for one factorisation at most.
@@ -63,6 +63,7 @@ class Following:
         self._earlier = earlier
         self._factors = factors
         self._blocks: list[FollowedBlock] = []
+        self._products: FollowedProducts | None = None
         self._beside: tuple[WorldPictures | None, list[Beside]] = (None, [])
 
     def __deepcopy__(self, memo: dict[int, object]) -> "Following":
@@ -94,8 +95,8 @@ class Following:
         known, besides = self._beside
         if known is not world or not besides:
             widths = [origin.fixed.shape[1] for origin in origins]
-            pictures = world.pictures if world else np.empty((0, sum(widths)))
-            parts = np.split(pictures.astype(np.float64), np.cumsum(widths[:-1]), axis=1)
+            pictures = world.pictures if world else np.empty((0, sum(widths)), np.float32)
+            parts = np.split(pictures, np.cumsum(widths[:-1]), axis=1)
             besides = [Beside(*pair) for pair in zip(origins, parts, strict=True)]
             self._beside = world, besides
         return besides
@@ -107,20 +108,53 @@ class Following:
         besides: Sequence[Beside],
         classes: list[int],
     ) -> None:
-        blocks = []
-        for number, (form, (share, ridges), beside) in enumerate(
-            zip(forms, regularisers, besides, strict=True)
-        ):
+        for form in forms:
             form.settle()
-            ridge = float(ridges[0]) / share if share else np.inf
-            known = self._blocks[number] if number < len(self._blocks) else None
-            follows = known is not None and known.can_follow(form, ridge, beside)
-            if known is None or not (follows and known.follow(form, classes)):
-                most = MOST_UPDATES + MORE_PER_BLOCK * number
-                known = FollowedBlock(form, ridge, beside, classes, most)
-            known.scale = 1 / share if share else 1 / float(ridges[0])
-            blocks.append(known)
+        ridges = [float(ridge[0]) / share if share else np.inf for share, ridge in regularisers]
+        known, self._blocks = self._blocks, []  # an error must not leave them half changed
+        followed = self._followed(known, forms, ridges, besides, classes)
+        blocks = []
+        for number, (form, ridge, beside) in enumerate(zip(forms, ridges, besides, strict=True)):
+            most = MOST_UPDATES + MORE_PER_BLOCK * number
+            block = followed[number] or FollowedBlock(form, ridge, beside, classes, most)
+            share, own = regularisers[number]
+            block.scale = 1 / share if share else 1 / float(own[0])
+            form.moves = []
+            blocks.append(block)
+        if self._products is None:
+            self._products = FollowedProducts(forms, blocks, classes)
+        else:
+            new = [block is None for block in followed]
+            self._products.complete(forms, blocks, new, classes)
+        for block in blocks:
+            block.drop_start()
         self._blocks = blocks
+
+    def _followed(
+        self,
+        known: Sequence[FollowedBlock],
+        forms: Sequence[ScatterForm],
+        ridges: Sequence[float],
+        besides: Sequence[Beside],
+        classes: list[int],
+    ) -> list[FollowedBlock | None]:
+        """Return the known blocks after the samples since; None for one to compute again."""
+        none: list[FollowedBlock | None] = [None] * len(forms)
+        each = zip(known, forms, ridges, besides, strict=False)
+        found = [
+            block if block.can_follow(form, ridge, beside) else None
+            for block, form, ridge, beside in each
+        ]
+        products, self._products = self._products, None
+        if products is None or not any(found) or not products.follow(forms, found, classes):
+            return none
+        found = [
+            block if block is not None and block.is_valid(form) else None
+            for block, form in zip(found, forms, strict=True)
+        ]
+        if any(found):
+            self._products = products
+        return found
 
     def _answer(
         self,
@@ -129,44 +163,37 @@ class Following:
         world: WorldPictures | None,
         chosen: ChosenSamples,
     ) -> Answer:
-        classes = len(chosen.counts)
-        means, plain = (
-            [block.solution.mean_products(shares) for block in self._blocks]
-            for shares in (origin.shares(classes), origin.shares_without_world(classes))
-        )
-        scaled = [each.scaled(block.scale) for each, block in zip(means, self._blocks, strict=True)]
-        samples = self._left_out(forms, means, plain, scaled, chosen) if self._factors else None
+        means = [
+            MeanProducts.stacked([block.solution.mean_products(each) for block in self._blocks])
+            for each in origin.all_shares(len(chosen.counts))
+        ]
+        scales = np.array([block.scale for block in self._blocks])
+        scaled = means[0].scaled(scales)
+        samples = self._left_out(forms, means, scaled, chosen) if self._factors else None
         weights = self._weights(samples, int(chosen.counts[chosen.counts > 1].sum()))
         found = samples.scored(weights) if samples is not None else None
-        total = MeanProducts.total(scaled, weights)
-        per_block = [w * block.scale for w, block in zip(weights, self._blocks, strict=True)]
-        scorer = CosineScorer.of(self._blocks, per_block, total)
-        best = self._world_scores(per_block, means, scorer) if world else None
+        per_block = np.array(weights) * scales
+        scorer = CosineScorer.of(self._blocks, per_block.tolist(), scaled.weighted(weights))
+        best = self._world_scores(per_block, means[0], scorer) if world else None
         return Answer(scorer, weights, found, best)
 
     def _left_out(
         self,
         forms: Sequence[ScatterForm],
         means: Sequence[MeanProducts],
-        plain: Sequence[MeanProducts],
-        scaled: Sequence[MeanProducts],
+        scaled: MeanProducts,
         chosen: ChosenSamples,
     ) -> LeftOutSamples:
-        products = [
-            sample_products(form, block, each, chosen)
-            for form, block, each in zip(forms, self._blocks, means, strict=True)
-        ]
-        moved = without_world(products, means, plain)
+        assert self._products is not None
+        factors = [form.factors for form in forms]
+        products = sample_products(self._products.samples, factors, means, chosen, self._blocks)
         columns, classes = None, len(chosen.counts)
         if classes > MOST_COLUMNS:
             weights = self._given_weights(prior_weight())
             columns = similar_classes(products, weights, scaled, classes)
-            products = [restricted(block, columns) for block in products]
-            moved = [restricted(block, columns) for block in moved]
+            products = products.restricted(columns)
         counts = chosen.counts.astype(np.float64)
-        return LeftOutSamples.of(
-            products, scaled, chosen.rows, counts, columns, without_world=moved
-        )
+        return LeftOutSamples.of(products, scaled, chosen.rows, counts, columns)
 
     def _weights(self, samples: LeftOutSamples | None, taught: int) -> list[float]:
         if len(self._blocks) > self._last and isinstance(self._earlier, str):
@@ -183,15 +210,13 @@ class Following:
         earlier = len(self._blocks) - self._last
         return [1.0] * (len(self._blocks) - max(earlier, 0)) + [float(weight)] * max(earlier, 0)
 
-    def _world_scores(
-        self, weights: Sequence[float], means: Sequence[MeanProducts], scorer: CosineScorer
-    ) -> Vector:
+    def _world_scores(self, weights: Vector, means: MeanProducts, scorer: CosineScorer) -> Vector:
         """Return the best score of each picture x: the largest (x - c) A (m_j - c) / |m_j - c|."""
-        total: Matrix | float = 0.0
-        for block, weight, each in zip(self._blocks, weights, means, strict=True):
-            towards = block.solution.fixed_last(block.world.towards)
-            offset = each.centre_square - towards @ each.shares
-            total = total + weight * (towards - each.towards_centre + offset[:, None])
+        assert self._products is not None
+        towards, total = self._products.world.weighted(weights), means.weighted(weights)
+        offset = total.centre_square - towards @ means.shares
         classes = len(scorer.inverse_lengths)
-        best: Vector = (np.asarray(total)[:, :classes] * scorer.inverse_lengths).max(axis=1)
+        found = towards[:, :classes] + (offset[:, None] - total.towards_centre[:classes])
+        found *= scorer.inverse_lengths
+        best: Vector = found.max(axis=1)
         return best

@@ -10,8 +10,8 @@ from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.followed_solution import MAX_MOVES, Move
 from robocle.classifiers.scatter.helmert import residuals_of
 from robocle.classifiers.scatter.inverses import Inverse
-from robocle.classifiers.scatter.leave_one_out import Products
 from robocle.classifiers.scatter.origin import Origin
+from robocle.classifiers.scatter.solved_products import Products
 from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Vector
 
 

@@ -16,7 +16,7 @@ Both are exact with the same share and ridge: the shrinkage is not estimated aga
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -26,15 +26,13 @@ from robocle.blas import one_blas_thread
 from robocle.classifiers.scatter.class_factors import golden_place
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.left_out_products import (
-    ClassGroup,
     CosineParts,
-    SampleProducts,
-    cosine_scores,
-    relative_to_means,
     without_class,
     without_sample,
 )
 from robocle.classifiers.scatter.origin import Origin
+from robocle.classifiers.scatter.sample_products import SampleProducts
+from robocle.classifiers.scatter.solved_products import Products, sample_products
 from robocle.classifiers.state import Matrix, Vector
 
 # The number of samples to score: enough to estimate a false-rejection rate of 5 %, few enough to
@@ -57,21 +55,6 @@ class LeaveOneOut:
     one and no world."""
     lengths: Vector
     """The distance of each class mean from the origin."""
-
-
-@dataclass(frozen=True, eq=False)
-class Products:
-    """Inner products under A within one block of the embedding, as dot products of rows."""
-
-    share: float
-    """The weight of the scatter S in A^-1."""
-    means: Matrix
-    """(classes, k): m_i A m_j is the dot product of rows i and j. The origin's fixed row, if it has
-    one, comes after the class means."""
-    residuals: Matrix
-    """(samples, k): r A m_j is the dot product of a residual and row j of the means."""
-    contributions: dict[int, Matrix]
-    """For each class of the samples: (rows, k), what it contributes to the scatter."""
 
 
 def chosen_samples(counts: Sequence[int]) -> list[tuple[int, int]]:
@@ -132,56 +115,18 @@ def left_out(
         counts: The number of samples taught per class.
         origin: What counts in the origin beside the class means.
     """
-    origins = origin.shares(len(counts)), origin.shares_without_world(len(counts))
-    means, plain = (
-        [MeanProducts.of(block.means, block.means, shares) for block in blocks]
-        for shares in origins
-    )
+    means = [
+        MeanProducts.stacked([MeanProducts.of(block.means, block.means, each) for block in blocks])
+        for each in origin.all_shares(len(counts))
+    ]
     start, stop = 0, -1
     while stop < len(rows):
         last = rows[start : start + MAX_SAMPLES][-1:]
         stop = int(np.searchsorted(rows, last, side="right").max(initial=0))
-        yield _left_out(blocks, means, plain, slice(start, stop), rows[start:stop], counts)
+        with one_blas_thread():
+            products = sample_products(blocks, means, slice(start, stop), rows[start:stop])
+        yield LeftOutSamples.of(products, means[0], rows[start:stop], counts)
         start = stop
-
-
-def _left_out(
-    blocks: Sequence[Products],
-    means: Sequence[MeanProducts],
-    plain: Sequence[MeanProducts],
-    chunk: slice,
-    rows: NDArray[np.int64],
-    counts: Vector,
-) -> "LeftOutSamples":
-    """Return one chunk of the samples, whose classes are `rows`."""
-    with one_blas_thread():
-        products = [
-            _sample_products(block, each, chunk, rows)
-            for block, each in zip(blocks, means, strict=True)
-        ]
-    return LeftOutSamples.of(
-        products, means, rows, counts, without_world=without_world(products, means, plain)
-    )
-
-
-def without_world(
-    products: Sequence[SampleProducts],
-    means: Sequence[MeanProducts],
-    plain: Sequence[MeanProducts],
-) -> list[SampleProducts]:
-    """Return products relative to the mean of the class means alone; none if there is no world.
-
-    Args:
-        products: The products per block.
-        means: The products of the class means, per block.
-        plain: The same with the other origin.
-    """
-    share = float(means[0].shares[-1]) if len(plain[0].shares) and not plain[0].shares[-1] else 0.0
-    if not share:
-        return []
-    return [
-        relative_to_means(block, each, share) for block, each in zip(products, plain, strict=True)
-    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,122 +137,75 @@ class LeftOutSamples:
     """The class of each sample."""
     singleton: NDArray[np.bool_]
     """Whether the sample is the only one of its class, so that it cannot be left out."""
-    alone: Sequence[CosineParts]
-    """With the sample left out, per block."""
-    with_class: Sequence[CosineParts]
-    """With its class left out, per block; empty with fewer than three rows of means."""
-    means: Sequence[MeanProducts]
+    alone: CosineParts
+    """With the sample left out."""
+    without_world: CosineParts
+    """The same, but relative to the mean of the class means alone, without a world."""
+    with_class: CosineParts | None
+    """With its class left out; None with fewer than three rows of means."""
+    means: MeanProducts
     """The products of the class means, per block."""
     classes: int
     """The number of classes."""
-    columns: NDArray[np.int64] | None = None
-    """(samples, columns): the classes that each sample is scored for; None for all of them."""
-    places: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    places: NDArray[np.int64]
     """The column of each sample's own class."""
-    without_world: Sequence[CosineParts] = ()
-    """As `alone`, but relative to the mean of the class means alone, without a world."""
+    columns: NDArray[np.int64] | None
+    """(samples, columns): the classes that each sample is scored for; None for all of them."""
 
     @classmethod
     def of(
         cls,
-        products: Sequence[SampleProducts],
-        means: Sequence[MeanProducts],
+        products: SampleProducts,
+        means: MeanProducts,
         rows: NDArray[np.int64],
         counts: Vector,
         columns: NDArray[np.int64] | None = None,
-        *,
-        without_world: Sequence[SampleProducts] = (),
     ) -> "LeftOutSamples":
         """Leave samples out.
 
         Args:
-            products: The inner products within each block.
-            means: The products of the class means, per block.
+            products: The inner products of the samples.
+            means: The products of the class means, per block, with the scale of their block.
             rows: The class of each sample.
             counts: The number of samples taught per class.
             columns: The classes that each sample is scored for; None for all of them.
-            without_world: The products relative to the mean of the class means; none if there is no
-                world.
         """
-        taught = counts[rows]
+        taught, with_class = counts[rows], None
         with one_blas_thread():
-            alone, plain = (
-                [CosineParts.of(without_sample(each, taught), each.scale) for each in blocks]
-                for blocks in (products, without_world)
-            )
-            with_class: list[CosineParts] = []
+            alone = without_sample(products, taught)
             # Without the class, there must be a direction from the origin to another class.
-            if len(means[0].shares) > 2 and len(counts) > 1:
-                with_class = [CosineParts.of(without_class(each), each.scale) for each in products]
-        places = products[0].own_place
-        classes, single = len(counts), taught < 2
-        return cls(rows, single, alone, with_class, means, classes, columns, places, plain or alone)
+            if len(means.shares) > 2 and len(counts) > 1:
+                with_class = without_class(products)
+        return cls(
+            rows=rows,
+            singleton=taught < 2,
+            alone=alone[0],
+            without_world=alone[-1],
+            with_class=with_class,
+            means=means,
+            classes=len(counts),
+            places=products.own_place,
+            columns=columns,
+        )
 
-    def column_scores(self, blocks: Sequence[CosineParts], weights: Sequence[float]) -> Matrix:
-        """Return the scores of the columns that are classes; see `cosine_scores`."""
-        scores = cosine_scores(blocks, weights)
-        return scores if self.columns is not None else scores[:, : self.classes]
+    def column_scores(self, parts: CosineParts, weights: Matrix) -> Matrix:
+        """Return the scores of the columns that are classes; see `CosineParts.scores`."""
+        scores = parts.scores(weights)
+        return scores if self.columns is not None else scores[..., : self.classes]
 
     def scored(self, weights: Sequence[float]) -> LeaveOneOut:
         """Return the scores if the blocks have these weights."""
-        scores = self.column_scores(self.alone, weights)
+        scores = self.column_scores(self.alone, np.array(weights))
         class_left_out = np.empty(0)
-        if self.with_class:
-            others = self.column_scores(self.with_class, weights)
+        if self.with_class is not None:
+            others = self.column_scores(self.with_class, np.array(weights))
             others[np.arange(len(self.rows)), self.places] = -np.inf
             class_left_out = others.max(axis=1)
         if self.columns is not None:
             spread = np.full((len(scores), self.classes), -np.inf)
             np.put_along_axis(spread, self.columns, scores, axis=1)
             scores = spread
-        lengths = MeanProducts.total(self.means, weights).distances_from_centre()
+        lengths = self.means.weighted(weights).distances_from_centre()
         return LeaveOneOut(
             self.rows, self.singleton, scores, class_left_out, lengths[: self.classes]
         )
-
-
-def _sample_products(
-    block: Products, means: MeanProducts, chunk: slice, rows: NDArray[np.int64]
-) -> SampleProducts:
-    residuals, centre = block.residuals[chunk], means.shares @ block.means
-    own = block.means[rows] @ block.means.T
-    return SampleProducts(
-        own_place=rows,
-        own_share=means.shares[rows][:, None],
-        mm=means.squares[None],
-        cm=means.towards_centre[None],
-        cc=means.centre_square,
-        own=own,
-        own_square=means.squares[rows][:, None],
-        own_centre=means.towards_centre[rows][:, None],
-        crossed=residuals @ block.means.T,
-        crossed_centre=(residuals @ centre)[:, None],
-        squares=np.einsum("ij,ij->i", residuals, residuals)[:, None],
-        groups=_class_groups(block, residuals, rows, centre),
-        share=block.share,
-    )
-
-
-def _class_groups(
-    block: Products, residuals: Matrix, rows: NDArray[np.int64], centre: Vector
-) -> list[ClassGroup]:
-    """Return the classes of some samples, those with equal numbers of rows and samples together."""
-    classes, starts, sizes = np.unique(rows, return_index=True, return_counts=True)
-    alike: dict[tuple[int, int], list[int]] = {}
-    for place, (number, size) in enumerate(zip(classes.tolist(), sizes.tolist(), strict=True)):
-        alike.setdefault((len(block.contributions[number]), size), []).append(place)
-    groups = []
-    for (_, size), places in alike.items():
-        numbers, samples = classes[places], starts[places][:, None] + np.arange(size)
-        removed = np.array([block.contributions[number] for number in numbers.tolist()])
-        groups.append(
-            ClassGroup(
-                samples,
-                among=removed @ removed.transpose(0, 2, 1),
-                means=removed @ block.means.T,
-                own=np.einsum("nkd,nd->nk", removed, block.means[numbers]),
-                centre=removed @ centre,
-                residuals=residuals[samples] @ removed.transpose(0, 2, 1),
-            )
-        )
-    return groups
