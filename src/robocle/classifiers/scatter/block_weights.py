@@ -38,19 +38,18 @@ def require_weight(weight: float | str) -> None:
         raise SpecError(f"earlier={weight} is unknown: give a number or auto")
 
 
-def estimated_weight(samples: LeftOutSamples | None, last: int, taught: int) -> float:
+def estimated_weight(samples: LeftOutSamples | None, taught: int) -> float:
     """Return the weight of the earlier map's blocks.
 
     Args:
-        samples: Left-out samples; None if there are none.
-        last: How many of the blocks are from the last map. The others are from the earlier map.
+        samples: Left-out samples, with blocks of both maps; None if there are none.
         taught: The number of taught samples of which these were chosen.
     """
     usable = ~samples.singleton if samples is not None else np.zeros(0, bool)
     if samples is None or not usable.any() or samples.classes < 2:
         return prior_weight()
     # Without a world: what all classes have in common says nothing about the labels.
-    parts = samples.without_world.summed(last)
+    parts = samples.without_world
     weights = np.stack([np.ones(len(CANDIDATES)), CANDIDATES], axis=1)
     losses = _losses(samples.column_scores(parts, weights)[:, usable], samples.places[usable])
     alike = min(max(taught / np.count_nonzero(usable), 1), MOST_ALIKE)

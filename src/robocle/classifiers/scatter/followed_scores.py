@@ -12,9 +12,8 @@ from robocle.classifiers.scatter.class_factors import ClassFactors, SampleIndex
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.followed_block import FollowedBlock
 from robocle.classifiers.scatter.followed_classes import FollowedClasses
-from robocle.classifiers.scatter.followed_samples import FollowedSamples
 from robocle.classifiers.scatter.followed_solution import BlockScorer
-from robocle.classifiers.scatter.sample_products import ClassGroup, SampleProducts
+from robocle.classifiers.scatter.sample_products import ClassGroup, SampleProducts, own_columns
 from robocle.classifiers.scatter.solved_products import places_of
 from robocle.classifiers.state import Matrix, Vector
 
@@ -98,83 +97,152 @@ class ChosenSamples:
         return [int(number) for number in np.flatnonzero(self.sizes)]
 
 
+@dataclass(frozen=True, eq=False)
+class BlockFacts:
+    """What the products of samples need to know about the blocks."""
+
+    share: Vector
+    """The weight of the scatter in A^-1, per block."""
+    scale: Vector
+    """What all products must be multiplied by, per block."""
+    last: int
+    """How many of the blocks are from the last map."""
+
+    @classmethod
+    def of(cls, blocks: Sequence[FollowedBlock], last: int) -> "BlockFacts":
+        """Return the facts about blocks that are followed."""
+        counts = np.isfinite([block.ridge for block in blocks])
+        return cls(counts.astype(np.float64), np.array([block.scale for block in blocks]), last)
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenGroup:
+    """Classes with similar numbers of rows, and their chosen samples."""
+
+    followed: FollowedClasses
+    numbers: Numbers
+    """The classes."""
+    samples: Numbers
+    """(classes, samples): which of the samples belong to each class."""
+    maps: Matrix
+    """T with which T R are residuals: (blocks, classes, samples, rows)."""
+
+    @classmethod
+    def of(
+        cls, followed: FollowedClasses, factors: Sequence[ClassFactors], chosen: ChosenSamples
+    ) -> "ChosenGroup":
+        """Return the chosen samples of some classes.
+
+        Args:
+            followed: The products of the classes.
+            factors: The contributions of all classes, per block.
+            chosen: The samples.
+        """
+        numbers = np.array(followed.numbers)
+        samples = places_of(chosen.rows, numbers)
+        counts, indices = chosen.counts[numbers], chosen.indices[samples]
+        kept, rows = followed.kept, followed.among.shape[-1]
+        if (kept == kept[0]).all():
+            same = factors[0].residual_maps(kept[0], counts, indices, rows)
+            maps = np.broadcast_to(same, (len(kept), *same.shape))
+        else:
+            pairs = zip(factors, kept, strict=True)
+            maps = np.array([f.residual_maps(own, counts, indices, rows) for f, own in pairs])
+        return cls(followed, numbers, samples, maps)
+
+    def products(self, means: Sequence[MeanProducts], columns: Numbers | None) -> ClassGroup:
+        """Return the products of the samples.
+
+        Args:
+            means: The products of the class means, with each of the origins.
+            columns: (classes, columns): the classes that each class is scored for; None for all.
+        """
+        own, towards, among = self.followed.own, self.followed.towards, self.followed.among
+        towards_own, maps = own_columns(towards, self.numbers), self.maps
+        centres = [(towards @ each.shares)[..., None] for each in means]
+        if columns is not None:
+            classes = np.arange(len(columns))[:, None]
+            own = own[:, classes, columns]
+            rows = np.arange(towards.shape[2])[:, None]
+            towards = towards[:, classes[..., None], rows, columns[:, None]]
+        residuals = maps @ among
+        return ClassGroup(
+            numbers=self.numbers,
+            samples=self.samples,
+            columns=columns,
+            own=own,
+            among=among,
+            towards=towards,
+            towards_own=towards_own,
+            towards_centre=centres[0],
+            residuals=residuals,
+            crossed=maps @ towards,
+            squares=np.einsum("bnsk,bnsk->bns", residuals, maps),
+            crossed_own=(maps @ towards_own)[..., 0],
+            crossed_centres=[(maps @ each)[..., 0] for each in centres],
+        )
+
+
 def sample_products(
-    samples: FollowedSamples,
-    factors: Sequence[ClassFactors],
+    groups: Sequence[ChosenGroup],
     means: Sequence[MeanProducts],
-    chosen: ChosenSamples,
-    blocks: Sequence[FollowedBlock],
+    blocks: BlockFacts,
+    columns: Numbers | None,
 ) -> SampleProducts:
-    """Return the products of samples to leave out, for all columns.
+    """Return the products of samples to leave out.
 
     Args:
-        samples: The products of their classes.
-        factors: The contributions of the classes, per block.
+        groups: The samples.
         means: The products of the class means, with each of the origins.
-        chosen: The samples.
         blocks: The blocks.
+        columns: (samples, columns): the classes that each sample is scored for; None for all.
     """
-    shape = len(blocks), len(chosen.rows)
-    own, crossed = (np.empty((*shape, len(means[0].shares))) for _ in range(2))
-    squares, groups = np.empty(shape), []
-    for group in samples.groups:
-        numbers = np.array(group.numbers)
-        where = places_of(chosen.rows, numbers)
-        maps = _residual_maps(factors, group, chosen.counts[numbers], chosen.indices[where])
-        residuals = maps @ group.among
-        own[:, where] = group.own[:, :, None]
-        crossed[:, where] = maps @ group.towards
-        squares[:, where] = np.einsum("bnsk,bnsk->bns", residuals, maps)
-        groups.append(
-            ClassGroup.of(where, numbers, group.among, group.towards, residuals, means[0].shares)
-        )
-    return SampleProducts.of(
-        means,
-        chosen.rows,
-        own,
-        crossed,
-        squares,
-        groups,
-        share=np.array([1.0 if np.isfinite(block.ridge) else 0.0 for block in blocks]),
-        scale=np.array([block.scale for block in blocks]),
-    )
-
-
-def _residual_maps(
-    factors: Sequence[ClassFactors], group: FollowedClasses, counts: Numbers, indices: Numbers
-) -> Matrix:
-    """Return T per block and class, with which T R are residuals; see `ClassFactors`."""
-    kept, rows = group.kept, group.among.shape[-1]
-    if (kept == kept[0]).all():
-        maps = factors[0].residual_maps(kept[0], counts, indices, rows)
-        return np.broadcast_to(maps, (len(kept), *maps.shape))
-    pairs = zip(factors, kept, strict=True)
-    return np.array([each.residual_maps(own, counts, indices, rows) for each, own in pairs])
+    found = [
+        group.products(means, None if columns is None else columns[group.samples[:, 0]])
+        for group in groups
+    ]
+    return SampleProducts(found, means, blocks.share, blocks.scale, blocks.last)
 
 
 def similar_classes(
-    products: SampleProducts, weights: Sequence[float], means: MeanProducts, classes: int
+    groups: Sequence[ChosenGroup],
+    chosen: ChosenSamples,
+    means: MeanProducts,
+    blocks: BlockFacts,
+    weights: Sequence[float],
 ) -> Numbers:
     """Return the classes with the best scores of each sample before it is left out, and its own.
 
     They are ascending: (samples, SIMILAR).
 
     Args:
-        products: The products of the samples.
+        groups: The samples, one per class.
+        chosen: The same samples.
+        means: The products of the class means, per block.
+        blocks: The blocks.
         weights: The weight of each block.
-        means: The products of the class means, per block, with the scale of their block.
-        classes: The number of classes.
     """
-    total, centre = means.weighted(weights), products.centres[0]
-    scaled = np.array(weights) * products.scale
-    numerators = np.tensordot(scaled, products.own, 1) + np.tensordot(scaled, products.crossed, 1)
-    offset = centre.cc - centre.own - centre.crossed
-    numerators += np.tensordot(scaled, offset, 1) - total.towards_centre
+    scaled = np.array(weights) * blocks.scale
+    total = means.weighted(scaled)
+    # z A m_j, and z A c
+    towards = np.empty((len(chosen.rows), len(means.shares)))
+    for group in groups:
+        parts = zip(scaled, group.maps, group.followed.own, group.followed.towards, strict=True)
+        towards[group.samples] = sum(w * (m @ rows + own[:, None]) for w, m, own, rows in parts)
+    offset = total.centre_square - towards @ means.shares
     lengths = total.distances_from_centre()
-    scores = numerators / np.where(lengths > 0, lengths, np.inf)
-    rows = products.own_place
-    scores[:, classes:] = -np.inf  # the world's mean is no class
-    scores[np.arange(len(rows)), rows] = np.inf
-    found = np.argpartition(-scores, SIMILAR, axis=1)[:, :SIMILAR]
-    best: Numbers = np.sort(found, axis=1)
+    scores = towards + offset[:, None] - total.towards_centre
+    scores *= np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    scores[:, len(chosen.counts) :] = -np.inf  # the world's mean is no class
+    scores[np.arange(len(scores)), chosen.rows] = np.inf
+    return _best(scores)
+
+
+def _best(scores: Matrix) -> Numbers:
+    """Return the SIMILAR columns with the best scores of each row, ascending."""
+    least = np.partition(scores, -SIMILAR, axis=1)[:, -SIMILAR, None]
+    _, columns = np.nonzero(scores >= least)
+    if len(columns) == SIMILAR * len(scores):
+        return columns.reshape(len(scores), SIMILAR)
+    best: Numbers = np.sort(np.argpartition(-scores, SIMILAR, axis=1)[:, :SIMILAR], axis=1)
     return best

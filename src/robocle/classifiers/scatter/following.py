@@ -16,6 +16,8 @@ from robocle.classifiers.scatter.followed_block import Beside, FollowedBlock
 from robocle.classifiers.scatter.followed_products import FollowedProducts
 from robocle.classifiers.scatter.followed_scores import (
     MOST_COLUMNS,
+    BlockFacts,
+    ChosenGroup,
     ChosenSamples,
     CosineScorer,
     sample_products,
@@ -169,7 +171,7 @@ class Following:
         ]
         scales = np.array([block.scale for block in self._blocks])
         scaled = means[0].scaled(scales)
-        samples = self._left_out(forms, means, scaled, chosen) if self._factors else None
+        samples = self._left_out(forms, means, chosen) if self._factors else None
         weights = self._weights(samples, int(chosen.counts[chosen.counts > 1].sum()))
         found = samples.scored(weights) if samples is not None else None
         per_block = np.array(weights) * scales
@@ -178,26 +180,22 @@ class Following:
         return Answer(scorer, weights, found, best)
 
     def _left_out(
-        self,
-        forms: Sequence[ScatterForm],
-        means: Sequence[MeanProducts],
-        scaled: MeanProducts,
-        chosen: ChosenSamples,
+        self, forms: Sequence[ScatterForm], means: Sequence[MeanProducts], chosen: ChosenSamples
     ) -> LeftOutSamples:
         assert self._products is not None
-        factors = [form.factors for form in forms]
-        products = sample_products(self._products.samples, factors, means, chosen, self._blocks)
-        columns, classes = None, len(chosen.counts)
-        if classes > MOST_COLUMNS:
+        samples, factors = self._products.samples, [form.factors for form in forms]
+        groups = [ChosenGroup.of(group, factors, chosen) for group in samples.groups]
+        blocks = BlockFacts.of(self._blocks, self._last)
+        columns = None
+        if len(chosen.counts) > MOST_COLUMNS:
             weights = self._given_weights(prior_weight())
-            columns = similar_classes(products, weights, scaled, classes)
-            products = products.restricted(columns)
-        counts = chosen.counts.astype(np.float64)
-        return LeftOutSamples.of(products, scaled, chosen.rows, counts, columns)
+            columns = similar_classes(groups, chosen, means[0], blocks, weights)
+        products = sample_products(groups, means, blocks, columns)
+        return LeftOutSamples.of(products, chosen.rows, chosen.counts.astype(np.float64), columns)
 
     def _weights(self, samples: LeftOutSamples | None, taught: int) -> list[float]:
         if len(self._blocks) > self._last and isinstance(self._earlier, str):
-            return self._given_weights(estimated_weight(samples, self._last, taught))
+            return self._given_weights(estimated_weight(samples, taught))
         return self._given_weights(0.0)
 
     def _given_weights(self, assumed: float) -> list[float]:

@@ -17,7 +17,7 @@ Both are exact with the same share and ridge: the shrinkage is not estimated aga
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +25,7 @@ from numpy.typing import NDArray
 from robocle.blas import one_blas_thread
 from robocle.classifiers.scatter.class_factors import golden_place
 from robocle.classifiers.scatter.cosine import MeanProducts
-from robocle.classifiers.scatter.left_out_products import (
-    CosineParts,
-    without_class,
-    without_sample,
-)
+from robocle.classifiers.scatter.left_out_products import CosineParts, left_out_parts
 from robocle.classifiers.scatter.origin import Origin
 from robocle.classifiers.scatter.sample_products import SampleProducts
 from robocle.classifiers.scatter.solved_products import Products, sample_products
@@ -102,7 +98,11 @@ def _spread(items: int, most: int) -> list[int]:
 
 
 def left_out(
-    blocks: Sequence[Products], rows: NDArray[np.int64], counts: Vector, origin: Origin
+    blocks: Sequence[Products],
+    rows: NDArray[np.int64],
+    counts: Vector,
+    origin: Origin,
+    last: int,
 ) -> Iterator["LeftOutSamples"]:
     """Yield samples with the sample, and with its class, left out.
 
@@ -114,6 +114,7 @@ def left_out(
         rows: The class of each sample, ascending.
         counts: The number of samples taught per class.
         origin: What counts in the origin beside the class means.
+        last: How many of the blocks are from the last map. The others are from the earlier map.
     """
     means = [
         MeanProducts.stacked([MeanProducts.of(block.means, block.means, each) for block in blocks])
@@ -121,17 +122,17 @@ def left_out(
     ]
     start, stop = 0, -1
     while stop < len(rows):
-        last = rows[start : start + MAX_SAMPLES][-1:]
-        stop = int(np.searchsorted(rows, last, side="right").max(initial=0))
+        end = rows[start : start + MAX_SAMPLES][-1:]
+        stop = int(np.searchsorted(rows, end, side="right").max(initial=0))
         with one_blas_thread():
-            products = sample_products(blocks, means, slice(start, stop), rows[start:stop])
-        yield LeftOutSamples.of(products, means[0], rows[start:stop], counts)
+            products = sample_products(blocks, means, slice(start, stop), rows[start:stop], last)
+        yield LeftOutSamples.of(products, rows[start:stop], counts)
         start = stop
 
 
 @dataclass(frozen=True, eq=False)
 class LeftOutSamples:
-    """Samples that were left out: what each block of the embedding adds to their scores."""
+    """Samples that were left out: what each map adds to their scores."""
 
     rows: NDArray[np.int64]
     """The class of each sample."""
@@ -143,12 +144,10 @@ class LeftOutSamples:
     """The same, but relative to the mean of the class means alone, without a world."""
     with_class: CosineParts | None
     """With its class left out; None with fewer than three rows of means."""
-    means: MeanProducts
-    """The products of the class means, per block."""
+    products: SampleProducts
+    """The products before."""
     classes: int
     """The number of classes."""
-    places: NDArray[np.int64]
-    """The column of each sample's own class."""
     columns: NDArray[np.int64] | None
     """(samples, columns): the classes that each sample is scored for; None for all of them."""
 
@@ -156,7 +155,6 @@ class LeftOutSamples:
     def of(
         cls,
         products: SampleProducts,
-        means: MeanProducts,
         rows: NDArray[np.int64],
         counts: Vector,
         columns: NDArray[np.int64] | None = None,
@@ -165,28 +163,32 @@ class LeftOutSamples:
 
         Args:
             products: The inner products of the samples.
-            means: The products of the class means, per block, with the scale of their block.
             rows: The class of each sample.
             counts: The number of samples taught per class.
             columns: The classes that each sample is scored for; None for all of them.
         """
-        taught, with_class = counts[rows], None
+        # Without the class, there must be a direction from the origin to another class.
+        others = len(products.means[0].shares) > 2 and len(counts) > 1
         with one_blas_thread():
-            alone = without_sample(products, taught)
-            # Without the class, there must be a direction from the origin to another class.
-            if len(means.shares) > 2 and len(counts) > 1:
-                with_class = without_class(products)
+            alone, with_class = left_out_parts(products, counts, len(rows), classes=others)
         return cls(
             rows=rows,
-            singleton=taught < 2,
+            singleton=counts[rows] < 2,
             alone=alone[0],
             without_world=alone[-1],
             with_class=with_class,
-            means=means,
+            products=products,
             classes=len(counts),
-            places=products.own_place,
             columns=columns,
         )
+
+    @cached_property
+    def places(self) -> NDArray[np.int64]:
+        """The column of each sample's own class."""
+        if self.columns is None:
+            return self.rows
+        places: NDArray[np.int64] = (self.columns < self.rows[:, None]).sum(axis=1)
+        return places
 
     def column_scores(self, parts: CosineParts, weights: Matrix) -> Matrix:
         """Return the scores of the columns that are classes; see `CosineParts.scores`."""
@@ -194,18 +196,19 @@ class LeftOutSamples:
         return scores if self.columns is not None else scores[..., : self.classes]
 
     def scored(self, weights: Sequence[float]) -> LeaveOneOut:
-        """Return the scores if the blocks have these weights."""
-        scores = self.column_scores(self.alone, np.array(weights))
+        """Return the scores if the blocks have these weights, which are equal within each map."""
+        per_map = np.array(weights)[self.products.starts]
+        scores = self.column_scores(self.alone, per_map)
         class_left_out = np.empty(0)
         if self.with_class is not None:
-            others = self.column_scores(self.with_class, np.array(weights))
+            others = self.column_scores(self.with_class, per_map)
             others[np.arange(len(self.rows)), self.places] = -np.inf
             class_left_out = others.max(axis=1)
         if self.columns is not None:
             spread = np.full((len(scores), self.classes), -np.inf)
             np.put_along_axis(spread, self.columns, scores, axis=1)
             scores = spread
-        lengths = self.means.weighted(weights).distances_from_centre()
+        lengths = self.products.total_means(weights).distances_from_centre()
         return LeaveOneOut(
             self.rows, self.singleton, scores, class_left_out, lengths[: self.classes]
         )

@@ -1,16 +1,19 @@
-"""Inner products of left-out samples, from those before the change: see `sample_products`.
+"""Cosine scores of left-out samples, from the inner products before: see `sample_products`.
 
 For each sample z = m + r of a class with mean m, the class means m_j, the origin c and the matrix A
-change when the sample, or its class, is left out.
+change when the sample, or its class, is left out. The inner products after the change are linear
+combinations of those before, and of their squares. They are needed only as sums over the blocks of
+each map, so these combinations are matrix products that sum over blocks, too.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from robocle.classifiers.scatter.cosine import rooted
 from robocle.classifiers.scatter.inverse_roots import inverse_roots
-from robocle.classifiers.scatter.sample_products import SampleProducts
+from robocle.classifiers.scatter.sample_products import ClassGroup, SampleProducts
 from robocle.classifiers.state import Matrix, Vector
 
 # The part of a direction that others share is at least this: less is rounding error.
@@ -19,26 +22,21 @@ LEAST_SHARED = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class CosineParts:
-    """What each block of the embedding adds to cosine scores, per sample and column."""
+    """What each map adds to cosine scores, per sample and column."""
 
     numerators: Matrix
-    """(z - c) A (m_j - c): (blocks, samples, columns)."""
+    """(z - c) A (m_j - c): (maps, samples, columns)."""
     squares: Matrix
-    """|m_j - c|^2: (blocks, samples, columns)."""
+    """|m_j - c|^2: (maps, samples, columns)."""
     largest: Vector
-    """The largest m_j A m_j per block: squares that are tiny beside it are rounding errors."""
-
-    def summed(self, first: int) -> "CosineParts":
-        """Return the sums of the first blocks and of the others, as two blocks."""
-        starts = [0, first]
-        return CosineParts(*(np.add.reduceat(each, starts) for each in vars(self).values()))
+    """The largest m_j A m_j per map: squares that are tiny beside it are rounding errors."""
 
     def scores(self, weights: Matrix) -> Matrix:
-        """Return (z - c) A (m_j - c) / |m_j - c| per sample and column, for weighted blocks.
+        """Return (z - c) A (m_j - c) / |m_j - c| per sample and column, for weighted maps.
 
         Args:
-            weights: The weight of each block, or several rows of such weights: then there are as
-                many scores, (rows, samples, columns).
+            weights: The weight of each map, or several rows of such weights: then there are as many
+                scores, (rows, samples, columns).
         """
         numerators, squares = (
             np.tensordot(weights, each, axes=1) for each in (self.numerators, self.squares)
@@ -47,104 +45,177 @@ class CosineParts:
         return np.divide(numerators, lengths, out=np.zeros_like(lengths), where=lengths > 0)
 
 
-def _cosine_parts(
-    block: SampleProducts, zm: Matrix, mm: Matrix, cm: Matrix, zc: Matrix, cc: Matrix
-) -> CosineParts:
-    """Return the parts from inner products after the change.
+class LeftOutGroup:
+    """The classes of one group, and their samples, left out.
 
     Args:
-        block: The products before the change.
-        zm: z A m_j; (blocks, samples, columns), as all with m_j.
-        mm: m_j A m_j.
-        cm: c A m_j.
-        zc: z A c; (blocks, samples, 1), as all without m_j.
-        cc: c A c.
+        products: The products of all samples.
+        group: The group.
+        taught: The number of samples taught of each of its classes.
     """
-    scale = block.scale[:, None, None]
-    largest = block.scale * mm.max(axis=(1, 2), initial=0.0)
-    cm = cm - cc
-    numerators = scale * (zm - cm - zc)
-    squares = scale * (mm - 2 * cm - cc)
-    return CosineParts(numerators, squares, largest)
+
+    def __init__(self, products: SampleProducts, group: ClassGroup, taught: Vector) -> None:
+        self._products = products
+        self._group = group
+        self._sums = products.sums
+        self._taught = taught[:, None]
+        self._own_square = products.means[0].squares[:, group.numbers, None]
+        self._mm = group.per_column(self._sums @ products.means[0].squares)[:, :, None]
+        self._own = np.tensordot(self._sums, group.own, 1)[:, :, None]
+
+    def without_sample(self) -> list[CosineParts]:
+        """Leave each sample out of its class mean, of the origin and of the scatter.
+
+        Returns:
+            The parts of cosine scores relative to each of the origins: (maps, classes, samples,
+            columns).
+        """
+        taught, rr, ro = self._taught, self._group.squares, self._group.crossed_own
+        shift = np.where(taught < 2, 0, 1 / np.maximum(taught - 1, 1))
+        gain = self._gain()
+        # The mean of the sample's own class moves, and the sample is removed from the scatter.
+        zr, moved_own = ro + rr, ro - shift * rr
+        zm = self._own_square + ro - shift * zr + gain * zr * moved_own
+        mm = self._own_square + shift * (shift * rr - 2 * ro) + gain * moved_own**2
+        squared = self._crossed(gain[None], self._group.crossed**2)[0] + self._mm
+        largest = squared.max(axis=(1, 2, 3), initial=0.0)
+        parts = []
+        for means, cr in zip(self._products.means, self._group.crossed_centres, strict=True):
+            # The origin moves with the mean.
+            back = shift * means.shares[self._group.numbers, None]
+            own_centre = means.towards_centre[:, self._group.numbers, None]
+            moved = cr - back * rr
+            along = gain * moved - back
+            zc = own_centre + cr - back * zr + gain * zr * moved
+            cc = means.centre_square[:, None, None] + back * (back * rr - 2 * cr) + gain * moved**2
+            cm = own_centre - shift * cr + along * moved_own
+            factors = np.array([1 + gain * zr - along, -2 * along])
+            numerators, squares = self._crossed(factors, self._group.crossed)
+            towards = self._group.per_column(self._sums @ means.towards_centre)[:, :, None]
+            numerators += self._own - towards + self._summed(cc - zc)
+            squares += squared - 2 * towards + self._summed(cc)
+            self._set_own(numerators, zm - cm + cc - zc)
+            self._set_own(squares, mm - 2 * cm + cc)
+            parts.append(CosineParts(numerators, squares, largest))
+        return parts
+
+    def _gain(self) -> Matrix:
+        """Return g, with which removing a sample from the scatter adds g A r r^T A to A."""
+        taught = self._taught
+        removed = np.where(taught > 1, taught / np.maximum(taught - 1, 1), 0)
+        removed = self._products.share[:, None, None] * removed
+        gain: Matrix = removed / np.maximum(1 - removed * self._group.squares, LEAST_SHARED)
+        return gain
+
+    def without_class(self) -> CosineParts:
+        """Leave the whole class of each sample out of the origin and of the scatter.
+
+        Scores for the class itself are meaningless.
+        """
+        group, means, cr = self._group, self._products.means[0], self._group.crossed_centres[0]
+        # The origin without the class is (c - s m) / rest, with the share s of the class.
+        s = means.shares[group.numbers, None]
+        rest = 1 - s
+        own_centre = means.towards_centre[:, group.numbers, None]
+        # x A y becomes x A y + e_x . e_y, where e_x = root R A x.
+        root = inverse_roots(group.among, self._products.share, LEAST_SHARED)
+        e_own = root @ group.towards_own
+        e_c = (root @ group.towards_centre - s[..., None] * e_own) / rest[..., None]
+        e_z = group.residuals @ np.swapaxes(root, -1, -2) + np.swapaxes(e_own, -1, -2)
+        zc = (own_centre + cr - s * (self._own_square + group.crossed_own)) / rest
+        zc = zc + (e_z @ e_c)[..., 0]
+        cc = means.centre_square[:, None, None] - 2 * s * own_centre + s**2 * self._own_square
+        cc = cc / rest**2 + np.einsum("bnkj,bnkj->bnj", e_c, e_c)
+        e_c = np.swapaxes(e_c, -1, -2)
+        along, e_m = self._removed(root, np.concatenate([e_z - e_c, e_c], axis=2))
+        towards = group.per_column(self._sums @ means.towards_centre)[:, :, None]
+        s, rest = s[..., None], rest[..., None]
+        ones = np.ones_like(group.squares)[None]
+        numerators = self._crossed(ones, group.crossed)[0] + along[:, :, :-1]
+        numerators += (self._own - towards) / rest + self._summed(cc - zc)
+        mm = self._mm + e_m[:, :, None]
+        squares = mm - 2 * (towards - s * self._own) / rest - 2 * along[:, :, -1:]
+        squares = squares + self._summed(cc)
+        squares = np.broadcast_to(squares, numerators.shape)
+        return CosineParts(numerators, squares, mm.max(axis=(1, 2, 3), initial=0.0))
+
+    def _removed(self, root: Matrix, factors: Matrix) -> tuple[Matrix, Matrix]:
+        """Return factors . e_m and e_m . e_m per column, summed for each map.
+
+        Args:
+            root: The root of each class.
+            factors: (blocks, classes, n, rows).
+
+        Returns:
+            (maps, classes, n, columns) and (maps, classes, columns).
+        """
+        blocks, classes, rows, columns = self._group.towards.shape
+        each = np.empty((classes, blocks, rows, columns))
+        np.matmul(root, self._group.towards, out=each.transpose(1, 0, 2, 3))
+        e_m = each.reshape(classes, blocks * rows, columns)
+        weighted = self._sums[:, :, None, None, None] * factors
+        maps, count = len(self._sums), factors.shape[2]
+        weighted = weighted.transpose(2, 0, 3, 1, 4).reshape(classes, maps * count, blocks * rows)
+        found = (weighted @ e_m).reshape(classes, maps, count, columns)
+        squares = np.repeat(self._sums, rows, axis=1) @ e_m**2
+        return found.transpose(1, 0, 2, 3), squares.transpose(1, 0, 2)
+
+    def _crossed(self, factors: Matrix, crossed: Matrix) -> Matrix:
+        """Return factors * crossed, summed for each map: (n, maps, classes, samples, columns).
+
+        Args:
+            factors: (n, blocks, classes, samples).
+            crossed: (blocks, classes, samples, columns).
+        """
+        weighted = self._sums[:, :, None, None] * factors[:, None]
+        count, maps = weighted.shape[:2]
+        weighted = weighted.transpose(3, 4, 0, 1, 2).reshape(*crossed.shape[1:3], count * maps, -1)
+        found = weighted @ crossed.transpose(1, 2, 0, 3)
+        found = found.reshape(*found.shape[:2], count, maps, found.shape[-1])
+        return found.transpose(2, 3, 0, 1, 4)
+
+    def _summed(self, products: Matrix) -> Matrix:
+        """Return products (blocks, classes, n), summed for each map: (maps, classes, n, 1)."""
+        return np.tensordot(self._sums, products, 1)[..., None]
+
+    def _set_own(self, found: Matrix, own: Matrix) -> None:
+        """Set the column of the own class: (blocks, classes, samples)."""
+        found[:, np.arange(len(self._taught)), :, self._group.places] = self._summed(own)[
+            ..., 0
+        ].transpose(1, 0, 2)
 
 
-def without_sample(block: SampleProducts, taught: Vector) -> list[CosineParts]:
-    """Leave each sample out of its class mean, of the origin and of the scatter.
+def left_out_parts(
+    products: SampleProducts, taught: Vector, samples: int, *, classes: bool
+) -> tuple[list[CosineParts], CosineParts | None]:
+    """Leave samples out, and their classes.
 
     Args:
-        block: The products before the change.
-        taught: The number of samples taught of each sample's class.
+        products: The products of the samples.
+        taught: The number of samples taught per class.
+        samples: The number of samples.
+        classes: Whether to leave classes out, too.
 
     Returns:
-        The parts of cosine scores relative to each of the origins.
+        The parts without the sample, relative to each of the origins, and without its class.
     """
-    own = np.s_[:, np.arange(len(taught)), block.own_place]
-    shift = np.where(taught < 2, 0, 1 / np.maximum(taught - 1, 1))[:, None]
-    rr, mr = block.squares, block.crossed.copy()
-    towards_own = mr[own][..., None]
-    zm, zr = block.own + mr, towards_own + rr
-    mm = _per_sample(block.mm, zm)
-    # The mean of the sample's own class moves.
-    zm[own] -= (shift * zr)[..., 0]
-    mm[own] += (shift * (shift * rr - 2 * towards_own))[..., 0]
-    mr[own] -= (shift * rr)[..., 0]
-    # The sample is removed from the scatter.
-    gain = _gain(block, taught)
-    zm += (gain * zr) * mr
-    mm += gain * mr**2
-    parts = []
-    for centre in block.centres:
-        # The origin moves with the mean.
-        back, cr = shift * centre.own_share, centre.crossed
-        moved = cr - back * rr
-        cm = centre.cm + (gain * moved - back) * mr
-        cm[own] -= (shift * cr)[..., 0]
-        zc = centre.own + cr - back * zr + gain * zr * moved
-        cc = centre.cc + back * (back * rr - 2 * cr) + gain * moved**2
-        parts.append(_cosine_parts(block, zm, mm, cm, zc, cc))
-    return parts
+    groups = [LeftOutGroup(products, each, taught[each.numbers]) for each in products.groups]
+    alone = zip(*(group.without_sample() for group in groups), strict=True)
+    parts = [_joined(products, each, samples) for each in alone]
+    if not groups:
+        parts = [_joined(products, (), samples) for _ in products.means]
+    if not classes:
+        return parts, None
+    return parts, _joined(products, [group.without_class() for group in groups], samples)
 
 
-def _gain(block: SampleProducts, taught: Vector) -> Matrix:
-    """Return g, with which removing a sample from the scatter adds g A r r^T A to A."""
-    removed = np.where(taught > 1, taught / np.maximum(taught - 1, 1), 0)[:, None]
-    removed = block.share[:, None, None] * removed
-    gain: Matrix = removed / np.maximum(1 - removed * block.squares, LEAST_SHARED)
-    return gain
-
-
-def without_class(block: SampleProducts) -> CosineParts:
-    """Leave the whole class of each sample out of the origin and of the scatter.
-
-    Scores for the class itself are meaningless.
-
-    Args:
-        block: The products before the change.
-    """
-    # The origin without the class is (c - s m) / rest, with the share s of the class.
-    centre = block.centres[0]
-    s, rest = centre.own_share, 1 - centre.own_share
-    towards_own = block.crossed[:, np.arange(len(s)), block.own_place, None]
-    zm = block.own + block.crossed
-    mm = _per_sample(block.mm, zm)
-    cm = (centre.cm - s * block.own) / rest
-    zc = (centre.own + centre.crossed - s * (block.own_square + towards_own)) / rest
-    cc = (centre.cc - 2 * s * centre.own + s**2 * block.own_square) / rest**2
-    for group in block.groups:
-        # x A y becomes x A y + e_x . e_y, where e_x = root R A x.
-        root = inverse_roots(group.among, block.share, LEAST_SHARED)
-        e_m, e_own = root @ group.means, root @ group.own
-        e_z = group.residuals @ np.swapaxes(root, -1, -2) + np.swapaxes(e_own, -1, -2)
-        share = s[group.samples[:, 0]][..., None]
-        e_c = (root @ group.centre - share * e_own) / (1 - share)
-        zm[:, group.samples] += e_z @ e_m
-        mm[:, group.samples] += np.einsum("bnkj,bnkj->bnj", e_m, e_m)[:, :, None]
-        cm[:, group.samples] += np.swapaxes(e_c, -1, -2) @ e_m
-        zc[:, group.samples] += e_z @ e_c
-        cc[:, group.samples] += np.einsum("bnkj,bnkj->bnj", e_c, e_c)[:, :, None]
-    return _cosine_parts(block, zm, mm, cm, zc, cc)
-
-
-def _per_sample(columns: Matrix, like: Matrix) -> Matrix:
-    """Return a copy with one row per sample."""
-    return np.array(np.broadcast_to(columns, like.shape))
+def _joined(products: SampleProducts, parts: Sequence[CosineParts], samples: int) -> CosineParts:
+    """Return the parts of all groups in the order of the samples: (maps, samples, columns)."""
+    maps = len(products.starts)
+    columns = parts[0].numerators.shape[-1] if parts else len(products.means[0].shares)
+    found = np.empty((2, maps, samples, columns))
+    for part, group in zip(parts, products.groups, strict=True):
+        found[0][:, group.samples] = part.numerators
+        found[1][:, group.samples] = part.squares
+    largest = np.max([np.zeros(maps), *(part.largest for part in parts)], axis=0)
+    return CosineParts(found[0], found[1], largest)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.padding import padded_rows
-from robocle.classifiers.scatter.sample_products import ClassGroup, SampleProducts
+from robocle.classifiers.scatter.sample_products import ClassGroup, SampleProducts, own_columns
 from robocle.classifiers.state import Matrix
 
 Numbers = NDArray[np.int64]
@@ -30,7 +30,11 @@ class Products:
 
 
 def sample_products(
-    blocks: Sequence[Products], means: Sequence[MeanProducts], chunk: slice, rows: Numbers
+    blocks: Sequence[Products],
+    means: Sequence[MeanProducts],
+    chunk: slice,
+    rows: Numbers,
+    last: int,
 ) -> SampleProducts:
     """Return the products of some samples, for all columns.
 
@@ -39,19 +43,12 @@ def sample_products(
         means: The products of the class means, with each of the origins.
         chunk: Which of the residuals belong to these samples.
         rows: The class of each sample, ascending.
+        last: How many of the blocks are from the last map.
     """
-    residuals = [block.residuals[chunk] for block in blocks]
-    pairs = list(zip(residuals, blocks, strict=True))
-    return SampleProducts.of(
-        means,
-        rows,
-        own=np.array([block.means[rows] @ block.means.T for block in blocks]),
-        crossed=np.array([each @ block.means.T for each, block in pairs]),
-        squares=np.array([np.einsum("ij,ij->i", each, each) for each in residuals]),
-        groups=[_class_group(pairs, means[0], rows, numbers) for numbers in _alike(blocks, rows)],
-        share=np.array([block.share for block in blocks]),
-        scale=np.ones(len(blocks)),
-    )
+    pairs = [(block.residuals[chunk], block) for block in blocks]
+    groups = [_class_group(pairs, means, rows, numbers) for numbers in _alike(blocks, rows)]
+    share = np.array([block.share for block in blocks])
+    return SampleProducts(groups, means, share, np.ones(len(blocks)), last)
 
 
 def _alike(blocks: Sequence[Products], rows: Numbers) -> list[Numbers]:
@@ -64,31 +61,52 @@ def _alike(blocks: Sequence[Products], rows: Numbers) -> list[Numbers]:
 
 
 def _class_group(
-    blocks: Sequence[tuple[Matrix, Products]], means: MeanProducts, rows: Numbers, numbers: Numbers
+    blocks: Sequence[tuple[Matrix, Products]],
+    means: Sequence[MeanProducts],
+    rows: Numbers,
+    numbers: Numbers,
 ) -> ClassGroup:
     """Return the products of some classes.
 
     Args:
         blocks: The residuals of the samples, and the products, within each block.
-        means: The products of the class means.
+        means: The products of the class means, with each of the origins.
         rows: The class of each sample.
         numbers: The classes.
     """
     samples = places_of(rows, numbers)
-    most = max(len(block.contributions[n]) for _, block in blocks for n in numbers.tolist())
-    among, towards, crossed = [], [], []
-    for residuals, block in blocks:
-        removed = np.zeros((len(numbers), most, block.means.shape[1]))
-        for place, number in enumerate(numbers.tolist()):
-            own = block.contributions[number]
-            removed[place, : len(own)] = own
-        turned = removed.transpose(0, 2, 1)
-        among.append(removed @ turned)
-        towards.append(removed @ block.means.T)
-        crossed.append(residuals[samples] @ turned)
-    return ClassGroup.of(
-        samples, numbers, np.array(among), np.array(towards), np.array(crossed), means.shares
+    removed = [_contributions(block, numbers) for _, block in blocks]
+    most = max(each.shape[1] for each in removed)
+    removed = [np.pad(each, ((0, 0), (0, most - each.shape[1]), (0, 0))) for each in removed]
+    residuals = [each[samples] for each, _ in blocks]
+    towards = np.array([own @ b.means.T for own, (_, b) in zip(removed, blocks, strict=True)])
+    crossed = np.array([own @ b.means.T for own, (_, b) in zip(residuals, blocks, strict=True)])
+    return ClassGroup(
+        numbers=numbers,
+        samples=samples,
+        columns=None,
+        own=np.array([block.means[numbers] @ block.means.T for _, block in blocks]),
+        among=np.array([own @ own.transpose(0, 2, 1) for own in removed]),
+        towards=towards,
+        towards_own=own_columns(towards, numbers),
+        towards_centre=(towards @ means[0].shares)[..., None],
+        residuals=np.array(
+            [r @ own.transpose(0, 2, 1) for r, own in zip(residuals, removed, strict=True)]
+        ),
+        crossed=crossed,
+        squares=np.array([np.einsum("nsd,nsd->ns", each, each) for each in residuals]),
+        crossed_own=own_columns(crossed, numbers)[..., 0],
+        crossed_centres=[crossed @ each.shares for each in means],
     )
+
+
+def _contributions(block: Products, numbers: Numbers) -> Matrix:
+    """Return the rows of classes, padded with zeros: (classes, rows, k)."""
+    each = [block.contributions[number] for number in numbers.tolist()]
+    found = np.zeros((len(each), max(map(len, each)), block.means.shape[1]))
+    for place, own in enumerate(each):
+        found[place, : len(own)] = own
+    return found
 
 
 def places_of(rows: Numbers, numbers: Numbers) -> Numbers:
