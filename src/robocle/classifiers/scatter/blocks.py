@@ -186,8 +186,11 @@ class BlockScatters:
 
     def residual_counts(self, counts: Sequence[int]) -> list[int]:
         """Return how many samples per class leave-one-out scores can be computed for."""
+        if not self._forms:
+            return []
         each = [form.residual_counts(counts) for form in self._forms]
-        return [min(kept) for kept in zip(*each, strict=True)]
+        fewest: list[int] = np.min(each, axis=0).tolist()
+        return fewest
 
     def products(
         self,

@@ -104,14 +104,14 @@ class ClassFactors:
         each = [self.rows(number, width) for number in range(len(self._rows))]
         return np.vstack([*each, np.empty((0, width))])
 
-    def residual_counts(self, counts: Sequence[int]) -> list[int]:
+    def residual_counts(self, counts: Sequence[int]) -> Numbers:
         """Return how many residuals of each class are available.
 
         Args:
             counts: The number of samples taught per class.
         """
         kept, taught = np.fromiter(map(len, self._rows), np.int64), np.array(counts, np.int64)
-        return [int(each) for each in np.where(kept == taught - 1, taught, kept)]
+        return np.where(kept == taught - 1, taught, kept)
 
     def residuals(
         self,

@@ -18,6 +18,7 @@ When a class is removed exactly, the basis shrinks to the span of what is left.
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robocle.blas import one_blas_thread
 from robocle.classifiers.scatter.block_grams import BlockGrams
@@ -80,6 +81,7 @@ class CompressedScatter(ScatterForm):
     def remove_row(self, row: int) -> None:
         self._flush()
         self.moves = None
+        self._forget_bounds()
         self._span.remove_mean(row)
         self._factors.remove_class(row)
         if self._factors.complete:
@@ -92,6 +94,7 @@ class CompressedScatter(ScatterForm):
         """Add what another compressed form has learned; see `forms.merged`."""
         self._flush()
         self.moves = None
+        self._forget_bounds()
         other._flush()
         with one_blas_thread():
             rotation = self._coordinates(other._span.basis)
@@ -139,12 +142,14 @@ class CompressedScatter(ScatterForm):
 
     def largest_square(self) -> float:
         self._flush()
-        return float((self._span.means**2).sum(axis=1).max(initial=0.0))
+        means = self._span.means
+        return float(np.einsum("ij,ij->i", means, means).max(initial=0.0))
 
     def squares(self) -> Matrix:
         self._flush()
         if self.blocks == 1:
-            return np.array([[np.vdot(self._span.scatter, self._span.scatter)]])
+            scatter = self._span.scatter
+            return np.array([[np.einsum("ij,ij->", scatter, scatter)]])
         products = self._span.scatter @ self._grams.of(self._span.basis)
         squares: Matrix = np.einsum("aij,bji->ab", products, products)
         return squares
@@ -169,7 +174,7 @@ class CompressedScatter(ScatterForm):
         weights = duals @ self._span.basis / np.repeat(ridge, self.width // self.blocks)
         return weights, MeanProducts.of(self._span.means @ gram, duals, shares)
 
-    def residual_counts(self, counts: Sequence[int]) -> list[int]:
+    def residual_counts(self, counts: Sequence[int]) -> NDArray[np.int64]:
         self._flush()
         return super().residual_counts(counts)
 
@@ -258,6 +263,7 @@ class CompressedScatter(ScatterForm):
         scatter = state.copied("span_scatter", len(basis), len(basis))
         self._span = SpanArrays(basis, means, scatter)
         self.moves = None
+        self._forget_bounds()
 
     def _regularised(self, share: float, ridge: Vector) -> Matrix:
         """Return share S + ridge I in coordinates, for a single block."""
@@ -279,6 +285,8 @@ class CompressedScatter(ScatterForm):
             means[row] += step * deviation
             if self.moves is not None:
                 self._record(deviation @ self._span.basis, row, weight, step)
+            square = float(coordinates[index] @ coordinates[index])
+            self._note(square, weight * float(deviation @ deviation))
             coordinates[index] = np.sqrt(weight) * deviation
             if weight:
                 self._factors.add(row, coordinates[index])
