@@ -69,8 +69,7 @@ class FollowedSamples:
         """Add a class with its products in each block."""
         kept = [len(block.rows) for block in blocks]
         places = [self._new_row() for _ in range(max(kept))]
-        self._sizes[number] = padded_rows(len(places))
-        self._group(len(places)).add(number, places, kept)
+        self._group_for(number, len(places)).add(number, places, kept)
         for block, products in enumerate(blocks):
             self.replace(block, number, products)
 
@@ -125,15 +124,15 @@ class FollowedSamples:
         """Return the group of a class, with room for one more row."""
         group = self._groups[self._sizes[number]]
         rows = len(group.places_of(number)) + 1
-        if padded_rows(rows) == self._sizes[number]:
+        if rows <= self._sizes[number]:
             return group
-        self._sizes[number] = padded_rows(rows)
-        larger = self._group(rows)
+        larger = self._group_for(number, rows)
         larger.take(number, group)
         return larger
 
-    def _group(self, rows: int) -> FollowedClasses:
-        size = padded_rows(rows)
+    def _group_for(self, number: int, rows: int) -> FollowedClasses:
+        """Return the group that a class belongs to once it has so many rows."""
+        size = self._sizes[number] = padded_rows(rows, self._columns)
         if size not in self._groups:
             self._groups[size] = FollowedClasses(len(self._rows), size, self._columns, self._fixed)
         return self._groups[size]

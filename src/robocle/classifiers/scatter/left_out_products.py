@@ -61,7 +61,8 @@ class LeftOutGroup:
         self._taught = taught[:, None]
         self._own_square = products.means[0].squares[:, group.numbers, None]
         self._mm = group.per_column(self._sums @ products.means[0].squares)[:, :, None]
-        self._own = np.tensordot(self._sums, group.own, 1)[:, :, None]
+        own = np.tensordot(self._sums, group.own, 1)
+        self._own = own[:, :, None]
 
     def without_sample(self) -> list[CosineParts]:
         """Leave each sample out of its class mean, of the origin and of the scatter.
@@ -92,10 +93,12 @@ class LeftOutGroup:
             factors = np.array([1 + gain * zr - along, -2 * along])
             numerators, squares = self._crossed(factors, self._group.crossed)
             towards = self._group.per_column(self._sums @ means.towards_centre)[:, :, None]
-            numerators += self._own - towards + self._summed(cc - zc)
-            squares += squared - 2 * towards + self._summed(cc)
-            self._set_own(numerators, zm - cm + cc - zc)
-            self._set_own(squares, mm - 2 * cm + cc)
+            added = cc - zc
+            sums = self._summed(np.array([added, cc, zm - cm + added, mm - 2 * cm + cc]))
+            numerators += self._own - towards + sums[0]
+            squares += squared - 2 * towards + sums[1]
+            self._set_own(numerators, sums[2])
+            self._set_own(squares, sums[3])
             parts.append(CosineParts(numerators, squares, largest))
         return parts
 
@@ -132,10 +135,11 @@ class LeftOutGroup:
         s, rest = s[..., None], rest[..., None]
         ones = np.ones_like(group.squares)[None]
         numerators = self._crossed(ones, group.crossed)[0] + along[:, :, :-1]
-        numerators += (self._own - towards) / rest + self._summed(cc - zc)
+        sums = self._summed(np.array([cc - zc, np.broadcast_to(cc, zc.shape)]))
+        numerators += (self._own - towards) / rest + sums[0]
         mm = self._mm + e_m[:, :, None]
         squares = mm - 2 * (towards - s * self._own) / rest - 2 * along[:, :, -1:]
-        squares = squares + self._summed(cc)
+        squares = squares + sums[1]
         squares = np.broadcast_to(squares, numerators.shape)
         return CosineParts(numerators, squares, mm.max(axis=(1, 2, 3), initial=0.0))
 
@@ -175,14 +179,15 @@ class LeftOutGroup:
         return found.transpose(2, 3, 0, 1, 4)
 
     def _summed(self, products: Matrix) -> Matrix:
-        """Return products (blocks, classes, n), summed for each map: (maps, classes, n, 1)."""
-        return np.tensordot(self._sums, products, 1)[..., None]
+        """Return products (n, blocks, classes, samples), summed for each map: (n, maps, ..., 1)."""
+        count, blocks, *shape = products.shape
+        found = self._sums @ products.reshape(count, blocks, -1)
+        return found.reshape(count, len(self._sums), *shape, 1)
 
     def _set_own(self, found: Matrix, own: Matrix) -> None:
-        """Set the column of the own class: (blocks, classes, samples)."""
-        found[:, np.arange(len(self._taught)), :, self._group.places] = self._summed(own)[
-            ..., 0
-        ].transpose(1, 0, 2)
+        """Set the column of the own class: (maps, classes, samples, 1)."""
+        classes = np.arange(len(self._taught))
+        found[:, classes, :, self._group.places] = own[..., 0].transpose(1, 0, 2)
 
 
 def left_out_parts(

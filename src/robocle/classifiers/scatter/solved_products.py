@@ -56,7 +56,7 @@ def _alike(blocks: Sequence[Products], rows: Numbers) -> list[Numbers]:
     alike: dict[int, list[int]] = {}
     for number in np.unique(rows).tolist():
         most = max(len(block.contributions[number]) for block in blocks)
-        alike.setdefault(padded_rows(most), []).append(number)
+        alike.setdefault(padded_rows(most, len(blocks[0].means)), []).append(number)
     return [np.array(numbers) for numbers in alike.values()]
 
 
