@@ -161,10 +161,7 @@ class ChosenGroup:
         towards_own, maps = own_columns(towards, self.numbers), self.maps
         centres = [(towards @ each.shares)[..., None] for each in means]
         if columns is not None:
-            classes = np.arange(len(columns))[:, None]
-            own = own[:, classes, columns]
-            rows = np.arange(towards.shape[2])[:, None]
-            towards = towards[:, classes[..., None], rows, columns[:, None]]
+            own, towards = self.followed.for_columns(columns)
         residuals = maps @ among
         return ClassGroup(
             numbers=self.numbers,

@@ -68,7 +68,9 @@ class ClassGroup:
         Args:
             products: One row for each of n groups of blocks.
         """
-        return products[:, None] if self.columns is None else products[:, self.columns]
+        if self.columns is None:
+            return products[:, None]
+        return np.take(products, self.columns, axis=1)
 
 
 @dataclass(frozen=True, eq=False)
