@@ -25,6 +25,7 @@ from robocle.classifiers.scatter.block_grams import BlockGrams
 from robocle.classifiers.scatter.class_factors import ClassFactors, merged_counts
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.dense import DenseScatter
+from robocle.classifiers.scatter.followed_solution import Move
 from robocle.classifiers.scatter.form import ScatterForm
 from robocle.classifiers.scatter.inverses import Inverse, SpanInverse
 from robocle.classifiers.scatter.origin import Origin
@@ -194,6 +195,14 @@ class CompressedScatter(ScatterForm):
         products: Matrix = rows @ self._span.basis.T @ self._span.means.T
         return products
 
+    @property
+    def compressed(self) -> bool:
+        return True
+
+    def spanned(self, coordinates: Vector) -> tuple[Vector, Vector]:
+        size = len(coordinates)
+        return coordinates @ self._span.basis[:size], self._span.means[:, :size] @ coordinates
+
     def full_rows(self, number: int) -> Matrix:
         self._flush()
         return self._factors.rows(number, self.rank) @ self._span.basis
@@ -284,14 +293,14 @@ class CompressedScatter(ScatterForm):
             deviation = coordinates[index] - means[row] if self._centred else coordinates[index]
             means[row] += step * deviation
             if self.moves is not None:
-                self._record(deviation @ self._span.basis, row, weight, step)
+                full = deviation @ self._span.basis
+                self._record(Move(full, row, weight, step, coordinates=deviation))
             square = float(coordinates[index] @ coordinates[index])
             self._note(square, weight * float(deviation @ deviation))
             coordinates[index] = np.sqrt(weight) * deviation
             if weight:
                 self._factors.add(row, coordinates[index])
-        scatter = self._span.scatter
-        scatter += coordinates.T @ coordinates
+        self._span.add_to_scatter(coordinates)
         self._pending.clear()
         self._factors.bound(self.width, self.rank)
 

@@ -13,6 +13,7 @@ import numpy as np
 from robocle.blas import blas, one_blas_thread
 from robocle.classifiers.scatter.class_factors import ClassFactors, merged_counts
 from robocle.classifiers.scatter.cosine import MeanProducts
+from robocle.classifiers.scatter.followed_solution import Move
 from robocle.classifiers.scatter.form import ScatterForm
 from robocle.classifiers.scatter.growing_table import GrowingTable
 from robocle.classifiers.scatter.inverses import DenseInverse, Inverse
@@ -126,7 +127,7 @@ class DenseScatter(ScatterForm):
             self._factors.add(row, scaled)
             self._factors.bound(self.width)
         if self.moves is not None:
-            self._record(deviation, row, weight, step)
+            self._record(Move(deviation, row, weight, step))
         self._buffered += 1
         if self._buffered == BATCH:
             self._empty_buffer()

@@ -11,7 +11,7 @@ from robocle.classifiers.scatter.followed_solution import FollowedSolution, Move
 from robocle.classifiers.scatter.form import ScatterForm
 from robocle.classifiers.scatter.inverses import IdentityInverse, Inverse
 from robocle.classifiers.scatter.origin import Origin
-from robocle.classifiers.state import Matrix
+from robocle.classifiers.state import Matrix, Vector
 
 # Ridges that differ by less than this are equal: the rest is rounding error.
 SAME_RIDGE = 1e-9
@@ -95,14 +95,22 @@ class FollowedBlock:
         """Follow the first of some samples; all of them are already part of the form."""
         move = moves[0]
         self._last_row = move.row
-        direction = self.solution.apply(move.deviation[None])[0]
-        products = form.times_means(direction[None])[0]
+        direction, products, inside = self._direction(form, move)
         for later in moves:  # the means before these samples
             products[later.row] -= later.step * float(later.deviation @ direction)
         classes = max(self.solution.classes, move.row + 1)
         if not np.isfinite(self.ridge):
             move = replace(move, weight=0.0)  # the scatter does not count
-        return self.solution.update(move, products[:classes], direction)
+        return self.solution.update(move, products[:classes], direction, inside)
+
+    def _direction(self, form: ScatterForm, move: Move) -> tuple[Vector, Vector, Vector | None]:
+        """Return u = A v, its products with the class means and, if known, its coordinates."""
+        span, coordinates = self.solution.span, move.coordinates
+        if span is not None and coordinates is not None and form.compressed:
+            inside = span.solve(coordinates)
+            return *form.spanned(inside), inside
+        direction = self.solution.apply(move.deviation[None])
+        return direction[0], form.times_means(direction)[0], None
 
     def class_products(self, form: ScatterForm, classes: Sequence[int]) -> dict[int, ClassProducts]:
         """Return the products of classes."""

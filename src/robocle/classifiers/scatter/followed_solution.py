@@ -19,7 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from robocle.classifiers.scatter.cosine import MeanProducts
-from robocle.classifiers.scatter.inverses import Inverse
+from robocle.classifiers.scatter.followed_span import FollowedSpan
+from robocle.classifiers.scatter.inverses import Inverse, SpanInverse
 from robocle.classifiers.state import Matrix, Vector
 
 # With more rows than this, the rows that score pictures are float32. Relative to o, the error is
@@ -41,6 +42,8 @@ class Move:
     row: int
     weight: float
     step: float
+    coordinates: Vector | None = None
+    """v in coordinates of the span of the samples, if the scatter is compressed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +150,8 @@ class FollowedSolution:
         self._inverse = inverse
         self._used = 0
         slots = self._most + MAX_MOVES
+        self.span = FollowedSpan(inverse, slots) if isinstance(inverse, SpanInverse) else None
+        """A in coordinates of the span, while these are known."""
         self._gains = np.zeros(slots)
         self._directions = np.empty((slots, len(self._centre)))
         self._coefficients = np.zeros((slots, self.classes + 64))
@@ -159,13 +164,16 @@ class FollowedSolution:
             solved = solved - (rows @ directions.T * self._gains[: self._used]) @ directions
         return solved
 
-    def update(self, move: Move, products: Vector, direction: Vector) -> Update:
+    def update(
+        self, move: Move, products: Vector, direction: Vector, inside: Vector | None
+    ) -> Update:
         """Follow a sample.
 
         Args:
             move: The sample.
             products: m_j . u of all class means before the move. That of a new class is 0.
             direction: u = A v.
+            inside: u in coordinates of the span, if they are known.
         """
         square = float(move.deviation @ direction)
         gain = move.weight / (1 + move.weight * square)
@@ -175,6 +183,10 @@ class FollowedSolution:
         found = Update(move, direction, square, gain, np.concatenate([products, beside]))
         self._follow_products(found)
         self._follow_rows(found, products)
+        if inside is None:
+            self.span = None
+        elif self.span is not None:
+            self.span.change(gain, inside)
         return found
 
     def _follow_products(self, update: Update) -> None:

@@ -163,6 +163,18 @@ class ScatterForm(ABC):
     def times_means(self, rows: Matrix) -> Matrix:
         """Return the dot product of each full-width row with each class mean: (rows, classes)."""
 
+    @property
+    def compressed(self) -> bool:
+        """Whether everything is kept in coordinates of the span of the samples."""
+        return False
+
+    def spanned(self, coordinates: Vector) -> tuple[Vector, Vector]:
+        """Return the full-width row with these coordinates, and its products with the class means.
+
+        Only a compressed form has coordinates. The basis may have gained directions since.
+        """
+        raise NotImplementedError
+
     @abstractmethod
     def full_rows(self, number: int) -> Matrix:
         """Return the rows that a class contributes to the scatter, in full width."""
@@ -204,10 +216,10 @@ class ScatterForm(ABC):
         """Discard what `square_bounds` and `square_limit` know, because more was changed."""
         self._bounds = self._limit = None
 
-    def _record(self, deviation: Vector, row: int, weight: float, step: float) -> None:
+    def _record(self, move: Move) -> None:
         """Note a sample for those who follow the scatter."""
         if self.moves is not None and len(self.moves) < MAX_MOVES:
-            self.moves.append(Move(deviation, row, weight, step))
+            self.moves.append(move)
         else:
             self.moves = None
 

@@ -6,6 +6,7 @@ When they are full, they are copied to arrays that are larger by half.
 
 import numpy as np
 
+from robocle.blas import blas
 from robocle.classifiers.state import Matrix
 
 MIN_ROOM = 64
@@ -50,6 +51,16 @@ class SpanArrays:
             self._enlarge(max(grown, MIN_ROOM, 3 * self.rank // 2))
         self._basis[self.rank : grown] = directions
         self.rank = grown
+
+    def add_to_scatter(self, rows: Matrix) -> None:
+        """Add rows^T rows to the scatter."""
+        if len(rows) > 1:
+            self.scatter[:] += rows.T @ rows
+            return
+        row = np.zeros(len(self._scatter))
+        row[: self.rank] = rows[0]
+        # BLAS sees the transposed array, which has Fortran's order, and changes it in place.
+        blas.dger(1.0, row, row, a=self._scatter.T, overwrite_a=1)
 
     def rotated(self, rows: Matrix, scatter: Matrix) -> "SpanArrays":
         """Return the same means in another basis, with a given scatter.
