@@ -29,7 +29,7 @@ from robocle.classifiers.scatter.followed_solution import Move
 from robocle.classifiers.scatter.form import ScatterForm
 from robocle.classifiers.scatter.inverses import Inverse, SpanInverse
 from robocle.classifiers.scatter.origin import Origin
-from robocle.classifiers.scatter.orthonormal import directions, span, span_of_sums
+from robocle.classifiers.scatter.orthonormal import span, span_of_sums
 from robocle.classifiers.scatter.solving import (
     cholesky,
     solve_general,
@@ -98,7 +98,7 @@ class CompressedScatter(ScatterForm):
         self._forget_bounds()
         other._flush()
         with one_blas_thread():
-            rotation = self._coordinates(other._span.basis)
+            rotation = self._span.coordinates_of(other._span.basis)
             deviations = other._span.means @ rotation
             if self._centred:
                 deviations -= self._span.means[rows]
@@ -231,17 +231,10 @@ class CompressedScatter(ScatterForm):
         self._flush()
         factors = self._factors.transformed(self._span.basis)
         dense = DenseScatter(self.width, self.blocks, factors, centred=self._centred)
-        rows = factors.all_rows(self.width) if factors.complete else self._scatter_rows()
+        rows = factors.all_rows(self.width) if factors.complete else self._span.scatter_rows()
         dense.begin(self._span.means @ self._span.basis, rows)
         dense.moves = self.moves
         return dense
-
-    def _scatter_rows(self) -> Matrix:
-        """Return R with S = R^T R: |S_r|^1/2 Q, half the work of the product Q^T S_r Q."""
-        with one_blas_thread():
-            values, vectors = np.linalg.eigh(self._span.scatter)
-        rows: Matrix = np.sqrt(np.maximum(values, 0))[:, None] * (vectors.T @ self._span.basis)
-        return rows
 
     def discard_order(self) -> None:
         """Replace the basis by one that depends only on the means and the scatter.
@@ -287,7 +280,7 @@ class CompressedScatter(ScatterForm):
                 self._learn_pending()
 
     def _learn_pending(self) -> None:
-        coordinates = self._coordinates(np.array([sample for sample, *_ in self._pending]))
+        coordinates = self._span.coordinates_of(np.array([sample for sample, *_ in self._pending]))
         means = self._span.means
         for index, (_, row, weight, step) in enumerate(self._pending):
             deviation = coordinates[index] - means[row] if self._centred else coordinates[index]
@@ -314,14 +307,3 @@ class CompressedScatter(ScatterForm):
         factors = self._factors.all_rows(len(rows))
         self._span = self._span.rotated(rows, factors.T @ factors)
         self._grams = BlockGrams(self.blocks)
-
-    def _coordinates(self, samples: Matrix) -> Matrix:
-        """Return the coordinates of samples, after extending the basis by missing directions."""
-        basis = self._span.basis
-        known = samples @ basis.T
-        rest = samples - known @ basis
-        again = rest @ basis.T  # removes the rounding error of the first pass (Kahan)
-        rest -= again @ basis
-        fresh = directions(rest, np.linalg.norm(samples, axis=1), basis)
-        self._span.extend(fresh)
-        return np.hstack([known + again, rest @ fresh.T])
