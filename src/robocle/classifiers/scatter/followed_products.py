@@ -31,7 +31,8 @@ class FollowedProducts:
         """The products of the world's pictures."""
         self.samples = FollowedSamples([form.width for form in forms], world.shape[2], fixed)
         """The products of the classes whose samples are left out."""
-        for number in classes:
+        # The longest first: those with fewer rows may join their groups.
+        for number in sorted(classes, key=lambda each: -forms[0].factors.count(each)):
             self.samples.add(number, [start.classes[number] for start in starts])
         self._redrawn = [form.factors.redrawn for form in forms]
 

@@ -19,6 +19,9 @@ from robocle.classifiers.state import Matrix, Vector
 
 Numbers = NDArray[np.int64]
 
+# Classes with fewer rows may join a group of this size.
+SMALL_GROUP = 4
+
 
 @dataclass(frozen=True, eq=False)
 class ClassProducts:
@@ -132,7 +135,11 @@ class FollowedSamples:
 
     def _group_for(self, number: int, rows: int) -> FollowedClasses:
         """Return the group that a class belongs to once it has so many rows."""
-        size = self._sizes[number] = padded_rows(rows, self._columns)
+        wanted = padded_rows(rows, self._columns)
+        # A group that is not much larger saves one of its own.
+        used = [size for size, group in self._groups.items() if group.numbers]
+        fits = [size for size in used if wanted <= size <= max(2 * wanted, SMALL_GROUP)]
+        size = self._sizes[number] = min(fits, default=wanted)
         if size not in self._groups:
             self._groups[size] = FollowedClasses(len(self._rows), size, self._columns, self._fixed)
         return self._groups[size]
