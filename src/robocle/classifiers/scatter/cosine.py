@@ -96,7 +96,7 @@ def cosine_discriminant(
     return towards * inverse[:classes, None], (bias * inverse)[:classes]
 
 
-def rooted(squared: Matrix, scale: float | Matrix) -> Matrix:
+def rooted(squared: Matrix, scale: float) -> Matrix:
     """Return the square roots. A square that is only rounding error counts as 0.
 
     Args:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robocle.classifiers.scatter.cosine import rooted
+from robocle.classifiers.scatter.cosine import ROUNDING
 from robocle.classifiers.scatter.inverse_roots import inverse_roots
 from robocle.classifiers.scatter.sample_products import ClassGroup, SampleProducts
 from robocle.classifiers.state import Matrix, Vector
@@ -41,8 +41,10 @@ class CosineParts:
         numerators, squares = (
             np.tensordot(weights, each, axes=1) for each in (self.numerators, self.squares)
         )
-        lengths = rooted(squares, (weights @ self.largest)[..., None, None])
-        return np.divide(numerators, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+        least = ROUNDING * (weights @ self.largest)[..., None, None]
+        squares[squares <= least] = np.inf  # no direction: the score is 0
+        numerators /= np.sqrt(squares, out=squares)
+        return numerators
 
 
 class LeftOutGroup:
