@@ -164,6 +164,22 @@ def test_blocks_may_keep_different_numbers_of_rows_of_a_class() -> None:
     assert len(set(kept)) > 1
 
 
+def test_samples_are_followed_while_the_shrinkage_is_complete() -> None:
+    """The scatter of a block does not count then, but its samples are left out of their means."""
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(3, WIDTH))
+    clf, lessons, complete = new(SPEC), [], 0
+    queries = rng.normal(size=(5, WIDTH))
+    for count in range(40):  # noise that is equal in all directions
+        lessons.append((centres[count % 3] + 0.1 * rng.normal(size=WIDTH), f"object {count % 3}"))
+        clf.learn(*lessons[-1])
+        clf.scores(queries)
+        complete += sum(share == 0 for share, _ in clf._regularisers()) if count > 10 else 0
+        if count % 5 == 4:
+            assert_same(clf, solved_anew(lessons), queries)
+    assert complete > 10
+
+
 def test_forgetting_merging_and_restoring_start_a_new_solution() -> None:
     lessons = lessons_of(90, 6)
     queries = np.random.default_rng(1).normal(0.5, 0.3, (5, WIDTH))

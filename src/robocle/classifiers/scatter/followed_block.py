@@ -1,7 +1,7 @@
 """One block of the embedding, followed: its solution, and the products that it starts with."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,9 +99,8 @@ class FollowedBlock:
         for later in moves:  # the means before these samples
             products[later.row] -= later.step * float(later.deviation @ direction)
         classes = max(self.solution.classes, move.row + 1)
-        if not np.isfinite(self.ridge):
-            move = replace(move, weight=0.0)  # the scatter does not count
-        return self.solution.update(move, products[:classes], direction, inside)
+        weight = move.weight if np.isfinite(self.ridge) else 0.0  # else the scatter does not count
+        return self.solution.update(move, weight, products[:classes], direction, inside)
 
     def _direction(self, form: ScatterForm, move: Move) -> tuple[Vector, Vector, Vector | None]:
         """Return u = A v, its products with the class means and, if known, its coordinates."""

@@ -165,18 +165,24 @@ class FollowedSolution:
         return solved
 
     def update(
-        self, move: Move, products: Vector, direction: Vector, inside: Vector | None
+        self,
+        move: Move,
+        weight: float,
+        products: Vector,
+        direction: Vector,
+        inside: Vector | None,
     ) -> Update:
         """Follow a sample.
 
         Args:
             move: The sample.
+            weight: Its weight in A^-1: that of the sample, or 0 if the scatter does not count.
             products: m_j . u of all class means before the move. That of a new class is 0.
             direction: u = A v.
             inside: u in coordinates of the span, if they are known.
         """
         square = float(move.deviation @ direction)
-        gain = move.weight / (1 + move.weight * square)
+        gain = weight / (1 + weight * square)
         if move.row == self.classes:
             self._add_class()
         beside = self.fixed @ direction
