@@ -6,6 +6,8 @@ other programs on the machine do not count. BLAS runs on one thread.
 
 The scores must equal those of a classifier that is restored from the state, which solves anew. The
 published method is timed once, for one solution: every lesson makes a new one necessary.
+
+The learner has a world, as the default one has. Its pictures show objects that are not taught.
 """
 
 import argparse
@@ -21,12 +23,14 @@ from stub_network import LAYOUT, STUB, WIDTH
 from threadpoolctl import threadpool_limits
 
 from robocle import Learner
+from robocle.backbones.world import SeenAgain, World
 from robocle.classifiers import CLASSIFIERS, StreamingClassifier
 from robocle.learner import DEFAULT_CLASSIFIER, DEFAULT_POOLING
 from robocle.store import LearnerState
 
 LESSONS = 50
 TOLERANCE = 1e-5
+WORLD_OBJECTS, WORLD_PICTURES = 256, 320  # as many as the world of the default backbone has
 SMALL_STATE = 20_000_000  # bytes: what a learner needs beside a smaller state does not grow with it
 
 
@@ -76,7 +80,17 @@ def taught(objects: Objects, shots: int) -> StreamingClassifier:
 def learner_of(classifier: StreamingClassifier) -> Learner:
     learner = Learner(STUB, DEFAULT_POOLING, DEFAULT_CLASSIFIER)
     learner._state = LearnerState.new(learner.parts, classifier)
+    learner._state.world = world()
     return learner
+
+
+def world() -> World:
+    """Return a world of embeddings like the objects', of which none is taught."""
+    others = Objects(WORLD_PICTURES, seed=1)
+    pictures = np.array([others.embedding(label) for label in range(WORLD_PICTURES)])
+    seen_again = SeenAgain(once=0.4, several=0.5, temperature=0.045)
+    return World(STUB.name, STUB.fingerprint, DEFAULT_POOLING, pictures, WORLD_OBJECTS, seen_again,
+                 source="random")  # fmt: skip
 
 
 def lesson_times(learner: Learner, objects: Objects, labels: int) -> list[float]:
@@ -98,6 +112,7 @@ def require_equal_answers(learner: Learner, objects: Objects) -> float:
     with learner._state.classifier() as followed:
         again = CLASSIFIERS.build(DEFAULT_CLASSIFIER, blocks=LAYOUT)
         again.restore(followed.state())
+        again.use_world(world().pictures)
         queries = np.array([objects.embedding(label % len(objects.centres)) for label in range(20)])
         found, expected = followed.scores(queries), again.scores(queries)
     error = float(np.abs(found - expected).max() / np.abs(expected).max())

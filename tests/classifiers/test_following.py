@@ -129,6 +129,57 @@ def test_many_lessons_between_predictions_are_followed_or_computed_anew() -> Non
         assert_same(clf, taught(lessons[:done]), queries)
 
 
+@pytest.mark.parametrize("labels", [6, 70], ids=["few columns", "many columns"])
+def test_classes_with_very_different_numbers_of_samples_are_followed_together(labels: int) -> None:
+    lessons, clf = lessons_of(150 + labels, labels), new(SPEC)
+    shown = [(z, label if index % 3 else "object 0") for index, (z, label) in enumerate(lessons)]
+    queries = np.random.default_rng(1).normal(0.5, 0.3, (5, WIDTH))
+    for count, (embedding, label) in enumerate(shown, start=1):
+        clf.learn(embedding, label)
+        clf.scores(queries)
+        if count % 40 == 0:
+            assert_same(clf, solved_anew(shown[:count]), queries)
+    groups = clf._following._products.samples.groups  # type: ignore[union-attr]
+    assert len(groups) > 1
+    assert max(len(clf.labels), 1) == sum(len(group.numbers) for group in groups)
+
+
+def test_blocks_may_keep_different_numbers_of_rows_of_a_class() -> None:
+    """In a block of few directions, fewer rows have the same scatter."""
+    flat = np.random.default_rng(4).normal(size=(2, 16))
+    lessons = [
+        (np.concatenate([z[:64], z[64:66] @ flat]), label) for z, label in lessons_of(300, 5)
+    ]
+    queries = np.array([embedding for embedding, _ in lessons[:5]])
+    clf = new(SPEC)
+    for count, (embedding, label) in enumerate(lessons, start=1):
+        clf.learn(embedding, label)
+        clf.scores(queries)
+        if count > 240 and count % 10 == 0:
+            expected = new(SPEC)  # with the same rows: which ones are kept depends on the moment
+            expected.restore(clf.state())
+            expected._following = None
+            assert_same(clf, expected, queries)
+    kept = [form.factors.count(0) for form in clf._scatters.forms]
+    assert len(set(kept)) > 1
+
+
+def test_samples_are_followed_while_the_shrinkage_is_complete() -> None:
+    """The scatter of a block does not count then, but its samples are left out of their means."""
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(3, WIDTH))
+    clf, lessons, complete = new(SPEC), [], 0
+    queries = rng.normal(size=(5, WIDTH))
+    for count in range(40):  # noise that is equal in all directions
+        lessons.append((centres[count % 3] + 0.1 * rng.normal(size=WIDTH), f"object {count % 3}"))
+        clf.learn(*lessons[-1])
+        clf.scores(queries)
+        complete += sum(share == 0 for share, _ in clf._regularisers()) if count > 10 else 0
+        if count % 5 == 4:
+            assert_same(clf, solved_anew(lessons), queries)
+    assert complete > 10
+
+
 def test_forgetting_merging_and_restoring_start_a_new_solution() -> None:
     lessons = lessons_of(90, 6)
     queries = np.random.default_rng(1).normal(0.5, 0.3, (5, WIDTH))

@@ -341,7 +341,7 @@ class StreamingLDA(StreamingClassifier):
                 weight = self.earlier
                 if isinstance(weight, str):
                     several = sum(count for count in self._counts if count > 1)
-                    weight = estimated_weight(samples, last, several)
+                    weight = estimated_weight(samples, several)
                 self._weights[last:] = [float(weight)] * (self._scatters.count - last)
             self._left_out = samples.scored(self._weights) if samples is not None else None
         return self._weights
@@ -357,8 +357,11 @@ class StreamingLDA(StreamingClassifier):
             products = self._scatters.products(
                 self._regularisers(), samples, self._counts, self._origins()
             )
-        rows = np.array([row for row, _ in samples], np.int64)
-        return left_out(products, rows, np.array(self._counts, np.float64), self._origins()[0])
+        rows, counts = (
+            np.array([row for row, _ in samples], np.int64),
+            np.array(self._counts, float),
+        )
+        return left_out(products, rows, counts, self._origins()[0], self._covariances().last)
 
     def _regularisers(self) -> list[Regulariser]:
         gains = self._gains()

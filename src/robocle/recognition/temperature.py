@@ -14,6 +14,8 @@ RANGE = np.geomspace(0.002, 1, 61)
 MOST_RIVALS = 128
 # A sample whose label is as unlikely as this does not decide the temperature alone.
 LARGEST_LOSS = 690.0
+# In float64, exp(-x) of a larger x is 0.
+EXPONENT_OF_ZERO = 800.0
 
 
 def likely_temperature(scores: Scores, rows: NDArray[np.int64], assumed: float) -> float:
@@ -27,9 +29,8 @@ def likely_temperature(scores: Scores, rows: NDArray[np.int64], assumed: float) 
         assumed: The median of the prior.
     """
     tried, margins = assumed * STEPS, _margins(scores, rows)
-    losses = [_negative_log_likelihood(margins / temperature) for temperature in tried]
     prior = (np.log(STEPS) / SPREAD) ** 2 / 2
-    return float(tried[np.argmin(losses + prior)])
+    return float(tried[_best_step(margins, tried, prior)])
 
 
 def best_temperature(scores: Scores, rows: NDArray[np.int64], scale: float) -> float:
@@ -41,8 +42,7 @@ def best_temperature(scores: Scores, rows: NDArray[np.int64], scale: float) -> f
         scale: The size of the scores.
     """
     tried, margins = scale * RANGE, _margins(scores, rows)
-    losses = [_negative_log_likelihood(margins / temperature) for temperature in tried]
-    return float(tried[np.argmin(losses)])
+    return float(tried[_best_step(margins, tried, np.zeros(len(tried)))])
 
 
 def _margins(scores: Scores, rows: NDArray[np.int64]) -> Scores:
@@ -51,6 +51,50 @@ def _margins(scores: Scores, rows: NDArray[np.int64]) -> Scores:
     if margins.shape[1] > MOST_RIVALS:
         margins = -np.partition(-margins, MOST_RIVALS, axis=1)[:, :MOST_RIVALS]
     return margins
+
+
+def _best_step(margins: Scores, tried: Scores, prior: Scores) -> int:
+    """Return the index of the temperature with the smallest loss, with the prior added.
+
+    The loss is convex in the inverse temperature, so its tangents are lower bounds. Temperatures
+    whose bound is above a known loss are not tried.
+
+    Args:
+        margins: The scores relative to those of the own labels.
+        tried: The temperatures, ascending.
+        prior: What is added to the loss of each.
+    """
+    inverse = 1 / tried
+    # Lower ones count as 0 at every temperature; they may be infinite.
+    margins = np.maximum(margins, -EXPONENT_OF_ZERO * tried[-1])
+    highest = margins.max(axis=1, initial=0.0)
+    most = float(highest.max(initial=0.0)) * inverse[0] + np.log(max(margins.shape[1], 1))
+    if most > LARGEST_LOSS:  # the limit of the losses makes them not convex
+        losses = [_negative_log_likelihood(margins / temperature) for temperature in tried]
+        return int(np.argmin(losses + prior))
+    rest = margins - highest[:, None]
+    bounds, found = np.full(len(tried), -np.inf), np.full(len(tried), np.inf)
+    step, unknown = len(tried) // 2, np.zeros(len(tried))
+    while unknown[step] == 0 and (bounds + prior)[step] <= found.min():
+        loss, slope = _loss_and_slope(highest, rest, float(inverse[step]))
+        found[step], unknown[step] = loss + prior[step], np.inf
+        bounds = np.maximum(bounds, loss + slope * (inverse - inverse[step]))
+        step = int(np.argmin(bounds + prior + unknown))
+    return int(np.argmin(found))
+
+
+def _loss_and_slope(highest: Scores, rest: Scores, inverse: float) -> tuple[float, float]:
+    """Return -sum log softmax of the own labels, and its slope in the inverse temperature.
+
+    Args:
+        highest: The highest margin of each sample.
+        rest: The margins minus these.
+        inverse: The inverse temperature.
+    """
+    likelihoods = np.exp(inverse * rest)
+    sums = likelihoods.sum(axis=1)
+    slopes = highest + np.einsum("ij,ij->i", likelihoods, rest) / sums
+    return float((inverse * highest + np.log(sums)).sum()), float(slopes.sum())
 
 
 def _negative_log_likelihood(margins: Scores) -> float:

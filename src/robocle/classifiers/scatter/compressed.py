@@ -18,16 +18,18 @@ When a class is removed exactly, the basis shrinks to the span of what is left.
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robocle.blas import one_blas_thread
 from robocle.classifiers.scatter.block_grams import BlockGrams
 from robocle.classifiers.scatter.class_factors import ClassFactors, merged_counts
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.dense import DenseScatter
+from robocle.classifiers.scatter.followed_solution import Move
 from robocle.classifiers.scatter.form import ScatterForm
 from robocle.classifiers.scatter.inverses import Inverse, SpanInverse
 from robocle.classifiers.scatter.origin import Origin
-from robocle.classifiers.scatter.orthonormal import directions, span, span_of_sums
+from robocle.classifiers.scatter.orthonormal import span, span_of_sums
 from robocle.classifiers.scatter.solving import (
     cholesky,
     solve_general,
@@ -80,6 +82,7 @@ class CompressedScatter(ScatterForm):
     def remove_row(self, row: int) -> None:
         self._flush()
         self.moves = None
+        self._forget_bounds()
         self._span.remove_mean(row)
         self._factors.remove_class(row)
         if self._factors.complete:
@@ -92,9 +95,10 @@ class CompressedScatter(ScatterForm):
         """Add what another compressed form has learned; see `forms.merged`."""
         self._flush()
         self.moves = None
+        self._forget_bounds()
         other._flush()
         with one_blas_thread():
-            rotation = self._coordinates(other._span.basis)
+            rotation = self._span.coordinates_of(other._span.basis)
             deviations = other._span.means @ rotation
             if self._centred:
                 deviations -= self._span.means[rows]
@@ -139,12 +143,14 @@ class CompressedScatter(ScatterForm):
 
     def largest_square(self) -> float:
         self._flush()
-        return float((self._span.means**2).sum(axis=1).max(initial=0.0))
+        means = self._span.means
+        return float(np.einsum("ij,ij->i", means, means).max(initial=0.0))
 
     def squares(self) -> Matrix:
         self._flush()
         if self.blocks == 1:
-            return np.array([[np.vdot(self._span.scatter, self._span.scatter)]])
+            scatter = self._span.scatter
+            return np.array([[np.einsum("ij,ij->", scatter, scatter)]])
         products = self._span.scatter @ self._grams.of(self._span.basis)
         squares: Matrix = np.einsum("aij,bji->ab", products, products)
         return squares
@@ -169,7 +175,7 @@ class CompressedScatter(ScatterForm):
         weights = duals @ self._span.basis / np.repeat(ridge, self.width // self.blocks)
         return weights, MeanProducts.of(self._span.means @ gram, duals, shares)
 
-    def residual_counts(self, counts: Sequence[int]) -> list[int]:
+    def residual_counts(self, counts: Sequence[int]) -> NDArray[np.int64]:
         self._flush()
         return super().residual_counts(counts)
 
@@ -188,6 +194,14 @@ class CompressedScatter(ScatterForm):
         self._flush()
         products: Matrix = rows @ self._span.basis.T @ self._span.means.T
         return products
+
+    @property
+    def compressed(self) -> bool:
+        return True
+
+    def spanned(self, coordinates: Vector) -> tuple[Vector, Vector]:
+        size = len(coordinates)
+        return coordinates @ self._span.basis[:size], self._span.means[:, :size] @ coordinates
 
     def full_rows(self, number: int) -> Matrix:
         self._flush()
@@ -217,17 +231,10 @@ class CompressedScatter(ScatterForm):
         self._flush()
         factors = self._factors.transformed(self._span.basis)
         dense = DenseScatter(self.width, self.blocks, factors, centred=self._centred)
-        rows = factors.all_rows(self.width) if factors.complete else self._scatter_rows()
+        rows = factors.all_rows(self.width) if factors.complete else self._span.scatter_rows()
         dense.begin(self._span.means @ self._span.basis, rows)
         dense.moves = self.moves
         return dense
-
-    def _scatter_rows(self) -> Matrix:
-        """Return R with S = R^T R: |S_r|^1/2 Q, half the work of the product Q^T S_r Q."""
-        with one_blas_thread():
-            values, vectors = np.linalg.eigh(self._span.scatter)
-        rows: Matrix = np.sqrt(np.maximum(values, 0))[:, None] * (vectors.T @ self._span.basis)
-        return rows
 
     def discard_order(self) -> None:
         """Replace the basis by one that depends only on the means and the scatter.
@@ -258,6 +265,7 @@ class CompressedScatter(ScatterForm):
         scatter = state.copied("span_scatter", len(basis), len(basis))
         self._span = SpanArrays(basis, means, scatter)
         self.moves = None
+        self._forget_bounds()
 
     def _regularised(self, share: float, ridge: Vector) -> Matrix:
         """Return share S + ridge I in coordinates, for a single block."""
@@ -272,18 +280,20 @@ class CompressedScatter(ScatterForm):
                 self._learn_pending()
 
     def _learn_pending(self) -> None:
-        coordinates = self._coordinates(np.array([sample for sample, *_ in self._pending]))
+        coordinates = self._span.coordinates_of(np.array([sample for sample, *_ in self._pending]))
         means = self._span.means
         for index, (_, row, weight, step) in enumerate(self._pending):
             deviation = coordinates[index] - means[row] if self._centred else coordinates[index]
             means[row] += step * deviation
             if self.moves is not None:
-                self._record(deviation @ self._span.basis, row, weight, step)
+                full = deviation @ self._span.basis
+                self._record(Move(full, row, weight, step, coordinates=deviation))
+            square = float(coordinates[index] @ coordinates[index])
+            self._note(square, weight * float(deviation @ deviation))
             coordinates[index] = np.sqrt(weight) * deviation
             if weight:
                 self._factors.add(row, coordinates[index])
-        scatter = self._span.scatter
-        scatter += coordinates.T @ coordinates
+        self._span.add_to_scatter(coordinates)
         self._pending.clear()
         self._factors.bound(self.width, self.rank)
 
@@ -297,14 +307,3 @@ class CompressedScatter(ScatterForm):
         factors = self._factors.all_rows(len(rows))
         self._span = self._span.rotated(rows, factors.T @ factors)
         self._grams = BlockGrams(self.blocks)
-
-    def _coordinates(self, samples: Matrix) -> Matrix:
-        """Return the coordinates of samples, after extending the basis by missing directions."""
-        basis = self._span.basis
-        known = samples @ basis.T
-        rest = samples - known @ basis
-        again = rest @ basis.T  # removes the rounding error of the first pass (Kahan)
-        rest -= again @ basis
-        fresh = directions(rest, np.linalg.norm(samples, axis=1), basis)
-        self._span.extend(fresh)
-        return np.hstack([known + again, rest @ fresh.T])

@@ -17,7 +17,10 @@ ROUNDING = 1e-12  # a squared length below this, relative to the largest, is rou
 
 @dataclass(frozen=True, eq=False)
 class MeanProducts:
-    """Inner products of the class means m_j and the origin c under A."""
+    """Inner products of the class means m_j and the origin c under A.
+
+    They are those of whole embeddings, or of all blocks: then there is one row per block.
+    """
 
     squares: Vector
     """m_j A m_j."""
@@ -33,21 +36,32 @@ class MeanProducts:
         return cls(squares, weights @ (shares @ means), shares)
 
     @classmethod
-    def total(cls, blocks: Sequence["MeanProducts"], weights: Sequence[float]) -> "MeanProducts":
-        """Return the products of whole embeddings from those of their weighted blocks."""
-        pairs = list(zip(blocks, weights, strict=True))
-        squares = np.sum([weight * block.squares for block, weight in pairs], axis=0)
-        towards = np.sum([weight * block.towards_centre for block, weight in pairs], axis=0)
-        return cls(squares, towards, blocks[0].shares)
+    def stacked(cls, blocks: Sequence["MeanProducts"]) -> "MeanProducts":
+        """Return the products of several blocks of embeddings: one row per block."""
+        return cls(
+            np.array([block.squares for block in blocks]),
+            np.array([block.towards_centre for block in blocks]),
+            blocks[0].shares,
+        )
 
-    def scaled(self, scale: float) -> "MeanProducts":
-        """Return the products multiplied by a scale."""
+    def weighted(self, weights: Sequence[float] | Vector) -> "MeanProducts":
+        """Return the products of whole embeddings from those of their blocks.
+
+        Args:
+            weights: The weight of each block.
+        """
+        each = np.asarray(weights)
+        return MeanProducts(each @ self.squares, each @ self.towards_centre, self.shares)
+
+    def scaled(self, scales: Vector) -> "MeanProducts":
+        """Return the products of all blocks, each multiplied by a scale."""
+        scale = scales[:, None]
         return MeanProducts(scale * self.squares, scale * self.towards_centre, self.shares)
 
     @property
-    def centre_square(self) -> float:
-        """The product c A c of the origin with itself."""
-        return float(self.shares @ self.towards_centre)
+    def centre_square(self) -> Vector:
+        """The product c A c of the origin with itself: a number, or one per block."""
+        return np.asarray(self.towards_centre @ self.shares)
 
     def distances_from_centre(self) -> Vector:
         """Return the distance of each class mean from the origin."""

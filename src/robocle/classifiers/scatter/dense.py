@@ -13,6 +13,7 @@ import numpy as np
 from robocle.blas import blas, one_blas_thread
 from robocle.classifiers.scatter.class_factors import ClassFactors, merged_counts
 from robocle.classifiers.scatter.cosine import MeanProducts
+from robocle.classifiers.scatter.followed_solution import Move
 from robocle.classifiers.scatter.form import ScatterForm
 from robocle.classifiers.scatter.growing_table import GrowingTable
 from robocle.classifiers.scatter.inverses import DenseInverse, Inverse
@@ -32,6 +33,8 @@ from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Vector
 BATCH = 128
 # With more batches than this, rows that are not yet part of the scatter are summed.
 MAX_UNSUMMED = 4
+# Fewer rows than this are multiplied by a symmetric matrix one by one.
+FEW_ROWS = 8
 # With more samples than this between two predictions, a new factorisation is faster than updates.
 MAX_PENDING_UPDATES = 8
 
@@ -53,7 +56,7 @@ class DenseScatter(ScatterForm):
         self._pending_updates: list[tuple[Vector, int, float, float]] = []
         self._square: float | None = None
         self._pending_squares: list[Vector] = []
-        self._bounded = 0  # how many of them the last bounds were computed from
+        self._traces: Vector | None = None
 
     def begin(self, means: Matrix, rows: Matrix) -> None:
         """Start from class means and a scatter rows^T rows, which is summed when needed."""
@@ -61,7 +64,8 @@ class DenseScatter(ScatterForm):
         self._unsummed = [rows]
 
     def _allocate(self, means: Matrix) -> None:
-        self._mean_table = GrowingTable(means, columns=False)
+        self._forget_bounds()
+        self._mean_table = GrowingTable(means)
         self._array = np.zeros((self.width, self.width), order="F")
         self._buffer = np.empty((BATCH, self.width))
         self._buffered = 0
@@ -80,7 +84,8 @@ class DenseScatter(ScatterForm):
         self._factors.add_class()
 
     def remove_row(self, row: int) -> None:
-        self._mean_table = GrowingTable(np.delete(self._means, row, axis=0), columns=False)
+        self._forget_bounds()
+        self._mean_table = GrowingTable(np.delete(self._means, row, axis=0))
         self._factors.remove_class(row)
         if self._factors.complete:
             self._buffered = 0
@@ -92,6 +97,7 @@ class DenseScatter(ScatterForm):
     def merge(self, other: "DenseScatter", rows: list[int], weights: Vector, steps: Vector) -> None:
         """Add what another dense form has learned; see `forms.merged`."""
         other._fold()
+        self._forget_bounds()
         deviations = other._means - self._means[rows] if self._centred else other._means
         self._means[rows] += steps[:, None] * deviations
         deviations = np.sqrt(weights)[:, None] * deviations
@@ -113,11 +119,15 @@ class DenseScatter(ScatterForm):
         np.multiply(deviation, step, out=scaled)
         mean += scaled
         np.multiply(deviation, math.sqrt(weight), out=scaled)
+        added = np.einsum("ij,ij->i", *2 * [scaled.reshape(self.blocks, -1)])
+        if self._traces is not None:
+            self._traces = self._traces + added
+        self._note(float(sample @ sample), float(added.sum()))
         if weight:
             self._factors.add(row, scaled)
             self._factors.bound(self.width)
         if self.moves is not None:
-            self._record(deviation, row, weight, step)
+            self._record(Move(deviation, row, weight, step))
         self._buffered += 1
         if self._buffered == BATCH:
             self._empty_buffer()
@@ -132,12 +142,10 @@ class DenseScatter(ScatterForm):
                 self._pending_squares.clear()
 
     def traces(self) -> Vector:
-        if self._unsummed:
+        if self._traces is None:
             self._fold()
-        buffered = self._buffer[: self._buffered]
-        diagonal = np.diagonal(self._array) + np.einsum("ij,ij->j", buffered, buffered)
-        traces: Vector = diagonal.reshape(self.blocks, -1).sum(axis=1)
-        return traces
+            self._traces = np.diagonal(self._array).reshape(self.blocks, -1).sum(axis=1)
+        return self._traces
 
     def largest_square(self) -> float:
         return float(np.einsum("ij,ij->i", self._means, self._means).max(initial=0.0))
@@ -152,18 +160,7 @@ class DenseScatter(ScatterForm):
         else:
             self._square += self._added_square()
         self._pending_squares.clear()
-        self._bounded = 0
         return np.array([[self._square]])
-
-    def square_bounds(self) -> tuple[float, float]:
-        rows = self._pending_squares
-        if self._square is None or not rows or self._bounded == len(rows):
-            return super().square_bounds()
-        self._bounded = len(rows)  # asked again before the next sample: it must be exact
-        least = self._square + square(np.array(rows) @ np.array(rows).T)
-        # S adds 2 v S v for each sample v, which is at most 2 |S| |v|^2.
-        lengths = sum(float(row @ row) for row in rows)
-        return least, least + 2 * math.sqrt(self._square) * lengths
 
     def solve(
         self, share: float, ridge: Vector, origin: Origin | None = None
@@ -243,6 +240,10 @@ class DenseScatter(ScatterForm):
         with one_blas_thread():
             blas.dsyrk(1.0, rows.T, beta=1.0, c=self._array, lower=1, overwrite_c=1)
 
+    def _forget_bounds(self) -> None:
+        super()._forget_bounds()
+        self._traces = None
+
     def _drop_solution(self) -> None:
         """Discard what the last prediction computed, because too much has changed."""
         self._solution = self._square = None
@@ -281,6 +282,8 @@ class DenseScatter(ScatterForm):
         """
         rows = np.array(self._pending_squares).reshape(-1, self.width)
         buffered = square(rows @ self._buffer[: self._buffered].T)
-        # For few rows, one product each is faster than the product of a symmetric matrix and rows.
-        products = sum(float(row @ blas.dsymv(1.0, self._array, row, lower=1)) for row in rows)
+        if len(rows) < FEW_ROWS:  # one product each is faster
+            products = sum(float(row @ blas.dsymv(1.0, self._array, row, lower=1)) for row in rows)
+        else:
+            products = float(np.vdot(rows.T, blas.dsymm(1.0, self._array, rows.T, lower=1)))
         return 2 * (products + buffered) - square(rows @ rows.T)

@@ -1,17 +1,17 @@
-"""One block of the embedding, followed: its solution and the products of what is scored with it."""
+"""One block of the embedding, followed: its solution, and the products that it starts with."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from robocle.classifiers.scatter.followed_rows import FollowedRows
-from robocle.classifiers.scatter.followed_samples import FollowedSamples
-from robocle.classifiers.scatter.followed_solution import FollowedSolution, Move
+from robocle.classifiers.scatter.followed_samples import ClassProducts
+from robocle.classifiers.scatter.followed_solution import FollowedSolution, Move, Update
 from robocle.classifiers.scatter.form import ScatterForm
 from robocle.classifiers.scatter.inverses import IdentityInverse, Inverse
 from robocle.classifiers.scatter.origin import Origin
-from robocle.classifiers.state import Matrix
+from robocle.classifiers.state import Matrix, Vector
 
 # Ridges that differ by less than this are equal: the rest is rounding error.
 SAME_RIDGE = 1e-9
@@ -22,12 +22,21 @@ class Beside:
     """What is scored beside the class means, in one block."""
 
     origin: Origin
-    world: Matrix
+    world: NDArray[np.float32]
     """Pictures of anything, (n, width)."""
 
 
+@dataclass(frozen=True, eq=False)
+class Start:
+    """The products of a block that is followed from now on."""
+
+    classes: dict[int, ClassProducts]
+    world: Matrix
+    """Products x A m_j of the world's pictures: (n, columns)."""
+
+
 class FollowedBlock:
-    """The solution of one block, and the products of samples to leave out and of the world.
+    """The solution of one block.
 
     Args:
         form: The scatter.
@@ -45,79 +54,84 @@ class FollowedBlock:
         """The ridge relative to the scatter; infinite if the scatter does not count."""
         self.scale = 1.0
         """What all products must be multiplied by."""
-        self._redrawn = form.factors.redrawn
+        self._last_row = 0
         inverse, means = _inverse(form, ridge), form.full_means()
-        stacked = np.vstack([beside.origin.fixed, means])
+        stacked = np.vstack([means, beside.origin.fixed])
         solved = inverse.solve(stacked)
         self.solution = FollowedSolution(inverse, stacked, solved, beside.origin.fixed, most)
-        self.world = FollowedRows(beside.world, beside.world @ solved.T)
-        self.samples = FollowedSamples(form.width, len(solved))
         rows = [form.full_rows(number) for number in classes]
         joined = np.vstack([*rows, means[:0]])
         among = [each @ each.T for each in _split(inverse.whitened(joined), rows)]
         own = means[list(classes)] @ solved.T
-        self.samples.add(classes, own, joined, joined @ solved.T, among)
-        form.moves = []
+        found = _by_class(classes, own, rows, joined @ solved.T, among)
+        self._start: Start | None = Start(found, beside.world @ solved.T)
+
+    @property
+    def start(self) -> Start:
+        """The products of a block that is new."""
+        assert self._start is not None
+        return self._start
+
+    def drop_start(self) -> None:
+        """Drop the products that the block started with: they are followed now."""
+        self._start = None
 
     def can_follow(self, form: ScatterForm, ridge: float, beside: Beside) -> bool:
         """Return whether only samples were added since."""
         return (
             form.moves is not None
             and self.beside is beside
-            and self._redrawn == form.factors.redrawn
             and (ridge == self.ridge or abs(ridge / self.ridge - 1) < SAME_RIDGE)
         )
 
-    def follow(self, form: ScatterForm, classes: Sequence[int]) -> bool:
-        """Follow the samples since; return False if everything must be computed again.
-
-        Args:
-            form: The scatter.
-            classes: The classes whose samples are left out.
-        """
-        moves, form.moves = form.moves or [], []
-        for index in range(len(moves)):
-            self._update(form, moves[index:])
-        self.samples.keep(classes)
-        self._add_classes(form, [each for each in classes if self.samples.rows_of(each) is None])
-        known = [self.samples.rows_of(move.row) for move in moves]
-        pairs = zip(known, moves, strict=True)
-        if any(rows not in (None, form.factors.count(move.row)) for rows, move in pairs):
-            return False
-        return not self.solution.is_full or self._renew(form, moves[-1].row)
-
-    def _renew(self, form: ScatterForm, row: int) -> bool:
-        """Factorise the scatter again; return False if the solution has drifted from it."""
+    def is_valid(self, form: ScatterForm) -> bool:
+        """Factorise the scatter again if it is time; return False if the solution has drifted."""
+        if not self.solution.is_full:
+            return True
+        row = self._last_row
         return self.solution.renew(_inverse(form, self.ridge), row, form.full_means()[row])
 
-    def _update(self, form: ScatterForm, moves: Sequence[Move]) -> None:
+    def follow(self, form: ScatterForm, moves: Sequence[Move]) -> Update:
         """Follow the first of some samples; all of them are already part of the form."""
         move = moves[0]
-        direction = self.solution.apply(move.deviation[None])[0]
-        products = form.times_means(direction[None])[0]
+        self._last_row = move.row
+        direction, products, inside = self._direction(form, move)
         for later in moves:  # the means before these samples
             products[later.row] -= later.step * float(later.deviation @ direction)
         classes = max(self.solution.classes, move.row + 1)
-        if not np.isfinite(self.ridge):
-            move = replace(move, weight=0.0)  # the scatter does not count
-        update = self.solution.update(move, products[:classes], direction)
-        known = self.samples.rows_of(move.row)
-        contributes = known is not None and known < form.factors.count(move.row)
-        self.samples.update(update, contributes=contributes)
-        self.world.update(update)
+        weight = move.weight if np.isfinite(self.ridge) else 0.0  # else the scatter does not count
+        return self.solution.update(move, weight, products[:classes], direction, inside)
 
-    def _add_classes(self, form: ScatterForm, classes: Sequence[int]) -> None:
-        if not classes:
-            return
+    def _direction(self, form: ScatterForm, move: Move) -> tuple[Vector, Vector, Vector | None]:
+        """Return u = A v, its products with the class means and, if known, its coordinates."""
+        span, coordinates = self.solution.span, move.coordinates
+        if span is not None and coordinates is not None and form.compressed:
+            inside = span.solve(coordinates)
+            return *form.spanned(inside), inside
+        direction = self.solution.apply(move.deviation[None])
+        return direction[0], form.times_means(direction)[0], None
+
+    def class_products(self, form: ScatterForm, classes: Sequence[int]) -> dict[int, ClassProducts]:
+        """Return the products of classes."""
         rows = [form.full_rows(number) for number in classes]
         means = form.full_means()[list(classes)]
-        joined = np.vstack([means, *rows])
-        solved = self.solution.apply(joined)
-        towards = np.hstack([solved @ self.beside.origin.fixed.T, form.times_means(solved)])
+        solved = self.solution.apply(np.vstack([means, *rows]))
+        towards = np.hstack([form.times_means(solved), solved @ self.beside.origin.fixed.T])
         ends = len(classes)
         pairs = zip(rows, _split(solved[ends:], rows), strict=True)
         among = [each @ solution.T for each, solution in pairs]
-        self.samples.add(classes, towards[:ends], joined[ends:], towards[ends:], among)
+        return _by_class(classes, towards[:ends], rows, towards[ends:], among)
+
+
+def _by_class(
+    classes: Sequence[int],
+    own: Matrix,
+    rows: Sequence[Matrix],
+    towards: Matrix,
+    among: Sequence[Matrix],
+) -> dict[int, ClassProducts]:
+    parts = zip(own, rows, _split(towards, rows), among, strict=True)
+    return {number: ClassProducts(*part) for number, part in zip(classes, parts, strict=True)}
 
 
 def _split(joined: Matrix, parts: Sequence[Matrix]) -> list[Matrix]:

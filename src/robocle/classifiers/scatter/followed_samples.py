@@ -1,200 +1,152 @@
-"""Inner products of the samples to leave out, which follow the solution: see `followed_solution`.
+"""Inner products of the samples to leave out, which follow the solutions: see `followed_solution`.
 
 The products are those between the class means and, for some classes, their means and the rows R
 that they contribute to the scatter. A sample changes all of them by outer products. Residuals are
 linear in R, so their products need not be kept.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robocle.classifiers.scatter.followed_rows import FollowedRows
+from robocle.classifiers.scatter.followed_classes import FollowedClasses
 from robocle.classifiers.scatter.followed_solution import Update
 from robocle.classifiers.scatter.growing_table import GrowingTable
+from robocle.classifiers.scatter.padding import padded_rows
 from robocle.classifiers.state import Matrix, Vector
 
 Numbers = NDArray[np.int64]
 
-
-class FollowedSamples:
-    """Products of some classes in one block. Columns are those of `FollowedSolution`.
-
-    Args:
-        width: The width of the block.
-        columns: The number of columns.
-    """
-
-    def __init__(self, width: int, columns: int) -> None:
-        self.classes: list[int] = []
-        self._rows = FollowedRows(np.empty((0, width)), np.empty((0, columns)))
-        self._places: dict[int, list[int]] = {}
-        self._own = GrowingTable(np.empty((0, columns)))
-        self.groups: dict[int, EqualClasses] = {}
-
-    @property
-    def own(self) -> Matrix:
-        """m A m_j: (classes of the samples, columns)."""
-        return self._own.values
-
-    @property
-    def towards(self) -> Matrix:
-        """R A m_j: (rows, columns)."""
-        return self._rows.towards
-
-    def alike(self, counts: Numbers, chosen: Numbers) -> Iterator["AlikeClasses"]:
-        """Yield classes whose chosen residuals follow from their rows by maps of one shape.
-
-        Args:
-            counts: The number of samples taught per class.
-            chosen: The number of chosen samples per class.
-        """
-        for group in self.groups.values():
-            numbers = np.array(group.classes, np.int64)
-            complete = counts[numbers] == group.places.shape[1] + 1
-            kinds = 2 * chosen[numbers] + complete
-            for kind in np.unique(kinds).tolist():
-                mine = kinds == kind
-                yield AlikeClasses(numbers[mine], group.places[mine], group.among[mine])
-
-    def rows_of(self, number: int) -> int | None:
-        """Return how many rows a class has; None if its products are not known."""
-        return len(self._places[number]) if number in self._places else None
-
-    def add(
-        self,
-        classes: Sequence[int],
-        own: Matrix,
-        rows: Matrix,
-        towards: Matrix,
-        among: Sequence[Matrix],
-    ) -> None:
-        """Add classes.
-
-        Args:
-            classes: The classes.
-            own: The products of their means, (classes, columns).
-            rows: R of all of them, one after another.
-            towards: The products of these rows, (rows, columns).
-            among: R A R^T of each class.
-        """
-        start = len(self._rows)
-        for number, products in zip(classes, among, strict=True):
-            self._places[number] = list(range(start, start + len(products)))
-            self._group(len(products)).add(number, self._places[number], products)
-            start += len(products)
-        self.classes += classes
-        self._own.add_rows(own)
-        self._rows.add(rows, towards)
-
-    def keep(self, classes: Sequence[int]) -> None:
-        """Drop all other classes."""
-        wanted = set(classes)
-        kept = [number for number in self.classes if number in wanted]
-        if len(kept) == len(self.classes):
-            return
-        order = [self.classes.index(number) for number in kept]
-        rows = np.array([place for number in kept for place in self._places[number]], np.int64)
-        self._own = self._own.kept_rows(np.array(order, np.int64))
-        self._rows = self._rows.kept(rows)
-        starts = np.cumsum([0, *(len(self._places[number]) for number in kept)]).tolist()
-        self._places = {
-            number: list(range(start, end))
-            for number, start, end in zip(kept, starts, starts[1:], strict=False)
-        }
-        groups, self.groups = self.groups, {}
-        among = {number: each for group in groups.values() for number, each in group.items()}
-        for number in kept:
-            self._group(len(self._places[number])).add(number, self._places[number], among[number])
-        self.classes = kept
-
-    def _group(self, size: int) -> "EqualClasses":
-        return self.groups.setdefault(size, EqualClasses(size))
-
-    def update(self, update: Update, *, contributes: bool) -> None:
-        """Follow a sample.
-
-        Args:
-            update: The sample.
-            contributes: Whether the sample's row was added to those of its class.
-        """
-        p, moved, column = update.products, update.moved, update.column
-        if len(p) > self._own.values.shape[1]:
-            self._own.add_column()
-        own = p[column - update.move.row :][self.classes] if self.classes else np.empty(0)
-        q = self._rows.update(update)
-        self._own.add_outer(-update.gain, own, p)
-        self._own.values[:, column] += moved * own
-        for group in self.groups.values():
-            group.update(update.gain, q)
-        if update.move.row in self._places:
-            self._move_own(update)
-        if contributes:
-            self._add_contribution(update, q)
-
-    def _move_own(self, update: Update) -> None:
-        place = self.classes.index(update.move.row)
-        self._own.values[place] += update.moved * update.products
-        self._own.values[place, update.column] += update.move.step * update.moved * update.square
-
-    def _add_contribution(self, update: Update, q: Vector) -> None:
-        """Add the row sqrt(weight) v to those of the sample's class."""
-        number, root = update.move.row, np.sqrt(update.move.weight)
-        products = update.products.copy()
-        products[update.column] += update.move.step * update.square
-        beside = root * update.kept * q[self._places[number]]
-        square = update.move.weight * update.kept * update.square
-        among = self._group(len(beside)).remove(number)
-        among = np.block([[among, beside[:, None]], [beside[None], np.array([[square]])]])
-        self._places[number].append(len(self._rows))
-        self._group(len(among)).add(number, self._places[number], among)
-        self._rows.add(root * update.move.deviation[None], root * update.kept * products[None])
+# Classes with fewer rows may join a group of this size.
+SMALL_GROUP = 4
 
 
 @dataclass(frozen=True, eq=False)
-class AlikeClasses:
-    """Classes with equally many rows and chosen samples."""
+class ClassProducts:
+    """The products of one class in one block."""
 
-    numbers: Numbers
-    places: Numbers
-    """Where their rows are: (classes, rows)."""
+    own: Vector
+    """m A m_j: (columns,)."""
+    rows: Matrix
+    """R: (rows, width)."""
+    towards: Matrix
+    """R A m_j: (rows, columns)."""
     among: Matrix
-    """R A R^T: (classes, rows, rows)."""
+    """R A R^T: (rows, rows)."""
 
 
-class EqualClasses:
-    """Classes with equally many rows: their rows' places, and the products among these."""
+class FollowedSamples:
+    """Products of some classes in all blocks. Columns are those of `FollowedSolution`.
 
-    def __init__(self, size: int) -> None:
-        self.classes: list[int] = []
-        self.places = np.empty((0, size), np.int64)
-        """(classes, rows)"""
-        self.among = np.empty((0, size, size))
-        """R A R^T: (classes, rows, rows)"""
+    Args:
+        widths: The width of each block.
+        columns: The number of columns.
+        fixed: How many of them belong to fixed rows.
+    """
 
-    def add(self, number: int, places: Sequence[int], among: Matrix) -> None:
-        """Add a class."""
-        self.classes.append(number)
-        self.places = np.concatenate([self.places, np.array([places], np.int64)])
-        self.among = np.concatenate([self.among, among[None]])
+    def __init__(self, widths: Sequence[int], columns: int, fixed: int) -> None:
+        self._columns, self._fixed = columns, fixed
+        self._rows = [GrowingTable(np.empty((0, width))) for width in widths]
+        self._unused: list[int] = []  # rows whose class was dropped
+        self._sizes: dict[int, int] = {}  # the number of rows that each class is padded to
+        self._groups: dict[int, FollowedClasses] = {}
 
-    def remove(self, number: int) -> Matrix:
-        """Remove a class and return R A R^T."""
-        place = self.classes.index(number)
-        among: Matrix = self.among[place]
-        del self.classes[place]
-        self.places = np.delete(self.places, place, axis=0)
-        self.among = np.delete(self.among, place, axis=0)
-        return among
+    @property
+    def classes(self) -> list[int]:
+        """The classes whose products are known."""
+        return list(self._sizes)
 
-    def items(self) -> Iterator[tuple[int, Matrix]]:
-        """Yield each class with R A R^T."""
-        yield from zip(self.classes, self.among, strict=True)
+    @property
+    def groups(self) -> list[FollowedClasses]:
+        """Classes with similar numbers of rows."""
+        return [group for group in self._groups.values() if group.numbers]
 
-    def update(self, gain: float, products: Vector) -> None:
-        """Follow a sample, with the products R u of all rows."""
-        if gain and len(self.classes):
-            mine = products[self.places]
-            self.among -= gain * mine[:, :, None] * mine[:, None, :]
+    def kept(self, number: int) -> list[int] | None:
+        """Return how many rows a class has in each block; None if its products are not known."""
+        size = self._sizes.get(number)
+        return None if size is None else self._groups[size].kept_of(number)
+
+    def add(self, number: int, blocks: Sequence[ClassProducts]) -> None:
+        """Add a class with its products in each block."""
+        kept = [len(block.rows) for block in blocks]
+        places = [self._new_row() for _ in range(max(kept))]
+        self._group_for(number, len(places)).add(number, places, kept)
+        for block, products in enumerate(blocks):
+            self.replace(block, number, products)
+
+    def replace(self, block: int, number: int, products: ClassProducts) -> None:
+        """Replace the products of a class in one block. The class has as many rows as before."""
+        group = self._groups[self._sizes[number]]
+        places = group.places_of(number)
+        self._rows[block].values[places] = 0
+        self._rows[block].values[places[: len(products.rows)]] = products.rows
+        group.replace(block, number, products.own, products.towards, products.among)
+
+    def keep(self, classes: Sequence[int]) -> None:
+        """Drop all other classes."""
+        for number in set(self._sizes).difference(classes):
+            group = self._groups[self._sizes.pop(number)]
+            self._unused += group.places_of(number)
+            group.remove(number)
+
+    def follow(self, block: int, update: Update) -> Vector:
+        """Follow a sample in one block, and return the products R u of all rows.
+
+        Args:
+            block: The block.
+            update: The sample.
+        """
+        self._columns = len(update.products)
+        # The last one is for places that are not used.
+        products = np.append(self._rows[block].values @ update.direction, 0.0)
+        for group in self.groups:
+            group.follow(block, update, products)
+        return products
+
+    def add_row(self, updates: Sequence[Update | None], products: Sequence[Vector]) -> None:
+        """Add the row sqrt(weight) v of a sample v to those of its class.
+
+        Args:
+            updates: The sample in each block; None where all products will be replaced.
+            products: What `follow` returned in each block.
+        """
+        number = next(update.move.row for update in updates if update is not None)
+        place = self._new_row()
+        group = self._with_room(number)
+        for block, update in enumerate(updates):
+            row = self._rows[block].values[place]
+            row[:] = 0
+            if update is not None:
+                row += np.sqrt(update.move.weight) * update.move.deviation
+                group.add_row(block, update, products[block])
+        group.count_row(number, place)
+
+    def _with_room(self, number: int) -> FollowedClasses:
+        """Return the group of a class, with room for one more row."""
+        group = self._groups[self._sizes[number]]
+        rows = len(group.places_of(number)) + 1
+        if rows <= self._sizes[number]:
+            return group
+        larger = self._group_for(number, rows)
+        larger.take(number, group)
+        return larger
+
+    def _group_for(self, number: int, rows: int) -> FollowedClasses:
+        """Return the group that a class belongs to once it has so many rows."""
+        wanted = padded_rows(rows, self._columns)
+        # A group that is not much larger saves one of its own.
+        used = [size for size, group in self._groups.items() if group.numbers]
+        fits = [size for size in used if wanted <= size <= max(2 * wanted, SMALL_GROUP)]
+        size = self._sizes[number] = min(fits, default=wanted)
+        if size not in self._groups:
+            self._groups[size] = FollowedClasses(len(self._rows), size, self._columns, self._fixed)
+        return self._groups[size]
+
+    def _new_row(self) -> int:
+        if self._unused:
+            return self._unused.pop()
+        for table in self._rows:
+            table.add_rows(np.zeros((1, table.values.shape[1])))
+        return len(self._rows[0].values) - 1

@@ -1,19 +1,20 @@
 """Scores of pictures and of left-out samples, from blocks that are followed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robocle.blas import one_blas_thread
-from robocle.classifiers.scatter.class_factors import SampleIndex
+from robocle.classifiers.scatter.class_factors import ClassFactors, SampleIndex
 from robocle.classifiers.scatter.cosine import MeanProducts, inverse_lengths
 from robocle.classifiers.scatter.followed_block import FollowedBlock
+from robocle.classifiers.scatter.followed_classes import FollowedClasses
 from robocle.classifiers.scatter.followed_solution import BlockScorer
-from robocle.classifiers.scatter.form import ScatterForm
-from robocle.classifiers.scatter.left_out_products import ClassGroup, SampleProducts
+from robocle.classifiers.scatter.sample_products import ClassGroup, SampleProducts, own_columns
+from robocle.classifiers.scatter.solved_products import places_of
 from robocle.classifiers.state import Matrix, Vector
 
 Numbers = NDArray[np.int64]
@@ -94,113 +95,149 @@ class ChosenSamples:
         """The classes that have samples here."""
         return [int(number) for number in np.flatnonzero(self.sizes)]
 
-    def places_of(self, numbers: Numbers) -> Numbers:
-        """Return which samples belong to classes that have equally many: (classes, samples)."""
-        places: Numbers = np.searchsorted(self.rows, numbers)[:, None] + np.arange(
-            self.sizes[numbers[0]]
+
+@dataclass(frozen=True, eq=False)
+class BlockFacts:
+    """What the products of samples need to know about the blocks."""
+
+    share: Vector
+    """The weight of the scatter in A^-1, per block."""
+    scale: Vector
+    """What all products must be multiplied by, per block."""
+    last: int
+    """How many of the blocks are from the last map."""
+
+    @classmethod
+    def of(cls, blocks: Sequence[FollowedBlock], last: int) -> "BlockFacts":
+        """Return the facts about blocks that are followed."""
+        counts = np.isfinite([block.ridge for block in blocks])
+        return cls(counts.astype(np.float64), np.array([block.scale for block in blocks]), last)
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenGroup:
+    """Classes with similar numbers of rows, and their chosen samples."""
+
+    followed: FollowedClasses
+    numbers: Numbers
+    """The classes."""
+    samples: Numbers
+    """(classes, samples): which of the samples belong to each class."""
+    maps: Matrix
+    """T with which T R are residuals: (blocks, classes, samples, rows)."""
+
+    @classmethod
+    def of(
+        cls, followed: FollowedClasses, factors: Sequence[ClassFactors], chosen: ChosenSamples
+    ) -> "ChosenGroup":
+        """Return the chosen samples of some classes.
+
+        Args:
+            followed: The products of the classes.
+            factors: The contributions of all classes, per block.
+            chosen: The samples.
+        """
+        numbers = np.array(followed.numbers)
+        samples = places_of(chosen.rows, numbers)
+        counts, indices = chosen.counts[numbers], chosen.indices[samples]
+        kept, rows = followed.kept, followed.among.shape[-1]
+        if (kept == kept[0]).all():
+            same = factors[0].residual_maps(kept[0], counts, indices, rows)
+            maps = np.broadcast_to(same, (len(kept), *same.shape))
+        else:
+            pairs = zip(factors, kept, strict=True)
+            maps = np.array([f.residual_maps(own, counts, indices, rows) for f, own in pairs])
+        return cls(followed, numbers, samples, maps)
+
+    def products(self, means: Sequence[MeanProducts], columns: Numbers | None) -> ClassGroup:
+        """Return the products of the samples.
+
+        Args:
+            means: The products of the class means, with each of the origins.
+            columns: (classes, columns): the classes that each class is scored for; None for all.
+        """
+        own, towards, among = self.followed.own, self.followed.towards, self.followed.among
+        towards_own, maps = own_columns(towards, self.numbers), self.maps
+        centres = [(towards @ each.shares)[..., None] for each in means]
+        if columns is not None:
+            own, towards = self.followed.for_columns(columns)
+        residuals = maps @ among
+        return ClassGroup(
+            numbers=self.numbers,
+            samples=self.samples,
+            columns=columns,
+            own=own,
+            among=among,
+            towards=towards,
+            towards_own=towards_own,
+            towards_centre=centres[0],
+            residuals=residuals,
+            crossed=maps @ towards,
+            squares=np.einsum("bnsk,bnsk->bns", residuals, maps),
+            crossed_own=(maps @ towards_own)[..., 0],
+            crossed_centres=[(maps @ each)[..., 0] for each in centres],
         )
-        return places
 
 
 def sample_products(
-    form: ScatterForm, block: FollowedBlock, means: MeanProducts, chosen: ChosenSamples
+    groups: Sequence[ChosenGroup],
+    means: Sequence[MeanProducts],
+    blocks: BlockFacts,
+    columns: Numbers | None,
 ) -> SampleProducts:
-    """Return the products of samples to leave out, for all columns.
+    """Return the products of samples to leave out.
 
     Args:
-        form: The scatter.
-        block: The block.
-        means: The products of its class means.
-        chosen: The samples.
+        groups: The samples.
+        means: The products of the class means, with each of the origins.
+        blocks: The blocks.
+        columns: (samples, columns): the classes that each sample is scored for; None for all.
     """
-    solution, samples, rows = block.solution, block.samples, chosen.rows
-    position = {number: place for place, number in enumerate(samples.classes)}
-    own = solution.fixed_last(samples.own[[position[row] for row in rows.tolist()]])
-    crossed = np.zeros_like(own)
-    squares, centres = np.zeros((len(rows), 1)), np.zeros((len(rows), 1))
-    groups = []
-    for alike in samples.alike(chosen.counts, chosen.sizes):
-        numbers, places, among = alike.numbers, alike.places, alike.among
-        where = chosen.places_of(numbers)
-        maps = form.factors.residual_maps(
-            places.shape[1], chosen.counts[numbers], chosen.indices[where]
-        )
-        removed, residuals = solution.fixed_last(samples.towards[places]), maps @ among
-        centre = removed @ means.shares
-        crossed[where] = maps @ removed
-        squares[where, 0] = np.einsum("nsk,nsk->ns", residuals, maps)
-        centres[where, 0] = np.einsum("nsk,nk->ns", maps, centre)
-        mine = removed[np.arange(len(numbers)), :, numbers]
-        groups.append(ClassGroup(where, among, removed, mine, centre, residuals))
-    return SampleProducts(
-        own_place=rows,
-        own_share=means.shares[rows][:, None],
-        mm=means.squares[None],
-        cm=means.towards_centre[None],
-        cc=means.centre_square,
-        own=own,
-        own_square=means.squares[rows][:, None],
-        own_centre=means.towards_centre[rows][:, None],
-        crossed=crossed,
-        crossed_centre=centres,
-        squares=squares,
-        groups=groups,
-        share=1.0 if np.isfinite(block.ridge) else 0.0,
-        scale=block.scale,
-    )
+    found = [
+        group.products(means, None if columns is None else columns[group.samples[:, 0]])
+        for group in groups
+    ]
+    return SampleProducts(found, means, blocks.share, blocks.scale, blocks.last)
 
 
 def similar_classes(
-    blocks: Sequence[SampleProducts],
+    groups: Sequence[ChosenGroup],
+    chosen: ChosenSamples,
+    means: MeanProducts,
+    blocks: BlockFacts,
     weights: Sequence[float],
-    means: Sequence[MeanProducts],
-    classes: int,
 ) -> Numbers:
     """Return the classes with the best scores of each sample before it is left out, and its own.
 
     They are ascending: (samples, SIMILAR).
 
     Args:
-        blocks: The products of the samples, per block.
-        weights: The weight of each block.
+        groups: The samples, one per class.
+        chosen: The same samples.
         means: The products of the class means, per block.
-        classes: The number of classes.
+        blocks: The blocks.
+        weights: The weight of each block.
     """
-    total = MeanProducts.total(means, weights)
-    scaled = [weight * block.scale for block, weight in zip(blocks, weights, strict=True)]
-    numerators = np.zeros_like(blocks[0].own)
-    for block, weight in zip(blocks, scaled, strict=True):
-        offset = block.cc - block.own_centre - block.crossed_centre
-        numerators += weight * (block.own + block.crossed - block.cm + offset)
-    lengths = total.distances_from_centre()
-    scores = numerators / np.where(lengths > 0, lengths, np.inf)
-    rows = blocks[0].own_place
-    scores[:, classes:] = -np.inf  # the world's mean is no class
-    scores[np.arange(len(rows)), rows] = np.inf
-    found = np.argpartition(-scores, SIMILAR, axis=1)[:, :SIMILAR]
-    best: Numbers = np.sort(found, axis=1)
+    scaled = np.array(weights) * blocks.scale
+    total = means.weighted(scaled)
+    # z A m_j, and z A c
+    towards = np.empty((len(chosen.rows), len(means.shares)))
+    for group in groups:
+        parts = zip(scaled, group.maps, group.followed.own, group.followed.towards, strict=True)
+        towards[group.samples] = sum(w * (m @ rows + own[:, None]) for w, m, own, rows in parts)
+    offset = total.centre_square - towards @ means.shares
+    scores = towards + offset[:, None] - total.towards_centre
+    scores *= inverse_lengths(total.distances_from_centre())
+    scores[:, len(chosen.counts) :] = -np.inf  # the world's mean is no class
+    scores[np.arange(len(scores)), chosen.rows] = np.inf
+    return _best(scores)
+
+
+def _best(scores: Matrix) -> Numbers:
+    """Return the SIMILAR columns with the best scores of each row, ascending."""
+    least = np.partition(scores, -SIMILAR, axis=1)[:, -SIMILAR, None]
+    _, columns = np.nonzero(scores >= least)
+    if len(columns) == SIMILAR * len(scores):
+        return columns.reshape(len(scores), SIMILAR)
+    best: Numbers = np.sort(np.argpartition(-scores, SIMILAR, axis=1)[:, :SIMILAR], axis=1)
     return best
-
-
-def restricted(block: SampleProducts, columns: Numbers) -> SampleProducts:
-    """Return the products for some columns of each sample.
-
-    Args:
-        block: The products for all columns, with one sample per class.
-        columns: (samples, columns), ascending.
-    """
-    rows = block.own_place[:, None]
-    return replace(
-        block,
-        own_place=(columns < rows).sum(axis=1),
-        mm=block.mm[0][columns],
-        cm=block.cm[0][columns],
-        own=np.take_along_axis(block.own, columns, axis=1),
-        crossed=np.take_along_axis(block.crossed, columns, axis=1),
-        groups=[_restricted(group, columns) for group in block.groups],
-    )
-
-
-def _restricted(group: ClassGroup, columns: Numbers) -> ClassGroup:
-    chosen = columns[group.samples[:, 0]][:, None, :]
-    return replace(group, means=np.take_along_axis(group.means, chosen, axis=2))

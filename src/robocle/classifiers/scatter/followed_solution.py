@@ -19,7 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from robocle.classifiers.scatter.cosine import MeanProducts
-from robocle.classifiers.scatter.inverses import Inverse
+from robocle.classifiers.scatter.followed_span import FollowedSpan
+from robocle.classifiers.scatter.inverses import Inverse, SpanInverse
 from robocle.classifiers.state import Matrix, Vector
 
 # With more rows than this, the rows that score pictures are float32. Relative to o, the error is
@@ -41,6 +42,8 @@ class Move:
     row: int
     weight: float
     step: float
+    coordinates: Vector | None = None
+    """v in coordinates of the span of the samples, if the scatter is compressed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +58,12 @@ class Update:
     gain: float
     """g: A changed by -g u u^T."""
     products: Vector
-    """m_j . u before the move: of the fixed row, if there is one, and of all class means."""
-    column: int
-    """The index of the moved class among these products."""
+    """m_j . u before the move: of all class means and, if there is one, of the fixed row."""
+
+    @property
+    def column(self) -> int:
+        """The index of the moved class among the products."""
+        return self.move.row
 
     @property
     def kept(self) -> float:
@@ -105,7 +111,7 @@ class FollowedSolution:
 
     Args:
         inverse: A.
-        rows: The fixed row, if there is one, and the class means m_j.
+        rows: The class means m_j and, if there is one, the fixed row.
         solved: A m_j for each of these rows.
         fixed: The fixed rows: none, or the world's mean.
         most: The number of samples after which A is factorised again.
@@ -116,17 +122,18 @@ class FollowedSolution:
     ) -> None:
         self.fixed = fixed
         self._most = most
-        means = rows[len(fixed) :]
+        classes = len(rows) - len(fixed)
+        means = rows[:classes]
         self._centre = means.mean(axis=0)
         self._mean_sum = means.sum(axis=0)
         self.squares = np.einsum("ij,ij->i", rows, solved)
         self._totals = solved @ self._mean_sum
         self._beside = solved @ fixed[0] if len(fixed) else np.zeros(len(rows))
-        self._solved_centre = solved[len(fixed) :].mean(axis=0)
-        self._solved_fixed = solved[: len(fixed)] - self._solved_centre
-        base = solved[len(fixed) :] - self._solved_centre
+        self._solved_centre = solved[:classes].mean(axis=0)
+        self._solved_fixed = solved[classes:] - self._solved_centre
+        base = solved[:classes] - self._solved_centre
         self._base = base.astype(_dtype(len(base)), copy=False)
-        self._base_sum = np.zeros(rows.shape[1])
+        self._row_sum = np.zeros(rows.shape[1])
         self._restart(inverse)
 
     @property
@@ -143,6 +150,8 @@ class FollowedSolution:
         self._inverse = inverse
         self._used = 0
         slots = self._most + MAX_MOVES
+        self.span = FollowedSpan(inverse, slots) if isinstance(inverse, SpanInverse) else None
+        """A in coordinates of the span, while these are known."""
         self._gains = np.zeros(slots)
         self._directions = np.empty((slots, len(self._centre)))
         self._coefficients = np.zeros((slots, self.classes + 64))
@@ -155,39 +164,49 @@ class FollowedSolution:
             solved = solved - (rows @ directions.T * self._gains[: self._used]) @ directions
         return solved
 
-    def update(self, move: Move, products: Vector, direction: Vector) -> Update:
+    def update(
+        self,
+        move: Move,
+        weight: float,
+        products: Vector,
+        direction: Vector,
+        inside: Vector | None,
+    ) -> Update:
         """Follow a sample.
 
         Args:
             move: The sample.
+            weight: Its weight in A^-1: that of the sample, or 0 if the scatter does not count.
             products: m_j . u of all class means before the move. That of a new class is 0.
             direction: u = A v.
+            inside: u in coordinates of the span, if they are known.
         """
         square = float(move.deviation @ direction)
-        gain = move.weight / (1 + move.weight * square)
-        beside = self.fixed @ direction
-        away = beside - float(self._centre @ direction)
-        self._solved_fixed = self._solved_fixed - gain * away[:, None] * direction
-        column = len(beside) + move.row
+        gain = weight / (1 + weight * square)
         if move.row == self.classes:
             self._add_class()
-        found = Update(move, direction, square, gain, np.append(beside, products), column)
+        beside = self.fixed @ direction
+        found = Update(move, direction, square, gain, np.concatenate([products, beside]))
         self._follow_products(found)
         self._follow_rows(found, products)
+        if inside is None:
+            self.span = None
+        elif self.span is not None:
+            self.span.change(gain, inside)
         return found
 
     def _follow_products(self, update: Update) -> None:
         """With M' = M + step e v^T, M' A' M'^T follows from M A M^T and p = M u."""
         p, moved, column = update.products, update.moved, update.column
-        total = float(p[len(self.fixed) :].sum())
+        total = float(p[: self.classes].sum())
         square = update.move.step * moved * update.square
         self._totals += (moved - update.gain * total) * p
         self._totals[column] += moved * total + square
         self.squares -= update.gain * p**2
         self.squares[column] += 2 * moved * p[column] + square
         if len(self.fixed):
-            self._beside -= update.gain * p[0] * p
-            self._beside[column] += moved * p[0]
+            self._beside -= update.gain * p[-1] * p
+            self._beside[column] += moved * p[-1]
 
     def _follow_rows(self, update: Update, products: Vector) -> None:
         move, place = update.move, self._used
@@ -201,13 +220,18 @@ class FollowedSolution:
             coefficients[: self.classes] = -update.gain * (products - towards)
             coefficients[move.row] += update.moved
             self._gains[place] = update.gain
+        # New arrays: predictions may still use those before.
+        self._row_sum = self._row_sum + coefficients.sum() * self._directions[place]
         self._solved_centre = self._solved_centre - update.gain * towards * update.direction
+        beside = update.gain * (update.products[self.classes :] - towards)
+        self._solved_fixed = self._solved_fixed - beside[:, None] * update.direction
         self._mean_sum = self._mean_sum + move.step * move.deviation
         self._used += 1
 
     def _add_class(self) -> None:
         self.squares, self._totals, self._beside = (
-            np.append(each, 0.0) for each in (self.squares, self._totals, self._beside)
+            np.insert(each, self.classes, 0.0)
+            for each in (self.squares, self._totals, self._beside)
         )
         if self.classes > self._coefficients.shape[1]:
             slots = len(self._coefficients)
@@ -226,10 +250,10 @@ class FollowedSolution:
         base = self._coefficients[: self._used, : self.classes].T @ self._directions[: self._used]
         base[: len(self._base)] += self._base
         self._base = base.astype(_dtype(len(base)), copy=False)
-        self._base_sum = base.sum(axis=0)
-        self._solved_centre = inverse.solve(self._centre[None])[0]
-        self._solved_fixed = inverse.solve(self.fixed - self._centre)
-        expected = inverse.solve((mean - self._centre)[None])[0]
+        self._row_sum = base.sum(axis=0)
+        given = np.vstack([self._centre, mean - self._centre, self.fixed - self._centre])
+        self._solved_centre, expected, *beside = inverse.solve(given)
+        self._solved_fixed = np.array(beside).reshape(self.fixed.shape)
         drift = np.abs(base[row] - expected).max(initial=0.0)
         allowed = max(MAX_DRIFT, 2 * float(np.finfo(self._base.dtype).eps))
         self._restart(inverse)
@@ -244,11 +268,7 @@ class FollowedSolution:
         towards = shares[0] * self._totals
         if len(self.fixed):
             towards = towards + shares[-1] * self._beside
-        return MeanProducts(self.fixed_last(self.squares), self.fixed_last(towards), shares)
-
-    def fixed_last(self, columns: Matrix) -> Matrix:
-        """Return products with the fixed row in the last column instead of the first."""
-        return np.roll(columns, -1, axis=-1) if len(self.fixed) else columns
+        return MeanProducts(self.squares, towards, shares)
 
     def scorer(self, shares: Vector) -> BlockScorer:
         """Return what scores pictures; see `mean_products`."""
@@ -262,10 +282,8 @@ class FollowedSolution:
 
     def solved_origin(self, shares: Vector) -> Vector:
         """Return A (c - o), with the origin c of these shares; see `mean_products`."""
-        coefficients = self._coefficients[: self._used, : self.classes].sum(axis=1)
-        total = self._base_sum + coefficients @ self._directions[: self._used]
         fixed = self._solved_fixed.sum(axis=0)  # of the fixed row, or 0
-        solved: Vector = shares[0] * total + shares[-1] * fixed
+        solved: Vector = shares[0] * self._row_sum + shares[-1] * fixed
         return solved
 
 

@@ -14,18 +14,20 @@ from robocle.classifiers.scatter.block_weights import estimated_weight, prior_we
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.familiarity import Familiarity
 from robocle.classifiers.scatter.followed_block import Beside, FollowedBlock
+from robocle.classifiers.scatter.followed_products import FollowedProducts
 from robocle.classifiers.scatter.followed_scores import (
     MOST_COLUMNS,
+    BlockFacts,
+    ChosenGroup,
     ChosenSamples,
     CosineScorer,
-    restricted,
     sample_products,
     similar_classes,
 )
 from robocle.classifiers.scatter.form import ScatterForm
-from robocle.classifiers.scatter.leave_one_out import LeaveOneOut, LeftOutSamples, without_world
+from robocle.classifiers.scatter.leave_one_out import LeaveOneOut, LeftOutSamples
 from robocle.classifiers.scatter.origin import Origin, WorldPictures
-from robocle.classifiers.state import Matrix, Vector
+from robocle.classifiers.state import Vector
 
 # A scatter is factorised again after this many samples, and the next block after some more: so one
 # lesson has to wait for one factorisation at most.
@@ -66,6 +68,7 @@ class Following:
         self._earlier = earlier
         self._factors = factors
         self._blocks: list[FollowedBlock] = []
+        self._products: FollowedProducts | None = None
         self._beside: tuple[WorldPictures | None, list[Beside]] = (None, [])
 
     def __deepcopy__(self, memo: dict[int, object]) -> "Following":
@@ -97,8 +100,8 @@ class Following:
         known, besides = self._beside
         if known is not world or not besides:
             widths = [origin.fixed.shape[1] for origin in origins]
-            pictures = world.pictures if world else np.empty((0, sum(widths)))
-            parts = np.split(pictures.astype(np.float64), np.cumsum(widths[:-1]), axis=1)
+            pictures = world.pictures if world else np.empty((0, sum(widths)), np.float32)
+            parts = np.split(pictures, np.cumsum(widths[:-1]), axis=1)
             besides = [Beside(*pair) for pair in zip(origins, parts, strict=True)]
             self._beside = world, besides
         return besides
@@ -110,20 +113,53 @@ class Following:
         besides: Sequence[Beside],
         classes: list[int],
     ) -> None:
-        blocks = []
-        for number, (form, (share, ridges), beside) in enumerate(
-            zip(forms, regularisers, besides, strict=True)
-        ):
+        for form in forms:
             form.settle()
-            ridge = float(ridges[0]) / share if share else np.inf
-            known = self._blocks[number] if number < len(self._blocks) else None
-            follows = known is not None and known.can_follow(form, ridge, beside)
-            if known is None or not (follows and known.follow(form, classes)):
-                most = MOST_UPDATES + MORE_PER_BLOCK * number
-                known = FollowedBlock(form, ridge, beside, classes, most)
-            known.scale = 1 / share if share else 1 / float(ridges[0])
-            blocks.append(known)
+        ridges = [float(ridge[0]) / share if share else np.inf for share, ridge in regularisers]
+        known, self._blocks = self._blocks, []  # an error must not leave them half changed
+        followed = self._followed(known, forms, ridges, besides, classes)
+        blocks = []
+        for number, (form, ridge, beside) in enumerate(zip(forms, ridges, besides, strict=True)):
+            most = MOST_UPDATES + MORE_PER_BLOCK * number
+            block = followed[number] or FollowedBlock(form, ridge, beside, classes, most)
+            share, own = regularisers[number]
+            block.scale = 1 / share if share else 1 / float(own[0])
+            form.moves = []
+            blocks.append(block)
+        if self._products is None:
+            self._products = FollowedProducts(forms, blocks, classes)
+        else:
+            new = [block is None for block in followed]
+            self._products.complete(forms, blocks, new, classes)
+        for block in blocks:
+            block.drop_start()
         self._blocks = blocks
+
+    def _followed(
+        self,
+        known: Sequence[FollowedBlock],
+        forms: Sequence[ScatterForm],
+        ridges: Sequence[float],
+        besides: Sequence[Beside],
+        classes: list[int],
+    ) -> list[FollowedBlock | None]:
+        """Return the known blocks after the samples since; None for one to compute again."""
+        none: list[FollowedBlock | None] = [None] * len(forms)
+        each = zip(known, forms, ridges, besides, strict=False)
+        found = [
+            block if block.can_follow(form, ridge, beside) else None
+            for block, form, ridge, beside in each
+        ]
+        products, self._products = self._products, None
+        if products is None or not any(found) or not products.follow(forms, found, classes):
+            return none
+        found = [
+            block if block is not None and block.is_valid(form) else None
+            for block, form in zip(found, forms, strict=True)
+        ]
+        if any(found):
+            self._products = products
+        return found
 
     def _answer(
         self,
@@ -132,59 +168,40 @@ class Following:
         world: WorldPictures | None,
         chosen: ChosenSamples,
     ) -> Answer:
-        classes = len(chosen.counts)
-        means, plain = (
-            [block.solution.mean_products(shares) for block in self._blocks]
-            for shares in (origin.shares(classes), origin.shares_without_world(classes))
-        )
-        samples = self._left_out(forms, means, plain, chosen) if self._factors else None
+        # With the origin of the familiarity first, and with that of the scores last.
+        means = [
+            MeanProducts.stacked([block.solution.mean_products(each) for block in self._blocks])
+            for each in origin.all_shares(len(chosen.counts))
+        ]
+        samples = self._left_out(forms, means, chosen) if self._factors else None
         weights = self._weights(samples, int(chosen.counts[chosen.counts > 1].sum()))
         found = samples.scored(weights) if samples is not None else None
-        per_block = [w * block.scale for w, block in zip(weights, self._blocks, strict=True)]
-        judging, ranking = (MeanProducts.total(each, per_block) for each in (means, plain))
-        scorer = CosineScorer.of(self._blocks, per_block, ranking)
-        pairs = list(zip(self._blocks, per_block, strict=True))
+        per_block = np.array(weights) * [block.scale for block in self._blocks]
+        judging, ranking = means[0].weighted(per_block), means[-1].weighted(per_block)
+        scorer = CosineScorer.of(self._blocks, per_block.tolist(), ranking)
         if world is None:
             return Answer(scorer, None, weights, found, None)
-        solved_c, solved_o = (
-            [weight * block.solution.solved_origin(products.shares) for block, weight in pairs]
-            for products in (ranking, judging)
-        )
-        direction = np.concatenate(solved_c) - np.concatenate(solved_o)
-        familiarity = Familiarity.of(direction, ranking, judging)
-        best = self._world_scores(per_block, means, familiarity.slopes)
+        familiarity = self._familiarity(per_block, ranking, judging)
+        best = self._world_scores(per_block, judging, familiarity.slopes)
         return Answer(scorer, familiarity, weights, found, best)
 
     def _left_out(
-        self,
-        forms: Sequence[ScatterForm],
-        means: Sequence[MeanProducts],
-        plain: Sequence[MeanProducts],
-        chosen: ChosenSamples,
+        self, forms: Sequence[ScatterForm], means: Sequence[MeanProducts], chosen: ChosenSamples
     ) -> LeftOutSamples:
-        products = [
-            sample_products(form, block, each, chosen)
-            for form, block, each in zip(forms, self._blocks, means, strict=True)
-        ]
-        moved = without_world(products, means, plain)
-        scaled, scaled_plain = (
-            [each.scaled(block.scale) for each, block in zip(found, self._blocks, strict=True)]
-            for found in (means, plain)
-        )
-        columns, classes = None, len(chosen.counts)
-        if classes > MOST_COLUMNS:
+        assert self._products is not None
+        samples, factors = self._products.samples, [form.factors for form in forms]
+        groups = [ChosenGroup.of(group, factors, chosen) for group in samples.groups]
+        blocks = BlockFacts.of(self._blocks, self._last)
+        columns = None
+        if len(chosen.counts) > MOST_COLUMNS:
             weights = self._given_weights(prior_weight())
-            columns = similar_classes(products, weights, scaled, classes)
-            products = [restricted(block, columns) for block in products]
-            moved = [restricted(block, columns) for block in moved]
-        counts = chosen.counts.astype(np.float64)
-        return LeftOutSamples.of(
-            products, scaled, scaled_plain, chosen.rows, counts, columns, without_world=moved
-        )
+            columns = similar_classes(groups, chosen, means[0], blocks, weights)
+        products = sample_products(groups, means, blocks, columns)
+        return LeftOutSamples.of(products, chosen.rows, chosen.counts.astype(np.float64), columns)
 
     def _weights(self, samples: LeftOutSamples | None, taught: int) -> list[float]:
         if len(self._blocks) > self._last and isinstance(self._earlier, str):
-            return self._given_weights(estimated_weight(samples, self._last, taught))
+            return self._given_weights(estimated_weight(samples, taught))
         return self._given_weights(0.0)
 
     def _given_weights(self, assumed: float) -> list[float]:
@@ -197,15 +214,25 @@ class Following:
         earlier = len(self._blocks) - self._last
         return [1.0] * (len(self._blocks) - max(earlier, 0)) + [float(weight)] * max(earlier, 0)
 
+    def _familiarity(
+        self, weights: Vector, ranking: MeanProducts, judging: MeanProducts
+    ) -> Familiarity:
+        solutions = [block.solution for block in self._blocks]
+        directions = [
+            weight * (each.solved_origin(ranking.shares) - each.solved_origin(judging.shares))
+            for each, weight in zip(solutions, weights, strict=True)
+        ]
+        return Familiarity.of(np.concatenate(directions), ranking, judging)
+
     def _world_scores(
-        self, weights: Sequence[float], means: Sequence[MeanProducts], inverse_lengths: Vector
+        self, weights: Vector, judging: MeanProducts, inverse_lengths: Vector
     ) -> Vector:
         """Return the familiarity of each picture x: the best of (x - o) A (m_j - o) / |m_j - o|."""
-        total: Matrix | float = 0.0
-        for block, weight, each in zip(self._blocks, weights, means, strict=True):
-            towards = block.solution.fixed_last(block.world.towards)
-            offset = each.centre_square - towards @ each.shares
-            total = total + weight * (towards - each.towards_centre + offset[:, None])
+        assert self._products is not None
+        towards = self._products.world.weighted(weights)
+        offset = judging.centre_square - towards @ judging.shares
         classes = len(inverse_lengths)
-        best: Vector = (np.asarray(total)[:, :classes] * inverse_lengths).max(axis=1)
+        found = towards[:, :classes] + (offset[:, None] - judging.towards_centre[:classes])
+        found *= inverse_lengths
+        best: Vector = found.max(axis=1)
         return best

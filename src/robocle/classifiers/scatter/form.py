@@ -4,14 +4,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robocle.classifiers.scatter.class_factors import ClassFactors, SampleIndex
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.followed_solution import MAX_MOVES, Move
 from robocle.classifiers.scatter.helmert import residuals_of
 from robocle.classifiers.scatter.inverses import Inverse
-from robocle.classifiers.scatter.leave_one_out import Products
 from robocle.classifiers.scatter.origin import Origin
+from robocle.classifiers.scatter.solved_products import Products
+from robocle.classifiers.scatter.square_bounds import SquareBounds
 from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Vector
 
 
@@ -35,6 +37,9 @@ class ScatterForm(ABC):
         self._centred = centred
         self.moves: list[Move] | None = None
         """The samples since the list was last emptied; None if they are not known."""
+        self._bounds: SquareBounds | None = None
+        self._bounded = False  # whether bounds were returned since the last sample
+        self._limit: float | None = None
 
     @property
     @abstractmethod
@@ -63,12 +68,25 @@ class ScatterForm(ABC):
 
     def square_bounds(self) -> tuple[float, float]:
         """Return bounds of the squared Frobenius norm, for a single block; the next are equal."""
-        square = float(self.squares()[0, 0])
-        return square, square
+        self.settle()
+        if self._bounds is None or (self._bounded and not self._bounds.exact):
+            self._bounds = SquareBounds(float(self.squares()[0, 0]))
+        self._bounded = True
+        low = self._bounds.low
+        return low, low if self._bounds.exact else self._bounds.high
 
     @abstractmethod
     def largest_square(self) -> float:
         """Return the largest squared length of a class mean."""
+
+    def square_limit(self) -> float:
+        """Return an upper bound of `largest_square`, which takes less time."""
+        if not self._centred:
+            return self.largest_square()
+        self.settle()
+        if self._limit is None:
+            self._limit = self.largest_square()
+        return self._limit
 
     @abstractmethod
     def energies(self, counts: Vector, blocks: int) -> Vector:
@@ -92,7 +110,7 @@ class ScatterForm(ABC):
                 means; then there must be a single block.
         """
 
-    def residual_counts(self, counts: Sequence[int]) -> list[int]:
+    def residual_counts(self, counts: Sequence[int]) -> NDArray[np.int64]:
         """Return how many samples per class leave-one-out scores can be computed for."""
         return self._factors.residual_counts(counts)
 
@@ -145,6 +163,18 @@ class ScatterForm(ABC):
     def times_means(self, rows: Matrix) -> Matrix:
         """Return the dot product of each full-width row with each class mean: (rows, classes)."""
 
+    @property
+    def compressed(self) -> bool:
+        """Whether everything is kept in coordinates of the span of the samples."""
+        return False
+
+    def spanned(self, coordinates: Vector) -> tuple[Vector, Vector]:
+        """Return the full-width row with these coordinates, and its products with the class means.
+
+        Only a compressed form has coordinates. The basis may have gained directions since.
+        """
+        raise NotImplementedError
+
     @abstractmethod
     def full_rows(self, number: int) -> Matrix:
         """Return the rows that a class contributes to the scatter, in full width."""
@@ -169,10 +199,27 @@ class ScatterForm(ABC):
     def _full_width(self, rows: Matrix) -> Matrix:
         """Return rows in coordinates of the class factors in full width."""
 
-    def _record(self, deviation: Vector, row: int, weight: float, step: float) -> None:
+    def _note(self, square: float, contributed: float) -> None:
+        """Note a sample for `square_bounds` and `square_limit`.
+
+        Args:
+            square: Its squared length.
+            contributed: What it adds to the trace of the scatter.
+        """
+        self._bounded = False
+        if self._bounds is not None:
+            self._bounds.add(contributed)
+        if self._limit is not None:  # a mean is not longer than the longest sample
+            self._limit = max(self._limit, square)
+
+    def _forget_bounds(self) -> None:
+        """Discard what `square_bounds` and `square_limit` know, because more was changed."""
+        self._bounds = self._limit = None
+
+    def _record(self, move: Move) -> None:
         """Note a sample for those who follow the scatter."""
         if self.moves is not None and len(self.moves) < MAX_MOVES:
-            self.moves.append(Move(deviation, row, weight, step))
+            self.moves.append(move)
         else:
             self.moves = None
 

@@ -6,6 +6,7 @@ they determine the residuals of the samples, their deviations from the mean of a
 """
 
 import math
+from functools import cache
 
 import numpy as np
 
@@ -37,6 +38,18 @@ def residuals_of(contrasts: Matrix) -> Matrix:
     later = contrasts / np.sqrt(before * (before + 1))
     residuals[:-1] -= np.cumsum(later[::-1], axis=0)[::-1]
     return residuals
+
+
+@cache
+def residual_weights(contrasts: int) -> Matrix:
+    """Return the weight of each contrast in each residual, (contrasts + 1, contrasts).
+
+    The first ones are the same for every number of contrasts. The caller must not modify them.
+
+    >>> residual_weights(1).round(4).tolist()
+    [[-0.7071], [0.7071]]
+    """
+    return residuals_of(np.eye(contrasts))
 
 
 def joined_contrasts(first: Matrix, second: Matrix, between: Vector) -> Matrix:

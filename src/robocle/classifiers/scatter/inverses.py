@@ -7,7 +7,7 @@ import numpy as np
 from robocle.blas import lapack
 from robocle.classifiers.scatter.solving import cholesky, solve_triangular
 from robocle.classifiers.scatter.upper_factor import UpperFactor
-from robocle.classifiers.state import Matrix
+from robocle.classifiers.state import Matrix, Vector
 
 
 class Inverse(Protocol):
@@ -72,6 +72,19 @@ class SpanInverse:
         # A = Q^T (S_r + e I)^-1 Q + (I - Q^T Q) / e
         within: Matrix = (solved.T - inside / self._ridge) @ self._basis
         return within + rows / self._ridge
+
+    def solve_inside(self, coordinates: Vector) -> Vector:
+        """Return the coordinates of A row, from those of a row in the span of the samples.
+
+        Args:
+            coordinates: They may be more than there were when this was created: directions that
+                were added since are beside the span.
+        """
+        known = len(self._basis)
+        found = coordinates / self._ridge
+        if known:
+            found[:known], _ = lapack.dpotrs(self._factor, coordinates[:known], lower=1)
+        return found
 
     def whitened(self, rows: Matrix) -> Matrix:
         """Return rows whose dot products are row A row, for rows in the span of the samples."""

@@ -16,8 +16,8 @@ Both are exact with the same share and ridge: the shrinkage is not estimated aga
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,16 +25,10 @@ from numpy.typing import NDArray
 from robocle.blas import one_blas_thread
 from robocle.classifiers.scatter.class_factors import golden_place
 from robocle.classifiers.scatter.cosine import MeanProducts
-from robocle.classifiers.scatter.left_out_products import (
-    ClassGroup,
-    CosineParts,
-    SampleProducts,
-    cosine_scores,
-    relative_to_means,
-    without_class,
-    without_sample,
-)
+from robocle.classifiers.scatter.left_out_products import CosineParts, left_out_parts
 from robocle.classifiers.scatter.origin import Origin
+from robocle.classifiers.scatter.sample_products import SampleProducts
+from robocle.classifiers.scatter.solved_products import Products, sample_products
 from robocle.classifiers.state import Matrix, Vector
 
 # The number of samples to score: enough to estimate a false-rejection rate of 5 %, few enough to
@@ -64,21 +58,6 @@ class LeaveOneOut:
     """The distance of each class mean from the origin of the scores."""
     familiarity_lengths: Vector
     """The distance of each class mean from the origin of the familiarity."""
-
-
-@dataclass(frozen=True, eq=False)
-class Products:
-    """Inner products under A within one block of the embedding, as dot products of rows."""
-
-    share: float
-    """The weight of the scatter S in A^-1."""
-    means: Matrix
-    """(classes, k): m_i A m_j is the dot product of rows i and j. The origin's fixed row, if it has
-    one, comes after the class means."""
-    residuals: Matrix
-    """(samples, k): r A m_j is the dot product of a residual and row j of the means."""
-    contributions: dict[int, Matrix]
-    """For each class of the samples: (rows, k), what it contributes to the scatter."""
 
 
 def chosen_samples(counts: Sequence[int]) -> list[tuple[int, int]]:
@@ -126,7 +105,11 @@ def _spread(items: int, most: int) -> list[int]:
 
 
 def left_out(
-    blocks: Sequence[Products], rows: NDArray[np.int64], counts: Vector, origin: Origin
+    blocks: Sequence[Products],
+    rows: NDArray[np.int64],
+    counts: Vector,
+    origin: Origin,
+    last: int,
 ) -> Iterator["LeftOutSamples"]:
     """Yield samples with the sample, and with its class, left out.
 
@@ -138,143 +121,96 @@ def left_out(
         rows: The class of each sample, ascending.
         counts: The number of samples taught per class.
         origin: What counts in the origin beside the class means.
+        last: How many of the blocks are from the last map. The others are from the earlier map.
     """
-    origins = origin.shares(len(counts)), origin.shares_without_world(len(counts))
-    means, plain = (
-        [MeanProducts.of(block.means, block.means, shares) for block in blocks]
-        for shares in origins
-    )
+    means = [
+        MeanProducts.stacked([MeanProducts.of(block.means, block.means, each) for block in blocks])
+        for each in origin.all_shares(len(counts))
+    ]
     start, stop = 0, -1
     while stop < len(rows):
-        last = rows[start : start + MAX_SAMPLES][-1:]
-        stop = int(np.searchsorted(rows, last, side="right").max(initial=0))
-        yield _left_out(blocks, means, plain, slice(start, stop), rows[start:stop], counts)
+        end = rows[start : start + MAX_SAMPLES][-1:]
+        stop = int(np.searchsorted(rows, end, side="right").max(initial=0))
+        with one_blas_thread():
+            products = sample_products(blocks, means, slice(start, stop), rows[start:stop], last)
+        yield LeftOutSamples.of(products, rows[start:stop], counts)
         start = stop
-
-
-def _left_out(
-    blocks: Sequence[Products],
-    means: Sequence[MeanProducts],
-    plain: Sequence[MeanProducts],
-    chunk: slice,
-    rows: NDArray[np.int64],
-    counts: Vector,
-) -> "LeftOutSamples":
-    """Return one chunk of the samples, whose classes are `rows`."""
-    with one_blas_thread():
-        products = [
-            _sample_products(block, each, chunk, rows)
-            for block, each in zip(blocks, means, strict=True)
-        ]
-    moved = without_world(products, means, plain)
-    return LeftOutSamples.of(products, means, plain, rows, counts, without_world=moved)
-
-
-def without_world(
-    products: Sequence[SampleProducts],
-    means: Sequence[MeanProducts],
-    plain: Sequence[MeanProducts],
-) -> list[SampleProducts]:
-    """Return products relative to the mean of the class means alone; none if there is no world.
-
-    Args:
-        products: The products per block.
-        means: The products of the class means, per block.
-        plain: The same with the other origin.
-    """
-    share = float(means[0].shares[-1]) if len(plain[0].shares) and not plain[0].shares[-1] else 0.0
-    if not share:
-        return []
-    return [
-        relative_to_means(block, each, share) for block, each in zip(products, plain, strict=True)
-    ]
 
 
 @dataclass(frozen=True, eq=False)
 class LeftOutSamples:
-    """Samples that were left out: what each block of the embedding adds to their scores."""
+    """Samples that were left out: what each map adds to their scores."""
 
     rows: NDArray[np.int64]
     """The class of each sample."""
     singleton: NDArray[np.bool_]
     """Whether the sample is the only one of its class, so that it cannot be left out."""
-    alone: Sequence[CosineParts]
-    """With the sample left out, relative to the origin of the familiarity, per block."""
-    with_class: Sequence[CosineParts]
-    """The same with its class left out; empty with fewer than three rows of means."""
-    means: Sequence[MeanProducts]
-    """The products of the class means relative to the origin of the familiarity, per block."""
-    plain: Sequence[MeanProducts]
+    alone: CosineParts
+    """With the sample left out, relative to the origin of the familiarity."""
+    without_world: CosineParts
     """The same relative to the origin of the scores, the mean of the class means."""
+    with_class: CosineParts | None
+    """With its class left out, relative to the origin of the familiarity; None with fewer than
+    three rows of means."""
+    products: SampleProducts
+    """The products before."""
     classes: int
     """The number of classes."""
-    columns: NDArray[np.int64] | None = None
+    columns: NDArray[np.int64] | None
     """(samples, columns): the classes that each sample is scored for; None for all of them."""
-    places: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    """The column of each sample's own class."""
-    without_world: Sequence[CosineParts] = ()
-    """As `alone`, but relative to the origin of the scores."""
 
     @classmethod
     def of(
         cls,
-        products: Sequence[SampleProducts],
-        means: Sequence[MeanProducts],
-        plain: Sequence[MeanProducts],
+        products: SampleProducts,
         rows: NDArray[np.int64],
         counts: Vector,
         columns: NDArray[np.int64] | None = None,
-        *,
-        without_world: Sequence[SampleProducts] = (),
     ) -> "LeftOutSamples":
         """Leave samples out.
 
         Args:
-            products: The inner products within each block.
-            means: The products of the class means, per block.
-            plain: The same relative to the mean of the class means.
+            products: The inner products of the samples.
             rows: The class of each sample.
             counts: The number of samples taught per class.
             columns: The classes that each sample is scored for; None for all of them.
-            without_world: The products relative to the mean of the class means; none if there is no
-                world.
         """
-        taught = counts[rows]
+        # Without the class, there must be a direction from the origin to another class.
+        others = len(products.means[0].shares) > 2 and len(counts) > 1
         with one_blas_thread():
-            alone, moved = (
-                [CosineParts.of(without_sample(each, taught), each.scale) for each in blocks]
-                for blocks in (products, without_world)
-            )
-            with_class: list[CosineParts] = []
-            # Without the class, there must be a direction from the origin to another class.
-            if len(means[0].shares) > 2 and len(counts) > 1:
-                with_class = [CosineParts.of(without_class(each), each.scale) for each in products]
-        places = products[0].own_place
+            alone, with_class = left_out_parts(products, counts, len(rows), classes=others)
         return cls(
-            rows,
-            taught < 2,
-            alone,
-            with_class,
-            means,
-            plain,
-            len(counts),
-            columns,
-            places,
-            moved or alone,
+            rows=rows,
+            singleton=counts[rows] < 2,
+            alone=alone[0],
+            without_world=alone[-1],
+            with_class=with_class,
+            products=products,
+            classes=len(counts),
+            columns=columns,
         )
 
-    def column_scores(self, blocks: Sequence[CosineParts], weights: Sequence[float]) -> Matrix:
-        """Return the scores of the columns that are classes; see `cosine_scores`."""
-        scores = cosine_scores(blocks, weights)
-        return scores if self.columns is not None else scores[:, : self.classes]
+    @cached_property
+    def places(self) -> NDArray[np.int64]:
+        """The column of each sample's own class."""
+        if self.columns is None:
+            return self.rows
+        places: NDArray[np.int64] = (self.columns < self.rows[:, None]).sum(axis=1)
+        return places
+
+    def column_scores(self, parts: CosineParts, weights: Matrix) -> Matrix:
+        """Return the scores of the columns that are classes; see `CosineParts.scores`."""
+        scores = parts.scores(weights)
+        return scores if self.columns is not None else scores[..., : self.classes]
 
     def scored(self, weights: Sequence[float]) -> LeaveOneOut:
-        """Return the scores if the blocks have these weights."""
-        scores = self.column_scores(self.without_world, weights)
-        familiarity = self.column_scores(self.alone, weights).max(axis=1, initial=-np.inf)
+        """Return the scores if the blocks have these weights, which are equal within each map."""
+        per_map = np.array(weights)[self.products.starts]
+        scores = self.column_scores(self.without_world, per_map)
+        familiarity = self.column_scores(self.alone, per_map).max(axis=1, initial=-np.inf)
         class_left_out = np.empty(0)
-        if self.with_class:
-            others = self.column_scores(self.with_class, weights)
+        if self.with_class is not None:
+            others = self.column_scores(self.with_class, per_map)
             others[np.arange(len(self.rows)), self.places] = -np.inf
             class_left_out = others.max(axis=1)
         if self.columns is not None:
@@ -282,8 +218,8 @@ class LeftOutSamples:
             np.put_along_axis(spread, self.columns, scores, axis=1)
             scores = spread
         lengths, familiarity_lengths = (
-            MeanProducts.total(each, weights).distances_from_centre()[: self.classes]
-            for each in (self.plain, self.means)
+            each.distances_from_centre()[: self.classes]
+            for each in self.products.total_means(weights)
         )
         return LeaveOneOut(
             self.rows,
@@ -294,50 +230,3 @@ class LeftOutSamples:
             lengths,
             familiarity_lengths,
         )
-
-
-def _sample_products(
-    block: Products, means: MeanProducts, chunk: slice, rows: NDArray[np.int64]
-) -> SampleProducts:
-    residuals, centre = block.residuals[chunk], means.shares @ block.means
-    own = block.means[rows] @ block.means.T
-    return SampleProducts(
-        own_place=rows,
-        own_share=means.shares[rows][:, None],
-        mm=means.squares[None],
-        cm=means.towards_centre[None],
-        cc=means.centre_square,
-        own=own,
-        own_square=means.squares[rows][:, None],
-        own_centre=means.towards_centre[rows][:, None],
-        crossed=residuals @ block.means.T,
-        crossed_centre=(residuals @ centre)[:, None],
-        squares=np.einsum("ij,ij->i", residuals, residuals)[:, None],
-        groups=_class_groups(block, residuals, rows, centre),
-        share=block.share,
-    )
-
-
-def _class_groups(
-    block: Products, residuals: Matrix, rows: NDArray[np.int64], centre: Vector
-) -> list[ClassGroup]:
-    """Return the classes of some samples, those with equal numbers of rows and samples together."""
-    classes, starts, sizes = np.unique(rows, return_index=True, return_counts=True)
-    alike: dict[tuple[int, int], list[int]] = {}
-    for place, (number, size) in enumerate(zip(classes.tolist(), sizes.tolist(), strict=True)):
-        alike.setdefault((len(block.contributions[number]), size), []).append(place)
-    groups = []
-    for (_, size), places in alike.items():
-        numbers, samples = classes[places], starts[places][:, None] + np.arange(size)
-        removed = np.array([block.contributions[number] for number in numbers.tolist()])
-        groups.append(
-            ClassGroup(
-                samples,
-                among=removed @ removed.transpose(0, 2, 1),
-                means=removed @ block.means.T,
-                own=np.einsum("nkd,nd->nk", removed, block.means[numbers]),
-                centre=removed @ centre,
-                residuals=residuals[samples] @ removed.transpose(0, 2, 1),
-            )
-        )
-    return groups

@@ -45,6 +45,11 @@ class Origin:
         shares: Vector = rows / rows.sum() if len(rows) else rows
         return shares
 
+    def all_shares(self, classes: int) -> list[Vector]:
+        """Return the shares in the origin of the familiarity and, if there is a world, of the scores."""
+        shares = [self.shares(classes)]
+        return [*shares, self.shares_without_world(classes)] if len(self.fixed) else shares
+
     def shares_without_world(self, classes: int) -> Vector:
         """Return the shares in the mean of the class means alone: 0 for the fixed row.
 

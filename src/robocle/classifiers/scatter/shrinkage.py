@@ -129,7 +129,8 @@ def regularised(
         freedom: The degrees of freedom, as in `oracle_approximating`.
     """
     trace = float(form.traces() @ power)
-    if trace <= NEGLIGIBLE * samples * form.largest_square() * float(power.max()):
+    least = NEGLIGIBLE * samples * float(power.max())
+    if trace <= least * form.square_limit() and trace <= least * form.largest_square():
         trace = 0.0
     if shrinkage == "stepped" and form.blocks == 1:
         bounds = partial(_square_bounds, form, float(power[0]) ** 2)

@@ -6,6 +6,8 @@ When they are full, they are copied to arrays that are larger by half.
 
 import numpy as np
 
+from robocle.blas import blas, one_blas_thread
+from robocle.classifiers.scatter.orthonormal import directions
 from robocle.classifiers.state import Matrix
 
 MIN_ROOM = 64
@@ -50,6 +52,34 @@ class SpanArrays:
             self._enlarge(max(grown, MIN_ROOM, 3 * self.rank // 2))
         self._basis[self.rank : grown] = directions
         self.rank = grown
+
+    def coordinates_of(self, samples: Matrix) -> Matrix:
+        """Return the coordinates of samples, after extending the basis by missing directions."""
+        basis = self.basis
+        known = samples @ basis.T
+        rest = samples - known @ basis
+        again = rest @ basis.T  # removes the rounding error of the first pass (Kahan)
+        rest -= again @ basis
+        fresh = directions(rest, np.linalg.norm(samples, axis=1), basis)
+        self.extend(fresh)
+        return np.hstack([known + again, rest @ fresh.T])
+
+    def scatter_rows(self) -> Matrix:
+        """Return R with S = R^T R: |S_r|^1/2 Q, half the work of the product Q^T S_r Q."""
+        with one_blas_thread():
+            values, vectors = np.linalg.eigh(self.scatter)
+        rows: Matrix = np.sqrt(np.maximum(values, 0))[:, None] * (vectors.T @ self.basis)
+        return rows
+
+    def add_to_scatter(self, rows: Matrix) -> None:
+        """Add rows^T rows to the scatter."""
+        if len(rows) > 1:
+            self.scatter[:] += rows.T @ rows
+            return
+        row = np.zeros(len(self._scatter))
+        row[: self.rank] = rows[0]
+        # BLAS sees the transposed array, which has Fortran's order, and changes it in place.
+        blas.dger(1.0, row, row, a=self._scatter.T, overwrite_a=1)
 
     def rotated(self, rows: Matrix, scatter: Matrix) -> "SpanArrays":
         """Return the same means in another basis, with a given scatter.
