@@ -21,10 +21,11 @@ import numpy as np
 
 from robocle.blas import one_blas_thread
 from robocle.classifiers.scatter.block_grams import BlockGrams
-from robocle.classifiers.scatter.class_factors import ClassFactors, merged_counts
+from robocle.classifiers.scatter.class_factors import ClassFactors
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.dense import DenseScatter
 from robocle.classifiers.scatter.form import ScatterForm
+from robocle.classifiers.scatter.helmert import merged_counts
 from robocle.classifiers.scatter.inverses import Inverse, SpanInverse
 from robocle.classifiers.scatter.origin import Origin
 from robocle.classifiers.scatter.orthonormal import directions, span, span_of_sums

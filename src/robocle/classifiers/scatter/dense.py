@@ -9,12 +9,14 @@ without a new factorisation.
 import math
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from robocle.blas import blas, one_blas_thread
-from robocle.classifiers.scatter.class_factors import ClassFactors, merged_counts
+from robocle.classifiers.scatter.class_factors import ClassFactors
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.form import ScatterForm
 from robocle.classifiers.scatter.growing_table import GrowingTable
+from robocle.classifiers.scatter.helmert import merged_counts
 from robocle.classifiers.scatter.inverses import DenseInverse, Inverse
 from robocle.classifiers.scatter.origin import Origin
 from robocle.classifiers.scatter.ridge_solution import RidgeSolution
@@ -188,6 +190,10 @@ class DenseScatter(ScatterForm):
     def times_means(self, rows: Matrix) -> Matrix:
         products: Matrix = rows @ self._means.T
         return products
+
+    @property
+    def rows_type(self) -> DTypeLike:
+        return np.float64 if self._factors.complete else np.float32
 
     def full_rows(self, number: int) -> Matrix:
         return self._factors.rows(number, self.width)

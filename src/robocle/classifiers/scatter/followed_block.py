@@ -56,7 +56,8 @@ class FollowedBlock:
         joined = np.vstack([*rows, means[:0]])
         among = [each @ each.T for each in _split(inverse.whitened(joined), rows)]
         own = means[list(classes)] @ solved.T
-        self.samples.add(classes, own, joined, joined @ solved.T, among)
+        kept = joined.astype(form.rows_type, copy=False)
+        self.samples.add(classes, own, kept, joined @ solved.T, among)
         form.moves = []
 
     def can_follow(self, form: ScatterForm, ridge: float, beside: Beside) -> bool:
@@ -117,7 +118,8 @@ class FollowedBlock:
         ends = len(classes)
         pairs = zip(rows, _split(solved[ends:], rows), strict=True)
         among = [each @ solution.T for each, solution in pairs]
-        self.samples.add(classes, towards[:ends], joined[ends:], towards[ends:], among)
+        kept = joined[ends:].astype(form.rows_type, copy=False)
+        self.samples.add(classes, towards[:ends], kept, towards[ends:], among)
 
 
 def _split(joined: Matrix, parts: Sequence[Matrix]) -> list[Matrix]:

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from robocle.classifiers.scatter.class_factors import ClassFactors, SampleIndex
 from robocle.classifiers.scatter.cosine import MeanProducts
@@ -144,6 +145,11 @@ class ScatterForm(ABC):
     @abstractmethod
     def times_means(self, rows: Matrix) -> Matrix:
         """Return the dot product of each full-width row with each class mean: (rows, classes)."""
+
+    @property
+    def rows_type(self) -> DTypeLike:
+        """The smallest type that holds what `full_rows` returns."""
+        return np.float64
 
     @abstractmethod
     def full_rows(self, number: int) -> Matrix:

@@ -13,14 +13,14 @@ class GrowingTable:
     """A matrix that gains rows and columns one at a time.
 
     Args:
-        values: The matrix to start from. It is copied.
+        values: The matrix to start from. It is copied, with its type.
         columns: Whether there will be further columns.
     """
 
     def __init__(self, values: Matrix, *, columns: bool = True) -> None:
         self._rows, self._columns = values.shape
         width = _capacity(self._columns) if columns else self._columns
-        self._array = np.zeros((_capacity(self._rows), width))
+        self._array = np.zeros((_capacity(self._rows), width), values.dtype)
         self.values[:] = values
 
     @property
@@ -60,6 +60,6 @@ def _capacity(size: int) -> int:
 
 
 def _widened(array: Matrix, rows: int, columns: int) -> Matrix:
-    wider = np.zeros((rows, columns))
+    wider = np.zeros((rows, columns), array.dtype)
     wider[: len(array), : array.shape[1]] = array
     return wider

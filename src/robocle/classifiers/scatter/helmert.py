@@ -11,6 +11,9 @@ import numpy as np
 
 from robocle.classifiers.state import Matrix, Vector
 
+Counts = tuple[int, int]
+"""How many samples of a class two classifiers were taught."""
+
 
 def contrasts_of(residuals: Matrix) -> Matrix:
     """Return the contrasts of samples, from their deviations from any common point.
@@ -57,3 +60,17 @@ def joined_contrasts(first: Matrix, second: Matrix, between: Vector) -> Matrix:
             ]
         )
     )
+
+
+def merged_counts(weights: Vector, steps: Vector) -> list[Counts]:
+    """Return the numbers of samples n, m of two classifiers per class.
+
+    Args:
+        weights: n m / (n + m) per class; 0 if the class is new, or its rows are not deviations.
+        steps: m / (n + m) per class.
+
+    >>> merged_counts(np.array([2.4, 0.0]), np.array([0.4, 1.0]))
+    [(6, 4), (0, 0)]
+    """
+    pairs = zip(weights.tolist(), steps.tolist(), strict=True)
+    return [(round(w / s), round(w / (1 - s))) if w else (0, 0) for w, s in pairs]
