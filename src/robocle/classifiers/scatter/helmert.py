@@ -6,6 +6,7 @@ they determine the residuals of the samples, their deviations from the mean of a
 """
 
 import math
+from itertools import pairwise
 
 import numpy as np
 
@@ -22,8 +23,12 @@ def contrasts_of(residuals: Matrix) -> Matrix:
     [[1.4142]]
     """
     before = np.arange(1, len(residuals), dtype=float)[:, None]
-    means = np.cumsum(residuals[:-1], axis=0) / before
-    contrasts: Matrix = np.sqrt(before / (before + 1)) * (residuals[1:] - means)
+    contrasts = residuals[:-1].copy()
+    for sum_before, sum_after in pairwise(contrasts):  # np.cumsum along columns is slow
+        sum_after += sum_before
+    contrasts /= before  # now the means before each sample
+    np.subtract(residuals[1:], contrasts, out=contrasts)
+    contrasts *= np.sqrt(before / (before + 1))
     return contrasts
 
 
