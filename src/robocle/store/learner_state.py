@@ -301,6 +301,7 @@ class LearnerState:
             with self._store.changing():
                 self._store.append(change)
                 self._stored = after
+        self._replay.remember(after, classifier)
         self._classifier = classifier
         self._stored = self._replay.bounded(self._stored)
         if self._store is not None and self._store.is_full:
