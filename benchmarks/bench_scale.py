@@ -134,6 +134,7 @@ def measure(size: Size, *, reference: bool) -> None:
     times = lesson_times(learner, objects, size.labels)
     median, slowest = statistics.median(times), max(times)
     history = max(history_times(learner, objects, size.labels))
+    lesson_times(learner, objects, size.labels)
     error = require_equal_answers(learner, objects)
     report("median", median, size.median, at_least=False, unit=" ms")
     report("slowest", slowest, size.slowest, at_least=False, unit=" ms",

@@ -89,7 +89,7 @@ class FollowedBlock:
 
     def _renew(self, form: ScatterForm, row: int) -> bool:
         """Factorise the scatter again; return False if the solution has drifted from it."""
-        return self.solution.renew(_inverse(form, self.ridge), row, form.full_means()[row])
+        return self.solution.renew(_inverse(form, self.ridge), row, form.some_means([row])[0])
 
     def _update(self, form: ScatterForm, moves: Sequence[Move]) -> None:
         """Follow the first of some samples; all of them are already part of the form."""
@@ -111,7 +111,7 @@ class FollowedBlock:
         if not classes:
             return
         rows = [form.full_rows(number) for number in classes]
-        means = form.full_means()[list(classes)]
+        means = form.some_means(classes)
         joined = np.vstack([means, *rows])
         solved = self.solution.apply(joined)
         towards = np.hstack([solved @ self.beside.origin.fixed.T, form.times_means(solved)])

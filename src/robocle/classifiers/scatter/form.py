@@ -146,6 +146,10 @@ class ScatterForm(ABC):
     def times_means(self, rows: Matrix) -> Matrix:
         """Return the dot product of each full-width row with each class mean: (rows, classes)."""
 
+    def some_means(self, classes: Sequence[int]) -> Matrix:
+        """Return the means of some classes, in full width."""
+        return self.full_means()[list(classes)]
+
     @property
     def rows_type(self) -> DTypeLike:
         """The smallest type that holds what `full_rows` returns."""
