@@ -1,8 +1,9 @@
 """A lesson and a prediction, however much was taught before: `python benchmarks/bench_scale.py`.
 
-Each workload teaches many objects first. Then 50 times one more embedding is taught, and one is
+Each workload teaches many objects first. Then 49 times one more embedding is taught, and one is
 predicted with its confidence. Median and slowest of these are reported, in CPU time of the thread:
-other programs on the machine do not count. BLAS runs on one thread.
+other programs on the machine do not count. BLAS runs on one thread. Every 100th lesson takes
+longer, because the undo history is shortened; it is reported beside.
 
 The scores must equal those of a classifier that is restored from the state, which solves anew. The
 published method is timed once, for one solution: every lesson makes a new one necessary.
@@ -17,7 +18,7 @@ import tracemalloc
 from dataclasses import dataclass
 
 import numpy as np
-from measuring import finish, report, seconds, workload
+from measuring import alternating, finish, report, seconds, workload
 from numpy.typing import NDArray
 from stub_network import LAYOUT, STUB, WIDTH
 from threadpoolctl import threadpool_limits
@@ -28,7 +29,8 @@ from robocle.classifiers import CLASSIFIERS, StreamingClassifier
 from robocle.learner import DEFAULT_CLASSIFIER, DEFAULT_POOLING
 from robocle.store import LearnerState
 
-LESSONS = 50
+LESSONS = 49
+HISTORY = 60  # further lessons, after which the undo history has been shortened
 TOLERANCE = 1e-5
 WORLD_OBJECTS, WORLD_PICTURES = 256, 320  # as many as the world of the default backbone has
 SMALL_STATE = 20_000_000  # bytes: what a learner needs beside a smaller state does not grow with it
@@ -107,6 +109,18 @@ def lesson_times(learner: Learner, objects: Objects, labels: int) -> list[float]
     return times
 
 
+def history_times(learner: Learner, objects: Objects, labels: int) -> list[float]:
+    """Return the milliseconds of each of further lessons, in CPU time."""
+    times, before = [], learner.undoable
+    for number in range(HISTORY):
+        shown = objects.embedding(number % labels)
+        start = time.thread_time()
+        learner.teach_embedding(shown, f"object {number % labels}")
+        times.append(1e3 * (time.thread_time() - start))
+    assert learner.undoable < before + HISTORY, "the undo history was not shortened"
+    return times
+
+
 def require_equal_answers(learner: Learner, objects: Objects) -> float:
     """Return the largest difference of scores to a classifier that solves anew."""
     with learner._state.classifier() as followed:
@@ -125,6 +139,7 @@ def measure(size: Size, *, reference: bool) -> None:
     """Report the times, the memory, and the answers of one workload."""
     workload(f"{size.labels} labels x {size.shots}")
     objects = Objects(size.labels)
+    lesson_times(learner_of(taught(Objects(2), 2)), Objects(2), 2)  # imports what it needs
     tracemalloc.start()
     learner = learner_of(taught(objects, size.shots))
     first = 1e3 * seconds(lambda: learner.predict_embedding(objects.embedding(0)))
@@ -133,11 +148,14 @@ def measure(size: Size, *, reference: bool) -> None:
     tracemalloc.stop()
     times = lesson_times(learner, objects, size.labels)
     median, slowest = statistics.median(times), max(times)
+    history = max(history_times(learner, objects, size.labels))
+    lesson_times(learner, objects, size.labels)
     error = require_equal_answers(learner, objects)
     report("median", median, size.median, at_least=False, unit=" ms")
     report("slowest", slowest, size.slowest, at_least=False, unit=" ms",
            detail=f"first prediction {first:.0f} ms; scores equal a new solution's to {error:.0e}",
            )  # fmt: skip
+    report("slowest, undo history", history, 2 * size.slowest, at_least=False, unit=" ms")
     with learner._state.classifier() as classifier:
         state = sum(array.nbytes for array in classifier.state().arrays.values())
     if state > SMALL_STATE:
@@ -172,14 +190,17 @@ def many_labels(labels: int) -> None:
     learner = learner_of(taught(objects, 2))
     query = objects.embedding(7)
     predicted = learner.predict_embedding(query)
-    took = 1e3 * seconds(
-        lambda: learner.predict_embedding(query), repeats=30, clock=time.thread_time
-    )
     with learner._state.classifier() as classifier:
         weights, bias = classifier.linear()
         expected = classifier.labels[int((weights @ query + bias).argmax())]
     assert predicted.nearest == expected, "float32 changes the label"
-    report("a prediction", took, 10, at_least=False, unit=" ms")
+    matrix = weights.astype(np.float32)
+    took, alone = alternating(
+        [lambda: learner.predict_embedding(query), lambda: matrix @ query], 30, time.thread_time
+    )
+    report("a prediction", 1e3 * took, 10, at_least=False, unit=" ms")
+    report("a prediction against BLAS alone", took / alone, 1.25, at_least=False,
+           detail=f"the product of its matrix and vector takes {1e3 * alone:.1f} ms")  # fmt: skip
 
 
 def main() -> None:

@@ -3,11 +3,18 @@
 Embeddings of the default learner's width are taught to an open state, one at a time. Each is on the
 disk before the next. The time to write and flush as many bytes is printed for comparison, because
 no durable write can be faster. Then the state is opened.
+
+At last, the command `robocle teach` teaches one more picture to a state of many. It is compared
+with a process that prints the help and loads the backbone.
 """
 
 import argparse
 import os
+import resource
+import shutil
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -15,13 +22,15 @@ from pathlib import Path
 from typing import cast
 
 import numpy as np
+from bench_scale import Objects
 from measuring import finish, report, require_agreement, seconds, workload
 from numpy.typing import NDArray
+from PIL import Image
 
 from robocle import Learner
 from robocle.backbones import Backbone
 from robocle.classifiers import CLASSIFIERS
-from robocle.learner import DEFAULT_CLASSIFIER, DEFAULT_POOLING
+from robocle.learner import DEFAULT_BACKBONE, DEFAULT_CLASSIFIER, DEFAULT_POOLING
 
 
 class StubBackbone:
@@ -33,6 +42,14 @@ class StubBackbone:
 
 
 STUB = cast(Backbone, StubBackbone())
+HELP_AND_BACKBONE = f"""
+from contextlib import suppress
+from robocle.cli import main
+with suppress(SystemExit):
+    main(["--help"])
+from robocle.backbones import backbone
+backbone({DEFAULT_BACKBONE!r})
+"""
 
 
 def embeddings_of(width: int, count: int) -> NDArray[np.float32]:
@@ -88,12 +105,57 @@ def measure(folder: Path, width: int, classes: int, shots: int) -> None:
     require_agreement(np.array(found), reference.scores(embeddings[:20]), 1e-6)
 
 
+def commands(folder: Path, pictures: int) -> None:
+    """Report how long the command takes that teaches one more picture."""
+    workload(f"robocle teach, {pictures} pictures before")
+    taught, path, picture = (folder / name for name in ("many.robocle", "one.robocle", "new.png"))
+    objects = Objects(50)
+    learner = Learner.open(taught)
+    with learner, learner.step():
+        for number in range(pictures):
+            learner.teach_embedding(objects.embedding(number % 50), f"object {number % 50}")
+    noise = np.random.default_rng(0).integers(0, 256, (15, 20, 3), np.uint8)
+    Image.fromarray(noise).resize((640, 480)).save(picture)
+    teach = [
+        sys.executable,
+        "-m",
+        "robocle",
+        "teach",
+        str(path),
+        "object 7",
+        str(picture),
+        "--gate=off",
+    ]
+    reference = [sys.executable, "-c", HELP_AND_BACKBONE]
+    # Compiled modules are kept, as they are by an installation.
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(folder.resolve() / "compiled")}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    times = []
+    for _ in range(8):
+        shutil.copy(taught, path)
+        times.append([*process_times(reference, environment), *process_times(teach, environment)])
+    assert sum(Learner.load(path).counts.values()) == pictures + 1, "the lesson is not in the state"
+    wall, cpu, teach_wall, teach_cpu = np.min(times, axis=0).tolist()
+    report("CPU time beyond help and backbone", teach_cpu - cpu, 0.3, at_least=False, unit=" s")
+    report("time beyond help and backbone", teach_wall - wall, 0.3, at_least=False, unit=" s",
+           detail=f"teaching {teach_wall:.2f} s, help and backbone {wall:.2f} s")  # fmt: skip
+
+
+def process_times(command: list[str], environment: dict[str, str]) -> tuple[float, float]:
+    """Return the seconds that a process took, and its CPU time."""
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
+    took, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return took, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small sizes: agreement only")
     quick = parser.parse_args().quick
     with tempfile.TemporaryDirectory(dir=".") as folder:  # /tmp may be in memory
         measure(Path(folder), *((384, 5, 30) if quick else (3840, 40, 10)))
+        commands(Path(folder), 60 if quick else 958)
     finish(demanding=not quick)
 
 

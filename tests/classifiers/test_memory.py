@@ -1,5 +1,6 @@
 """Memory does not grow with the number of samples."""
 
+import copy
 import gc
 import tracemalloc
 
@@ -62,3 +63,35 @@ def test_a_classifier_that_is_no_longer_used_frees_its_memory_at_once(name: str)
         assert gc.collect() == 0
     finally:
         gc.enable()
+
+
+def many_samples() -> StreamingClassifier:
+    """Return a classifier that keeps a subsample of its class factors."""
+    embeddings = np.abs(np.random.default_rng(0).normal(size=(400, WIDTH)))
+    clf = classifier("slda:kept=100")
+    for number, embedding in enumerate(embeddings):
+        clf.learn(embedding, str(number % 4))
+    return clf
+
+
+def test_states_of_a_classifier_share_the_subsample_of_its_factors() -> None:
+    clf = many_samples()
+    before = clf.state().arrays
+    clf.learn(np.ones(WIDTH), "0")
+    after = clf.state().arrays
+    again = classifier("slda:kept=100")
+    again.restore(clf.state())
+    assert before["0.sample_rows"] is after["0.sample_rows"]
+    assert again.state().arrays["0.sample_rows"] is after["0.sample_rows"]
+    assert not after["0.sample_rows"].flags.writeable
+
+
+def test_a_copy_goes_on_without_changing_the_subsample_that_it_shares() -> None:
+    clf = many_samples()
+    before = {name: array.copy() for name, array in clf.state().arrays.items()}
+    copied = copy.deepcopy(clf)
+    copied.forget("1")
+    copied.learn(np.ones(WIDTH), "new")
+    for name, array in clf.state().arrays.items():
+        np.testing.assert_array_equal(array, before[name])
+    assert len(copied.state().arrays["0.sample_rows"]) < len(before["0.sample_rows"])

@@ -16,7 +16,7 @@ from robocle.backbones import Backbone
 from robocle.classifiers import StreamingClassifier
 from robocle.errors import AlreadyMergedError, LabelError, NothingToUndoError, StateError
 from robocle.store import Teach, read_state, recovered
-from robocle.store.history import UNDOABLE
+from robocle.store.history import MARKED, UNDOABLE
 from robocle.store.stored_state import CHECKPOINT_BYTES, MAX_SOURCES
 from state_files import replaced, rewrite, rewrite_all
 from stub_backbone import STUB, embedding
@@ -374,27 +374,68 @@ def test_after_an_interrupted_merge_memory_decides_and_the_file_follows(
 
 
 def test_an_interrupt_while_the_history_is_bounded_changes_nothing(
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    learner = Learner(STUB, "avg", "ncm")
+    with opened(tmp_path / "home") as learner:
+        teach(learner, "mug", MARKED + 1)
+    learner = opened(tmp_path / "home")  # without a mark, the operations are applied again
     learnt, apply = [], Teach.apply
 
     def interrupted(operation: Teach, classifier: StreamingClassifier) -> None:
         learnt.append(operation.label)
-        if len(learnt) == 3 * UNDOABLE + 12:  # the tenth that is applied to the stored classifier
+        if len(learnt) == UNDOABLE + 11:  # the tenth that is applied to the stored classifier
             raise KeyboardInterrupt
         apply(operation, classifier)
 
     monkeypatch.setattr(Teach, "apply", interrupted)
-    teach(learner, "mug", 3 * UNDOABLE + 1)
+    teach(learner, "mug", UNDOABLE)
     with pytest.raises(KeyboardInterrupt):
         teach(learner, "pan", 1)
     teach(learner, "jar", 1)
     assert learner.counts == {"mug": 3 * UNDOABLE + 1, "pan": 1, "jar": 1}
-    for _ in range(4):
+    for _ in range(3):
         learner.undo()
-    mugs = [(embedding([0, number], WIDTH), "mug") for number in range(3 * UNDOABLE - 1)]
+    mugs = [(embedding([0, number], WIDTH), "mug") for number in range(MARKED + 1)]
+    mugs += [(embedding([0, number], WIDTH), "mug") for number in range(UNDOABLE - 1)]
     assert equals_learning_from_scratch(learner, mugs)
+
+
+def test_an_interrupt_while_the_state_is_marked_loses_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    learner = Learner(STUB, "avg", "slda")
+    teach(learner, "mug", MARKED - 1)
+    with monkeypatch.context() as patched:
+        patched.setattr(StreamingClassifier, "state", failing(KeyboardInterrupt()))
+        with pytest.raises(KeyboardInterrupt):
+            teach(learner, "pan", 1)
+    assert learner.counts == {"mug": MARKED - 1, "pan": 1}
+    learner.undo()
+    mugs = [(embedding([0, number], WIDTH), "mug") for number in range(MARKED - 1)]
+    assert equals_learning_from_scratch(learner, mugs)
+
+
+@pytest.mark.parametrize("undone", [0, 10])
+@pytest.mark.parametrize("in_one_step", [1, 20])
+def test_a_history_continues_from_a_mark_only_if_that_divides_no_step(
+    undone: int, in_one_step: int
+) -> None:
+    learner = Learner(STUB, "avg", "slda")
+    teach(learner, "mug", MARKED - 5)
+    with learner.step():  # the mark is in the middle of the longer one
+        teach(learner, "pan", in_one_step)
+    teach(learner, "jar", 10)
+    for _ in range(undone):
+        learner.undo()
+    teach(learner, "cup", 2 * UNDOABLE)
+    taught = [("mug", MARKED - 5), ("pan", in_one_step), ("jar", 10 - undone), ("cup", UNDOABLE)]
+    assert len(learner._state.stored().history) < 3 * UNDOABLE
+    for _ in range(UNDOABLE):
+        learner.undo()
+    lessons = [
+        (embedding([0, number], WIDTH), label) for label, many in taught for number in range(many)
+    ]
+    assert equals_learning_from_scratch(learner, lessons)
 
 
 def test_a_journal_cut_off_anywhere_holds_a_step_up_to_the_cut_or_not_its_undo(

@@ -4,6 +4,7 @@ numpy would convert much that is no embedding (dates, texts of digits, masked va
 of the numbers is checked before anything is converted.
 """
 
+import sys
 from typing import Any, Literal
 
 import numpy as np
@@ -64,6 +65,8 @@ def _array(embeddings: ArrayLike, expected: str) -> NDArray[Any]:
 
 
 def _is_masked(embeddings: object) -> bool:
+    if "numpy.ma" not in sys.modules:  # numpy imports it at first use, which takes a while
+        return False
     rows = embeddings if isinstance(embeddings, list | tuple) else [embeddings]
     return any(isinstance(row, np.ma.MaskedArray) for row in rows)
 

@@ -7,7 +7,7 @@ import logging
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sized
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TypeVar
 
 import click
@@ -37,16 +37,14 @@ def progress(items: Iterable[Item], title: str, total: int | None = None) -> Ite
         title: What is done to the items, such as "embedding".
         total: The number of items, if `items` has no length.
     """
-    from tqdm import tqdm
-
     on_terminal = sys.stderr.isatty()
     start = reported = time.monotonic()
     done = 0
     if total is None and isinstance(items, Sized):
         total = len(items)
     log.info("%s", title if total is None else f"{title}: {total}")
-    with tqdm(items, title, total, leave=False, disable=not on_terminal) as bar:
-        for item in bar:
+    with _bar(items, title, total) if on_terminal else nullcontext(items) as shown:
+        for item in shown:
             yield item
             done += 1
             if not on_terminal and time.monotonic() - reported >= LINE_SECONDS:
@@ -54,6 +52,15 @@ def progress(items: Iterable[Item], title: str, total: int | None = None) -> Ite
                 log.info("%s: %d%s", title, done, "" if total is None else f" of {total}")
     seconds = time.monotonic() - start
     log.info("%s: %d in %.1f s, %.1f ms each", title, done, seconds, 1e3 * seconds / max(done, 1))
+
+
+def _bar(
+    items: Iterable[Item], title: str, total: int | None
+) -> AbstractContextManager[Iterable[Item]]:
+    from tqdm import tqdm  # takes a while to import, and is needed on a terminal only
+
+    bar: AbstractContextManager[Iterable[Item]] = tqdm(items, title, total, leave=False)
+    return bar
 
 
 @contextmanager

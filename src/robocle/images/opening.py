@@ -125,6 +125,8 @@ def _decoder(file: IO[bytes], filename: str, head: bytes) -> Image.Image | None:
         _register_heif()
     for kind in FORMATS:
         if kind not in Image.OPEN:
+            Image.preinit()  # the most common formats; all others take much longer
+        if kind not in Image.OPEN:
             Image.init()
         if kind not in Image.OPEN:
             continue

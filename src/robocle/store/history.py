@@ -4,10 +4,13 @@ To undo a step, the operations before it are applied to the stored classifier ag
 therefore exact for every classifier. At most 4 * UNDOABLE operations are kept, so a state opens
 quickly. The oldest become part of the stored classifier. A step with more than UNDOABLE operations
 gets a checkpoint, because its operations are not kept.
+
+That needs a classifier that has learned the oldest operations and no others. So the state of the
+learner's own classifier is kept when it has learned just these: see `Mark`.
 """
 
 import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from robocle.classifiers import CLASSIFIERS, ClassifierState, StreamingClassifier
 from robocle.store.operations import Operation, sketches_after, start_of_last_step
@@ -16,6 +19,8 @@ from robocle.store.stored_state import Arrays, Checkpoint, StoredState, kept_che
 
 UNDOABLE = 50
 """The minimum number of operations before the last step that can be undone."""
+MARKED = 2 * UNDOABLE
+"""The number of operations after which the state of the classifier is kept."""
 
 
 def replayed(stored: StoredState) -> StreamingClassifier:
@@ -25,6 +30,34 @@ def replayed(stored: StoredState) -> StreamingClassifier:
         RobocleError: The stored state is inconsistent.
     """
     return _applied(_restored(stored), stored, len(stored.history))
+
+
+@dataclass(frozen=True, eq=False)
+class Mark:
+    """The state of a classifier after the first operations of a history, to be stored later."""
+
+    arrays: Arrays
+    """The arrays of the stored classifier before these operations."""
+    history: tuple[Operation, ...]
+    state: ClassifierState
+
+    def fits(self, stored: StoredState, most: int) -> bool:
+        """Return whether a stored state may continue from here.
+
+        Args:
+            stored: A later state, or one after which steps were undone.
+            most: How many of its operations may become part of the stored classifier.
+        """
+        end = len(self.history)
+        return (
+            end <= most
+            and stored.arrays is self.arrays
+            and stored.history[end - 1] is self.history[-1]
+            and (
+                stored.continues_checkpoint(end)
+                or start_of_last_step(stored.history[: end + 1]) == end
+            )
+        )
 
 
 class Replay:
@@ -37,6 +70,17 @@ class Replay:
     def __init__(self) -> None:
         self._base: StreamingClassifier | None = None
         self._arrays: Arrays | None = None
+        self._mark: Mark | None = None
+
+    def remember(self, stored: StoredState, classifier: StreamingClassifier) -> None:
+        """Keep the state of a classifier if it is the next one to store.
+
+        Args:
+            stored: What was learned.
+            classifier: The classifier after the operations of the history.
+        """
+        if len(stored.history) == MARKED:
+            self._mark = Mark(stored.arrays, stored.history, classifier.state())
 
     def classifier(self, stored: StoredState) -> StreamingClassifier:
         """Return the classifier of a stored state, after its operations.
@@ -70,10 +114,21 @@ class Replay:
         return with_bounded_checkpoints(stored, step, base, stored.history[start:])
 
     def _shortened(self, stored: StoredState, end: int) -> StoredState:
-        """Return a stored state whose classifier has learned the first operations."""
+        """Return a stored state whose classifier has learned the first operations.
+
+        Args:
+            stored: The state before.
+            end: How many operations, or some fewer if there is a mark.
+        """
+        mark, self._mark = self._mark, None
+        if mark is not None and mark.fits(stored, end):
+            self._base = None  # the classifier before these operations
+            end, base = len(mark.history), mark.state
+        else:
+            base = self._advanced(stored, end)
         # Steps before these operations can no longer be undone, unless all are of one step.
         checkpoints = stored.checkpoints if stored.continues_checkpoint(end) else ()
-        return stored.with_base(self._advanced(stored, end), stored.history[end:], checkpoints)
+        return stored.with_base(base, stored.history[end:], checkpoints)
 
     def _advanced(self, stored: StoredState, end: int) -> ClassifierState:
         """Apply the first operations to the stored classifier."""

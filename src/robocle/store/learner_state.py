@@ -44,9 +44,11 @@ log = logging.getLogger("robocle")
 
 @dataclass(frozen=True, eq=False)
 class Taught:
-    """How many pictures were taught per label. A change leads to another."""
+    """How many pictures were taught per label. A change leads to another.
 
-    stored: StoredState
+    Predictions refer to it, so it must not keep a stored state in memory.
+    """
+
     counts: Mapping[str, int]
 
 
@@ -63,7 +65,7 @@ class LearnerState:
         self._stored = stored
         self._classifier: StreamingClassifier | None = classifier
         self._guard = threading.RLock()
-        self._taught = Taught(stored, classifier.counts)
+        self._taught = stored, Taught(classifier.counts)
         _in_use.add(self)
         self._replay = Replay()
         self._steps = threading.local()  # the step that each thread is in, if any
@@ -115,10 +117,11 @@ class LearnerState:
     @property
     def taught(self) -> Taught:
         """What was taught, without waiting for a change that is going on."""
-        taught = self._taught
-        if taught.stored is not self._stored:  # another change, or an interrupt during one
+        stored, taught = self._taught
+        if stored is not self._stored:  # another change, or an interrupt during one
             with self.classifier() as classifier:
-                taught = self._taught = Taught(self._stored, classifier.counts)
+                taught = Taught(classifier.counts)
+                self._taught = self._stored, taught
         return taught
 
     def after_fork(self) -> None:
@@ -301,6 +304,7 @@ class LearnerState:
             with self._store.changing():
                 self._store.append(change)
                 self._stored = after
+        self._replay.remember(after, classifier)
         self._classifier = classifier
         self._stored = self._replay.bounded(self._stored)
         if self._store is not None and self._store.is_full:

@@ -280,4 +280,9 @@ def _means(samples: Matrix, counts: Sequence[int]) -> Matrix:
 
 def _contrasts(samples: Matrix, counts: Sequence[int]) -> Matrix:
     """Return the rows that the classes contribute to the scatter, one class after another."""
-    return np.vstack([contrasts_of(samples[own]) for own in _class_slices(counts)])
+    contrasts = np.empty((len(samples) - len(counts), samples.shape[1]))
+    start = 0
+    for own, count in zip(_class_slices(counts), counts, strict=True):
+        contrasts[start : start + count - 1] = contrasts_of(samples[own])
+        start += count - 1
+    return contrasts

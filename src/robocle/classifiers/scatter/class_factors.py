@@ -10,18 +10,21 @@ When all rows together would take more memory than the scatter itself, only a su
 kept. Classes can then no longer be removed exactly, but leave-one-out scores can be computed.
 """
 
+import copy
 import math
 from collections.abc import Mapping, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robocle.classifiers.scatter.helmert import (
+    Counts,
     joined_contrasts,
     residual_weights,
     residuals_of,
 )
+from robocle.classifiers.scatter.shared_rows import SharedRows
 from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Vector
 
 # Up to this many rows are kept even if the scatter is narrower: they take little memory.
@@ -33,8 +36,6 @@ SUBSAMPLE, SUBSAMPLE_PER_CLASS, SUBSAMPLED_CLASSES = 256, 4, 512
 Numbers = NDArray[np.int64]
 SampleIndex = tuple[int, int]
 """A class, and the index of a sample within it."""
-Counts = tuple[int, int]
-"""How many samples of a class two classifiers were taught."""
 
 
 class ClassFactors:
@@ -55,6 +56,13 @@ class ClassFactors:
         self._rows: list[list[Vector]] = []
         self.redrawn = 0
         """How often rows were changed, other than by adding one."""
+        self._shared: SharedRows | None = None
+
+    def __deepcopy__(self, memo: dict[int, object]) -> "ClassFactors":
+        """Return a copy that shares the rows, because they are never modified in place."""
+        copied = copy.copy(self)
+        copied._rows = [rows.copy() for rows in self._rows]
+        return copied
 
     def __len__(self) -> int:
         return sum(map(len, self._rows))
@@ -218,10 +226,17 @@ class ClassFactors:
         if not (self.complete or len(self)):
             return {}
         counts = np.array([len(rows) for rows in self._rows], np.int64)
-        rows = self.all_rows(width)
         if self.complete:
-            return {"part_rows": rows, "part_counts": counts}
-        return {"sample_rows": rows.astype(np.float32), "sample_counts": counts}
+            return {"part_rows": self.all_rows(width), "part_counts": counts}
+        return {"sample_rows": self._shared_rows(width), "sample_counts": counts}
+
+    def _shared_rows(self, width: int) -> NDArray[np.float32]:
+        """Return the rows of the subsample in one array, of which they are views from now on."""
+        version = self.redrawn, len(self), width
+        if self._shared is None or self._shared.version != version:
+            self._shared = SharedRows.of(version, chain.from_iterable(self._rows))
+            self._rows = self._shared.split([len(rows) for rows in self._rows])
+        return self._shared.rows
 
     def restore(self, state: ClassifierState, width: int) -> None:
         """Replace the rows with those in a state: all rows, a subsample, or none."""
@@ -235,6 +250,9 @@ class ClassFactors:
             # The rows are never modified in place, so they need not be copied.
             rows = state.split(f"{kind}_rows", f"{kind}_counts", width)
             self._rows = [list(own) for own in rows]
+        if not self.complete and len(self):
+            joined = state.arrays[state.prefix + "sample_rows"]
+            self._shared = SharedRows.known((self.redrawn, len(self), width), joined)
 
     def _triangularise(self, rank: int) -> None:
         """Replace the rows of each class by at most `rank` rows with the same R^T R."""
@@ -273,17 +291,3 @@ def golden_place(number: int) -> float:
     [0.0, 0.62, 0.24, 0.85, 0.47]
     """
     return number * 2654435769 % 2**32 / 2**32
-
-
-def merged_counts(weights: Vector, steps: Vector) -> list[Counts]:
-    """Return the numbers of samples n, m of two classifiers per class.
-
-    Args:
-        weights: n m / (n + m) per class; 0 if the class is new, or its rows are not deviations.
-        steps: m / (n + m) per class.
-
-    >>> merged_counts(np.array([2.4, 0.0]), np.array([0.4, 1.0]))
-    [(6, 4), (0, 0)]
-    """
-    pairs = zip(weights.tolist(), steps.tolist(), strict=True)
-    return [(round(w / s), round(w / (1 - s))) if w else (0, 0) for w, s in pairs]

@@ -22,11 +22,12 @@ from numpy.typing import NDArray
 
 from robocle.blas import one_blas_thread
 from robocle.classifiers.scatter.block_grams import BlockGrams
-from robocle.classifiers.scatter.class_factors import ClassFactors, merged_counts
+from robocle.classifiers.scatter.class_factors import ClassFactors
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.dense import DenseScatter
 from robocle.classifiers.scatter.followed_solution import Move
 from robocle.classifiers.scatter.form import ScatterForm
+from robocle.classifiers.scatter.helmert import merged_counts
 from robocle.classifiers.scatter.inverses import Inverse, SpanInverse
 from robocle.classifiers.scatter.origin import Origin
 from robocle.classifiers.scatter.orthonormal import span, span_of_sums

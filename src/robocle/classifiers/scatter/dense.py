@@ -7,16 +7,19 @@ without a new factorisation.
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from robocle.blas import blas, one_blas_thread
-from robocle.classifiers.scatter.class_factors import ClassFactors, merged_counts
+from robocle.classifiers.scatter.class_factors import ClassFactors
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.followed_solution import Move
 from robocle.classifiers.scatter.form import ScatterForm
-from robocle.classifiers.scatter.growing_table import GrowingTable
+from robocle.classifiers.scatter.helmert import merged_counts
 from robocle.classifiers.scatter.inverses import DenseInverse, Inverse
+from robocle.classifiers.scatter.mean_table import MeanTable
 from robocle.classifiers.scatter.origin import Origin
 from robocle.classifiers.scatter.ridge_solution import RidgeSolution
 from robocle.classifiers.scatter.triangle import (
@@ -65,27 +68,27 @@ class DenseScatter(ScatterForm):
 
     def _allocate(self, means: Matrix) -> None:
         self._forget_bounds()
-        self._mean_table = GrowingTable(means)
+        self._mean_table = MeanTable(means)
         self._array = np.zeros((self.width, self.width), order="F")
         self._buffer = np.empty((BATCH, self.width))
         self._buffered = 0
 
     @property
     def _means(self) -> Matrix:
-        """The class means. Changes in place are kept."""
-        return self._mean_table.values
+        """The class means, which must not be modified."""
+        return self._mean_table.full()
 
     @property
     def separable(self) -> bool:
         return self._factors.complete
 
     def add_row(self) -> None:
-        self._mean_table.add_rows(np.zeros((1, self.width)))
+        self._mean_table.add_row()
         self._factors.add_class()
 
     def remove_row(self, row: int) -> None:
         self._forget_bounds()
-        self._mean_table = GrowingTable(np.delete(self._means, row, axis=0))
+        self._mean_table = MeanTable(np.delete(self._means, row, axis=0))
         self._factors.remove_class(row)
         if self._factors.complete:
             self._buffered = 0
@@ -98,8 +101,10 @@ class DenseScatter(ScatterForm):
         """Add what another dense form has learned; see `forms.merged`."""
         other._fold()
         self._forget_bounds()
-        deviations = other._means - self._means[rows] if self._centred else other._means
-        self._means[rows] += steps[:, None] * deviations
+        means = self._means.copy()
+        deviations = other._means - means[rows] if self._centred else other._means
+        means[rows] += steps[:, None] * deviations
+        self._mean_table = MeanTable(means)
         deviations = np.sqrt(weights)[:, None] * deviations
         self._array += other._array
         self._add_products(deviations)
@@ -114,7 +119,7 @@ class DenseScatter(ScatterForm):
         return np.asarray((rows**2).reshape(-1, blocks, self.width // blocks).sum(axis=(0, 2)))
 
     def add(self, sample: Vector, row: int, weight: float, step: float) -> None:
-        mean, scaled = self._means[row], self._buffer[self._buffered]
+        mean, scaled = self._mean_table.changeable(row), self._buffer[self._buffered]
         deviation = sample - mean if self._centred else sample
         np.multiply(deviation, step, out=scaled)
         mean += scaled
@@ -148,7 +153,7 @@ class DenseScatter(ScatterForm):
         return self._traces
 
     def largest_square(self) -> float:
-        return float(np.einsum("ij,ij->i", self._means, self._means).max(initial=0.0))
+        return self._mean_table.largest_square()
 
     def squares(self) -> Matrix:
         if self.blocks > 1:
@@ -171,7 +176,7 @@ class DenseScatter(ScatterForm):
             weights = means / np.repeat(ridge, self.width // self.blocks)
         else:
             weights = self._ridge_weights(ridge / share) / share
-        return weights, MeanProducts.of(means, weights, origin.shares(len(self._means)))
+        return weights, MeanProducts.of(means, weights, origin.shares(len(self._mean_table)))
 
     def inverse(self, ridge: float) -> Inverse:
         self._fold()
@@ -183,8 +188,14 @@ class DenseScatter(ScatterForm):
         return self._means
 
     def times_means(self, rows: Matrix) -> Matrix:
-        products: Matrix = rows @ self._means.T
-        return products
+        return self._mean_table.times(rows)
+
+    def some_means(self, classes: Sequence[int]) -> Matrix:
+        return self._mean_table.some(classes)
+
+    @property
+    def rows_type(self) -> DTypeLike:
+        return np.float64 if self._factors.complete else np.float32
 
     def full_rows(self, number: int) -> Matrix:
         return self._factors.rows(number, self.width)
@@ -205,14 +216,14 @@ class DenseScatter(ScatterForm):
 
     def state(self) -> Arrays:
         self._fold()
-        own = {"means": self._means.copy(), "scatter": packed(self._array)}
+        own = {"means": self._mean_table.shared(), "scatter": packed(self._array)}
         return own | self._factors.state(self.width)
 
     def restore(self, state: ClassifierState) -> None:
-        means = state.copied("means", len(state.labels), self.width)
+        means = state.checked("means", len(state.labels), self.width)
         # The size is checked first, because memory of that size is allocated next.
         triangle = state.checked("scatter", packed_size(self.width))
-        self._allocate(means)
+        self._allocate(means.astype(np.float64, copy=False))
         self._unsummed = []
         unpack(triangle, self._array)
         self._factors.restore(state, self.width)

@@ -89,7 +89,7 @@ class FollowedBlock:
         if not self.solution.is_full:
             return True
         row = self._last_row
-        return self.solution.renew(_inverse(form, self.ridge), row, form.full_means()[row])
+        return self.solution.renew(_inverse(form, self.ridge), row, form.some_means([row])[0])
 
     def follow(self, form: ScatterForm, moves: Sequence[Move]) -> Update:
         """Follow the first of some samples; all of them are already part of the form."""
@@ -114,7 +114,7 @@ class FollowedBlock:
     def class_products(self, form: ScatterForm, classes: Sequence[int]) -> dict[int, ClassProducts]:
         """Return the products of classes."""
         rows = [form.full_rows(number) for number in classes]
-        means = form.full_means()[list(classes)]
+        means = form.some_means(classes)
         solved = self.solution.apply(np.vstack([means, *rows]))
         towards = np.hstack([form.times_means(solved), solved @ self.beside.origin.fixed.T])
         ends = len(classes)

@@ -29,7 +29,9 @@ class FollowedProducts:
         fixed = len(blocks[0].solution.fixed)
         self.world = ProductTable(world, fixed)
         """The products of the world's pictures."""
-        self.samples = FollowedSamples([form.width for form in forms], world.shape[2], fixed)
+        self._types = [form.rows_type for form in forms]
+        tables = [np.empty((0, form.width), form.rows_type) for form in forms]
+        self.samples = FollowedSamples(tables, world.shape[2], fixed)
         """The products of the classes whose samples are left out."""
         # The longest first: those with fewer rows may join their groups.
         for number in sorted(classes, key=lambda each: -forms[0].factors.count(each)):
@@ -54,6 +56,8 @@ class FollowedProducts:
         ]
         numbers = {len(each) for each in moves}
         if len(numbers) != 1 or self._redrawn != [form.factors.redrawn for form in forms]:
+            return False
+        if self._types != [form.rows_type for form in forms]:
             return False
         followed = all(self._follow_sample(forms, blocks, index) for index in range(*numbers))
         self.samples.keep(classes)

@@ -21,6 +21,8 @@ Numbers = NDArray[np.int64]
 
 # Classes with fewer rows may join a group of this size.
 SMALL_GROUP = 4
+# So many float32 rows are converted at once: few enough for the processor's cache.
+CONVERTED = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,14 +43,14 @@ class FollowedSamples:
     """Products of some classes in all blocks. Columns are those of `FollowedSolution`.
 
     Args:
-        widths: The width of each block.
+        rows: A table of the rows of each block, with its type, to start from: it has no rows.
         columns: The number of columns.
         fixed: How many of them belong to fixed rows.
     """
 
-    def __init__(self, widths: Sequence[int], columns: int, fixed: int) -> None:
+    def __init__(self, rows: Sequence[Matrix], columns: int, fixed: int) -> None:
         self._columns, self._fixed = columns, fixed
-        self._rows = [GrowingTable(np.empty((0, width))) for width in widths]
+        self._rows = [GrowingTable(each) for each in rows]
         self._unused: list[int] = []  # rows whose class was dropped
         self._sizes: dict[int, int] = {}  # the number of rows that each class is padded to
         self._groups: dict[int, FollowedClasses] = {}
@@ -100,7 +102,7 @@ class FollowedSamples:
         """
         self._columns = len(update.products)
         # The last one is for places that are not used.
-        products = np.append(self._rows[block].values @ update.direction, 0.0)
+        products = np.append(_products(self._rows[block].values, update.direction), 0.0)
         for group in self.groups:
             group.follow(block, update, products)
         return products
@@ -150,3 +152,11 @@ class FollowedSamples:
         for table in self._rows:
             table.add_rows(np.zeros((1, table.values.shape[1])))
         return len(self._rows[0].values) - 1
+
+
+def _products(rows: Matrix, direction: Vector) -> Vector:
+    """Return the product of each row with a direction, in float64."""
+    if rows.dtype == direction.dtype:
+        return np.asarray(rows @ direction)
+    parts = [rows[start : start + CONVERTED] for start in range(0, len(rows), CONVERTED)]
+    return np.concatenate([np.empty(0), *(part.astype(np.float64) @ direction for part in parts)])

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from robocle.classifiers.scatter.class_factors import ClassFactors, SampleIndex
 from robocle.classifiers.scatter.cosine import MeanProducts
@@ -174,6 +174,15 @@ class ScatterForm(ABC):
         Only a compressed form has coordinates. The basis may have gained directions since.
         """
         raise NotImplementedError
+
+    def some_means(self, classes: Sequence[int]) -> Matrix:
+        """Return the means of some classes, in full width."""
+        return self.full_means()[list(classes)]
+
+    @property
+    def rows_type(self) -> DTypeLike:
+        """The smallest type that holds what `full_rows` returns."""
+        return np.float64
 
     @abstractmethod
     def full_rows(self, number: int) -> Matrix:

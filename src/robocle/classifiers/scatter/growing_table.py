@@ -11,12 +11,12 @@ class GrowingTable:
     """A matrix that gains rows.
 
     Args:
-        values: The matrix to start from. It is copied.
+        values: The matrix to start from. It is copied, with its type.
     """
 
     def __init__(self, values: Matrix) -> None:
         self._rows, columns = values.shape
-        self._array = np.zeros((capacity(self._rows), columns))
+        self._array = np.zeros((capacity(self._rows), columns), values.dtype)
         self.values[:] = values
 
     @property
@@ -28,7 +28,7 @@ class GrowingTable:
         """Add rows."""
         start, self._rows = self._rows, self._rows + len(values)
         if self._rows > len(self._array):
-            wider = np.zeros((capacity(self._rows), self._array.shape[1]))
+            wider = np.zeros((capacity(self._rows), self._array.shape[1]), self._array.dtype)
             wider[:start] = self._array[:start]
             self._array = wider
         self._array[start : self._rows] = values

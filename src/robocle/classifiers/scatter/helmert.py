@@ -7,10 +7,14 @@ they determine the residuals of the samples, their deviations from the mean of a
 
 import math
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 
 from robocle.classifiers.state import Matrix, Vector
+
+Counts = tuple[int, int]
+"""How many samples of a class two classifiers were taught."""
 
 
 def contrasts_of(residuals: Matrix) -> Matrix:
@@ -20,8 +24,12 @@ def contrasts_of(residuals: Matrix) -> Matrix:
     [[1.4142]]
     """
     before = np.arange(1, len(residuals), dtype=float)[:, None]
-    means = np.cumsum(residuals[:-1], axis=0) / before
-    contrasts: Matrix = np.sqrt(before / (before + 1)) * (residuals[1:] - means)
+    contrasts = residuals[:-1].copy()
+    for sum_before, sum_after in pairwise(contrasts):  # np.cumsum along columns is slow
+        sum_after += sum_before
+    contrasts /= before  # now the means before each sample
+    np.subtract(residuals[1:], contrasts, out=contrasts)
+    contrasts *= np.sqrt(before / (before + 1))
     return contrasts
 
 
@@ -70,3 +78,17 @@ def joined_contrasts(first: Matrix, second: Matrix, between: Vector) -> Matrix:
             ]
         )
     )
+
+
+def merged_counts(weights: Vector, steps: Vector) -> list[Counts]:
+    """Return the numbers of samples n, m of two classifiers per class.
+
+    Args:
+        weights: n m / (n + m) per class; 0 if the class is new, or its rows are not deviations.
+        steps: m / (n + m) per class.
+
+    >>> merged_counts(np.array([2.4, 0.0]), np.array([0.4, 1.0]))
+    [(6, 4), (0, 0)]
+    """
+    pairs = zip(weights.tolist(), steps.tolist(), strict=True)
+    return [(round(w / s), round(w / (1 - s))) if w else (0, 0) for w, s in pairs]

@@ -46,7 +46,7 @@ class Origin:
         return shares
 
     def all_shares(self, classes: int) -> list[Vector]:
-        """Return the shares in the origin of the familiarity and, if there is a world, of the scores."""
+        """Return the shares in the origin of the familiarity, then of the scores if it differs."""
         shares = [self.shares(classes)]
         return [*shares, self.shares_without_world(classes)] if len(self.fixed) else shares
 
