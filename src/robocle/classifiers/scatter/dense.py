@@ -34,6 +34,9 @@ from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Vector
 
 # Deviations per batch: enough for the matrix product to reach its full speed.
 BATCH = 128
+# With predictions between the samples, they are summed when there are this many: many at once would
+# make one lesson wait.
+FEW_SAMPLES = 16
 # With more batches than this, rows that are not yet part of the scatter are summed.
 MAX_UNSUMMED = 4
 # Fewer rows than this are multiplied by a symmetric matrix one by one.
@@ -134,7 +137,7 @@ class DenseScatter(ScatterForm):
         if self.moves is not None:
             self._record(Move(deviation, row, weight, step))
         self._buffered += 1
-        if self._buffered == BATCH:
+        if self._buffered == len(self._buffer):
             self._empty_buffer()
         if len(self._pending_updates) == MAX_PENDING_UPDATES:
             self._drop_solution()
@@ -183,6 +186,11 @@ class DenseScatter(ScatterForm):
         self._solution = None  # it uses the triangle that is overwritten
         self._pending_updates.clear()
         return DenseInverse(UpperFactor(self._array, np.full(self.width, ridge)))
+
+    def settle(self) -> None:
+        if self._buffered >= FEW_SAMPLES:
+            self._fold()
+            self._buffer = self._buffer[: 2 * FEW_SAMPLES].copy()
 
     def full_means(self) -> Matrix:
         return self._means
@@ -241,7 +249,9 @@ class DenseScatter(ScatterForm):
 
     def _empty_buffer(self) -> None:
         """Make room in the buffer. What was opened and not yet used is not summed for that."""
-        if self._unsummed and len(self._unsummed) < MAX_UNSUMMED:
+        if self._buffered < BATCH:
+            self._buffer = np.resize(self._buffer, (BATCH, self.width))
+        elif self._unsummed and len(self._unsummed) < MAX_UNSUMMED:
             self._unsummed.append(self._buffer[: self._buffered].copy())
             self._buffered = 0
         else:

@@ -20,7 +20,7 @@ from robocle.classifiers.state import Matrix, Vector
 Numbers = NDArray[np.int64]
 
 # With more classes than this, each left-out sample is scored for its most similar classes only.
-MOST_COLUMNS, SIMILAR = 160, 128
+MOST_COLUMNS, SIMILAR = 256, 128
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,7 +31,7 @@ from robocle.classifiers.state import Vector
 
 # A scatter is factorised again after this many samples, and the next block after some more: so one
 # lesson has to wait for one factorisation at most.
-MOST_UPDATES, MORE_PER_BLOCK = 64, 8
+MOST_UPDATES, MORE_PER_BLOCK = 60, 8
 
 Regulariser = tuple[float, Vector]
 

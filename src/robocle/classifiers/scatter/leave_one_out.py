@@ -2,7 +2,8 @@
 
 Nothing is retrained. Each sample is scored twice:
 - with the sample left out of its class mean and of the covariance, as a known object;
-- with its whole class left out of the class means and of the covariance, as an unknown object.
+- with its whole class left out of the class means and of the covariance, as an unknown object. With
+  a world, this is not needed.
 
 The scores are computed from inner products under A = (share S + ridge I)^-1: between the class
 means m, a sample's residual r, its deviation from its own class mean, and the rows R that its class
@@ -52,8 +53,8 @@ class LeaveOneOut:
     familiarity: Vector
     """The familiarity of each sample with the sample left out."""
     class_left_out: Vector
-    """The familiarity with the sample's class left out; empty if there is no other class, or only
-    one and no world."""
+    """The best score with the sample's class left out; empty with fewer than three classes, and
+    with a world, whose pictures are the unknown objects then."""
     lengths: Vector
     """The distance of each class mean from the origin of the scores."""
     familiarity_lengths: Vector
@@ -150,8 +151,7 @@ class LeftOutSamples:
     without_world: CosineParts
     """The same relative to the origin of the scores, the mean of the class means."""
     with_class: CosineParts | None
-    """With its class left out, relative to the origin of the familiarity; None with fewer than
-    three rows of means."""
+    """With its class left out; None with fewer than three classes, and with a world."""
     products: SampleProducts
     """The products before."""
     classes: int
@@ -176,7 +176,7 @@ class LeftOutSamples:
             columns: The classes that each sample is scored for; None for all of them.
         """
         # Without the class, there must be a direction from the origin to another class.
-        others = len(products.means[0].shares) > 2 and len(counts) > 1
+        others = len(products.means) == 1 and len(counts) > 2
         with one_blas_thread():
             alone, with_class = left_out_parts(products, counts, len(rows), classes=others)
         return cls(
