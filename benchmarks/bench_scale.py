@@ -1,9 +1,9 @@
 """A lesson and a prediction, however much was taught before: `python benchmarks/bench_scale.py`.
 
-Each workload teaches many objects first. Then 49 times one more embedding is taught, and one is
+Each workload teaches many objects first. Then 50 times one more embedding is taught, and one is
 predicted with its confidence. Median and slowest of these are reported, in CPU time of the thread:
-other programs on the machine do not count. BLAS runs on one thread. Every 100th lesson takes
-longer, because the undo history is shortened; it is reported beside.
+other programs on the machine do not count. BLAS runs on one thread. One of them, every 100th, also
+keeps a state for the undo history, which is shortened some lessons later: that is reported beside.
 
 The scores must equal those of a classifier that is restored from the state, which solves anew. The
 published method is timed once, for one solution: every lesson makes a new one necessary.
