@@ -92,3 +92,18 @@ def test_the_owner_of_every_array_is_declared(spec: str) -> None:
     for samples in (0, 1, 10, 2000):  # forms and class factors change with the number of samples
         clf = taught(spec, stream(samples))
         assert set(clf.state().arrays) <= set(clf.array_owners())
+
+
+@pytest.mark.parametrize("zeros", [WIDTH, WIDTH // 3], ids=["all", "one block"])
+@pytest.mark.parametrize("spec", SPECS)
+def test_the_first_embedding_may_be_zero(spec: str, zeros: int) -> None:
+    embeddings, labels = stream(12, seed=7)
+    embeddings[0, :zeros] = 0
+    clf = classifier(spec)
+    for embedding, label in zip(embeddings, labels, strict=True):
+        clf.learn(embedding, label)
+        again = classifier(spec)
+        again.restore(clf.state())
+        found, expected = clf.scores(embeddings), again.scores(embeddings)
+        assert np.isfinite(found).all()
+        np.testing.assert_allclose(found, expected, atol=1e-6 * np.abs(expected).max())

@@ -10,7 +10,9 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from robocle.classifiers import classifier
 from robocle.classifiers.scatter.shrinkage import oracle_approximating
+from robocle.classifiers.scatter.upper_factor import UpperFactor
 from robocle.classifiers.slda import StreamingLDA
+from robocle.classifiers.state import Matrix, Vector
 
 Floats = NDArray[np.float64]
 
@@ -218,3 +220,26 @@ def test_embeddings_that_cannot_be_divided_into_equal_blocks_are_refused() -> No
 
     with pytest.raises(FeatureError, match="into 3 equal blocks"):
         classifier("slda:blocks=3").learn(np.ones(10), "a")
+
+
+@pytest.mark.parametrize("spec", ["slda:shrinkage=0.1", "ridge"])
+def test_lessons_between_predictions_need_no_new_factorisation(
+    spec: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    clf = classifier(spec)
+    for number in range(3000):
+        clf.learn(rng.normal(size=20), f"object {number % 4}")
+    clf.scores(rng.normal(size=(1, 20)))
+    factorised: list[UpperFactor] = []
+    compute = UpperFactor.__init__
+
+    def counting(self: UpperFactor, array: Matrix, ridge: Vector) -> None:
+        factorised.append(self)
+        compute(self, array, ridge)
+
+    monkeypatch.setattr(UpperFactor, "__init__", counting)
+    for number in range(10):
+        clf.learn(rng.normal(size=20), f"object {number % 4}")
+        clf.scores(rng.normal(size=(1, 20)))
+    assert len(factorised) <= 2

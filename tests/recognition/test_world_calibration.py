@@ -184,3 +184,13 @@ def test_a_classifier_that_keeps_no_samples_is_calibrated_by_the_world(
     assert clf.leave_one_out() is None
     assert accepted(clf, world, objects.pictures(range(300, 400))) <= 0.1
     assert accepted(clf, world, objects.pictures(range(labels), 20)) >= 0.9
+
+
+@pytest.mark.parametrize("labels", [1, 3])
+def test_a_classifier_that_keeps_no_rows_is_calibrated_by_the_world(labels: int) -> None:
+    objects = Objects()
+    world = objects.world()
+    spec = "slda:shrinkage=stepped,score=cosine,world=10,kept=0"
+    clf = objects.taught(world, labels, 3, spec)
+    assert accepted(clf, world, objects.pictures(range(300, 400))) <= 0.1
+    assert accepted(clf, world, objects.pictures(range(labels), 20)) >= 0.9

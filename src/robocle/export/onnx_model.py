@@ -10,9 +10,10 @@ needs ONNX Runtime and nothing else. Its outputs have the names and the meaning 
     nearest     (n)          text: the label with the best score, even if the object is unknown
     known       (n)          float64: the posterior probability of a taught object at even odds
     unknown     (n)          bool: whether the object is unknown
+    familiarity (n)          float64: how much the picture looks like something taught
 
-The metadata holds the labels, the parts of the learner, the level, and the threshold
-on the best score below which an object is unknown.
+The metadata holds the labels, the parts of the learner, the level, and the threshold of the
+familiarity below which an object is unknown.
 """
 
 import json

@@ -203,7 +203,7 @@ def calibrated(classifier: StreamingClassifier, world: World | None) -> AnyCalib
     scores = classifier.world_scores() if world is not None else None
     if world is None or scores is None or familiarity is None:
         return Calibration.of(found) if found else None
-    if found is None:
+    if found is None or not len(found.rows):
         return WorldCalibration.without_samples(familiarity, scores, world)
     return WorldCalibration.of(found, scores, world)
 

@@ -55,6 +55,7 @@ SCHEMAS: Json = {
         nearest=TEXT,
         known=NUMBER,
         unknown=NUMBER,
+        familiarity=NUMBER,
         probabilities={"type": "object", "additionalProperties": NUMBER},
     ),
     "Taught": _object(

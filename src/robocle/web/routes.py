@@ -200,6 +200,7 @@ def _values(found: Prediction, top: int) -> dict[str, Any]:
         "nearest": found.nearest,
         "known": found.known,
         "unknown": found.unknown,
+        "familiarity": found.familiarity,
         "probabilities": dict(found.top(top)),
     }
 

@@ -53,11 +53,6 @@ class MeanProducts:
         each = np.asarray(weights)
         return MeanProducts(each @ self.squares, each @ self.towards_centre, self.shares)
 
-    def scaled(self, scales: Vector) -> "MeanProducts":
-        """Return the products of all blocks, each multiplied by a scale."""
-        scale = scales[:, None]
-        return MeanProducts(scale * self.squares, scale * self.towards_centre, self.shares)
-
     @property
     def centre_square(self) -> Vector:
         """The product c A c of the origin with itself: a number, or one per block."""

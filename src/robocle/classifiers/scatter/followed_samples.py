@@ -56,11 +56,6 @@ class FollowedSamples:
         self._groups: dict[int, FollowedClasses] = {}
 
     @property
-    def classes(self) -> list[int]:
-        """The classes whose products are known."""
-        return list(self._sizes)
-
-    @property
     def groups(self) -> list[FollowedClasses]:
         """Classes with similar numbers of rows."""
         return [group for group in self._groups.values() if group.numbers]

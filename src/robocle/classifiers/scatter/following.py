@@ -88,7 +88,7 @@ class Following:
         Args:
             forms: The scatter of each block.
             regularisers: Share and ridge of each.
-            origins: The origin of the scores in each block.
+            origins: The origin of the familiarity in each block.
             world: Pictures of anything, or None.
             chosen: The samples to leave out; without factors, they are ignored.
         """
@@ -195,7 +195,7 @@ class Following:
         columns = None
         if len(chosen.counts) > MOST_COLUMNS:
             weights = self._given_weights(prior_weight())
-            columns = similar_classes(groups, chosen, means[0], blocks, weights)
+            columns = similar_classes(groups, chosen, means[-1], blocks, weights)
         products = sample_products(groups, means, blocks, columns)
         return LeftOutSamples.of(products, chosen.rows, chosen.counts.astype(np.float64), columns)
 

@@ -106,8 +106,8 @@ class ScatterForm(ABC):
         Args:
             share: The weight of the scatter.
             ridge: One number per block.
-            origin: The origin of cosine scores. Its fixed row, if it has one, comes after the class
-                means; then there must be a single block.
+            origin: The origin of the familiarity. Its fixed row, if it has one, comes after the
+                class means; then there must be a single block.
         """
 
     def residual_counts(self, counts: Sequence[int]) -> NDArray[np.int64]:
@@ -129,7 +129,7 @@ class ScatterForm(ABC):
             ridge: One number.
             samples: The samples to leave out.
             counts: The number of samples taught per class.
-            origin: The origin of the scores.
+            origin: The origin of the familiarity.
         """
         means, beside = self._mean_rows(origin)
         classes = sorted({number for number, _ in samples})

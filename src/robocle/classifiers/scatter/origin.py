@@ -1,4 +1,4 @@
-"""The origin of cosine scores: the mean of the class means and, if there is one, the world's mean.
+"""The origin of the familiarity: the mean of the class means and, if there is one, the world's.
 
 The mean of a few class means depends on what happens to be taught: that of two kinds of milk is a
 carton, and any other object lies in some direction from it. The world's mean w, the mean embedding
@@ -12,6 +12,7 @@ world's mean is a fixed row beside the class means. It is no part of the sums th
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -31,8 +32,9 @@ class Origin:
     """How many class means the world's mean counts as."""
 
     @classmethod
+    @cache
     def none(cls, width: int) -> "Origin":
-        """Return the origin without a world."""
+        """Return the origin without a world, always the same object, so that solutions are kept."""
         return cls(np.empty((0, width)), 0.0)
 
     def shares(self, classes: int) -> Vector:
@@ -96,7 +98,12 @@ class WorldPictures:
         return self._origins[weight, widths]
 
     def best_scores(self, weights: Matrix, bias: Vector) -> Vector:
-        """Return the best score of each picture; in float32, which changes none by 1e-5."""
+        """Return the familiarity of each picture; in float32, which changes none by 1e-5.
+
+        Args:
+            weights: W with which the familiarity of z is the largest of W z + b.
+            bias: b.
+        """
         scores = self.pictures @ weights.T.astype(np.float32) + bias.astype(np.float32)
         best: Vector = scores.max(axis=1).astype(np.float64)
         return best

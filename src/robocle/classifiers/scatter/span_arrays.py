@@ -73,6 +73,8 @@ class SpanArrays:
 
     def add_to_scatter(self, rows: Matrix) -> None:
         """Add rows^T rows to the scatter."""
+        if not self.rank:
+            return  # all samples are zero
         if len(rows) > 1:
             self.scatter[:] += rows.T @ rows
             return

@@ -20,7 +20,7 @@ class OpenSetPredictions:
     is_known: NDArray[np.bool_]
     """Whether the true label was taught."""
     score: NDArray[np.float64]
-    """The best score."""
+    """The familiarity; without a world, the best score."""
     confidence: NDArray[np.float64]
     """The confidence in the label with the best score, from 0 to 1."""
     rejected: NDArray[np.bool_]
@@ -30,7 +30,7 @@ class OpenSetPredictions:
 
     @property
     def auroc(self) -> float:
-        """How well the best score separates known from unknown objects."""
+        """How well the familiarity separates known from unknown objects."""
         return area_under_curve(self.score[self.is_known], self.score[~self.is_known])
 
     @property
@@ -53,8 +53,8 @@ def area_under_curve(known: ArrayLike, unknown: ArrayLike) -> float:
     """Return the AUROC: how often a known object scores above an unknown one; 50 is chance.
 
     Args:
-        known: The best scores of known objects.
-        unknown: The best scores of unknown objects.
+        known: The familiarity of known objects.
+        unknown: The familiarity of unknown objects.
 
     Example:
         >>> area_under_curve(known=[3, 2, 1], unknown=[1, 0])

@@ -256,7 +256,7 @@ METRICS: dict[str, Metric] = {
         "%",
         _open_set(lambda o: o.auroc),
         "unknown",
-        meaning="area under the ROC curve: how well the best score separates known from "
+        meaning="area under the ROC curve: how well the familiarity separates known from "
         "unknown objects; 50 % is chance",
     ),
     "unknown_detection_rate": Metric(
