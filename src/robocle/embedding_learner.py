@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from robocle.backbones.world import used_world
 from robocle.classifiers import StreamingClassifier
+from robocle.classifiers.contract import Scorer
 from robocle.classifiers.embedding_numbers import require_width
 from robocle.classifiers.labels import never_taught, require_label, spelling_of
 from robocle.classifiers.scatter.familiarity import Familiarity
-from robocle.classifiers.streaming import Scorer
 from robocle.embedding import Embedding, values_for
 from robocle.errors import AlreadyMergedError, StateError
 from robocle.recognition.calibration import AnyCalibration, calibrated, familiarity_of, recognise

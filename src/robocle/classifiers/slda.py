@@ -35,6 +35,7 @@ from numpy.typing import ArrayLike
 
 from robocle.blas import one_blas_thread
 from robocle.blocks import Layout
+from robocle.classifiers.contract import Scorer
 from robocle.classifiers.embedding_numbers import embedding_numbers
 from robocle.classifiers.scatter.block_weights import require_weight
 from robocle.classifiers.scatter.familiarity import Familiarity
@@ -56,7 +57,6 @@ from robocle.classifiers.shared_covariance import (
     SharedCovarianceClassifier,
 )
 from robocle.classifiers.state import ClassifierState, Matrix, Vector
-from robocle.classifiers.streaming import Scorer
 from robocle.errors import NothingTaughtError, SpecError
 from robocle.spec import require_between, require_choice
 from robocle.types import Scores
