@@ -8,7 +8,8 @@ A change is written to the file between both. An interrupt may leave the file wi
 change. The store then counts as unsettled, and the next change first writes a new snapshot. So
 memory and file agree before anything else is acknowledged.
 
-Changes are made one after another. Queries need not wait for them: see `robocle.embedding_learner`.
+Changes are made one after another. Queries need not wait for them: see
+`robocle.embedding_predictor`.
 """
 
 import copy
