@@ -10,7 +10,7 @@ from robocle.classifiers.contract import Scorer
 from robocle.classifiers.embedding_numbers import require_width
 from robocle.classifiers.scatter.familiarity import Familiarity
 from robocle.recognition.calibration import AnyCalibration, familiarity_of, recognise
-from robocle.store.learner_state import Taught
+from robocle.store.learned import Taught
 from robocle.types import Prediction, Scores
 
 
