@@ -132,6 +132,8 @@ class StreamingLDA(SharedCovarianceClassifier):
 
     def scorer(self) -> Scorer:
         """Return a function that computes what `scores` does now; see `StreamingClassifier`."""
+        if self._following is not None:  # what it computes is limited to one thread already
+            return self._answered().scorer.scores
         with one_blas_thread():
             return self._answered().scorer.scores
 
