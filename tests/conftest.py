@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
 import robocle
+from home_pictures import taught_home
 from refusal import Refusal, SetUmask
 from robocle.backbones import Backbone
 from robocle.errors import RobocleError
@@ -26,6 +27,14 @@ settings.load_profile("repeatable")
 def lite0() -> Backbone:
     """The default backbone."""
     return robocle.backbone()
+
+
+@pytest.fixture(scope="session")
+def home_state(lite0: Backbone, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The bytes of a state that was taught four pictures each of a mug, a clock and a banana."""
+    path = tmp_path_factory.mktemp("taught") / "home.robocle"
+    taught_home(lite0).save(path)
+    return path.read_bytes()
 
 
 @pytest.fixture(scope="session")

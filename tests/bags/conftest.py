@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from home_pictures import home_picture, taught_home
-from robocle.backbones import Backbone
+from home_pictures import home_picture
 from robocle.bags.writing import Storage, write_bag
 from robocle.types import Example
 
@@ -30,16 +29,9 @@ def recording(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     return path
 
 
-@pytest.fixture(scope="session")
-def taught_bytes(lite0: Backbone, tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    path = tmp_path_factory.mktemp("state") / "home.robocle"
-    taught_home(lite0).save(path)
-    return path.read_bytes()
-
-
 @pytest.fixture
-def state(taught_bytes: bytes, tmp_path: Path) -> Path:
+def state(home_state: bytes, tmp_path: Path) -> Path:
     """A state that knows a mug, a clock and a banana, but no umbrella."""
     path = tmp_path / "home.robocle"
-    path.write_bytes(taught_bytes)
+    path.write_bytes(home_state)
     return path

@@ -45,7 +45,7 @@ def weight_of(clf: StreamingLDA) -> float:
     The covariance of each block is the same whatever its weight.
     """
     weights, _ = clf._scatters.solve(clf._regularisers(), [1.0] * len(WIDTHS))
-    found, _ = clf._scatters.solve(clf._regularisers(), clf._block_weights())
+    found, _ = clf._scatters.solve(clf._regularisers(), clf._answered().weights)
     return float(np.abs(found[:, LAST:]).sum() / np.abs(weights[:, LAST:]).sum())
 
 
@@ -130,7 +130,7 @@ def test_one_picture_per_label_says_nothing_about_the_weight() -> None:
     for samples in (labelled_samples(1), labelled_samples(5, classes=1)):
         clf = taught(AUTO, samples)
         clf.scores(samples[0][0][None])
-        assert clf._block_weights()[-1] == pytest.approx(prior)
+        assert clf._answered().weights[-1] == pytest.approx(prior)
 
 
 def test_the_weight_does_not_depend_on_the_order_of_lessons() -> None:

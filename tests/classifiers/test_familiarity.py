@@ -199,5 +199,5 @@ def test_the_weight_of_the_earlier_map_does_not_depend_on_the_world() -> None:
     """What all classes have in common, relative to the world, says nothing about the labels."""
     embeddings, rows = labelled_samples(40, 5)
     specs = (f"slda:score=cosine,covariance=blocks,blocks=1+1x12,world={k}" for k in (0, 4))
-    weights = [taught(embeddings, rows, spec)._block_weights() for spec in specs]
+    weights = [taught(embeddings, rows, spec)._answered().weights for spec in specs]
     assert weights[0] == pytest.approx(weights[1])

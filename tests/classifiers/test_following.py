@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from robocle.classifiers import classifier
 from robocle.classifiers.scatter import followed_scores
+from robocle.classifiers.scatter.following import Answer
 from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
 from robocle.classifiers.slda import StreamingLDA
 
@@ -235,7 +236,9 @@ def test_with_many_labels_the_rows_are_float32_and_labels_stay_the_same() -> Non
     queries = np.array([embedding for embedding, _ in lessons[::20]])
     expected = solved_anew(lessons, f"{SPEC},earlier=0.5")
     clf = taught(lessons, f"{SPEC},earlier=0.5")
-    assert clf._answered().scorer.blocks[0].base.dtype == np.float32
+    answer = clf._answered()
+    assert isinstance(answer, Answer)
+    assert answer.scorer.blocks[0].base.dtype == np.float32
     scale = np.abs(expected.scores(queries)).max()
     np.testing.assert_allclose(clf.scores(queries), expected.scores(queries), atol=1e-6 * scale)
     assert clf.predict(queries) == expected.predict(queries)

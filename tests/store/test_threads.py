@@ -125,28 +125,41 @@ def _close(found: dict[str, float], expected: dict[str, float]) -> bool:
     )
 
 
-def test_a_prediction_does_not_wait_for_a_lesson_that_is_going_on(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def two_mugs() -> Learner:
     learner = Learner(STUB, "avg", FOLLOWED)
     for seed in range(6):
         learner.teach_embedding(embedding(seed, WIDTH), f"mug {seed % 2}")
+    return learner
+
+
+class PausedLesson:
+    """Stops each lesson on a cup after the classifier has learned it and before it counts."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.begun, self.go_on = threading.Event(), threading.Event()
+        apply = Teach.apply
+
+        def slow(lesson: Teach, classifier: StreamingClassifier) -> None:
+            apply(lesson, classifier)
+            if lesson.label == "cup":
+                self.begun.set()
+                assert self.go_on.wait(60)
+
+        monkeypatch.setattr(Teach, "apply", slow)
+
+
+def test_a_prediction_does_not_wait_for_a_lesson_that_is_going_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    learner = two_mugs()
     before = scores_of(learner, embedding(9, WIDTH))
-    begun, go_on = threading.Event(), threading.Event()
-    apply = Teach.apply
-
-    def slow(lesson: Teach, classifier: StreamingClassifier) -> None:
-        apply(lesson, classifier)
-        begun.set()
-        assert go_on.wait(60)
-
-    monkeypatch.setattr(Teach, "apply", slow)
+    paused = PausedLesson(monkeypatch)
     with ThreadPoolExecutor(1) as other:
         lesson = other.submit(learner.teach_embedding, embedding(7, WIDTH), "cup")
-        assert begun.wait(60)
+        assert paused.begun.wait(60)
         during = scores_of(learner, embedding(9, WIDTH))
         assert learner.labels == ("mug 0", "mug 1")
-        go_on.set()
+        paused.go_on.set()
         lesson.result()
     assert during == before
     assert set(scores_of(learner, embedding(9, WIDTH))) == {"mug 0", "mug 1", "cup"}
@@ -156,23 +169,12 @@ def test_a_prediction_does_not_wait_for_a_lesson_that_is_going_on(
 def test_a_fork_goes_on_with_a_learner_that_another_thread_was_changing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    learner = Learner(STUB, "avg", FOLLOWED)
-    for seed in range(6):
-        learner.teach_embedding(embedding(seed, WIDTH), f"mug {seed % 2}")
+    learner = two_mugs()
     expected = scores_of(learner, embedding(9, WIDTH))
-    begun, go_on = threading.Event(), threading.Event()
-    apply = Teach.apply
-
-    def slow(lesson: Teach, classifier: StreamingClassifier) -> None:
-        apply(lesson, classifier)
-        if lesson.label == "cup":
-            begun.set()
-            assert go_on.wait(60)
-
-    monkeypatch.setattr(Teach, "apply", slow)
+    paused = PausedLesson(monkeypatch)
     other = threading.Thread(target=learner.teach_embedding, args=(embedding(7, WIDTH), "cup"))
     other.start()
-    assert begun.wait(60)
+    assert paused.begun.wait(60)
     child = os.fork()
     if child == 0:
         signal.alarm(60)  # a lock that nobody releases must not hang the test
@@ -183,7 +185,7 @@ def test_a_fork_goes_on_with_a_learner_that_another_thread_was_changing(
             os._exit(0 if same else 1)
         finally:
             os._exit(2)
-    go_on.set()
+    paused.go_on.set()
     other.join()
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 0

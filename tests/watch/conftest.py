@@ -4,17 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from home_pictures import home_picture, taught_home
-from robocle.backbones import Backbone
+from home_pictures import home_picture
 from video_sources import write_video
-
-
-@pytest.fixture(scope="session")
-def home_state(lite0: Backbone, tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """The bytes of a state that was taught four pictures of three objects each."""
-    path = tmp_path_factory.mktemp("watched") / "home.robocle"
-    taught_home(lite0).save(path)
-    return path.read_bytes()
 
 
 @pytest.fixture

@@ -1,11 +1,25 @@
-"""What a classifier must implement. The index of a label, in order of teaching, is its row."""
+"""What a classifier must implement, and what it may implement.
+
+The index of a label, in order of teaching, is its row.
+"""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import ArrayLike, NDArray
 
 from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Ownership, Vector
+from robocle.errors import InexactError
 from robocle.types import Scores
+
+if TYPE_CHECKING:
+    from robocle.classifiers.scatter.familiarity import Familiarity
+    from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
+    from robocle.classifiers.scatter.origin import WorldPictures
+
+Scorer = Callable[[Matrix], Scores]
+"""Scores embeddings (n, width): (n, labels)."""
 
 
 class ClassifierContract(ABC):
@@ -14,8 +28,7 @@ class ClassifierContract(ABC):
     A subclass of `StreamingClassifier` is configured by its constructor arguments and keeps each of
     them in an attribute of the same name. It must implement `_add_row`, `_learn`, `_scores`,
     `_forget`, `_state` and `_restore`. It may implement `_merge` (together with `_merge_obstacle`)
-    and `_array_owners`, and override the public `forgets_exactly`, `linear`, `leave_one_out` and
-    `rebuilt_array`. It can rely on the following:
+    and `_array_owners`, and override the public methods below. It can rely on the following:
 
     - labels are valid, and embeddings are finite float64 arrays of one width, `self.width`;
     - `StreamingClassifier` maintains `self._labels` and `self._counts`, both indexed by row;
@@ -77,3 +90,55 @@ class ClassifierContract(ABC):
                 `self._counts` does not include the samples of the other classifier yet.
         """
         raise NotImplementedError
+
+    @property
+    def forgets_exactly(self) -> bool:
+        """Whether forgetting a label leaves the classifier as if it had never been taught."""
+        return False
+
+    def scorer(self) -> "Scorer | None":
+        """Return a function that computes what `scores` does now, whatever is learned later.
+
+        Several threads may call it at once. It does not check its input.
+
+        Returns:
+            The function; None if only the classifier itself can compute scores.
+        """
+        return None
+
+    def linear(self) -> tuple[Matrix, Vector]:
+        """Return W (labels, width) and b with scores = W z + b, up to a term common to all labels.
+
+        Raises:
+            InexactError: The classifier does not provide linear scores.
+            NothingTaughtError: Nothing has been taught yet.
+        """
+        raise InexactError(f"{type(self).__name__} has no linear scores: use ncm or slda")
+
+    def leave_one_out(self) -> "LeaveOneOut | None":
+        """Return leave-one-out scores of a bounded number of samples; None if there are none."""
+        return None
+
+    def leave_one_out_of_all(self) -> "Iterator[LeaveOneOut]":
+        """Yield leave-one-out scores of samples of every label, in chunks of bounded size."""
+        found = self.leave_one_out()
+        if found is not None:
+            yield found
+
+    def use_world(self, pictures: "WorldPictures | ArrayLike") -> None:  # noqa: B027
+        """Use embeddings of pictures of anything, (n, width). Most classifiers make no use of them.
+
+        They are not learned, and no part of the state.
+        """
+
+    def world_scores(self) -> Vector | None:
+        """Return the familiarity of each picture of the world; None if there is no world."""
+        return None
+
+    def familiarity(self) -> "Familiarity | None":
+        """Return what computes the familiarity of pictures; None if there is no world."""
+        return None
+
+    def rebuilt_array(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any] | None:
+        """Return an array computed from the other arrays of a state, or None if it cannot be."""
+        return None

@@ -6,24 +6,18 @@ classifier must implement.
 
 import copy
 import inspect
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Mapping
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robocle.classifiers.contract import ClassifierContract
+from robocle.classifiers.contract import ClassifierContract, Scorer
 from robocle.classifiers.embedding_numbers import embedding_numbers, require_width
 from robocle.classifiers.labels import never_taught, plain_label
 from robocle.classifiers.one_by_one import OneByOne
 from robocle.classifiers.softmax import softmax
-from robocle.classifiers.state import (
-    ClassifierState,
-    Matrix,
-    Ownership,
-    Shared,
-    Vector,
-)
+from robocle.classifiers.state import ClassifierState, Matrix, Ownership, Shared
 from robocle.errors import (
     FeatureError,
     InexactError,
@@ -35,13 +29,7 @@ from robocle.spec import Described
 from robocle.types import Scores
 from robocle.wording import plural
 
-if TYPE_CHECKING:
-    from robocle.classifiers.scatter.familiarity import Familiarity
-    from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
-    from robocle.classifiers.scatter.origin import WorldPictures
-
-Scorer = Callable[[Matrix], Scores]
-"""Scores embeddings (n, width): (n, labels)."""
+__all__ = ["Scorer", "StreamingClassifier"]
 
 
 class StreamingClassifier(ClassifierContract, OneByOne, Described):
@@ -117,16 +105,6 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
             raise NothingTaughtError
         return self._scores(self._checked(embeddings, 2))
 
-    def scorer(self) -> "Scorer | None":
-        """Return a function that computes what `scores` does now, whatever is learned later.
-
-        Several threads may call it at once. It does not check its input.
-
-        Returns:
-            The function; None if only the classifier itself can compute scores.
-        """
-        return None
-
     def predict(self, embeddings: ArrayLike) -> list[str]:
         """Return the label with the best score for each embedding; see `scores`.
 
@@ -148,39 +126,6 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
         prediction is calibrated: see `robocle.recognition`.
         """
         return softmax(self.scores(embeddings))
-
-    def linear(self) -> tuple[Matrix, Vector]:
-        """Return W (labels, width) and b with scores = W z + b, up to a term common to all labels.
-
-        Raises:
-            InexactError: The classifier does not provide linear scores.
-            NothingTaughtError: Nothing has been taught yet.
-        """
-        raise InexactError(f"{type(self).__name__} has no linear scores: use ncm or slda")
-
-    def leave_one_out(self) -> "LeaveOneOut | None":
-        """Return leave-one-out scores of a bounded number of samples; None if there are none."""
-        return None
-
-    def leave_one_out_of_all(self) -> "Iterator[LeaveOneOut]":
-        """Yield leave-one-out scores of samples of every label, in chunks of bounded size."""
-        found = self.leave_one_out()
-        if found is not None:
-            yield found
-
-    def use_world(self, pictures: "WorldPictures | ArrayLike") -> None:
-        """Use embeddings of pictures of anything, (n, width). Most classifiers make no use of them.
-
-        They are not learned, and no part of the state.
-        """
-
-    def world_scores(self) -> Vector | None:
-        """Return the familiarity of each picture of the world; None if there is no world."""
-        return None
-
-    def familiarity(self) -> "Familiarity | None":
-        """Return what computes the familiarity of pictures; None if there is no world."""
-        return None
 
     def forget(self, label: str) -> None:
         """Forget a label; see `forgets_exactly`.
@@ -213,11 +158,6 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
                 new,
             )
         self._labels[row] = new
-
-    @property
-    def forgets_exactly(self) -> bool:
-        """Whether forgetting a label leaves the classifier as if it had never been taught."""
-        return False
 
     def merge(self, other: "StreamingClassifier") -> None:
         """Add what another classifier has learned, as if its samples had been taught to this one.
@@ -286,10 +226,6 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
         When a state file is damaged, this decides which labels are lost.
         """
         return {"counts": Shared(), **self._array_owners()}
-
-    def rebuilt_array(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any] | None:
-        """Return an array computed from the other arrays of a state, or None if it cannot be."""
-        return None
 
     def _append(self, label: str) -> None:
         self._labels.append(label)

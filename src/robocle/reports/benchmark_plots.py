@@ -15,16 +15,19 @@ Plot = tuple[str, str]
 
 def per_step_plots(records: Sequence[Record]) -> Iterator[Plot]:
     """Yield one plot per study and backbone: accuracy after each step, one line per method."""
+    for where, methods in _methods(records):
+        lines = {method: _mean_line(of_method) for method, of_method in methods.items()}
+        lines = {method: line for method, line in lines.items() if line}
+        if lines:
+            drawing = line_plot(lines, "labels taught", "accuracy, %")
+            yield f"{where}: accuracy after each label", drawing
+
+
+def _methods(records: Sequence[Record]) -> Iterator[tuple[str, dict[str, list[Record]]]]:
+    """Yield each study and backbone in words, and its records by method."""
     for study, of_study in by_study(records).items():
         for backbone, of_backbone in by_backbone(of_study).items():
-            lines = {
-                method: _mean_line(of_method)
-                for method, of_method in by_method(of_backbone).items()
-            }
-            lines = {method: line for method, line in lines.items() if line}
-            if lines:
-                title = f"{study}, {backbone}: accuracy after each label"
-                yield title, line_plot(lines, "labels taught", "accuracy, %")
+            yield f"{study}, {backbone}", by_method(of_backbone)
 
 
 def _mean_line(records: Sequence[Record]) -> list[float]:
@@ -50,16 +53,12 @@ def matrix_plots(records: Sequence[Record]) -> Iterator[Plot]:
 
 def cost_plots(records: Sequence[Record]) -> Iterator[Plot]:
     """Yield one plot per study and backbone: accuracy against the classifier's time per picture."""
-    for study, of_study in by_study(records).items():
-        for backbone, of_backbone in by_backbone(of_study).items():
-            points = {
-                method: _cost_and_accuracy(of_method)
-                for method, of_method in by_method(of_backbone).items()
-            }
-            drawing = scatter_plot(
-                points, "teaching + prediction per picture without the backbone, ms", "accuracy, %"
-            )
-            yield f"{study}, {backbone}: accuracy against cost", drawing
+    for where, methods in _methods(records):
+        points = {method: _cost_and_accuracy(of_method) for method, of_method in methods.items()}
+        drawing = scatter_plot(
+            points, "teaching + prediction per picture without the backbone, ms", "accuracy, %"
+        )
+        yield f"{where}: accuracy against cost", drawing
 
 
 def _cost_and_accuracy(records: Sequence[Record]) -> tuple[float, float]:

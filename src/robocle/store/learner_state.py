@@ -1,38 +1,30 @@
 """The state of a learner: a classifier, its undo history, and the file it is kept in, if any.
 
-What was learned is an immutable StoredState that is replaced by one assignment. The classifier can
-be computed from it. While the classifier is in use, which may change it, the learner has none: if
-an exception ends the use at any instant, such as an interrupt by the user, it is computed again.
+A change is written to the file before it counts as learned: see `robocle.store.learned`. An
+interrupt may leave the file with or without the change. The store then counts as unsettled, and the
+next change first writes a new snapshot. So memory and file agree before anything else is
+acknowledged.
 
-A change is written to the file between both. An interrupt may leave the file with or without the
-change. The store then counts as unsettled, and the next change first writes a new snapshot. So
-memory and file agree before anything else is acknowledged.
-
-Changes are made one after another. Queries need not wait for them: see `robocle.embedding_learner`.
+Changes are made one after another. Queries need not wait for them: see
+`robocle.embedding_predictor`.
 """
 
 import copy
 import logging
-import os
 import threading
-import weakref
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from robocle.backbones.world import World
 from robocle.classifiers import StreamingClassifier
 from robocle.classifiers.labels import new_spellings
-from robocle.classifiers.scatter.origin import WorldPictures
-from robocle.errors import FeatureError, LabelError, RobocleError, StateError
-from robocle.images.sketches import Sketches
-from robocle.store.history import Replay, replayed, with_bounded_checkpoints
-from robocle.store.operations import Operation, Undo, last_taught
+from robocle.errors import FeatureError, LabelError, StateError
+from robocle.store.history import replayed, with_bounded_checkpoints
+from robocle.store.learned import Learned
+from robocle.store.operations import Operation, Undo
 from robocle.store.parts import Parts
 from robocle.store.reading import located
 from robocle.store.state_store import StateStore
@@ -42,36 +34,14 @@ from robocle.store.stored_state import StoredState, new_source
 log = logging.getLogger("robocle")
 
 
-@dataclass(frozen=True, eq=False)
-class Taught:
-    """How many pictures were taught per label. A change leads to another.
-
-    Predictions refer to it, so it must not keep a stored state in memory.
-    """
-
-    counts: Mapping[str, int]
-
-
-class LearnerState:
+class LearnerState(Learned):
     """What a learner has learned, and the operations that change it."""
 
     def __init__(self, stored: StoredState, classifier: StreamingClassifier) -> None:
-        """Create the state of a learner.
-
-        Args:
-            stored: The classifier before the operations of the history, and these operations.
-            classifier: The classifier after these operations.
-        """
-        self._stored = stored
-        self._classifier: StreamingClassifier | None = classifier
-        self._guard = threading.RLock()
-        self._taught = stored, Taught(classifier.counts)
-        _in_use.add(self)
-        self._replay = Replay()
+        """Create the state of a learner; see `Learned`."""
+        super().__init__(stored, classifier)
         self._steps = threading.local()  # the step that each thread is in, if any
         self._store: StateStore | None = None
-        self._world: World | None = None
-        self._world_pictures: WorldPictures | None = None
 
     @classmethod
     def new(cls, parts: Parts, classifier: StreamingClassifier) -> "LearnerState":
@@ -98,84 +68,10 @@ class LearnerState:
             stored = replace(stored, sources=(new_source(),))
         return cls(stored, classifier)
 
-    def exclusive(self) -> AbstractContextManager[Any]:
-        """Return a context in which no other thread changes the state."""
-        return self._guard
-
-    @contextmanager
-    def classifier(self) -> Iterator[StreamingClassifier]:
-        """Lend the classifier to one thread at a time. Even a query may change what it caches."""
-        with self._guard:
-            classifier = self._taken()
-            try:
-                yield classifier
-            except RobocleError:
-                self._classifier = classifier
-                raise
-            self._classifier = classifier
-
-    @property
-    def taught(self) -> Taught:
-        """What was taught, without waiting for a change that is going on."""
-        stored, taught = self._taught
-        if stored is not self._stored:  # another change, or an interrupt during one
-            with self.classifier() as classifier:
-                taught = Taught(classifier.counts)
-                self._taught = self._stored, taught
-        return taught
-
     def after_fork(self) -> None:
-        """Make the state usable in a process that was forked.
-
-        Another thread of the parent may have held the lock and the classifier at that moment. What
-        was learned is immutable, so the classifier is computed again.
-        """
-        self._guard = threading.RLock()
+        """Make the state usable in a process that was forked, in no step; see `Learned`."""
+        super().after_fork()
         self._steps = threading.local()
-        self._replay = Replay()
-        self._classifier = None
-
-    def _taken(self) -> StreamingClassifier:
-        """Return the classifier, which is computed again unless it is given back."""
-        classifier = self._classifier or self._replay.classifier(self._stored)
-        self._classifier = None
-        if self._world_pictures is not None:
-            classifier.use_world(self._world_pictures)
-        return classifier
-
-    @property
-    def world(self) -> World | None:
-        """The world that the classifier uses. It is not stored."""
-        return self._world
-
-    @world.setter
-    def world(self, world: World | None) -> None:
-        with self._guard:
-            self._world = world
-            self._world_pictures = WorldPictures(world.pictures) if world is not None else None
-
-    @property
-    def parts(self) -> Parts:
-        """The specs of the learner's parts."""
-        return self._stored.parts
-
-    @parts.setter
-    def parts(self, parts: Parts) -> None:
-        self._stored = replace(self._stored, parts=parts)
-
-    @property
-    def steps(self) -> list[str]:
-        """What can be undone, the last step first."""
-        return self._stored.steps
-
-    def last_embedding(self, label: str) -> NDArray[Any] | None:
-        """Return the last embedding taught under a label; None once it is out of the history."""
-        return last_taught(self._stored.history, label)
-
-    @property
-    def sketches(self) -> Sketches:
-        """The pictures that were taught, as far as they are known."""
-        return self._stored.all_sketches
 
     @contextmanager
     def step(self, description: str | None, token: str | None = None) -> Iterator[None]:
@@ -223,14 +119,6 @@ class LearnerState:
             self._change(Undo(), after, classifier)
             return description
 
-    def overlaps(self, other: "LearnerState") -> bool:
-        """Return whether another state has pictures in common with this one, as far as known."""
-        with self.classifier() as ours:
-            known = bool(ours.labels)
-        with other.classifier() as theirs:
-            known = known and bool(theirs.labels)
-        return known and not set(self._stored.sources).isdisjoint(other._stored.sources)
-
     def merge(self, other: "LearnerState", description: str) -> None:
         """Merge another state into this one. This can be undone.
 
@@ -261,10 +149,6 @@ class LearnerState:
         with self._guard:
             after = self._without_history()
             self._restart(after, self._taken())
-
-    def stored(self) -> StoredState:
-        """Return the state to store: the classifier before the history, and the history."""
-        return self._stored
 
     def attach(self, store: StateStore) -> None:
         """Write every change from now on to a file."""
@@ -330,10 +214,6 @@ class LearnerState:
         if not store.is_settled:
             self._rewrite(store)
 
-    def _without_history(self) -> StoredState:
-        with self.classifier() as classifier:
-            return self._stored.with_base(classifier.state())
-
     def _compact(self, store: StateStore) -> None:
         """Compact the journal. If that fails, every operation is still in the journal."""
         try:
@@ -354,16 +234,3 @@ def _damaged(name: str) -> Iterator[None]:
         yield
     except (StateError, LabelError, FeatureError, np.linalg.LinAlgError) as error:
         raise StateError(f"{name} is damaged: {error}") from error
-
-
-# The states of this process. A fork of it has locks that no thread will ever release.
-_in_use: "weakref.WeakSet[LearnerState]" = weakref.WeakSet()
-
-
-def _after_fork() -> None:
-    for state in list(_in_use):
-        state.after_fork()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

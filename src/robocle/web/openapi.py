@@ -12,6 +12,7 @@ TEXT: Json = {"type": "string"}
 NUMBER: Json = {"type": "number"}
 COUNT: Json = {"type": "integer", "minimum": 0}
 FLAG: Json = {"type": "boolean"}
+FILE: Json = {"type": "string", "format": "binary"}
 PICTURE_KINDS = ("image/jpeg", "image/png", "image/webp")
 
 
@@ -127,14 +128,13 @@ DRAWS = _query(
 )
 PICTURE: Json = {
     "description": f"The bytes of a picture, at most {MAX_PICTURE_BYTES}.",
-    "content": {kind: {"schema": {"type": "string", "format": "binary"}} for kind in PICTURE_KINDS},
+    "content": {kind: {"schema": FILE} for kind in PICTURE_KINDS},
 }
 STATE_FILE: Json = {
     "description": f"A state file that was exported, at most {MAX_STATE_BYTES} bytes.",
     "required": True,
-    "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    "content": {"application/octet-stream": {"schema": FILE}},
 }
-FILE: Json = {"type": "string", "format": "binary"}
 
 
 def _json_body(**properties: Json) -> Json:

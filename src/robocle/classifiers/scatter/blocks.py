@@ -1,29 +1,30 @@
 """The scatter of embeddings whose blocks may each have a covariance of their own."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robocle.blas import one_blas_thread
 from robocle.blocks import Blocks
 from robocle.classifiers.scatter.class_factors import MIN_ROWS, ClassFactors, SampleIndex
+from robocle.classifiers.scatter.class_samples import (
+    class_contrasts,
+    class_means,
+    float32_if_exact,
+)
 from robocle.classifiers.scatter.compressed import DENSE_FROM_IN_BULK, CompressedScatter
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.dense import DenseScatter
 from robocle.classifiers.scatter.forms import Form, array_owners, fastest, merged, restored
-from robocle.classifiers.scatter.helmert import contrasts_of
+from robocle.classifiers.scatter.leave_one_out import LeftOutSamples, left_out
 from robocle.classifiers.scatter.origin import Origin
 from robocle.classifiers.scatter.shrinkage import regularised
-from robocle.classifiers.scatter.solved_products import Products
 from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Ownership, Vector
 from robocle.errors import FeatureError, StateError
 
 Regulariser = tuple[float, Vector]
 """(share, ridge): the shrunk covariance is share * scatter + ridge, with one ridge per block."""
-
-# Samples that were computed from sums differ from the taught ones by less than this, relative to
-# their largest entry.
-ROUNDING = 1e-12
 
 
 class BlockScatters:
@@ -66,6 +67,11 @@ class BlockScatters:
         return len(self._forms)
 
     @property
+    def last(self) -> int:
+        """The number of blocks from the last map. The others are from the earlier map."""
+        return self._layout.last
+
+    @property
     def separable(self) -> bool:
         """Whether the contribution of each class is known."""
         return all(form.separable for form in self._forms)
@@ -96,7 +102,7 @@ class BlockScatters:
         found = []
         for form in self._forms:
             exact = form.samples(counts)
-            rounded = _rounded(exact) if exact is not None else None
+            rounded = float32_if_exact(exact) if exact is not None else None
             if rounded is None:
                 return None
             found.append(rounded)
@@ -109,7 +115,7 @@ class BlockScatters:
             FeatureError: The samples cannot be divided into the blocks.
         """
         self._forms = []
-        start, contrasts, means = 0, _contrasts(samples, counts), _means(samples, counts)
+        start, contrasts, means = 0, class_contrasts(samples, counts), class_means(samples, counts)
         for width in self._layout.widths(samples.shape[1]):
             part, factors = slice(start, start + width), self._factors(samples.shape[1])
             start += width
@@ -192,16 +198,21 @@ class BlockScatters:
         fewest: list[int] = np.min(each, axis=0).tolist()
         return fewest
 
-    def products(
+    def left_out(
         self,
         regularisers: Sequence[Regulariser],
         samples: Sequence[SampleIndex],
         counts: Sequence[int],
         origins: Sequence[Origin],
-    ) -> list[Products]:
-        """Return the inner products that leave-one-out scores need, per block."""
+    ) -> Iterator[LeftOutSamples]:
+        """Yield samples with the sample, and with its class, left out; see `leave_one_out`."""
         each = zip(self._forms, regularisers, origins, strict=True)
-        return [form.products(*regular, samples, counts, origin) for form, regular, origin in each]
+        with one_blas_thread():
+            products = [
+                form.products(*regular, samples, counts, origin) for form, regular, origin in each
+            ]
+        rows = np.array([row for row, _ in samples], np.int64)
+        return left_out(products, rows, np.array(counts, float), origins[0], self.last)
 
     def discard_order(self) -> None:
         """Keep only sums; see `CompressedScatter.discard_order`."""
@@ -257,32 +268,3 @@ class BlockScatters:
         for number in range(len(self._layout)):
             owners |= array_owners(f"{number}.")
         return owners
-
-
-def _rounded(exact: Matrix) -> NDArray[np.float32] | None:
-    """Return rows in float32, or None if it does not hold them up to float64's rounding errors."""
-    with np.errstate(over="ignore"):
-        rounded = exact.astype(np.float32)
-    errors = np.abs(rounded - exact).max(axis=1, initial=0.0)
-    fits = (errors <= ROUNDING * np.abs(exact).max(axis=1, initial=0.0)).all()
-    return rounded if fits else None
-
-
-def _class_slices(counts: Sequence[int]) -> list[slice]:
-    ends = np.cumsum(np.array(counts, np.int64)).tolist()
-    return [slice(end - count, end) for end, count in zip(ends, counts, strict=True)]
-
-
-def _means(samples: Matrix, counts: Sequence[int]) -> Matrix:
-    """Return the mean of each class."""
-    return np.array([samples[own].mean(axis=0) for own in _class_slices(counts)])
-
-
-def _contrasts(samples: Matrix, counts: Sequence[int]) -> Matrix:
-    """Return the rows that the classes contribute to the scatter, one class after another."""
-    contrasts = np.empty((len(samples) - len(counts), samples.shape[1]))
-    start = 0
-    for own, count in zip(_class_slices(counts), counts, strict=True):
-        contrasts[start : start + count - 1] = contrasts_of(samples[own])
-        start += count - 1
-    return contrasts

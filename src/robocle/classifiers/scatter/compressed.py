@@ -1,14 +1,8 @@
 """Scatter and class means within the span of the samples: exact, and small while samples are few.
 
 An orthonormal basis Q (rank x width) grows by at most one direction per sample. Everything learned
-lies in its span, so it is kept in coordinates c = Q z, and the ridge solution is
-
-    W = M (s Q^T S_r Q + e I)^-1 = M_r (s S_r + e I)^-1 Q            (M = M_r Q)
-
-with no term of size 1/e to cancel. With one ridge per block of the embedding, E = diag(e), the
-push-through identity yields the same at the same size:
-
-    W = M_r (s G S_r + I)^-1 Q E^-1        with G = Q E^-1 Q^T
+lies in its span, so it is kept in coordinates c = Q z. `robocle.classifiers.scatter.span_solution`
+has the ridge solution.
 
 Everything is float64: near-duplicate frames break a float32 basis.
 
@@ -31,13 +25,13 @@ from robocle.classifiers.scatter.helmert import merged_counts
 from robocle.classifiers.scatter.inverses import Inverse, SpanInverse
 from robocle.classifiers.scatter.origin import Origin
 from robocle.classifiers.scatter.orthonormal import span, span_of_sums
-from robocle.classifiers.scatter.solving import (
-    cholesky,
-    solve_general,
-    solve_positive,
-    solve_triangular,
-)
+from robocle.classifiers.scatter.solving import cholesky, solve_triangular
 from robocle.classifiers.scatter.span_arrays import SpanArrays
+from robocle.classifiers.scatter.span_solution import (
+    solved_by_blocks,
+    solved_in_span,
+    with_fixed,
+)
 from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Vector
 
 # Samples are collected and projected in batches of this size, by matrix products.
@@ -161,20 +155,10 @@ class CompressedScatter(ScatterForm):
     ) -> tuple[Matrix, MeanProducts]:
         self._flush()
         origin = origin or Origin.none(self.width)
-        shares = origin.shares(len(self._span.means))
         if self.blocks == 1:
-            means, rest = self._with_fixed(origin)
-            small = solve_positive(self._regularised(share, ridge), means)
-            weights, products = small @ self._span.basis, MeanProducts.of(means, small, shares)
-            if not len(rest):
-                return weights, products
-            weights[-1] += rest[0] / ridge[0]
-            return weights, products.plus(-1, float(rest[0] @ rest[0]) / float(ridge[0]))
-        gram = np.tensordot(1 / ridge, self._grams.of(self._span.basis), 1)
-        matrix = share * gram @ self._span.scatter + np.eye(self.rank)
-        duals = solve_general(matrix.T, self._span.means)
-        weights = duals @ self._span.basis / np.repeat(ridge, self.width // self.blocks)
-        return weights, MeanProducts.of(self._span.means @ gram, duals, shares)
+            return solved_in_span(self._span, share, ridge[0], origin)
+        grams = self._grams.of(self._span.basis)
+        return solved_by_blocks(self._span, grams, share, ridge, origin)
 
     def residual_counts(self, counts: Sequence[int]) -> NDArray[np.int64]:
         self._flush()
@@ -213,19 +197,12 @@ class CompressedScatter(ScatterForm):
 
     def _mean_rows(self, origin: Origin) -> tuple[Matrix, float]:
         self._flush()
-        means, rest = self._with_fixed(origin)
+        means, rest = with_fixed(self._span, origin)
         return means, float((rest**2).sum())
-
-    def _with_fixed(self, origin: Origin) -> tuple[Matrix, Matrix]:
-        """Return the coordinates of all means, and the part of the fixed row outside the span."""
-        if not len(origin.fixed):
-            return self._span.means, origin.fixed
-        inside = origin.fixed @ self._span.basis.T
-        return np.vstack([self._span.means, inside]), origin.fixed - inside @ self._span.basis
 
     def _whitened(self, rows: Matrix, share: float, ridge: Vector) -> Matrix:
         # Products of rows L^-1 r are products of r under (L L^T)^-1.
-        return solve_triangular(cholesky(self._regularised(share, ridge)), rows)
+        return solve_triangular(cholesky(self._span.regularised(share, ridge[0])), rows)
 
     def to_dense(self) -> DenseScatter:
         """Return the same scatter and means in full width."""
@@ -267,12 +244,6 @@ class CompressedScatter(ScatterForm):
         self._span = SpanArrays(basis, means, scatter)
         self.moves = None
         self._forget_bounds()
-
-    def _regularised(self, share: float, ridge: Vector) -> Matrix:
-        """Return share S + ridge I in coordinates, for a single block."""
-        matrix = share * self._span.scatter
-        matrix[np.diag_indices(self.rank)] += ridge[0]
-        return matrix
 
     def _flush(self) -> None:
         """Project the pending samples and learn them in order."""

@@ -1,7 +1,7 @@
 """Scatter and class means in full width, for many samples.
 
-A single width x width array is used. Its lower triangle is the scatter S; new deviations are
-collected in a buffer and added in batches. Its upper triangle is the Cholesky factor of S + ridge,
+A single width x width array is used. Its lower triangle is the scatter S, to which deviations are
+added in batches: see `BufferedSum`. Its upper triangle is the Cholesky factor of S + ridge. That is
 computed at the first prediction; after that, RidgeSolution updates the solution for new samples
 without a new factorisation.
 """
@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import DTypeLike
 
-from robocle.blas import blas, one_blas_thread
+from robocle.blas import blas
+from robocle.classifiers.scatter.buffered_sum import BATCH, BufferedSum
 from robocle.classifiers.scatter.class_factors import ClassFactors
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.followed_solution import Move
@@ -32,13 +33,6 @@ from robocle.classifiers.scatter.triangle import (
 from robocle.classifiers.scatter.upper_factor import UpperFactor
 from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Vector
 
-# Deviations per batch: enough for the matrix product to reach its full speed.
-BATCH = 128
-# With predictions between the samples, they are summed when there are this many: many at once would
-# make one lesson wait.
-FEW_SAMPLES = 16
-# With more batches than this, rows that are not yet part of the scatter are summed.
-MAX_UNSUMMED = 4
 # Fewer rows than this are multiplied by a symmetric matrix one by one.
 FEW_ROWS = 8
 # With more samples than this between two predictions, a new factorisation is faster than updates.
@@ -55,7 +49,6 @@ class DenseScatter(ScatterForm):
         self, width: int, blocks: int, factors: ClassFactors, *, centred: bool = True
     ) -> None:
         super().__init__(width, blocks, factors, centred=centred)
-        self._unsummed: list[Matrix] = []  # rows that are not yet part of the scatter
         # The solution and |S|^2 of the last prediction, and the samples since.
         self._solution: RidgeSolution | None = None
         self._fixed = np.empty((0, width))
@@ -66,15 +59,12 @@ class DenseScatter(ScatterForm):
 
     def begin(self, means: Matrix, rows: Matrix) -> None:
         """Start from class means and a scatter rows^T rows, which is summed when needed."""
-        self._allocate(means)
-        self._unsummed = [rows]
+        self._allocate(means, rows)
 
-    def _allocate(self, means: Matrix) -> None:
+    def _allocate(self, means: Matrix, *rows: Matrix) -> None:
         self._forget_bounds()
         self._mean_table = MeanTable(means)
-        self._array = np.zeros((self.width, self.width), order="F")
-        self._buffer = np.empty((BATCH, self.width))
-        self._buffered = 0
+        self._sum = BufferedSum(self.width, *rows)
 
     @property
     def _means(self) -> Matrix:
@@ -94,23 +84,21 @@ class DenseScatter(ScatterForm):
         self._mean_table = MeanTable(np.delete(self._means, row, axis=0))
         self._factors.remove_class(row)
         if self._factors.complete:
-            self._buffered = 0
-            self._array[:] = 0
-            self._unsummed = [self._factors.all_rows(self.width)]
+            self._sum.restart(self._factors.all_rows(self.width))
         self._drop_solution()
         self.moves = None
 
     def merge(self, other: "DenseScatter", rows: list[int], weights: Vector, steps: Vector) -> None:
         """Add what another dense form has learned; see `forms.merged`."""
-        other._fold()
+        other._sum.fold()
         self._forget_bounds()
         means = self._means.copy()
         deviations = other._means - means[rows] if self._centred else other._means
         means[rows] += steps[:, None] * deviations
         self._mean_table = MeanTable(means)
         deviations = np.sqrt(weights)[:, None] * deviations
-        self._array += other._array
-        self._add_products(deviations)
+        self._sum.array += other._sum.array
+        self._sum.add(deviations)
         self._factors.merge(other._factors, rows, deviations, merged_counts(weights, steps))
         self._factors.bound(self.width)
         self._drop_solution()
@@ -122,7 +110,7 @@ class DenseScatter(ScatterForm):
         return np.asarray((rows**2).reshape(-1, blocks, self.width // blocks).sum(axis=(0, 2)))
 
     def add(self, sample: Vector, row: int, weight: float, step: float) -> None:
-        mean, scaled = self._mean_table.changeable(row), self._buffer[self._buffered]
+        mean, scaled = self._mean_table.changeable(row), self._sum.next_row
         deviation = sample - mean if self._centred else sample
         np.multiply(deviation, step, out=scaled)
         mean += scaled
@@ -136,9 +124,7 @@ class DenseScatter(ScatterForm):
             self._factors.bound(self.width)
         if self.moves is not None:
             self._record(Move(deviation, row, weight, step))
-        self._buffered += 1
-        if self._buffered == len(self._buffer):
-            self._empty_buffer()
+        self._sum.append()
         if len(self._pending_updates) == MAX_PENDING_UPDATES:
             self._drop_solution()
         if self._solution is not None:
@@ -151,8 +137,8 @@ class DenseScatter(ScatterForm):
 
     def traces(self) -> Vector:
         if self._traces is None:
-            self._fold()
-            self._traces = np.diagonal(self._array).reshape(self.blocks, -1).sum(axis=1)
+            self._sum.fold()
+            self._traces = np.diagonal(self._sum.array).reshape(self.blocks, -1).sum(axis=1)
         return self._traces
 
     def largest_square(self) -> float:
@@ -160,11 +146,11 @@ class DenseScatter(ScatterForm):
 
     def squares(self) -> Matrix:
         if self.blocks > 1:
-            self._fold()
-            return block_squares(self._array, self.blocks)
+            self._sum.fold()
+            return block_squares(self._sum.array, self.blocks)
         if self._square is None:
-            self._fold()
-            self._square = float(block_squares(self._array, 1).sum())
+            self._sum.fold()
+            self._square = float(block_squares(self._sum.array, 1).sum())
         else:
             self._square += self._added_square()
         self._pending_squares.clear()
@@ -182,15 +168,13 @@ class DenseScatter(ScatterForm):
         return weights, MeanProducts.of(means, weights, origin.shares(len(self._mean_table)))
 
     def inverse(self, ridge: float) -> Inverse:
-        self._fold()
+        self._sum.fold()
         self._solution = None  # it uses the triangle that is overwritten
         self._pending_updates.clear()
-        return DenseInverse(UpperFactor(self._array, np.full(self.width, ridge)))
+        return DenseInverse(UpperFactor(self._sum.array, np.full(self.width, ridge)))
 
     def settle(self) -> None:
-        if self._buffered >= FEW_SAMPLES:
-            self._fold()
-            self._buffer = self._buffer[: 2 * FEW_SAMPLES].copy()
+        self._sum.fold_several()
 
     def full_means(self) -> Matrix:
         return self._means
@@ -223,8 +207,8 @@ class DenseScatter(ScatterForm):
         return self._exact_factor(ridge / share).whitened(rows, 1 / math.sqrt(share))
 
     def state(self) -> Arrays:
-        self._fold()
-        own = {"means": self._mean_table.shared(), "scatter": packed(self._array)}
+        self._sum.fold()
+        own = {"means": self._mean_table.shared(), "scatter": packed(self._sum.array)}
         return own | self._factors.state(self.width)
 
     def restore(self, state: ClassifierState) -> None:
@@ -232,34 +216,10 @@ class DenseScatter(ScatterForm):
         # The size is checked first, because memory of that size is allocated next.
         triangle = state.checked("scatter", packed_size(self.width))
         self._allocate(means.astype(np.float64, copy=False))
-        self._unsummed = []
-        unpack(triangle, self._array)
+        unpack(triangle, self._sum.array)
         self._factors.restore(state, self.width)
         self._drop_solution()
         self.moves = None
-
-    def _fold(self) -> None:
-        """Add the buffered deviations to the lower triangle."""
-        for rows in self._unsummed:
-            self._add_products(rows)
-        self._unsummed = []
-        if self._buffered:
-            self._add_products(self._buffer[: self._buffered])
-            self._buffered = 0
-
-    def _empty_buffer(self) -> None:
-        """Make room in the buffer. What was opened and not yet used is not summed for that."""
-        if self._buffered < BATCH:
-            self._buffer = np.resize(self._buffer, (BATCH, self.width))
-        elif self._unsummed and len(self._unsummed) < MAX_UNSUMMED:
-            self._unsummed.append(self._buffer[: self._buffered].copy())
-            self._buffered = 0
-        else:
-            self._fold()
-
-    def _add_products(self, rows: Matrix) -> None:
-        with one_blas_thread():
-            blas.dsyrk(1.0, rows.T, beta=1.0, c=self._array, lower=1, overwrite_c=1)
 
     def _forget_bounds(self) -> None:
         super()._forget_bounds()
@@ -289,9 +249,9 @@ class DenseScatter(ScatterForm):
 
     def _factorised(self, ridge: Vector) -> RidgeSolution:
         """Compute a new factor and the solution for it."""
-        self._fold()
+        self._sum.fold()
         self._solution = self.moves = None  # they use the triangle that is overwritten
-        factor = UpperFactor(self._array, np.repeat(ridge, self.width // self.blocks))
+        factor = UpperFactor(self._sum.array, np.repeat(ridge, self.width // self.blocks))
         self._solution = RidgeSolution(factor, self._means, ridge, self._fixed)
         self._pending_updates.clear()
         return self._solution
@@ -302,9 +262,11 @@ class DenseScatter(ScatterForm):
         S already includes them: |S|^2 - |S - V^T V|^2 = 2 tr(V S V^T) - |V V^T|^2.
         """
         rows = np.array(self._pending_squares).reshape(-1, self.width)
-        buffered = square(rows @ self._buffer[: self._buffered].T)
+        buffered = square(rows @ self._sum.buffered.T)
         if len(rows) < FEW_ROWS:  # one product each is faster
-            products = sum(float(row @ blas.dsymv(1.0, self._array, row, lower=1)) for row in rows)
+            products = sum(
+                float(row @ blas.dsymv(1.0, self._sum.array, row, lower=1)) for row in rows
+            )
         else:
-            products = float(np.vdot(rows.T, blas.dsymm(1.0, self._array, rows.T, lower=1)))
+            products = float(np.vdot(rows.T, blas.dsymm(1.0, self._sum.array, rows.T, lower=1)))
         return 2 * (products + buffered) - square(rows @ rows.T)

@@ -11,6 +11,7 @@ import numpy as np
 
 from robocle.blas import one_blas_thread
 from robocle.classifiers.scatter.block_weights import estimated_weight, prior_weight
+from robocle.classifiers.scatter.blocks import Regulariser
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.familiarity import Familiarity
 from robocle.classifiers.scatter.followed_block import Beside, FollowedBlock
@@ -32,8 +33,6 @@ from robocle.classifiers.state import Vector
 # A scatter is factorised again after this many samples, and the next block after some more: so one
 # lesson has to wait for one factorisation at most.
 MOST_UPDATES, MORE_PER_BLOCK = 60, 8
-
-Regulariser = tuple[float, Vector]
 
 
 @dataclass(frozen=True, eq=False)

@@ -71,6 +71,12 @@ class SpanArrays:
         rows: Matrix = np.sqrt(np.maximum(values, 0))[:, None] * (vectors.T @ self.basis)
         return rows
 
+    def regularised(self, share: float, ridge: float) -> Matrix:
+        """Return share S + ridge I, (rank, rank)."""
+        matrix = share * self.scatter
+        matrix[np.diag_indices(self.rank)] += ridge
+        return matrix
+
     def add_to_scatter(self, rows: Matrix) -> None:
         """Add rows^T rows to the scatter."""
         if not self.rank:

@@ -1,0 +1,71 @@
+"""What predictions need after a change of a learner, and what the scores of an embedding mean."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robocle.classifiers.contract import Scorer
+from robocle.classifiers.embedding_numbers import require_width
+from robocle.classifiers.scatter.familiarity import Familiarity
+from robocle.recognition.calibration import AnyCalibration, familiarity_of, recognise
+from robocle.store.learned import Taught
+from robocle.types import Prediction, Scores
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """The scores of one embedding, and what they mean."""
+
+    labels: tuple[str, ...]
+    scores: Scores
+    familiarity: float
+    calibration: AnyCalibration | None
+
+    def prediction(self, unknown: float, nothing: str = "") -> Prediction:
+        """Return the prediction.
+
+        Args:
+            unknown: The level, as in `Learner.predict`.
+            nothing: Why the picture shows no object; empty if it may show one.
+
+        Raises:
+            SpecError: The level is out of range.
+        """
+        labels, familiarity = self.labels, self.familiarity
+        found = recognise(self.scores, familiarity, self.calibration, unknown)
+        nearest = labels[found.row]
+        named = dict(zip(labels, self.scores.tolist(), strict=True))
+        if nothing and unknown > 0:
+            none = dict.fromkeys(labels, 0.0)
+            return Prediction(None, 0.0, named, nearest, 0.0, none, nothing, familiarity)
+        label = nearest if found.is_known else None
+        confidences = dict(zip(labels, found.confidences.tolist(), strict=True))
+        return Prediction(
+            label, found.confidence, named, nearest, found.known, confidences, "", familiarity
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """What predictions need after some change. It never changes, so threads share it."""
+
+    taught: Taught
+    labels: tuple[str, ...]
+    width: int
+    scorer: Scorer
+    familiarity: Familiarity | None
+    calibration: AnyCalibration | None
+
+    def scored(self, values: NDArray[Any]) -> Scored:
+        """Return the scores and the familiarity of one embedding.
+
+        Raises:
+            FeatureError: The embedding has another width than those taught.
+        """
+        require_width(values, self.width)
+        embeddings = np.asarray(values[None], np.float64)
+        scores = self.scorer(embeddings)
+        familiarity = familiarity_of(self.familiarity, embeddings, scores)
+        return Scored(self.labels, scores[0], float(familiarity[0]), self.calibration)
