@@ -53,6 +53,17 @@ class MeanProducts:
         each = np.asarray(weights)
         return MeanProducts(each @ self.squares, each @ self.towards_centre, self.shares)
 
+    def without_last(self, beside: Vector) -> "MeanProducts":
+        """Return the products with another origin, the mean of all rows but the last one.
+
+        Args:
+            beside: m A m_j, with the last row m.
+        """
+        rows = len(self.shares) - 1
+        total = (self.towards_centre - self.shares[-1] * beside) / self.shares[0]
+        shares = np.append(np.full(rows, 1 / rows), 0.0)
+        return MeanProducts(self.squares, total / rows, shares)
+
     @property
     def centre_square(self) -> Vector:
         """The product c A c of the origin with itself: a number, or one per block."""

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from robocle.blas import one_blas_thread
 from robocle.classifiers.scatter.block_weights import estimated_weight
 from robocle.classifiers.scatter.blocks import BlockScatters, Regulariser
-from robocle.classifiers.scatter.cosine import cosine_discriminant
+from robocle.classifiers.scatter.cosine import MeanProducts, cosine_discriminant
 from robocle.classifiers.scatter.familiarity import Familiarity
 from robocle.classifiers.scatter.leave_one_out import LeaveOneOut, LeftOutSamples, chosen_samples
 from robocle.classifiers.scatter.origin import Origin, WorldPictures
@@ -63,22 +65,32 @@ class SolvedAnswer:
     @cached_property
     def scorer(self) -> LinearScorer:
         """Computes the scores."""
-        weights, products = self.scatters.solve(self.regularisers, self.weights)
-        if self.score == "cosine":
-            return LinearScorer(*cosine_discriminant(weights, products))
-        return LinearScorer(weights, -0.5 * products.squares)
+        rows, products, _ = self._solution
+        if self.score == "linear":
+            return LinearScorer(rows, -0.5 * products.squares)
+        weights, bias = cosine_discriminant(rows, products)
+        classes = len(self.counts)
+        return LinearScorer(weights[:classes], bias[:classes])
 
     @cached_property
     def familiarity(self) -> Familiarity | None:
         """The familiarity of pictures; None if there is no world."""
         if self.world is None:
             return None
-        (rows, ranking), (beside, judging) = (
-            self.scatters.solve(self.regularisers, self.weights, origins)
-            for origins in (None, self.origins)
-        )
-        direction = ranking.shares @ rows - judging.shares @ beside
-        return Familiarity.of(direction, ranking, judging)
+        rows, ranking, judging = self._solution
+        return Familiarity.of((ranking.shares - judging.shares) @ rows, ranking, judging)
+
+    @cached_property
+    def _solution(self) -> tuple[Matrix, MeanProducts, MeanProducts]:
+        """The rows A m_j, and their products with the origins of the scores and the familiarity.
+
+        With a world, its mean is the last row.
+        """
+        rows, judging = self.scatters.solve(self.regularisers, self.weights, self.origins)
+        if self.world is None:
+            return rows, judging, judging
+        mean = np.concatenate([origin.fixed[0] for origin in self.origins])
+        return rows, judging.without_last(rows @ mean), judging
 
     @cached_property
     def world_scores(self) -> Vector | None:
