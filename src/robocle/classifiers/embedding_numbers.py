@@ -65,6 +65,8 @@ def _array(embeddings: ArrayLike, expected: str) -> NDArray[Any]:
 
 
 def _is_masked(embeddings: object) -> bool:
+    if type(embeddings) is np.ndarray:  # no masked array, which has a type of its own
+        return False
     if "numpy.ma" not in sys.modules:  # numpy imports it at first use, which takes a while
         return False
     rows = embeddings if isinstance(embeddings, list | tuple) else [embeddings]

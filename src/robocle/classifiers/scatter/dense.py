@@ -115,10 +115,10 @@ class DenseScatter(ScatterForm):
         np.multiply(deviation, step, out=scaled)
         mean += scaled
         np.multiply(deviation, math.sqrt(weight), out=scaled)
-        added = np.einsum("ij,ij->i", *2 * [scaled.reshape(self.blocks, -1)])
-        if self._traces is not None:
-            self._traces = self._traces + added
-        self._note(float(sample @ sample), float(added.sum()))
+        if self._notes or self._traces is not None:  # else there was no prediction yet
+            added = np.einsum("ij,ij->i", *2 * [scaled.reshape(self.blocks, -1)])
+            self._traces = None if self._traces is None else self._traces + added
+            self._note(float(sample @ sample), float(added.sum()))
         if weight:
             self._factors.add(row, scaled)
             self._factors.bound(self.width)

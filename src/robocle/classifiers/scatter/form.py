@@ -208,6 +208,11 @@ class ScatterForm(ABC):
     def _full_width(self, rows: Matrix) -> Matrix:
         """Return rows in coordinates of the class factors in full width."""
 
+    @property
+    def _notes(self) -> bool:
+        """Whether samples must be noted; see `_note`."""
+        return self._bounds is not None or self._limit is not None
+
     def _note(self, square: float, contributed: float) -> None:
         """Note a sample for `square_bounds` and `square_limit`.
 
