@@ -54,7 +54,7 @@ def world_cost(labels: int, shots: int = 3, rounds: int = 5) -> None:
     for sample in samples[:rounds]:
         plain.learn(sample, "0")
         solving.append(seconds(lambda: plain.scores(samples[:1])))
-        scoring.append(seconds(plain.world_scores))
+        scoring.append(seconds(plain.world_familiarity))
     print(f"{labels} labels: after a lesson {1e3 * min(solving):.1f} ms, and "
           f"{1e3 * min(scoring):.1f} ms for the world")  # fmt: skip
     report(f"the world's scores / the rest after a lesson, {labels} labels",

@@ -132,7 +132,7 @@ def test_with_a_world_no_class_is_left_out(samples: int, classes: int) -> None:
 
 def test_the_scores_of_the_world_are_those_of_its_pictures() -> None:
     clf = taught(*labelled_samples(12, 4))
-    found = clf.world_scores()
+    found = clf.world_familiarity()
     assert found is not None
     np.testing.assert_allclose(found, familiarity(clf, WORLD), rtol=1e-4)
 
@@ -168,7 +168,7 @@ def test_without_the_option_a_world_changes_nothing() -> None:
     for embedding, row in zip(embeddings, rows, strict=True):
         plain.learn(embedding, f"object {row}")
     np.testing.assert_array_equal(clf.scores(WORLD), plain.scores(WORLD))
-    assert clf.world_scores() is None
+    assert clf.world_familiarity() is None
     assert clf.familiarity() is None
 
 
@@ -177,7 +177,7 @@ def test_a_world_of_another_width_does_not_count() -> None:
     assert isinstance(clf, StreamingLDA)
     clf.use_world(np.ones((3, WIDTH + 2)))
     clf.learn(np.ones(WIDTH), "mug")
-    assert clf.world_scores() is None
+    assert clf.world_familiarity() is None
 
 
 @pytest.mark.parametrize(

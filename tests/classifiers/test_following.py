@@ -112,7 +112,7 @@ def test_the_fixed_rows_of_a_world_are_followed_too() -> None:
         if count % 25 == 0:
             expected = solved_anew(lessons[:count], world=world)
             assert_same(clf, expected, queries)
-            best, again = clf.world_scores(), expected.world_scores()
+            best, again = clf.world_familiarity(), expected.world_familiarity()
             assert best is not None
             assert again is not None
             scale = np.abs(again).max()  # the other is computed in float32

@@ -131,7 +131,7 @@ class ClassifierContract(ABC):
         They are not learned, and no part of the state.
         """
 
-    def world_scores(self) -> Vector | None:
+    def world_familiarity(self) -> Vector | None:
         """Return the familiarity of each picture of the world; None if there is no world."""
         return None
 

@@ -206,13 +206,13 @@ class StreamingLDA(SharedCovarianceClassifier):
         self._world = pictures
         self._changed()
 
-    def world_scores(self) -> Vector | None:
+    def world_familiarity(self) -> Vector | None:
         """Return the familiarity of each picture of the world, or None without one.
 
         Raises:
             NothingTaughtError: Nothing has been taught yet.
         """
-        return self._answered().world_scores
+        return self._answered().world_familiarity
 
     def familiarity(self) -> Familiarity | None:
         """Return what computes the familiarity of pictures, or None without a world.

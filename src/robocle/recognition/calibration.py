@@ -200,7 +200,7 @@ def calibrated(classifier: StreamingClassifier, world: World | None) -> AnyCalib
         label and no world.
     """
     found, familiarity = classifier.leave_one_out(), classifier.familiarity()
-    scores = classifier.world_scores() if world is not None else None
+    scores = classifier.world_familiarity() if world is not None else None
     if world is None or scores is None or familiarity is None:
         return Calibration.of(found) if found else None
     if found is None or not len(found.rows):

@@ -2,12 +2,12 @@
 
 Two questions have two origins. Which label it is, is asked relative to the mean c of the class
 means: what all labels have in common says nothing about it. Whether it is one of them is asked
-relative to the origin o near the mean of the world, the pictures of anything: what all labels have
+relative to an origin f near the mean of the world, the pictures of anything: what all labels have
 in common is then what speaks for a taught object. The familiarity of a picture z is the best of
 
-    (z - o) A (m_j - o) / |m_j - o|
+    (z - f) A (m_j - f) / |m_j - f|
 
-over the class means m_j. It follows from the scores, which are the same with c instead of o.
+over the class means m_j. It follows from the scores, which are the same with c instead of f.
 """
 
 from dataclasses import dataclass
@@ -25,11 +25,11 @@ class Familiarity:
     """
 
     direction: Vector
-    """A (c - o), (width,)."""
+    """A (c - f), (width,)."""
     gains: Vector
-    """|m_j - c| / |m_j - o| per class."""
+    """|m_j - c| / |m_j - f| per class."""
     slopes: Vector
-    """1 / |m_j - o| per class; 0 for a class without a direction."""
+    """1 / |m_j - f| per class; 0 for a class without a direction."""
     offsets: Vector
 
     @classmethod
@@ -37,9 +37,9 @@ class Familiarity:
         """Return the familiarity of a classifier's pictures.
 
         Args:
-            direction: A (c - o).
+            direction: A (c - f).
             ranking: The products of the class means with the origin c of the scores.
-            judging: The same with the origin o, and with the world's mean as the last row.
+            judging: The same with the origin f, and with the world's mean as the last row.
         """
         classes = len(judging.squares) - 1
         slopes = inverse_lengths(judging.distances_from_centre()[:classes])

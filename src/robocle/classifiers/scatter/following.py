@@ -45,7 +45,7 @@ class Answer:
     weights: list[float]
     """The weight of each block."""
     left_out: LeaveOneOut | None
-    world_scores: Vector | None
+    world_familiarity: Vector | None
     """The familiarity of each picture of the world."""
 
     def __deepcopy__(self, memo: dict[int, object]) -> "Answer":
@@ -181,7 +181,7 @@ class Following:
         if world is None:
             return Answer(scorer, None, weights, found, None)
         familiarity = self._familiarity(per_block, ranking, judging)
-        best = self._world_scores(per_block, judging, familiarity.slopes)
+        best = self._world_familiarity(per_block, judging, familiarity.slopes)
         return Answer(scorer, familiarity, weights, found, best)
 
     def _left_out(
@@ -223,10 +223,10 @@ class Following:
         ]
         return Familiarity.of(np.concatenate(directions), ranking, judging)
 
-    def _world_scores(
+    def _world_familiarity(
         self, weights: Vector, judging: MeanProducts, inverse_lengths: Vector
     ) -> Vector:
-        """Return the familiarity of each picture x: the best of (x - o) A (m_j - o) / |m_j - o|."""
+        """Return the familiarity of each picture x: the best of (x - f) A (m_j - f) / |m_j - f|."""
         assert self._products is not None
         towards = self._products.world.weighted(weights)
         offset = judging.centre_square - towards @ judging.shares

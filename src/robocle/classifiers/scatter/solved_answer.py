@@ -93,7 +93,7 @@ class SolvedAnswer:
         return rows, judging.without_last(rows @ mean), judging
 
     @cached_property
-    def world_scores(self) -> Vector | None:
+    def world_familiarity(self) -> Vector | None:
         """The familiarity of each picture of the world; None if there is no world."""
         familiarity = self.familiarity
         if self.world is None or familiarity is None:
