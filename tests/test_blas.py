@@ -1,9 +1,14 @@
 """The limit on BLAS threads is removed afterwards, even if several threads use it at once."""
 
+import multiprocessing
+import os
 import threading
+from collections.abc import Callable, Iterator
 
+import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from robocle import blas
 from robocle.blas import one_blas_thread
 
 
@@ -42,3 +47,74 @@ def test_overlapping_threads_restore_the_previous_number() -> None:
         for worker in workers:
             worker.join()
         assert set(threads()) == {2}
+
+
+@pytest.fixture
+def two_threads() -> Iterator[None]:
+    """Two BLAS threads, which no thread of this process has set by threadpoolctl alone."""
+    before = [(library, library.get_num_threads()) for library in blas._libraries()]
+    for library, _ in before:
+        blas._set_threads(library, 2)
+    yield
+    for library, number in before:
+        blas._set_threads(library, number)
+
+
+def in_thread(work: Callable[[], None]) -> None:
+    worker = threading.Thread(target=work)
+    worker.start()
+    worker.join()
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_a_thread_is_limited_after_another_one_was() -> None:
+    inside: list[int] = []
+
+    def work() -> None:
+        with one_blas_thread():
+            inside.extend(threads())
+
+    with one_blas_thread():
+        assert set(threads()) == {1}
+    in_thread(work)
+    assert set(inside) == {1}
+    assert set(threads()) == {2}
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_the_last_thread_to_leave_restores_the_number_that_another_one_has_limited() -> None:
+    entered, leave = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with one_blas_thread():
+            entered.set()
+            leave.wait(10)
+
+    worker = threading.Thread(target=work)
+    with one_blas_thread():
+        worker.start()
+        entered.wait(10)
+    assert set(threads()) == {1}
+    leave.set()
+    worker.join()
+    assert set(threads()) == {2}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+@pytest.mark.usefixtures("two_threads")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_process_that_was_forked_inside_restores_the_number_and_limits_it_again() -> None:
+    reader, writer = multiprocessing.get_context("fork").Pipe(duplex=False)
+    with one_blas_thread():
+        child = os.fork()
+    if child == 0:
+        found = [threads()]
+        with one_blas_thread():
+            found.append(threads())
+        writer.send(found)
+        os._exit(0)
+    os.waitpid(child, 0)
+    outside, inside = reader.recv()
+    assert set(outside) == {2}
+    assert set(inside) == {1}
+    assert set(threads()) == {2}

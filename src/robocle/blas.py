@@ -16,7 +16,7 @@ from threadpoolctl import ThreadpoolController
 
 _lock = threading.Lock()
 _inside = 0
-_limit: Any = None
+_before: list[tuple[Any, int]] = []  # the libraries that had more threads, and how many
 
 
 def _after_fork() -> None:
@@ -46,9 +46,11 @@ lapack = _Routines("lapack")
 
 
 @cache
-def _controller() -> ThreadpoolController:
+def _libraries() -> list[Any]:
+    """Return the BLAS libraries of numpy and scipy."""
     import_module("scipy.linalg")  # loads its BLAS, so that the controller finds it
-    return ThreadpoolController()
+    found: list[Any] = ThreadpoolController().select(user_api="blas").lib_controllers
+    return found
 
 
 @contextmanager
@@ -65,15 +67,42 @@ def one_blas_thread() -> Iterator[None]:
         array([[2., 2.],
                [2., 2.]])
     """
-    global _inside, _limit
+    global _inside
     with _lock:
         if _inside == 0:
-            _limit = _controller().limit(limits=1, user_api="blas")
+            _limit_threads()
         _inside += 1
     try:
         yield
     finally:
         with _lock:
-            _inside -= 1
+            _inside = max(_inside - 1, 0)  # 0 after a fork inside the block
             if _inside == 0:
-                _limit.restore_original_limits()
+                _restore_threads()
+
+
+def _limit_threads() -> None:
+    # Much less work than `ThreadpoolController.limit`, which also describes each library.
+    for library in _libraries():
+        if (threads := library.get_num_threads()) != 1:
+            _before.append((library, threads))
+            _set_threads(library, 1)
+
+
+def _restore_threads() -> None:
+    while _before:
+        _set_threads(*_before.pop())
+
+
+def _set_threads(library: Any, threads: int) -> None:
+    """Set the number of threads, from any thread.
+
+    Some versions of threadpoolctl ignore all threads but the first one that has set a number, as
+    long as it lives. Here, a lock takes care of that.
+    """
+    release = getattr(library, "clear_controlling_thread", None)
+    if release is not None:
+        release(force=True)
+    library.set_num_threads(threads)
+    if release is not None:
+        release(force=True)
