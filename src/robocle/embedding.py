@@ -7,7 +7,6 @@ An embedding is made either for teaching or for prediction. The two differ if th
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain, islice, repeat, zip_longest
 from typing import Any, Literal, TypeVar
@@ -197,6 +196,8 @@ def in_order(
     if threads == 1 or len(first) < 2:  # a thread would only cost time
         yield from map(work, chain(first, items))
         return
+    from concurrent.futures import Future, ThreadPoolExecutor  # slow to import
+
     items = chain(first, items)
     pool = ThreadPoolExecutor(threads)
     waiting: deque[Future[Outcome]] = deque()

@@ -2,10 +2,12 @@
 
 What predictions need is computed once after each change, as a snapshot that never changes. While
 another thread makes a change, predictions go on with the snapshot before it.
+
+What only predictions need is imported by the first one: a command that teaches starts faster.
 """
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,15 +15,17 @@ from numpy.typing import ArrayLike, NDArray
 from robocle.backbones.world import used_world
 from robocle.classifiers import StreamingClassifier
 from robocle.classifiers.labels import spelling_of
-from robocle.classifiers.scatter.familiarity import Familiarity
 from robocle.embedding import Embedding, values_for
-from robocle.prediction_snapshot import Scored, Snapshot
-from robocle.recognition.calibration import AnyCalibration, calibrated
 from robocle.recognition.levels import DEFAULT_UNKNOWN
-from robocle.recognition.readiness import Readiness, readiness
 from robocle.store import LearnerState, Parts
 from robocle.types import Prediction
 from robocle.wording import plural
+
+if TYPE_CHECKING:
+    from robocle.classifiers.scatter.familiarity import Familiarity
+    from robocle.prediction_snapshot import Scored, Snapshot
+    from robocle.recognition.calibration import AnyCalibration
+    from robocle.recognition.readiness import Readiness
 
 
 class EmbeddingPredictor:
@@ -90,7 +94,7 @@ class EmbeddingPredictor:
         nothing = embedding.nothing if isinstance(embedding, Embedding) else ""
         return self._scored(values).prediction(unknown, nothing)
 
-    def _scored(self, values: NDArray[Any]) -> Scored:
+    def _scored(self, values: NDArray[Any]) -> "Scored":
         """Return the scores of an embedding, and what they mean."""
         now = self._now
         # While another thread makes a change, predictions go on with the snapshot before it.
@@ -98,13 +102,17 @@ class EmbeddingPredictor:
             with self._state.classifier() as classifier:
                 now = self._new_snapshot(classifier)
                 if now is None:
+                    from robocle.prediction_snapshot import Scored
+
                     scores = classifier.scores(values[None])[0]
                     calibration = self._calibration_of(classifier)
                     return Scored(classifier.labels, scores, float(scores.max()), calibration)
         return now.scored(values)
 
-    def _new_snapshot(self, classifier: StreamingClassifier) -> Snapshot | None:
+    def _new_snapshot(self, classifier: StreamingClassifier) -> "Snapshot | None":
         """Return what predictions need, computed once after each change; None if it can change."""
+        from robocle.prediction_snapshot import Snapshot
+
         taught = self._state.taught
         if self._now is None or self._now.taught is not taught:
             scorer = classifier.scorer()
@@ -120,12 +128,14 @@ class EmbeddingPredictor:
             )
         return self._now
 
-    def readiness(self) -> Readiness | None:
+    def readiness(self) -> "Readiness | None":
         """Return which labels need more pictures and which are easily confused.
 
         Returns:
             The readiness; None if the classifier has no leave-one-out scores.
         """
+        from robocle.recognition.readiness import readiness
+
         with self._state.classifier() as classifier:
             if classifier.leave_one_out() is None:
                 return None
@@ -157,7 +167,7 @@ class EmbeddingPredictor:
         with self._state.classifier() as classifier:
             return classifier.linear()
 
-    def familiarity(self) -> Familiarity | None:
+    def familiarity(self) -> "Familiarity | None":
         """Return what computes the familiarity of pictures from their scores.
 
         Returns:
@@ -169,7 +179,7 @@ class EmbeddingPredictor:
         with self._state.classifier() as classifier:
             return classifier.familiarity()
 
-    def calibration(self) -> AnyCalibration | None:
+    def calibration(self) -> "AnyCalibration | None":
         """Return the calibration of the scores. It is computed once after each change.
 
         Returns:
@@ -179,7 +189,9 @@ class EmbeddingPredictor:
         with self._state.classifier() as classifier:
             return self._calibration_of(classifier)
 
-    def _calibration_of(self, classifier: StreamingClassifier) -> AnyCalibration | None:
+    def _calibration_of(self, classifier: StreamingClassifier) -> "AnyCalibration | None":
+        from robocle.recognition.calibration import calibrated
+
         if not classifier.labels:
             return None
         source = classifier.leave_one_out() or classifier.familiarity()

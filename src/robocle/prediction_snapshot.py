@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from robocle.classifiers.contract import Scorer
 from robocle.classifiers.embedding_numbers import require_width
 from robocle.classifiers.scatter.familiarity import Familiarity
+from robocle.label_numbers import LabelNumbers
 from robocle.recognition.calibration import AnyCalibration, familiarity_of, recognise
 from robocle.store.learned import Taught
 from robocle.types import Prediction, Scores
@@ -33,17 +34,19 @@ class Scored:
         Raises:
             SpecError: The level is out of range.
         """
-        labels, familiarity = self.labels, self.familiarity
-        found = recognise(self.scores, familiarity, self.calibration, unknown)
-        nearest = labels[found.row]
-        named = dict(zip(labels, self.scores.tolist(), strict=True))
+        found = recognise(self.scores, self.familiarity, self.calibration, unknown)
+        nearest = self.labels[found.row]
+        # A copy: a classifier may go on with its array, or have it from a much larger one.
+        scores = LabelNumbers(self.labels, np.array(self.scores, np.float64))
         if nothing and unknown > 0:
-            none = dict.fromkeys(labels, 0.0)
-            return Prediction(None, 0.0, named, nearest, 0.0, none, nothing, familiarity)
+            none = LabelNumbers(self.labels, np.zeros(len(self.labels)))
+            return Prediction.of_numbers(
+                None, 0.0, scores, nearest, 0.0, none, nothing, self.familiarity
+            )
         label = nearest if found.is_known else None
-        confidences = dict(zip(labels, found.confidences.tolist(), strict=True))
-        return Prediction(
-            label, found.confidence, named, nearest, found.known, confidences, "", familiarity
+        confidences = LabelNumbers(self.labels, found.confidences)
+        return Prediction.of_numbers(
+            label, found.confidence, scores, nearest, found.known, confidences, "", self.familiarity
         )
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from robocle.label_numbers import LabelNumbers, built, numbers_of, read_as_dicts, unread_numbers
+
 Pixels = NDArray[np.uint8]
 """RGB pixels of one square picture (side, side, 3), or of several (n, side, side, 3)."""
 
@@ -47,9 +49,14 @@ class FeatureMaps:
         return len(self.grid)
 
 
+@read_as_dicts("scores", "confidences")
 @dataclass(frozen=True)
 class Prediction:
-    """What a learner predicts for one picture."""
+    """What a learner predicts for one picture.
+
+    The dicts of a learner's prediction are built when they are first read, which takes a while
+    with thousands of labels. The other fields, `unknown` and `top` do not need them.
+    """
 
     label: str | None
     """The recognised label, or None if the object is unknown or there is nothing to see."""
@@ -72,6 +79,38 @@ class Prediction:
     """How much the picture looks like something taught: below `Learner.unknown_below`, the object
     is unknown. Without a world, it is the best score."""
 
+    @classmethod
+    def of_numbers(
+        cls,
+        label: str | None,
+        confidence: float,
+        scores: LabelNumbers,
+        nearest: str,
+        known: float,
+        confidences: LabelNumbers,
+        nothing: str = "",
+        familiarity: float = 0.0,
+    ) -> "Prediction":
+        """Return a prediction whose dicts are built when they are first read.
+
+        The arguments are the fields.
+
+        Args:
+            scores: The score of every label.
+            confidences: The probability of every label, in the same order.
+        """
+        return built(
+            cls,
+            label=label,
+            confidence=confidence,
+            scores=scores,
+            nearest=nearest,
+            known=known,
+            confidences=confidences,
+            nothing=nothing,
+            familiarity=familiarity,
+        )
+
     @property
     def unknown(self) -> float:
         """The probability that the object is none of the taught ones: 1 - sum of `confidences`.
@@ -80,7 +119,7 @@ class Prediction:
             >>> Prediction("cup", 0.75, {"cup": 5.0}, "cup", 0.9, {"cup": 0.75}).unknown
             0.25
         """
-        return max(0.0, 1.0 - sum(self.confidences.values()))
+        return max(0.0, 1.0 - numbers_of(self, "confidences").total())
 
     def top(self, number: int = 3) -> list[tuple[str, float]]:
         """Return the labels with the best scores, each with its confidence, the best first.
@@ -93,5 +132,8 @@ class Prediction:
             >>> Prediction("cup", 0.85, scores, "cup", 0.9, confidences).top()
             [('cup', 0.85), ('mug', 0.1)]
         """
+        scores, confidences = (unread_numbers(self, name) for name in ("scores", "confidences"))
+        if scores is not None and confidences is not None:
+            return confidences.at(scores.best_rows(number))
         best = sorted(self.scores, key=self.scores.__getitem__, reverse=True)
         return [(label, self.confidences[label]) for label in best[:number]]

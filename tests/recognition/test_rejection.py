@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from robocle.label_numbers import LabelNumbers
 from robocle.recognition.rejection import decided
 from robocle.recognition.temporal_filter import TemporalFilter
 from robocle.types import Prediction
@@ -45,3 +46,15 @@ def test_the_same_evidence_is_announced_as_unknown_or_as_a_label_by_the_rate() -
 def test_where_there_is_nothing_to_see_nothing_changes() -> None:
     black = Prediction(None, 0.0, {"mug": 0.0}, "mug", 0.0, {"mug": 0.0}, "the picture is black")
     assert decided(black) is black
+
+
+def test_a_frame_of_arrays_is_decided_as_one_of_dicts_and_its_scores_stay_unread() -> None:
+    scores, confidences = {"mug": 1.0, "pan": 0.2}, {"mug": 0.6, "pan": 0.2}
+    unread = Prediction.of_numbers(
+        None, 0.6, LabelNumbers.of(scores), "mug", 0.1, LabelNumbers.of(confidences)
+    )
+    found = decided(unread)
+    assert not {"scores", "confidences"} & {*vars(unread), *vars(found)}
+    assert found == decided(Prediction(None, 0.6, scores, "mug", 0.1, confidences))
+    assert found.scores == scores
+    assert found.confidences == pytest.approx({"mug": 0.075, "pan": 0.025})

@@ -1,9 +1,12 @@
 """The temporal filter: steady announcements from predictions that flicker."""
 
+import numpy as np
 import pytest
 
+from interrupts import Interrupt
 from robocle import Prediction, SpecError, TemporalFilter
-from robocle.recognition.temporal_filter import Announcement
+from robocle.label_numbers import LabelNumbers
+from robocle.recognition.temporal_filter import FLOOR, STAY, Announcement
 
 
 def frame(nothing: str = "", **confidences: float) -> Prediction:
@@ -94,3 +97,74 @@ def test_unsure_frames_announce_nothing_new() -> None:
 def test_options_out_of_range_are_refused(options: dict[str, float]) -> None:
     with pytest.raises(SpecError):
         TemporalFilter(**options)
+
+
+def plain_posterior(
+    before: dict[str | int, float], prediction: Prediction, frames: float
+) -> dict[str | int, float]:
+    """Return the posterior after a frame, from the formula and with dicts."""
+    seen, known = 1.0 - bool(prediction.nothing), sum(prediction.confidences.values())
+    evidence: dict[str | int, float] = {
+        label: seen * p for label, p in prediction.confidences.items()
+    }
+    evidence |= {0: seen * (1 - known), 1: 1 - seen}
+    kept = {key: before.get(key, 0.0) for key in evidence}
+    share = (1 - sum(kept.values())) / len(kept)
+    after = {}
+    for key, p in kept.items():
+        prior = (p + share) * (1 - 1 / STAY) + 1 / (STAY * len(kept))
+        after[key] = prior * max(evidence[key], FLOOR) ** (1 / frames)
+    return {key: p / sum(after.values()) for key, p in after.items()}
+
+
+def test_the_posterior_is_that_of_the_formula_while_labels_come_and_go() -> None:
+    rng, names = np.random.default_rng(5), [f"object {row}" for row in range(12)]
+    seen = TemporalFilter(frames=3.0)
+    expected: dict[str | int, float] = {}
+    for number in range(60):
+        labels = names[number // 20 : 6 + number // 10]
+        shares = rng.dirichlet(np.full(len(labels) + 1, 0.2))[:-1].tolist()
+        found = frame("black" * (number % 9 == 8), **dict(zip(labels, shares, strict=True)))
+        expected = plain_posterior(expected, found, 3.0)
+        said = seen.update(found)
+        assert list(said.probabilities) == labels
+        assert said.probabilities == pytest.approx({key: expected[key] for key in labels})
+        assert said.unknown == pytest.approx(expected[0] + expected[1])
+
+
+def test_an_announcement_builds_its_dict_when_it_is_first_read() -> None:
+    said = TemporalFilter().update(MUG)
+    best = said.top(1)
+    assert "probabilities" not in vars(said)
+    assert best == [("mug", said.probabilities["mug"])]
+    given = Announcement(said.label, "", dict(said.probabilities), said.unknown, said.changed)
+    assert given == said
+    assert given.top(1) == best
+
+
+def test_the_prediction_of_a_frame_keeps_its_dicts_unread() -> None:
+    found, equal = (LabelNumbers(("mug", "pan"), np.array([0.5, 0.25])) for _ in range(2))
+    prediction = Prediction.of_numbers("mug", 0.5, found, "mug", 0.9, equal)
+    TemporalFilter().update(prediction)
+    assert not {"scores", "confidences"} & set(vars(prediction))
+
+
+def test_filters_with_the_same_options_are_equal_whatever_they_have_seen() -> None:
+    seen = TemporalFilter(frames=2.0)
+    seen.update(MUG)
+    assert seen == TemporalFilter(frames=2.0)
+    assert seen != TemporalFilter(frames=3.0)
+
+
+def test_an_interrupt_at_any_instant_leaves_a_filter_that_goes_on() -> None:
+    more = frame(mug=0.1, pan=0.8, pot=0.05)
+    with Interrupt() as whole:
+        TemporalFilter().update(more)
+    for instant in range(1, whole.count + 1):
+        seen = TemporalFilter()
+        seen.update(MUG)
+        with Interrupt(instant):
+            seen.update(more)
+        for _ in range(3):
+            found = seen.update(MUG)
+        assert found.label == "mug"

@@ -186,8 +186,12 @@ def test_a_filter_goes_on_if_other_settings_change(recogniser: Recogniser) -> No
     recogniser.apply(Settings.of({}))
     for _ in range(8):
         before = recogniser.see(mug)
+    steady = recogniser._steady
     recogniser.apply(Settings.of({"max_rate": 5.0}))
+    assert recogniser._steady is steady
     assert before.label == recogniser.see(mug).label == "mug"
+    recogniser.apply(Settings.of({"filter_sure": 0.99}))
+    assert recogniser._steady is not steady
 
 
 def answer_of(services: Services, name: str, **fields: Any) -> Any:

@@ -1,5 +1,6 @@
 """The command that recognises pictures."""
 
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,8 +75,9 @@ def predict(state: Path, images: tuple[Path, ...], top: int | None, as_json: boo
 
 
 def _as_json(path: Path, found: "Prediction", top: int | None) -> str:
-    values: dict[str, Any] = {"image": str(path), **vars(found)}
-    del values["confidences"]  # as many numbers as the scores; --top has those that matter
+    # The confidences are as many numbers as the scores; --top has those that matter.
+    names = [each.name for each in fields(found) if each.name != "confidences"]
+    values: dict[str, Any] = {"image": str(path)} | {name: getattr(found, name) for name in names}
     if top:
         values["top"] = dict(found.top(top))
     return as_json(values)

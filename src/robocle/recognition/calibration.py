@@ -268,8 +268,10 @@ def familiarity_of(
         embeddings: The embeddings of the pictures, (n, width).
         scores: Their scores, (n, labels).
     """
+    if familiarity is not None:
+        return familiarity.best(embeddings, scores)
     best: NDArray[np.float64] = scores.max(axis=1)
-    return best if familiarity is None else familiarity.best(embeddings, scores)
+    return best
 
 
 def known_without_calibration(labels: int) -> float:

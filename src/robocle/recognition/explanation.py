@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocle.classifiers.state import Vector
+from robocle.label_numbers import numbers_of
 from robocle.pooling import Pooling
 from robocle.pooling.average import Average
 from robocle.pooling.focus import Focus, window_weights
@@ -58,7 +59,8 @@ def explanation(
         heat: The heat map of the nearest label, if there is one.
     """
     nearest = dict(prediction.top(top))
-    rest = max(0.0, sum(prediction.confidences.values()) - sum(nearest.values()))
+    known = numbers_of(prediction, "confidences").total()
+    rest = max(0.0, known - sum(nearest.values()))
     reason = "" if prediction.label is not None else _reason(prediction, calibration, unknown)
     return Explanation(prediction, nearest, rest, prediction.unknown, reason, heat)
 

@@ -5,8 +5,7 @@ chose. The temporal filter reads confidences only. So that the rate counts there
 is called unknown must not speak for a label, and one that is given a label not for unknown.
 """
 
-from dataclasses import replace
-
+from robocle.label_numbers import LabelNumbers, numbers_of
 from robocle.types import Prediction
 
 
@@ -29,13 +28,20 @@ def decided(prediction: Prediction) -> Prediction:
         >>> decided(accepted) == accepted
         True
     """
-    known = sum(prediction.confidences.values())
+    confidences = numbers_of(prediction, "confidences")
+    known = confidences.total()
     if prediction.nothing or known <= 0:
         return prediction
     even = 1 / (1 + prediction.confidence / known)  # as probable as unknown
     wanted = min(known, prediction.known, even) if prediction.label is None else max(known, even)
     if wanted == known:
         return prediction
-    scaled = {label: p * wanted / known for label, p in prediction.confidences.items()}
-    confidence = prediction.confidence * wanted / known
-    return replace(prediction, confidence=confidence, confidences=scaled)
+    return Prediction.of_numbers(
+        prediction.label,
+        prediction.confidence * wanted / known,
+        numbers_of(prediction, "scores"),
+        prediction.nearest,
+        prediction.known,
+        LabelNumbers(confidences.labels, confidences.numbers * wanted / known),
+        familiarity=prediction.familiarity,
+    )

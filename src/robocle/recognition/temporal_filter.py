@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from robocle.classifiers.state import Vector
+from robocle.label_numbers import LabelNumbers, built, numbers_of, read_as_dicts
 from robocle.spec import require_between
 from robocle.types import Prediction
 
@@ -21,10 +23,11 @@ from robocle.types import Prediction
 STAY = 60.0
 # The least probability of anything, given one frame: one frame alone never decides.
 FLOOR = 0.01
-UNKNOWN, NOTHING = 0, 1
-"""The keys of what is not a label. Labels are strings."""
+UNKNOWN, NOTHING = -2, -1
+"""What is not a label, and where it is in the posterior: after the labels."""
 
 
+@read_as_dicts("probabilities")
 @dataclass(frozen=True)
 class Announcement:
     """What a video shows at present."""
@@ -39,6 +42,43 @@ class Announcement:
     """The posterior probability of an unknown object, or of nothing to see. All sum to 1."""
     changed: bool
     """Whether this announcement differs from the one of the frame before."""
+
+    @classmethod
+    def of_numbers(
+        cls,
+        label: str | None,
+        nothing: str,
+        probabilities: LabelNumbers,
+        unknown: float,
+        changed: bool,
+    ) -> "Announcement":
+        """Return an announcement whose dict is built when it is first read.
+
+        The arguments are the fields.
+        """
+        return built(
+            cls,
+            label=label,
+            nothing=nothing,
+            probabilities=probabilities,
+            unknown=unknown,
+            changed=changed,
+        )
+
+    def top(self, number: int = 3) -> list[tuple[str, float]]:
+        """Return the most probable labels, each with its probability, the best first.
+
+        Unlike `probabilities`, which is built when it is first read, this is fast with thousands
+        of labels.
+
+        Args:
+            number: How many labels to return, at most.
+
+        Example:
+            >>> Announcement("cup", "", {"mug": 0.25, "cup": 0.5}, 0.25, True).top()
+            [('cup', 0.5), ('mug', 0.25)]
+        """
+        return numbers_of(self, "probabilities").best(number)
 
 
 @dataclass
@@ -69,17 +109,20 @@ class TemporalFilter:
 
     frames: float = 1.0
     sure: float = 0.7
-    _posterior: dict[str | int, float] = field(default_factory=dict, init=False, repr=False)
-    _announced: str | int | None = field(default=None, init=False, repr=False)
-    _reason: str = field(default="", init=False, repr=False)
+    # The labels; and the posterior of each, of an unknown object and of nothing.
+    _belief: tuple[tuple[str, ...], Vector] = field(init=False, repr=False, compare=False)
+    _announced: str | int | None = field(init=False, repr=False, compare=False)
+    _reason: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         require_between("frames", self.frames, 1, 1000)
         require_between("sure", self.sure, 0.5, 0.999)
+        self.reset()
 
     def reset(self) -> None:
         """Forget all frames, such as after a cut or a pause of the camera."""
-        self._posterior, self._announced, self._reason = {}, None, ""
+        self._belief = (), np.zeros(2)
+        self._announced, self._reason = None, ""
 
     def update(self, prediction: Prediction) -> Announcement:
         """Add one frame.
@@ -90,43 +133,54 @@ class TemporalFilter:
         Returns:
             What the video shows after this frame.
         """
-        evidence = _evidence(prediction)
-        self._posterior = self._updated(evidence)
+        labels, evidence = _evidence(prediction)
+        # In one assignment: an interrupt must not leave labels with the posterior of others.
+        self._belief = labels, self._updated(labels, evidence)
         self._reason = prediction.nothing or self._reason
-        before = self._announced
-        self._announced = self._decided(before if before in evidence else None)
+        before, self._announced = self._announced, self._decided()
         return self._announcement(changed=self._announced != before)
 
-    def _updated(self, evidence: dict[str | int, float]) -> dict[str | int, float]:
+    def _updated(self, labels: tuple[str, ...], evidence: Vector) -> Vector:
         """Return the posterior after one more frame."""
-        keys = list(evidence)
-        before = np.array([self._posterior.get(key, 0.0) for key in keys])
+        before, entries = self._posterior_of(labels), len(evidence)
         # The probability of labels that are gone, or renamed, goes to everything else.
-        before += (1 - before.sum()) / len(keys)
-        prior = before * (1 - 1 / STAY) + 1 / (STAY * len(keys))
-        fits = np.array([evidence[key] for key in keys])
-        after = prior * np.maximum(fits, FLOOR) ** (1 / self.frames)
-        return dict(zip(keys, (after / after.sum()).tolist(), strict=True))
+        before = before + (1 - before.sum()) / entries
+        prior = before * (1 - 1 / STAY) + 1 / (STAY * entries)
+        after: Vector = prior * np.maximum(evidence, FLOOR) ** (1 / self.frames)
+        after /= after.sum()
+        return after
 
-    def _decided(self, before: str | int | None) -> str | int:
-        best = max(self._posterior, key=self._posterior.__getitem__)
-        if self._posterior[best] >= self.sure:
-            return best
+    def _posterior_of(self, labels: tuple[str, ...]) -> Vector:
+        """Return the posterior of these labels; 0 for new ones."""
+        known, posterior = self._belief
+        if labels is known or labels == known:
+            return posterior
+        found = LabelNumbers(known, posterior[:UNKNOWN]).named()
+        moved = [found.get(label, 0.0) for label in labels]
+        return np.concatenate([moved, posterior[UNKNOWN:]])
+
+    def _decided(self) -> str | int:
+        (labels, posterior), before = self._belief, self._announced
+        best = int(posterior.argmax())
+        if posterior[best] >= self.sure:
+            return labels[best] if best < len(labels) else best - len(posterior)
         # Before the first announcement, and when its label is gone, the object is unknown.
-        return UNKNOWN if before is None else before
+        if before is None or (isinstance(before, str) and before not in labels):
+            return UNKNOWN
+        return before
 
     def _announcement(self, changed: bool) -> Announcement:
-        labels = {key: p for key, p in self._posterior.items() if isinstance(key, str)}
         label = self._announced if isinstance(self._announced, str) else None
         nothing = self._reason if self._announced == NOTHING else ""
-        rest = self._posterior[UNKNOWN] + self._posterior[NOTHING]
-        return Announcement(label, nothing, labels, rest, changed)
+        labels, posterior = self._belief
+        probabilities = LabelNumbers(labels, posterior[:UNKNOWN])
+        rest = float(posterior[UNKNOWN] + posterior[NOTHING])
+        return Announcement.of_numbers(label, nothing, probabilities, rest, changed)
 
 
-def _evidence(prediction: Prediction) -> dict[str | int, float]:
-    """Return the probability of each label, of an unknown object and of nothing, for one frame."""
+def _evidence(prediction: Prediction) -> tuple[tuple[str, ...], Vector]:
+    """Return the labels; and the probability of each, of an unknown object and of nothing."""
     seen = 0.0 if prediction.nothing else 1.0
-    evidence: dict[str | int, float] = {
-        label: seen * p for label, p in prediction.confidences.items()
-    }
-    return evidence | {UNKNOWN: seen * prediction.unknown, NOTHING: 1.0 - seen}
+    found = numbers_of(prediction, "confidences")
+    rest = seen * prediction.unknown, 1.0 - seen
+    return found.labels, np.concatenate([seen * found.numbers, rest])

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from robocle.errors import ImageError
 from robocle.images.arrays import MIN_SIDE
 from robocle.images.boxes import Box, region_of
+from robocle.label_numbers import numbers_of
 from robocle.learner import Learner
 from robocle.recognition.rejection import decided
 from robocle.recognition.temporal_filter import Announcement, TemporalFilter
@@ -83,10 +84,14 @@ class Recogniser:
     def _announced(self, found: Prediction) -> Announcement:
         if self._steady is not None:
             return self._steady.update(decided(found))
-        return Announcement(found.label, found.nothing, found.confidences, found.unknown, False)
+        confidences = numbers_of(found, "confidences")
+        return Announcement.of_numbers(
+            found.label, found.nothing, confidences, found.unknown, changed=False
+        )
 
     def _as_seen(self, found: Prediction | None, said: Announcement) -> Seen:
-        ranked = dict(sorted(said.probabilities.items(), key=lambda pair: -pair[1]))
+        probabilities = numbers_of(said, "probabilities")
+        ranked = dict(probabilities.best(len(probabilities.labels)))
         changed = (said.label, said.nothing) != self._last
         self._last = said.label, said.nothing
         nearest = found.nearest if found else ""

@@ -38,10 +38,8 @@ class Observation:
     @classmethod
     def of(cls, announcement: Announcement, when: float) -> "Observation":
         """Return what an announcement says, with its best labels only."""
-        ranked = sorted(announcement.probabilities.items(), key=lambda pair: -pair[1])[:TOP]
-        return cls(
-            when, announcement.label, announcement.nothing, dict(ranked), announcement.unknown
-        )
+        best = dict(announcement.top(TOP))
+        return cls(when, announcement.label, announcement.nothing, best, announcement.unknown)
 
     @property
     def state(self) -> str:

@@ -21,6 +21,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from robocle.errors import NothingTaughtError, RobocleError
 from robocle.images import Picture
 from robocle.images.boxes import Box
+from robocle.label_numbers import numbers_of
 from robocle.recognition.rejection import decided
 from robocle.types import Prediction
 from robocle.web.clients import Client
@@ -188,14 +189,14 @@ def _predicted(
 
 def _announced(client: Client, prediction: Prediction) -> dict[str, Any]:
     found = client.filter.update(decided(prediction))
-    ranked = sorted(found.probabilities.items(), key=lambda pair: -pair[1])
-    shown = [[label, round(p, 4)] for label, p in ranked[:SHOWN]]
+    shown = found.top(SHOWN)
+    others = numbers_of(found, "probabilities").total() - sum(p for _, p in shown)
     return {
         "empty": False,
         "label": found.label,
         "nothing": found.nothing,
-        "probabilities": shown,
-        "others": round(sum(p for _, p in ranked[SHOWN:]), 4),
+        "probabilities": [[label, round(p, 4)] for label, p in shown],
+        "others": round(max(0.0, others), 4),
         "unknown": round(found.unknown, 4),
     }
 
