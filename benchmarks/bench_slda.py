@@ -28,7 +28,7 @@ from slda_reference import TorchSLDA, float64_scores
 from threadpoolctl import threadpool_limits
 
 from robocle.classifiers import StreamingClassifier, classifier
-from robocle.classifiers.scatter.buffered_sum import BATCH
+from robocle.classifiers.scatter.scatter_sum import BATCH
 
 PUBLISHED = "slda:scatter=published,shrinkage=1e-4"
 TIMED_REFERENCE_UPDATES = 60

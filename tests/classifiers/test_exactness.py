@@ -1,5 +1,8 @@
 """Merging and forgetting are equivalent to teaching from scratch, by plain float64 formulas."""
 
+import copy
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,7 +10,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from robocle.classifiers import StreamingClassifier, classifier
+from robocle.classifiers.scatter import blocks, class_samples
 from robocle.classifiers.slda import StreamingLDA
+from robocle.classifiers.state import ClassifierState, StateArrays
 from robocle.errors import FeatureError, InexactError
 
 Floats = NDArray[np.float64]
@@ -177,7 +182,7 @@ def test_the_basis_keeps_no_direction_of_a_forgotten_label() -> None:
     clf.forget("object 2")
     rest = [embedding for embedding, label in everything if label != "object 2"]
     assert isinstance(clf, StreamingLDA)
-    basis = clf._scatters.forms[0].state()["basis"]
+    basis = StateArrays(clf._scatters.forms[0].state())["basis"]
     assert len(basis) == np.linalg.matrix_rank(np.array(rest))
     assert np.abs(basis @ basis.T - np.eye(len(basis))).max() < 1e-10
 
@@ -253,3 +258,45 @@ def follow_teaching(
     for embedding, label in new:
         clf.learn(embedding, label)
     return clf
+
+
+def assert_embeddings(clf: StreamingClassifier, lessons: list[tuple[Any, str]]) -> None:
+    """Check that a state has the embeddings of one label after another."""
+    expected = [z for name in clf.labels for z, label in lessons if label == name]
+    np.testing.assert_allclose(clf.state().arrays["embeddings"], expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("spec", ["slda", "slda:blocks=2,covariance=blocks"])
+def test_a_further_state_computes_only_the_embeddings_taught_since(
+    spec: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lessons = [(z.astype(np.float32), label) for z, label in samples_of(60, 96, 4, seed=9)]
+    clf, computed = classifier(spec), list[int]()
+    compute = class_samples.float32_if_exact
+
+    def counted(exact: NDArray[np.float64]) -> NDArray[np.float32] | None:
+        computed.append(len(exact))
+        return compute(exact)
+
+    monkeypatch.setattr(blocks, "float32_if_exact", counted)
+    for number, (embedding, label) in enumerate(lessons):
+        clf.learn(embedding, label)
+        if number in (0, 10, 11, 40, 59):
+            found, copied = clf.state().arrays["embeddings"], copy.deepcopy(clf)
+            assert_embeddings(clf, lessons[: number + 1])
+            assert copied.state().arrays["embeddings"] is found
+    assert sorted(set(computed)) == [1, 10, 19, 29]
+    clf.forget("object 1")
+    assert_embeddings(clf, [lesson for lesson in lessons if lesson[1] != "object 1"])
+
+
+def test_a_state_and_its_classifier_cannot_be_changed_through_each_other() -> None:
+    lessons = [(z.astype(np.float32), label) for z, label in samples_of(20, 96, 4, seed=9)]
+    clf = taught("slda", [(z.astype(np.float64), label) for z, label in lessons])
+    with pytest.raises(ValueError, match="read-only"):
+        clf.state().arrays["embeddings"][0] = 0
+    arrays = {name: array.copy() for name, array in clf.state().arrays.items()}
+    again = classifier("slda")
+    again.restore(ClassifierState(clf.labels, arrays))
+    arrays["embeddings"][:] = 0
+    assert_embeddings(again, lessons)

@@ -1,15 +1,18 @@
 """Solutions that follow each sample, against solutions computed from all samples at once."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from robocle.classifiers import classifier
-from robocle.classifiers.scatter import followed_scores
+from robocle.classifiers.scatter import dense, followed_scores
+from robocle.classifiers.scatter.followed_block import FollowedBlock
 from robocle.classifiers.scatter.following import Answer
 from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
+from robocle.classifiers.scatter.symmetric_factor import SymmetricFactor
 from robocle.classifiers.slda import StreamingLDA
 
 Array = NDArray[np.float64]
@@ -117,6 +120,37 @@ def test_the_fixed_rows_of_a_world_are_followed_too() -> None:
             assert again is not None
             scale = np.abs(again).max()  # the other is computed in float32
             np.testing.assert_allclose(best, again, atol=1e-5 * scale)
+
+
+def test_no_lesson_takes_more_than_one_step_of_a_factorisation_per_block(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    steps: list[SymmetricFactor] = []
+    advance, create = SymmetricFactor.advance, FollowedBlock.__init__
+
+    def counted(factor: SymmetricFactor) -> None:
+        steps.append(factor)
+        advance(factor)
+
+    def created(block: FollowedBlock, *given: Any) -> None:
+        create(block, *given)
+        steps.clear()  # a block that is new needs its whole factor at once
+
+    monkeypatch.setattr(dense, "NARROW", 0)
+    monkeypatch.setattr(SymmetricFactor, "advance", counted)
+    monkeypatch.setattr(FollowedBlock, "__init__", created)
+    lessons = lessons_of(260, 12)  # with more, the rows to leave out are rounded to float32
+    clf, queries = taught(lessons[:100]), np.random.default_rng(1).normal(0.5, 0.3, (5, WIDTH))
+    factors = set()
+    for count, (embedding, label) in enumerate(lessons[100:], start=101):
+        clf.learn(embedding, label)
+        steps.clear()
+        clf.scores(queries)
+        assert len(steps) == len(set(steps))
+        factors.update(steps)
+        if count % 25 == 0:
+            assert_same(clf, solved_anew(lessons[:count]), queries)
+    assert len(factors) >= 3
 
 
 def test_many_lessons_between_predictions_are_followed_or_computed_anew() -> None:

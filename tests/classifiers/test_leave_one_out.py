@@ -7,8 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from robocle.classifiers import classifier
-from robocle.classifiers.scatter.class_factors import SUBSAMPLE
 from robocle.classifiers.scatter.leave_one_out import MAX_SAMPLES, LeaveOneOut, chosen_samples
+from robocle.classifiers.scatter.subsample import SUBSAMPLE
 from robocle.classifiers.slda import StreamingLDA
 
 Array = NDArray[np.float64]

@@ -9,10 +9,11 @@ from sklearn.covariance import OAS
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from robocle.classifiers import classifier
+from robocle.classifiers.scatter.scatter_sum import StoredSum
 from robocle.classifiers.scatter.shrinkage import oracle_approximating
-from robocle.classifiers.scatter.upper_factor import UpperFactor
+from robocle.classifiers.scatter.symmetric_factor import SymmetricFactor
 from robocle.classifiers.slda import StreamingLDA
-from robocle.classifiers.state import Matrix, Vector
+from robocle.classifiers.state import Vector
 
 Floats = NDArray[np.float64]
 
@@ -231,15 +232,24 @@ def test_lessons_between_predictions_need_no_new_factorisation(
     for number in range(3000):
         clf.learn(rng.normal(size=20), f"object {number % 4}")
     clf.scores(rng.normal(size=(1, 20)))
-    factorised: list[UpperFactor] = []
-    compute = UpperFactor.__init__
+    factorised: list[SymmetricFactor] = []
+    compute = SymmetricFactor.__init__
 
-    def counting(self: UpperFactor, array: Matrix, ridge: Vector) -> None:
+    def counting(self: SymmetricFactor, stored: StoredSum, ridge: Vector) -> None:
         factorised.append(self)
-        compute(self, array, ridge)
+        compute(self, stored, ridge)
 
-    monkeypatch.setattr(UpperFactor, "__init__", counting)
+    monkeypatch.setattr(SymmetricFactor, "__init__", counting)
     for number in range(10):
         clf.learn(rng.normal(size=20), f"object {number % 4}")
         clf.scores(rng.normal(size=(1, 20)))
     assert len(factorised) <= 2
+
+
+def test_blocks_of_one_number_are_shrunk_completely() -> None:
+    """There, the formula of OAS is a quotient of rounding errors."""
+    rng = np.random.default_rng(0)
+    clf = classifier("slda:shrinkage=stepped,covariance=blocks,score=cosine,blocks=3")
+    for number in range(120):
+        clf.learn(rng.normal(size=3), f"object {number % 3}")
+        assert np.isfinite(clf.scores(rng.normal(size=(1, 3)))).all()

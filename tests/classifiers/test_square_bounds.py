@@ -7,13 +7,14 @@ from robocle.classifiers.scatter.class_factors import ClassFactors
 from robocle.classifiers.scatter.compressed import CompressedScatter
 from robocle.classifiers.scatter.form import ScatterForm
 from robocle.classifiers.scatter.forms import Form
+from robocle.classifiers.state import StateArrays
 
 WIDTH = 12
 
 
 def scatter(form: ScatterForm) -> float:
     """The squared norm, from the arrays of the state."""
-    rows = form.state()["part_rows"]
+    rows = StateArrays(form.state())["part_rows"]
     return float(((rows.T @ rows) ** 2).sum())
 
 

@@ -124,7 +124,7 @@ def maps_of_every_precision(positions: int) -> NDArray[np.float32]:
     return np.stack(maps).astype(np.float32)
 
 
-@pytest.mark.parametrize("positions", [4, 49, 196, 3136])
+@pytest.mark.parametrize("positions", [4, 49, 196, pytest.param(3136, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("r", [2, 3, 4, 8])
 def test_every_moment_is_within_the_stated_tolerance(r: int, positions: int) -> None:
     """Central and standardised moments are within 1e-3 of the mean of |g - mean|^r."""

@@ -14,7 +14,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +26,7 @@ from robocle.files import replace_file
 from robocle.images import PREPROCESSING
 from robocle.types import Embeddings
 
-SHIPPED = Path(str(files("robocle") / "backbones" / "worlds"))
+SHIPPED = Path(__file__).parent / "worlds"
 FORMAT = "world/2"
 FEWEST = 20
 """The minimum number of pictures of objects in a world."""

@@ -63,7 +63,7 @@ class ClassifierContract(ABC):
 
     @abstractmethod
     def _state(self) -> Arrays:
-        """Return copies of all arrays except the counts."""
+        """Return all arrays except the counts. What is learned later must not change them."""
 
     @abstractmethod
     def _restore(self, state: ClassifierState) -> int | None:
@@ -94,6 +94,11 @@ class ClassifierContract(ABC):
     @property
     def forgets_exactly(self) -> bool:
         """Whether forgetting a label leaves the classifier as if it had never been taught."""
+        return False
+
+    @property
+    def shares_states(self) -> bool:
+        """Whether its states may share large arrays with it, in the layout that it works on."""
         return False
 
     def scorer(self) -> "Scorer | None":

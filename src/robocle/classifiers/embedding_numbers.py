@@ -78,7 +78,7 @@ def _kind(values: NDArray[Any]) -> str:
 
 
 def _require_usable(values: NDArray[Any], largest: float) -> None:
-    if not values.size or _surely_usable(values, largest):
+    if not values.size or usable_float32(values, largest) is not None:
         return
     found = max(float(values.max()), -float(values.min()))
     if not np.isfinite(found):  # max and min of an array with NaN are NaN
@@ -89,12 +89,17 @@ def _require_usable(values: NDArray[Any], largest: float) -> None:
         )
 
 
-def _surely_usable(values: NDArray[Any], largest: float) -> bool:
-    """Return whether a sum of squares shows that all values are usable: one fast product."""
-    if values.dtype != np.float32 or values.ndim != 1:
-        return False
-    wide = values.astype(np.float64)  # in which squares of float32 do not overflow
-    return bool(wide.dot(wide) <= largest**2)
+def usable_float32(embedding: object, largest: float = LARGEST) -> NDArray[np.float64] | None:
+    """Return an embedding of float32 in float64, where one fast product shows that it is usable.
+
+    None for everything else, which must be checked by `embedding_numbers`.
+    """
+    if not isinstance(embedding, np.ndarray) or type(embedding) is not np.ndarray:
+        return None
+    if embedding.dtype != np.float32 or embedding.ndim != 1 or not embedding.size:
+        return None
+    wide = embedding.astype(np.float64)  # in which squares of float32 do not overflow
+    return wide if wide.dot(wide) <= largest**2 else None
 
 
 def require_width(embeddings: NDArray[Any], width: int) -> None:

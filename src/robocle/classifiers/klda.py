@@ -70,7 +70,7 @@ class KernelLDA(StreamingClassifier):
         self._inner.forget(self._labels[row])
 
     def _state(self) -> Arrays:
-        inner = dict(self._inner.state().arrays)
+        inner: Arrays = dict(self._inner.state().arrays)
         del inner["counts"]
         return inner | {"input_width": np.array([self.width or 0], np.int64)}
 

@@ -15,9 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 from robocle.blas import one_blas_thread
 from robocle.blocks import Blocks, Layout
 from robocle.classifiers.scatter.blocks import BlockScatters, Regulariser
-from robocle.classifiers.scatter.class_factors import SUBSAMPLE, ClassFactors
+from robocle.classifiers.scatter.class_factors import ClassFactors
+from robocle.classifiers.scatter.class_samples import TaughtEmbeddings
 from robocle.classifiers.scatter.forms import rebuilt_scatter
 from robocle.classifiers.scatter.shrinkage import require_shrinkage
+from robocle.classifiers.scatter.subsample import SUBSAMPLE
 from robocle.classifiers.state import (
     Arrays,
     ClassifierState,
@@ -28,6 +30,7 @@ from robocle.classifiers.state import (
     Vector,
 )
 from robocle.classifiers.streaming import StreamingClassifier
+from robocle.classifiers.waiting_samples import WaitingSamples
 from robocle.errors import FeatureError, SpecError, StateError
 from robocle.spec import require_choice, require_whole
 
@@ -73,9 +76,10 @@ class SharedCovarianceClassifier(StreamingClassifier):
         self.blocks = self._layout.option
         self.keep = keep
         self.kept = kept
-        self._scatters = self._new_scatters()
-        # The embeddings that a state held, until something else is learned.
-        self._embeddings: NDArray[Any] | None = None
+        self._summed = self._new_scatters()
+        self._waiting: WaitingSamples | None = None
+        # The embeddings of the last state: those that were taught first.
+        self._embeddings: TaughtEmbeddings | None = None
         self._samples = 0
         self._freedom = 0
         self._energy = np.zeros(len(self._layout))
@@ -85,12 +89,26 @@ class SharedCovarianceClassifier(StreamingClassifier):
         """Discard what was computed from the statistics."""
 
     @property
+    def _scatters(self) -> BlockScatters:
+        """The scatters, with all samples. Those of a state are added at the first use."""
+        if self._waiting is not None:
+            self._waiting.move_to(self._summed)
+            self._waiting = None
+        return self._summed
+
+    def _next(self) -> BlockScatters | WaitingSamples:
+        """Return what takes the next sample or class."""
+        if self._waiting is None or self._waiting.full:
+            return self._scatters
+        return self._waiting
+
+    @property
     def form(self) -> Literal["compressed", "dense"]:
         """The form in which the scatter is currently stored."""
         return "dense" if self._scatters.dense else "compressed"
 
     def _add_row(self) -> None:
-        self._scatters.add_row(self.width or 0)
+        self._next().add_row(self.width or 0)
 
     def _checked(self, embeddings: ArrayLike, axes: Literal[1, 2]) -> Matrix:
         checked = super()._checked(embeddings, axes)
@@ -99,10 +117,9 @@ class SharedCovarianceClassifier(StreamingClassifier):
         return checked
 
     def _learn(self, sample: Vector, row: int) -> None:
-        self._embeddings = None
         count = self._counts[row]
         before = self._samples if self.scatter == "published" else count
-        self._scatters.add(sample, row, weight=before / (before + 1), step=1 / (count + 1))
+        self._next().add(sample, row, weight=before / (before + 1), step=1 / (count + 1))
         self._samples += 1
         self._freedom += 1 if self.scatter == "published" or count else 0
         if self.scale == "blocks":
@@ -145,6 +162,11 @@ class SharedCovarianceClassifier(StreamingClassifier):
         """Whether forgetting a label also removes its contribution to the covariance."""
         return self.scatter == "exact" and self._scatters.separable
 
+    @property
+    def shares_states(self) -> bool:
+        """Whether its states may share large arrays with it, in the layout that it works on."""
+        return self._waiting is None and self._scatters.dense
+
     def _forget(self, row: int) -> None:
         self._embeddings = None
         exactly = self.forgets_exactly
@@ -185,14 +207,19 @@ class SharedCovarianceClassifier(StreamingClassifier):
             "energy": self._energy.copy(),
         }
         # Where the factors determine all samples, these are a third as large and as exact.
-        embeddings = self._embeddings
-        known = self._factors_known() and self._samples == sum(self._counts) > 0
-        if embeddings is None and known:
-            with one_blas_thread():
-                embeddings = self._scatters.samples(self._counts)
-        if embeddings is not None:
-            return {**own, "embeddings": embeddings}
+        if self._factors_known() and self._samples == sum(self._counts) > 0:
+            self._embeddings = self._taught_embeddings()
+            if self._embeddings is not None:
+                return {**own, "embeddings": self._embeddings.rows}
         return own | self._scatters.state()
+
+    def _taught_embeddings(self) -> TaughtEmbeddings | None:
+        """Return all embeddings, if the scatters determine them; only the last are computed."""
+        known = self._embeddings
+        if known is not None and known.counts == tuple(self._counts):
+            return known
+        with one_blas_thread():
+            return self._scatters.samples(self._counts, known)
 
     def _restore(self, state: ClassifierState) -> int | None:
         samples, freedom = state.copied("samples", 2)
@@ -202,7 +229,7 @@ class SharedCovarianceClassifier(StreamingClassifier):
         self._energy = state.copied("energy", len(self._layout))
         self._changed()
         self._embeddings = None
-        self._scatters = self._new_scatters()
+        self._summed, self._waiting = self._new_scatters(), None
         if state.has("embeddings"):
             return self._restore_samples(state)
         return self._scatters.restore(state)
@@ -210,11 +237,13 @@ class SharedCovarianceClassifier(StreamingClassifier):
     def _restore_samples(self, state: ClassifierState) -> int:
         embeddings = state.checked("embeddings", sum(self._counts), None)
         try:
-            self._scatters.begin(embeddings.astype(np.float64), self._counts)
+            self._covariances().widths(embeddings.shape[1])
         except FeatureError as error:
             raise StateError(f"state has embeddings of another layout: {error}") from error
+        taught = TaughtEmbeddings.of(embeddings, self._counts)
+        self._waiting = WaitingSamples(taught)
         if self._factors_known():
-            self._embeddings = embeddings
+            self._embeddings = taught
         return int(embeddings.shape[1])
 
     def _array_owners(self) -> Mapping[str, Ownership]:

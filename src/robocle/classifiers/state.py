@@ -1,8 +1,8 @@
 """The state of a classifier: its labels, its arrays, and which labels own the rows of an array."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,66 @@ from robocle.errors import StateError
 LARGEST_STORED = 1e75
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
-Arrays = dict[str, NDArray[Any]]
+
+
+class Deferred(Protocol):
+    """An array of a state that is computed each time it is read."""
+
+    @property
+    def nbytes(self) -> int:
+        """The number of bytes that the array takes."""
+        ...
+
+    def array(self) -> NDArray[Any]:
+        """Return the array."""
+        ...
+
+
+Arrays = dict[str, NDArray[Any] | Deferred]
+
+
+class StateArrays(Mapping[str, NDArray[Any]]):
+    """The arrays of a state by name, of which some are computed when they are read.
+
+    A state that the undo history keeps is seldom read. Until then, it shares its large arrays with
+    the classifier, in the layout that the classifier works on.
+
+    Args:
+        arrays: The arrays.
+    """
+
+    def __init__(self, arrays: Arrays) -> None:
+        self._arrays = arrays
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        found = self._arrays[name]
+        return found if isinstance(found, np.ndarray) else found.array()
+
+    @property
+    def is_deferred(self) -> bool:
+        """Whether one of the arrays is computed when it is read."""
+        return not all(isinstance(array, np.ndarray) for array in self._arrays.values())
+
+    @property
+    def nbytes(self) -> int:
+        """The number of bytes that all arrays take. None is computed for that."""
+        return sum(array.nbytes for array in self._arrays.values())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._arrays
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+
+def size_of(arrays: Mapping[str, NDArray[Any]]) -> int:
+    """Return the number of bytes that the arrays of a state take."""
+    if isinstance(arrays, StateArrays):
+        return arrays.nbytes
+    return sum(array.nbytes for array in arrays.values())
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robocle.classifiers.contract import ClassifierContract, Scorer
-from robocle.classifiers.embedding_numbers import embedding_numbers, require_width
+from robocle.classifiers.embedding_numbers import (
+    embedding_numbers,
+    require_width,
+    usable_float32,
+)
 from robocle.classifiers.labels import never_taught, plain_label
 from robocle.classifiers.one_by_one import OneByOne
 from robocle.classifiers.softmax import softmax
-from robocle.classifiers.state import ClassifierState, Matrix, Ownership, Shared
+from robocle.classifiers.state import ClassifierState, Matrix, Ownership, Shared, StateArrays
 from robocle.errors import (
     FeatureError,
     InexactError,
@@ -74,9 +78,11 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
         label = plain_label(label)
         sample = self._checked(embedding, 1)
         self.width = len(sample)
-        if label not in self._labels:
+        try:
+            row = self._labels.index(label)
+        except ValueError:
+            row = len(self._labels)
             self._append(label)
-        row = self._labels.index(label)
         self._learn(sample, row)
         self._counts[row] += 1
 
@@ -199,7 +205,7 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
         [[0.5, 2.0]]
         """
         counts = np.array(self._counts, np.int64)
-        return ClassifierState(self.labels, {"counts": counts, **self._state()})
+        return ClassifierState(self.labels, StateArrays({"counts": counts, **self._state()}))
 
     def restore(self, state: ClassifierState) -> None:
         """Replace everything that was learned with a state.
@@ -256,7 +262,9 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
         return self._labels.index(label)
 
     def _checked(self, embeddings: ArrayLike, axes: Literal[1, 2]) -> Matrix:
-        values = embedding_numbers(embeddings, axes)
+        values = usable_float32(embeddings) if axes == 1 else None
+        if values is None:
+            values = embedding_numbers(embeddings, axes)
         if self.width is not None:
             require_width(values, self.width)
         return np.asarray(values, np.float64)

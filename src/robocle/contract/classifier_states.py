@@ -4,7 +4,7 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
 from robocle.classifiers import ClassifierState, StreamingClassifier, classifier
-from robocle.classifiers.state import OneRowPerLabel, RowsCountedBy
+from robocle.classifiers.state import OneRowPerLabel, RowsCountedBy, size_of
 from robocle.contract.checking import require, require_raises
 from robocle.contract.classifier_streams import stream, taught
 from robocle.errors import StateError
@@ -60,7 +60,7 @@ def an_incomplete_state_is_refused_and_changes_nothing(spec: str) -> None:
 def the_state_does_not_grow_with_the_samples(spec: str) -> None:
     """The size of a state is bounded, however many samples are taught."""
     few, many = (
-        sum(array.nbytes for array in taught(spec, stream(samples)).state().arrays.values())
+        size_of(taught(spec, stream(samples)).state().arrays)
         for samples in (2200, 2600)  # beyond every bound of the built-in classifiers
     )
     require(few == many, f"a state of constant size, not {few} and then {many} bytes")

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robocle.blas import one_blas_thread
 from robocle.blocks import Blocks
 from robocle.classifiers.scatter.class_factors import MIN_ROWS, ClassFactors, SampleIndex
 from robocle.classifiers.scatter.class_samples import (
+    TaughtEmbeddings,
     class_contrasts,
     class_means,
     float32_if_exact,
@@ -93,20 +93,25 @@ class BlockScatters:
         found.most = max(widest, MIN_ROWS) if self._most is None else self._most
         return found
 
-    def samples(self, counts: Sequence[int]) -> NDArray[np.float32] | None:
-        """Return all samples, one class after another, if float32 holds them exactly.
+    def samples(
+        self, counts: Sequence[int], known: TaughtEmbeddings | None
+    ) -> TaughtEmbeddings | None:
+        """Return all samples, if float32 holds them exactly.
 
         Args:
             counts: The number of samples taught per class.
+            known: The first of them, if they are known: they need not be computed.
         """
+        if known is None or known.rows.dtype != np.float32:
+            known = TaughtEmbeddings(np.empty((0, sum(self.widths)), np.float32), ())
         found = []
         for form in self._forms:
-            exact = form.samples(counts)
+            exact = form.samples(counts, known.counts)
             rounded = float32_if_exact(exact) if exact is not None else None
             if rounded is None:
                 return None
             found.append(rounded)
-        return np.hstack(found) if found else None
+        return known.joined(np.hstack(found), counts) if found else None
 
     def begin(self, samples: Matrix, counts: Sequence[int]) -> None:
         """Start from the samples of one class after another.
@@ -221,7 +226,7 @@ class BlockScatters:
                 form.discard_order()
 
     def state(self) -> Arrays:
-        """Return copies of the arrays. Each name begins with the number of the block."""
+        """Return the arrays, as they are now. Each name begins with the number of the block."""
         return {
             f"{number}.{name}": array
             for number, form in enumerate(self._forms)

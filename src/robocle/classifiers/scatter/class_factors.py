@@ -14,6 +14,7 @@ import copy
 import math
 from collections.abc import Mapping, Sequence
 from itertools import chain, groupby
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,13 +26,11 @@ from robocle.classifiers.scatter.helmert import (
     residuals_of,
 )
 from robocle.classifiers.scatter.shared_rows import SharedRows
+from robocle.classifiers.scatter.subsample import SUBSAMPLE, most_rows
 from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Vector
 
 # Up to this many rows are kept even if the scatter is narrower: they take little memory.
 MIN_ROWS = 256
-# The number of rows in a subsample, and the minimum number per class. With more classes than
-# SUBSAMPLED_CLASSES, only that many of them have rows.
-SUBSAMPLE, SUBSAMPLE_PER_CLASS, SUBSAMPLED_CLASSES = 256, 4, 512
 
 Numbers = NDArray[np.int64]
 SampleIndex = tuple[int, int]
@@ -67,6 +66,11 @@ class ClassFactors:
     def __len__(self) -> int:
         return sum(map(len, self._rows))
 
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether rows are kept at all."""
+        return self.complete or self._subsample > 0
+
     def add_class(self) -> None:
         """Add a class without rows."""
         self._rows.append([])
@@ -80,7 +84,7 @@ class ClassFactors:
         """Add row^T row to the contribution of a class. A full subsample ignores the row."""
         if self.complete:
             self._rows[number].append(row.copy())
-        elif len(self._rows[number]) < self._most_rows(number):
+        elif len(self._rows[number]) < most_rows(number, len(self._rows), self._subsample):
             self._rows[number].append(row.astype(np.float32))
 
     def bound(self, width: int, rank: int | None = None) -> None:
@@ -230,6 +234,17 @@ class ClassFactors:
             return {"part_rows": self.all_rows(width), "part_counts": counts}
         return {"sample_rows": self._shared_rows(width), "sample_counts": counts}
 
+    def joined(self, width: int) -> tuple[NDArray[Any], list[range]] | None:
+        """Return the rows of a subsample in one array that is never modified, for all classes.
+
+        The second value is where the rows of each class are. None if all rows are kept, or none.
+        """
+        if self.complete or not len(self):
+            return None
+        ends = np.cumsum([len(rows) for rows in self._rows]).tolist()
+        pairs = zip(ends, self._rows, strict=True)
+        return self._shared_rows(width), [range(end - len(rows), end) for end, rows in pairs]
+
     def _shared_rows(self, width: int) -> NDArray[np.float32]:
         """Return the rows of the subsample in one array, of which they are views from now on."""
         version = self.redrawn, len(self), width
@@ -266,28 +281,7 @@ class ClassFactors:
         self.redrawn += 1
         self.complete = False
         for number, rows in enumerate(self._rows):
-            most = self._most_rows(number)
+            most = most_rows(number, len(self._rows), self._subsample)
             kept = np.linspace(0, len(rows) - 1, min(len(rows), most)).astype(int)
             # A subsample is an estimate: float32 holds it in half the memory.
             self._rows[number] = [rows[index].astype(np.float32) for index in kept]
-
-    def _most_rows(self, number: int) -> int:
-        """Return how many rows of a class a subsample has."""
-        classes = len(self._rows)
-        if not self._subsample:
-            return 0
-        if classes <= SUBSAMPLED_CLASSES:
-            return max(SUBSAMPLE_PER_CLASS, self._subsample // classes)
-        chosen = golden_place(number) * classes < SUBSAMPLED_CLASSES
-        return SUBSAMPLE_PER_CLASS if chosen else 0
-
-
-def golden_place(number: int) -> float:
-    """Return a place between 0 and 1. Those of the first numbers are evenly spaced, however many.
-
-    They are the multiples of the golden ratio, modulo 1.
-
-    >>> [round(golden_place(number), 2) for number in range(5)]
-    [0.0, 0.62, 0.24, 0.85, 0.47]
-    """
-    return number * 2654435769 % 2**32 / 2**32

@@ -1,6 +1,8 @@
 """Samples as rows of one class after another."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,3 +42,42 @@ def class_contrasts(samples: Matrix, counts: Sequence[int]) -> Matrix:
         contrasts[start : start + count - 1] = contrasts_of(samples[own])
         start += count - 1
     return contrasts
+
+
+@dataclass(frozen=True, eq=False)
+class TaughtEmbeddings:
+    """The samples of one class after another, as a state holds them. They never change."""
+
+    rows: NDArray[Any]
+    """They are read-only: a classifier shares them with its states."""
+    counts: tuple[int, ...]
+    """The number of samples per class."""
+
+    @classmethod
+    def of(cls, rows: NDArray[Any], counts: Sequence[int]) -> "TaughtEmbeddings":
+        """Return samples. If they can be written to, they are copied."""
+        if rows.flags.writeable:
+            rows = rows.copy()
+            rows.flags.writeable = False
+        return cls(rows, tuple(counts))
+
+    def __deepcopy__(self, memo: dict[int, object]) -> "TaughtEmbeddings":
+        """Return the samples themselves, because they never change."""
+        return self
+
+    def joined(self, later: NDArray[np.float32], counts: Sequence[int]) -> "TaughtEmbeddings":
+        """Return these samples and later ones.
+
+        Args:
+            later: The later samples of one class after another.
+            counts: The number of samples per class, with the later ones. Classes may be new.
+        """
+        before = self.counts + (0,) * (len(counts) - len(self.counts))
+        added = [number - known for number, known in zip(counts, before, strict=True)]
+        rows = np.empty((sum(counts), later.shape[1]), np.float32)
+        each = zip(*map(_class_slices, (counts, before, added)), before, strict=True)
+        for whole, known, new, number in each:
+            rows[whole][:number] = self.rows[known]
+            rows[whole][number:] = later[new]
+        rows.flags.writeable = False
+        return TaughtEmbeddings(rows, tuple(counts))

@@ -1,9 +1,9 @@
 """Scatter and class means in full width, for many samples.
 
-A single width x width array is used. Its lower triangle is the scatter S, to which deviations are
-added in batches: see `BufferedSum`. Its upper triangle is the Cholesky factor of S + ridge. That is
-computed at the first prediction; after that, RidgeSolution updates the solution for new samples
-without a new factorisation.
+The scatter S is a `ScatterSum`, to which deviations are added in batches. The Cholesky factor of
+S + ridge takes as much memory again: half of a width x width array. It is computed at the first
+prediction. After that, the solution is updated for new samples without a new factorisation, by
+RidgeSolution here, or by FollowedSolution if the shrinkage is stepped.
 """
 
 import math
@@ -12,8 +12,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import DTypeLike
 
-from robocle.blas import blas
-from robocle.classifiers.scatter.buffered_sum import BATCH, BufferedSum
 from robocle.classifiers.scatter.class_factors import ClassFactors
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.followed_solution import Move
@@ -23,24 +21,20 @@ from robocle.classifiers.scatter.inverses import DenseInverse, Inverse
 from robocle.classifiers.scatter.mean_table import MeanTable
 from robocle.classifiers.scatter.origin import Origin
 from robocle.classifiers.scatter.ridge_solution import RidgeSolution
-from robocle.classifiers.scatter.triangle import (
-    block_squares,
-    packed,
-    packed_size,
-    square,
-    unpack,
-)
-from robocle.classifiers.scatter.upper_factor import UpperFactor
+from robocle.classifiers.scatter.scatter_sum import BATCH, ScatterSum
+from robocle.classifiers.scatter.symmetric_factor import SymmetricFactor
+from robocle.classifiers.scatter.symmetric_matrix import SymmetricMatrix
+from robocle.classifiers.scatter.triangle import packed_size, square
 from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Vector
 
-# Fewer rows than this are multiplied by a symmetric matrix one by one.
-FEW_ROWS = 8
+# Up to this width, a factorisation takes less time than a lesson: it is completed at once.
+NARROW = 800
 # With more samples than this between two predictions, a new factorisation is faster than updates.
 MAX_PENDING_UPDATES = 8
 
 
 class DenseScatter(ScatterForm):
-    """Within-class scatter and class means in full width, in a single width x width array.
+    """Within-class scatter and class means in full width.
 
     Call `begin` or `restore` before any other method.
     """
@@ -59,12 +53,12 @@ class DenseScatter(ScatterForm):
 
     def begin(self, means: Matrix, rows: Matrix) -> None:
         """Start from class means and a scatter rows^T rows, which is summed when needed."""
-        self._allocate(means, rows)
+        self._start(means, ScatterSum(self.width, rows))
 
-    def _allocate(self, means: Matrix, *rows: Matrix) -> None:
+    def _start(self, means: Matrix, scatter: ScatterSum) -> None:
         self._forget_bounds()
         self._mean_table = MeanTable(means)
-        self._sum = BufferedSum(self.width, *rows)
+        self._sum = scatter
 
     @property
     def _means(self) -> Matrix:
@@ -84,20 +78,19 @@ class DenseScatter(ScatterForm):
         self._mean_table = MeanTable(np.delete(self._means, row, axis=0))
         self._factors.remove_class(row)
         if self._factors.complete:
-            self._sum.restart(self._factors.all_rows(self.width))
+            self._sum = ScatterSum(self.width, self._factors.all_rows(self.width))
         self._drop_solution()
         self.moves = None
 
     def merge(self, other: "DenseScatter", rows: list[int], weights: Vector, steps: Vector) -> None:
         """Add what another dense form has learned; see `forms.merged`."""
-        other._sum.fold()
         self._forget_bounds()
         means = self._means.copy()
         deviations = other._means - means[rows] if self._centred else other._means
         means[rows] += steps[:, None] * deviations
         self._mean_table = MeanTable(means)
         deviations = np.sqrt(weights)[:, None] * deviations
-        self._sum.array += other._sum.array
+        self._sum.add_sum(other._sum)
         self._sum.add(deviations)
         self._factors.merge(other._factors, rows, deviations, merged_counts(weights, steps))
         self._factors.bound(self.width)
@@ -112,14 +105,14 @@ class DenseScatter(ScatterForm):
     def add(self, sample: Vector, row: int, weight: float, step: float) -> None:
         mean, scaled = self._mean_table.changeable(row), self._sum.next_row
         deviation = sample - mean if self._centred else sample
-        np.multiply(deviation, step, out=scaled)
+        np.multiply(deviation, step, out=scaled)  # not the row yet: this saves an array
         mean += scaled
         np.multiply(deviation, math.sqrt(weight), out=scaled)
         if self._notes or self._traces is not None:  # else there was no prediction yet
             added = np.einsum("ij,ij->i", *2 * [scaled.reshape(self.blocks, -1)])
             self._traces = None if self._traces is None else self._traces + added
             self._note(float(sample @ sample), float(added.sum()))
-        if weight:
+        if weight and self._factors.keeps_rows:
             self._factors.add(row, scaled)
             self._factors.bound(self.width)
         if self.moves is not None:
@@ -137,8 +130,7 @@ class DenseScatter(ScatterForm):
 
     def traces(self) -> Vector:
         if self._traces is None:
-            self._sum.fold()
-            self._traces = np.diagonal(self._sum.array).reshape(self.blocks, -1).sum(axis=1)
+            self._traces = self._sum.diagonal().reshape(self.blocks, -1).sum(axis=1)
         return self._traces
 
     def largest_square(self) -> float:
@@ -146,11 +138,9 @@ class DenseScatter(ScatterForm):
 
     def squares(self) -> Matrix:
         if self.blocks > 1:
-            self._sum.fold()
-            return block_squares(self._sum.array, self.blocks)
+            return self._sum.block_squares(self.blocks)
         if self._square is None:
-            self._sum.fold()
-            self._square = float(block_squares(self._sum.array, 1).sum())
+            self._square = float(self._sum.block_squares(1).sum())
         else:
             self._square += self._added_square()
         self._pending_squares.clear()
@@ -168,13 +158,11 @@ class DenseScatter(ScatterForm):
         return weights, MeanProducts.of(means, weights, origin.shares(len(self._mean_table)))
 
     def inverse(self, ridge: float) -> Inverse:
-        self._sum.fold()
-        self._solution = None  # it uses the triangle that is overwritten
-        self._pending_updates.clear()
-        return DenseInverse(UpperFactor(self._sum.array, np.full(self.width, ridge)))
+        factor = SymmetricFactor(self._sum.stored(), np.full(self.width, ridge))
+        return DenseInverse(factor.complete() if self.width <= NARROW else factor)
 
-    def settle(self) -> None:
-        self._sum.fold_several()
+    def tidy(self) -> bool:
+        return self._sum.fold_several()
 
     def full_means(self) -> Matrix:
         return self._means
@@ -184,6 +172,9 @@ class DenseScatter(ScatterForm):
 
     def some_means(self, classes: Sequence[int]) -> Matrix:
         return self._mean_table.some(classes)
+
+    def shared_rows(self) -> tuple[Matrix, list[range]] | None:
+        return self._factors.joined(self.width)
 
     @property
     def rows_type(self) -> DTypeLike:
@@ -207,16 +198,15 @@ class DenseScatter(ScatterForm):
         return self._exact_factor(ridge / share).whitened(rows, 1 / math.sqrt(share))
 
     def state(self) -> Arrays:
-        self._sum.fold()
-        own = {"means": self._mean_table.shared(), "scatter": packed(self._sum.array)}
+        own: Arrays = {"means": self._mean_table.shared(), "scatter": self._sum.stored()}
         return own | self._factors.state(self.width)
 
     def restore(self, state: ClassifierState) -> None:
         means = state.checked("means", len(state.labels), self.width)
         # The size is checked first, because memory of that size is allocated next.
         triangle = state.checked("scatter", packed_size(self.width))
-        self._allocate(means.astype(np.float64, copy=False))
-        unpack(triangle, self._sum.array)
+        scatter = ScatterSum.of(SymmetricMatrix.unpacked(triangle, self.width))
+        self._start(means.astype(np.float64, copy=False), scatter)
         self._factors.restore(state, self.width)
         self._drop_solution()
         self.moves = None
@@ -240,7 +230,7 @@ class DenseScatter(ScatterForm):
             return self._solution.weights(ridge)
         return self._factorised(ridge).weights(ridge)
 
-    def _exact_factor(self, ridge: Vector) -> UpperFactor:
+    def _exact_factor(self, ridge: Vector) -> SymmetricFactor:
         """Return the factor of S + diag(ridge) itself, not of an S and ridge close to it."""
         solution = self._solution
         if solution is None or self._pending_updates or not solution.is_exact_for(ridge):
@@ -249,9 +239,10 @@ class DenseScatter(ScatterForm):
 
     def _factorised(self, ridge: Vector) -> RidgeSolution:
         """Compute a new factor and the solution for it."""
-        self._sum.fold()
-        self._solution = self.moves = None  # they use the triangle that is overwritten
-        factor = UpperFactor(self._sum.array, np.repeat(ridge, self.width // self.blocks))
+        self._sum.fold_own()
+        self._solution = None  # its memory is free for the new one
+        whole = np.repeat(ridge, self.width // self.blocks)
+        factor = SymmetricFactor(self._sum.stored(), whole).complete()
         self._solution = RidgeSolution(factor, self._means, ridge, self._fixed)
         self._pending_updates.clear()
         return self._solution
@@ -262,11 +253,4 @@ class DenseScatter(ScatterForm):
         S already includes them: |S|^2 - |S - V^T V|^2 = 2 tr(V S V^T) - |V V^T|^2.
         """
         rows = np.array(self._pending_squares).reshape(-1, self.width)
-        buffered = square(rows @ self._sum.buffered.T)
-        if len(rows) < FEW_ROWS:  # one product each is faster
-            products = sum(
-                float(row @ blas.dsymv(1.0, self._sum.array, row, lower=1)) for row in rows
-            )
-        else:
-            products = float(np.vdot(rows.T, blas.dsymm(1.0, self._sum.array, rows.T, lower=1)))
-        return 2 * (products + buffered) - square(rows @ rows.T)
+        return 2 * self._sum.quadratic(rows) - square(rows @ rows.T)

@@ -55,7 +55,8 @@ class FollowedBlock:
         self.scale = 1.0
         """What all products must be multiplied by."""
         self._last_row = 0
-        inverse, means = _inverse(form, ridge), form.full_means()
+        self._next: tuple[Inverse, int] | None = None
+        inverse, means = _complete(_inverse(form, ridge)), form.full_means()
         stacked = np.vstack([means, beside.origin.fixed])
         solved = inverse.solve(stacked)
         self.solution = FollowedSolution(inverse, stacked, solved, beside.origin.fixed, most)
@@ -84,12 +85,21 @@ class FollowedBlock:
             and (ridge == self.ridge or abs(ridge / self.ridge - 1) < SAME_RIDGE)
         )
 
-    def is_valid(self, form: ScatterForm) -> bool:
-        """Factorise the scatter again if it is time; return False if the solution has drifted."""
-        if not self.solution.is_full:
+    def refresh(self, form: ScatterForm) -> bool:
+        """Take a step of the next factorisation if it is time; return False after a drift.
+
+        Samples since its first step are followed as before. After the last step, the solution
+        continues with it, unless the rows have drifted too far from it.
+        """
+        if self._next is not None:
+            self._next[0].advance()
+        elif self.solution.is_full:
+            self._next = _inverse(form, self.ridge), self.solution.followed
+        if self._next is None or not self._next[0].is_complete:
             return True
+        (inverse, since), self._next = self._next, None
         row = self._last_row
-        return self.solution.renew(_inverse(form, self.ridge), row, form.some_means([row])[0])
+        return self.solution.renew(inverse, since, row, form.some_means([row])[0])
 
     def follow(self, form: ScatterForm, moves: Sequence[Move]) -> Update:
         """Follow the first of some samples; all of them are already part of the form."""
@@ -141,3 +151,9 @@ def _split(joined: Matrix, parts: Sequence[Matrix]) -> list[Matrix]:
 
 def _inverse(form: ScatterForm, ridge: float) -> Inverse:
     return form.inverse(ridge) if np.isfinite(ridge) else IdentityInverse()
+
+
+def _complete(inverse: Inverse) -> Inverse:
+    while not inverse.is_complete:
+        inverse.advance()
+    return inverse

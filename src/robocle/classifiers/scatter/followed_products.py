@@ -9,7 +9,7 @@ from robocle.classifiers.scatter.followed_samples import FollowedSamples
 from robocle.classifiers.scatter.followed_solution import Update
 from robocle.classifiers.scatter.form import ScatterForm
 from robocle.classifiers.scatter.product_table import ProductTable
-from robocle.classifiers.state import Vector
+from robocle.classifiers.state import Matrix, Vector
 
 
 class FollowedProducts:
@@ -30,12 +30,13 @@ class FollowedProducts:
         self.world = ProductTable(world, fixed)
         """The products of the world's pictures."""
         self._types = [form.rows_type for form in forms]
-        tables = [np.empty((0, form.width), form.rows_type) for form in forms]
+        tables, places = _shared_rows(forms, classes)
         self.samples = FollowedSamples(tables, world.shape[2], fixed)
         """The products of the classes whose samples are left out."""
         # The longest first: those with fewer rows may join their groups.
         for number in sorted(classes, key=lambda each: -forms[0].factors.count(each)):
-            self.samples.add(number, [start.classes[number] for start in starts])
+            own = [start.classes[number] for start in starts]
+            self.samples.add(number, own, places.get(number))
         self._redrawn = [form.factors.redrawn for form in forms]
 
     def follow(
@@ -107,7 +108,7 @@ class FollowedProducts:
             new: Which of them are new.
             classes: The classes whose samples are left out.
         """
-        missing = [number for number in classes if self.samples.kept(number) is None]
+        missing = [number for number in classes if number not in self.samples]
         if missing:
             found = [
                 block.start.classes if is_new else block.class_products(form, missing)
@@ -120,3 +121,19 @@ class FollowedProducts:
             self.world.replace(place, start.world)
             for number, products in start.classes.items():
                 self.samples.replace(place, number, products)
+
+
+def _shared_rows(
+    forms: Sequence[ScatterForm], classes: Sequence[int]
+) -> tuple[list[Matrix], dict[int, range]]:
+    """Return rows of each block that are never modified, and where those of each class are.
+
+    There are none if the blocks differ in where they are, or if other classes have rows, too.
+    """
+    found = [form.shared_rows() for form in forms]
+    first = found[0]
+    if first is not None and all(each and each[1] == first[1] for each in found):
+        places = {number: first[1][number] for number in classes}
+        if sum(map(len, places.values())) == len(first[0]):
+            return [each[0] for each in found if each], places
+    return [np.empty((0, form.width), form.rows_type) for form in forms], {}

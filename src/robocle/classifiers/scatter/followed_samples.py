@@ -7,13 +7,14 @@ linear in R, so their products need not be kept.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robocle.classifiers.scatter.followed_classes import FollowedClasses
 from robocle.classifiers.scatter.followed_solution import Update
-from robocle.classifiers.scatter.growing_table import GrowingTable
+from robocle.classifiers.scatter.growing_table import ExtendedTable
 from robocle.classifiers.scatter.padding import padded_rows
 from robocle.classifiers.state import Matrix, Vector
 
@@ -21,8 +22,6 @@ Numbers = NDArray[np.int64]
 
 # Classes with fewer rows may join a group of this size.
 SMALL_GROUP = 4
-# So many float32 rows are converted at once: few enough for the processor's cache.
-CONVERTED = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,14 +42,15 @@ class FollowedSamples:
     """Products of some classes in all blocks. Columns are those of `FollowedSolution`.
 
     Args:
-        rows: A table of the rows of each block, with its type, to start from: it has no rows.
+        rows: For each block, rows that are never modified, to start from. Their type is that of all
+            rows.
         columns: The number of columns.
         fixed: How many of them belong to fixed rows.
     """
 
     def __init__(self, rows: Sequence[Matrix], columns: int, fixed: int) -> None:
         self._columns, self._fixed = columns, fixed
-        self._rows = [GrowingTable(each) for each in rows]
+        self._rows = [ExtendedTable(each) for each in rows]
         self._unused: list[int] = []  # rows whose class was dropped
         self._sizes: dict[int, int] = {}  # the number of rows that each class is padded to
         self._groups: dict[int, FollowedClasses] = {}
@@ -60,15 +60,28 @@ class FollowedSamples:
         """Classes with similar numbers of rows."""
         return [group for group in self._groups.values() if group.numbers]
 
+    def __contains__(self, number: int) -> bool:
+        """Return whether the products of a class are known."""
+        return number in self._sizes
+
     def kept(self, number: int) -> list[int] | None:
         """Return how many rows a class has in each block; None if its products are not known."""
         size = self._sizes.get(number)
         return None if size is None else self._groups[size].kept_of(number)
 
-    def add(self, number: int, blocks: Sequence[ClassProducts]) -> None:
-        """Add a class with its products in each block."""
+    def add(
+        self, number: int, blocks: Sequence[ClassProducts], places: Sequence[int] | None = None
+    ) -> None:
+        """Add a class with its products in each block.
+
+        Args:
+            number: The class.
+            blocks: The products.
+            places: Where its rows are among those to start from; None if they are not there.
+        """
         kept = [len(block.rows) for block in blocks]
-        places = [self._new_row() for _ in range(max(kept))]
+        if places is None:
+            places = [self._new_row() for _ in range(max(kept))]
         self._group_for(number, len(places)).add(number, places, kept)
         for block, products in enumerate(blocks):
             self.replace(block, number, products)
@@ -77,15 +90,16 @@ class FollowedSamples:
         """Replace the products of a class in one block. The class has as many rows as before."""
         group = self._groups[self._sizes[number]]
         places = group.places_of(number)
-        self._rows[block].values[places] = 0
-        self._rows[block].values[places[: len(products.rows)]] = products.rows
+        for place, row in zip_longest(places, products.rows):
+            self._rows[block].write(place, 0.0 if row is None else row)
         group.replace(block, number, products.own, products.towards, products.among)
 
     def keep(self, classes: Sequence[int]) -> None:
         """Drop all other classes."""
         for number in set(self._sizes).difference(classes):
             group = self._groups[self._sizes.pop(number)]
-            self._unused += group.places_of(number)
+            shared = len(self._rows[0].shared)
+            self._unused += [place for place in group.places_of(number) if place >= shared]
             group.remove(number)
 
     def follow(self, block: int, update: Update) -> Vector:
@@ -97,7 +111,7 @@ class FollowedSamples:
         """
         self._columns = len(update.products)
         # The last one is for places that are not used.
-        products = np.append(_products(self._rows[block].values, update.direction), 0.0)
+        products = np.append(self._rows[block].times(update.direction), 0.0)
         for group in self.groups:
             group.follow(block, update, products)
         return products
@@ -113,11 +127,11 @@ class FollowedSamples:
         place = self._new_row()
         group = self._with_room(number)
         for block, update in enumerate(updates):
-            row = self._rows[block].values[place]
-            row[:] = 0
+            row: Vector | float = 0.0
             if update is not None:
-                row += np.sqrt(update.move.weight) * update.move.deviation
+                row = np.sqrt(update.move.weight) * update.move.deviation
                 group.add_row(block, update, products[block])
+            self._rows[block].write(place, row)
         group.count_row(number, place)
 
     def _with_room(self, number: int) -> FollowedClasses:
@@ -145,13 +159,5 @@ class FollowedSamples:
         if self._unused:
             return self._unused.pop()
         for table in self._rows:
-            table.add_rows(np.zeros((1, table.values.shape[1])))
-        return len(self._rows[0].values) - 1
-
-
-def _products(rows: Matrix, direction: Vector) -> Vector:
-    """Return the product of each row with a direction, in float64."""
-    if rows.dtype == direction.dtype:
-        return np.asarray(rows @ direction)
-    parts = [rows[start : start + CONVERTED] for start in range(0, len(rows), CONVERTED)]
-    return np.concatenate([np.empty(0), *(part.astype(np.float64) @ direction for part in parts)])
+            table.add_row()
+        return len(self._rows[0]) - 1

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robocle.classifiers.scatter.cosine import MeanProducts
+from robocle.classifiers.scatter.followed_directions import FollowedDirections
 from robocle.classifiers.scatter.followed_span import FollowedSpan
 from robocle.classifiers.scatter.inverses import Inverse, SpanInverse
 from robocle.classifiers.state import Matrix, Vector
@@ -139,7 +140,8 @@ class FollowedSolution:
         base = solved[:classes] - self._solved_centre
         self._base = base.astype(_dtype(len(base)), copy=False)
         self._row_sum = np.zeros(rows.shape[1])
-        self._restart(inverse)
+        self._changes = FollowedDirections(rows.shape[1], classes)
+        self._continue_with(inverse)
 
     @property
     def classes(self) -> int:
@@ -149,24 +151,26 @@ class FollowedSolution:
     @property
     def is_full(self) -> bool:
         """Whether A should be factorised again."""
-        return self._used >= self._most
+        return len(self._changes) >= self._most
 
-    def _restart(self, inverse: Inverse) -> None:
+    @property
+    def followed(self) -> int:
+        """The number of samples since A was factorised."""
+        return len(self._changes)
+
+    def _continue_with(self, inverse: Inverse) -> None:
         self._inverse = inverse
-        self._used = 0
-        slots = self._most + MAX_MOVES
-        self.span = FollowedSpan(inverse, slots) if isinstance(inverse, SpanInverse) else None
+        self.span = None
         """A in coordinates of the span, while these are known."""
-        self._gains = np.zeros(slots)
-        self._directions = np.empty((slots, len(self._centre)))
-        self._coefficients = np.zeros((slots, self.classes + 64))
+        if isinstance(inverse, SpanInverse):
+            self.span = FollowedSpan(inverse, self._most + MAX_MOVES)
 
     def apply(self, rows: Matrix) -> Matrix:
         """Return A row for each row."""
-        directions = self._directions[: self._used]
         solved = self._inverse.solve(rows)
-        if self._used:
-            solved = solved - (rows @ directions.T * self._gains[: self._used]) @ directions
+        if self._changes:
+            directions = self._changes.directions
+            solved = solved - (rows @ directions.T * self._changes.gains) @ directions
         return solved
 
     def update(
@@ -214,55 +218,52 @@ class FollowedSolution:
             self._beside[column] += moved * p[-1]
 
     def _follow_rows(self, update: Update, products: Vector) -> None:
-        move, place = update.move, self._used
-        towards = float(self._centre @ update.direction)
-        coefficients = self._coefficients[place]
-        self._directions[place] = update.direction
+        move, direction, gain = update.move, update.direction, update.gain
+        towards = float(self._centre @ direction)
         if move.step == 1:  # the first sample of a class, which adds nothing to S
-            self._directions[place] -= self._solved_centre
+            coefficients, gain = np.zeros(self.classes), 0.0
             coefficients[move.row] = 1
+            direction = direction - self._solved_centre
         else:
-            coefficients[: self.classes] = -update.gain * (products - towards)
+            coefficients = -gain * (products - towards)
             coefficients[move.row] += update.moved
-            self._gains[place] = update.gain
+        self._changes.add(direction, gain, coefficients)
         # New arrays: predictions may still use those before.
-        self._row_sum = self._row_sum + coefficients.sum() * self._directions[place]
+        self._row_sum = self._row_sum + coefficients.sum() * direction
         self._solved_centre = self._solved_centre - update.gain * towards * update.direction
         beside = update.gain * (update.products[self.classes :] - towards)
         self._solved_fixed = self._solved_fixed - beside[:, None] * update.direction
         self._mean_sum = self._mean_sum + move.step * move.deviation
-        self._used += 1
 
     def _add_class(self) -> None:
         self.squares, self._totals, self._beside = (
             np.insert(each, self.classes, 0.0)
             for each in (self.squares, self._totals, self._beside)
         )
-        if self.classes > self._coefficients.shape[1]:
-            slots = len(self._coefficients)
-            wider = np.zeros((slots, self.classes + self.classes // 8 + 64))
-            wider[:, : self._coefficients.shape[1]] = self._coefficients
-            self._coefficients = wider
 
-    def renew(self, inverse: Inverse, row: int, mean: Vector) -> bool:
-        """Continue with a new factorisation of the same A; return False if the rows have drifted.
+    def renew(self, inverse: Inverse, since: int, row: int, mean: Vector) -> bool:
+        """Continue with a new factorisation; return False if the rows have drifted.
 
         Args:
-            inverse: A.
+            inverse: What A was after the first of the samples that were followed.
+            since: The number of these samples. Those after them are still followed.
             row: A class to check.
             mean: Its mean.
         """
-        base = self._coefficients[: self._used, : self.classes].T @ self._directions[: self._used]
+        changes = self._changes
+        base = changes.coefficients(self.classes)[:since].T @ changes.directions[:since]
         base[: len(self._base)] += self._base
         self._base = base.astype(_dtype(len(base)), copy=False)
-        self._row_sum = base.sum(axis=0)
+        changes.drop(since)
+        self._continue_with(inverse)
+        coefficients, directions = changes.coefficients(self.classes), changes.directions
+        self._row_sum = base.sum(axis=0) + coefficients.sum(axis=1) @ directions
         given = np.vstack([self._centre, mean - self._centre, self.fixed - self._centre])
-        self._solved_centre, expected, *beside = inverse.solve(given)
+        self._solved_centre, expected, *beside = self.apply(given)
         self._solved_fixed = np.array(beside).reshape(self.fixed.shape)
-        drift = np.abs(base[row] - expected).max(initial=0.0)
+        drift = base[row] + coefficients[:, row] @ directions - expected
         allowed = max(MAX_DRIFT, 2 * float(np.finfo(self._base.dtype).eps))
-        self._restart(inverse)
-        return bool(drift <= allowed * np.abs(expected).max(initial=0.0))
+        return bool(np.abs(drift).max(initial=0.0) <= allowed * np.abs(expected).max(initial=0.0))
 
     def mean_products(self, shares: Vector) -> MeanProducts:
         """Return the products of the class means, then of the fixed row.
@@ -277,13 +278,12 @@ class FollowedSolution:
 
     def scorer(self, shares: Vector) -> BlockScorer:
         """Return what scores pictures; see `mean_products`."""
-        used, classes = self._used, self.classes
-        coefficients, directions = self._coefficients[:used, :classes], self._directions[:used]
         origin = shares[0] * self._mean_sum
         if len(self.fixed):
             origin = origin + shares[-1] * self.fixed[0]
         offset = self.solved_origin(shares)
-        return BlockScorer(self._base, directions, coefficients, origin, offset)
+        coefficients = self._changes.coefficients(self.classes)
+        return BlockScorer(self._base, self._changes.directions, coefficients, origin, offset)
 
     def solved_origin(self, shares: Vector) -> Vector:
         """Return A (c - o), with the origin c of these shares; see `mean_products`."""

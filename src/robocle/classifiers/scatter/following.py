@@ -30,8 +30,8 @@ from robocle.classifiers.scatter.leave_one_out import LeaveOneOut, LeftOutSample
 from robocle.classifiers.scatter.origin import Origin, WorldPictures
 from robocle.classifiers.state import Vector
 
-# A scatter is factorised again after this many samples, and the next block after some more: so one
-# lesson has to wait for one factorisation at most.
+# A scatter is factorised again after this many samples, and the next block after some more: so no
+# lesson takes steps of two factorisations.
 MOST_UPDATES, MORE_PER_BLOCK = 60, 8
 
 
@@ -114,6 +114,7 @@ class Following:
     ) -> None:
         for form in forms:
             form.settle()
+        any(form.tidy() for form in forms)  # at most one of them: no lesson has to wait for all
         ridges = [float(ridge[0]) / share if share else np.inf for share, ridge in regularisers]
         known, self._blocks = self._blocks, []  # an error must not leave them half changed
         followed = self._followed(known, forms, ridges, besides, classes)
@@ -153,7 +154,7 @@ class Following:
         if products is None or not any(found) or not products.follow(forms, found, classes):
             return none
         found = [
-            block if block is not None and block.is_valid(form) else None
+            block if block is not None and block.refresh(form) else None
             for block, form in zip(found, forms, strict=True)
         ]
         if any(found):

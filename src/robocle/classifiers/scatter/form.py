@@ -151,9 +151,13 @@ class ScatterForm(ABC):
     def settle(self) -> None:  # noqa: B027
         """Learn what is pending, so that `moves` has it."""
 
+    def tidy(self) -> bool:
+        """Do work that makes later lessons faster; return whether there was any."""
+        return False
+
     @abstractmethod
     def inverse(self, ridge: float) -> Inverse:
-        """Return (S + ridge I)^-1. It is valid until the next one is computed."""
+        """Return (S + ridge I)^-1, which may have to be completed."""
 
     @abstractmethod
     def full_means(self) -> Matrix:
@@ -179,6 +183,13 @@ class ScatterForm(ABC):
         """Return the means of some classes, in full width."""
         return self.full_means()[list(classes)]
 
+    def shared_rows(self) -> tuple[Matrix, list[range]] | None:
+        """Return what `full_rows` returns in one array, and where the rows of each class are.
+
+        The array is never modified. None if there is no such array.
+        """
+        return None
+
     @property
     def rows_type(self) -> DTypeLike:
         """The smallest type that holds what `full_rows` returns."""
@@ -188,19 +199,22 @@ class ScatterForm(ABC):
     def full_rows(self, number: int) -> Matrix:
         """Return the rows that a class contributes to the scatter, in full width."""
 
-    def samples(self, counts: Sequence[int]) -> Matrix | None:
+    def samples(self, counts: Sequence[int], known: Sequence[int] = ()) -> Matrix | None:
         """Return all samples, one class after another; None if they are not determined.
 
         Args:
             counts: The number of samples taught per class.
+            known: How many of the first samples of each of the first classes are left out.
         """
         self.settle()
         if not (self._centred and self._factors.has_samples(counts)):
             return None
         means, _ = self._mean_rows(Origin.none(self.width))
+        starts = [*known, *[0] * (len(means) - len(known))]
         each = [
-            mean + residuals_of(self._factors.rows(number, len(mean)))
-            for number, mean in enumerate(means)
+            mean + residuals_of(self._factors.rows(number, len(mean)), start)
+            for number, (mean, start) in enumerate(zip(means, starts, strict=True))
+            if start < counts[number]
         ]
         return self._full_width(np.vstack([*each, means[:0]]))
 
@@ -253,7 +267,7 @@ class ScatterForm(ABC):
 
     @abstractmethod
     def state(self) -> Arrays:
-        """Return copies of the arrays."""
+        """Return the arrays. What is learned later does not change them."""
 
     @abstractmethod
     def restore(self, state: ClassifierState) -> None:

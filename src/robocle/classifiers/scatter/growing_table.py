@@ -1,8 +1,8 @@
-"""A table with spare rows."""
+"""Tables that gain rows."""
 
 import numpy as np
 
-from robocle.classifiers.state import Matrix
+from robocle.classifiers.state import Matrix, Vector
 
 MIN_SPARE = 16
 
@@ -32,6 +32,36 @@ class GrowingTable:
             wider[:start] = self._array[:start]
             self._array = wider
         self._array[start : self._rows] = values
+
+
+class ExtendedTable:
+    """Rows that are shared with others and never modified, followed by rows of its own.
+
+    Args:
+        shared: The shared rows, with the type of all rows.
+    """
+
+    def __init__(self, shared: Matrix) -> None:
+        self.shared = shared
+        self._own = GrowingTable(shared[:0])
+
+    def __len__(self) -> int:
+        return len(self.shared) + len(self._own.values)
+
+    def add_row(self) -> None:
+        """Add a row of zeros of its own."""
+        self._own.add_rows(np.zeros((1, self.shared.shape[1])))
+
+    def write(self, place: int, row: Vector | float) -> None:
+        """Replace a row. A shared one is left as it is: it has this value already."""
+        if place >= len(self.shared):
+            self._own.values[place - len(self.shared)] = row
+
+    def times(self, vector: Vector) -> Vector:
+        """Return the product of each row with a vector, computed with the type of the rows."""
+        rounded = vector.astype(self.shared.dtype, copy=False)
+        products = [part @ rounded for part in (self.shared, self._own.values)]
+        return np.concatenate(products).astype(np.float64, copy=False)
 
 
 def capacity(size: int) -> int:

@@ -33,19 +33,24 @@ def contrasts_of(residuals: Matrix) -> Matrix:
     return contrasts
 
 
-def residuals_of(contrasts: Matrix) -> Matrix:
+def residuals_of(contrasts: Matrix, start: int = 0) -> Matrix:
     """Return the deviations of the samples from their mean, from their contrasts.
+
+    Args:
+        contrasts: The contrasts of all samples.
+        start: The first sample to return.
 
     >>> residuals_of(contrasts_of(np.array([[1.0], [3.0], [8.0]]))).round(4).tolist()
     [[-3.0], [-1.0], [4.0]]
     """
-    before = np.arange(1, len(contrasts) + 1, dtype=float)[:, None]
-    residuals: Matrix = np.zeros((len(contrasts) + 1, contrasts.shape[1]))
-    residuals[1:] = np.sqrt(before / (before + 1)) * contrasts
+    first = max(start - 1, 0)  # earlier contrasts do not depend on these samples
+    before = np.arange(first + 1, len(contrasts) + 1, dtype=float)[:, None]
+    residuals: Matrix = np.zeros((len(contrasts) - first + 1, contrasts.shape[1]))
+    residuals[1:] = np.sqrt(before / (before + 1)) * contrasts[first:]
     # A sample also enters the contrasts of all later ones.
-    later = contrasts / np.sqrt(before * (before + 1))
+    later = contrasts[first:] / np.sqrt(before * (before + 1))
     residuals[:-1] -= np.cumsum(later[::-1], axis=0)[::-1]
-    return residuals
+    return residuals[start - first :]
 
 
 @cache

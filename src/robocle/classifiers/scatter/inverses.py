@@ -6,12 +6,24 @@ import numpy as np
 
 from robocle.blas import lapack
 from robocle.classifiers.scatter.solving import cholesky, solve_triangular
-from robocle.classifiers.scatter.upper_factor import UpperFactor
+from robocle.classifiers.scatter.symmetric_factor import SymmetricFactor
 from robocle.classifiers.state import Matrix, Vector
 
 
 class Inverse(Protocol):
-    """A = (S + ridge I)^-1, for the S of the moment at which it was created."""
+    """A = (S + ridge I)^-1, for the S of the moment at which it was created.
+
+    It must be complete before it is used.
+    """
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all steps of its computation were taken."""
+        ...
+
+    def advance(self) -> None:
+        """Take the next step of its computation."""
+        ...
 
     def solve(self, rows: Matrix) -> Matrix:
         """Return A row for each row."""
@@ -22,7 +34,16 @@ class Inverse(Protocol):
         ...
 
 
-class IdentityInverse:
+class ReadyInverse:
+    """An inverse that is complete from the start."""
+
+    is_complete = True
+
+    def advance(self) -> None:
+        """There is no further step."""
+
+
+class IdentityInverse(ReadyInverse):
     """A is the identity: there is no scatter yet."""
 
     def solve(self, rows: Matrix) -> Matrix:
@@ -35,10 +56,19 @@ class IdentityInverse:
 
 
 class DenseInverse:
-    """A by the Cholesky factor in the upper triangle of a dense scatter."""
+    """A by the Cholesky factor of a dense scatter."""
 
-    def __init__(self, factor: UpperFactor) -> None:
+    def __init__(self, factor: SymmetricFactor) -> None:
         self._factor = factor
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the factor is complete."""
+        return self._factor.is_complete
+
+    def advance(self) -> None:
+        """Take the next step of the factorisation."""
+        self._factor.advance()
 
     def solve(self, rows: Matrix) -> Matrix:
         """Return A row for each row."""
@@ -46,10 +76,10 @@ class DenseInverse:
 
     def whitened(self, rows: Matrix) -> Matrix:
         """Return rows whose dot products are row A row."""
-        return self._factor.whitened(rows.copy(), 1.0)
+        return self._factor.whitened(rows, 1.0)
 
 
-class SpanInverse:
+class SpanInverse(ReadyInverse):
     """A in the span of the samples; 1 / ridge beside it.
 
     Args:

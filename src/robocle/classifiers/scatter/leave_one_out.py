@@ -24,12 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocle.blas import one_blas_thread
-from robocle.classifiers.scatter.class_factors import golden_place
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.left_out_products import CosineParts, left_out_parts
 from robocle.classifiers.scatter.origin import Origin
 from robocle.classifiers.scatter.sample_products import SampleProducts
 from robocle.classifiers.scatter.solved_products import Products, sample_products
+from robocle.classifiers.scatter.subsample import golden_place
 from robocle.classifiers.state import Matrix, Vector
 
 # The number of samples to score: enough to estimate a false-rejection rate of 5 %, few enough to

@@ -35,6 +35,10 @@ class ProductTable:
         """The number of columns."""
         return self._columns
 
+    def whole_rows(self) -> Matrix:
+        """Return all rows of all blocks, with columns that are not used yet, as a view."""
+        return self._array.reshape(-1, self._array.shape[2])
+
     def divided(self, size: int) -> Matrix:
         """Return the products as a view with so many rows in each group of rows."""
         blocks, rows, width = self._array.shape

@@ -15,7 +15,7 @@ Truncated after three terms, its relative error is at most (d/r)^3.
 
 import numpy as np
 
-from robocle.classifiers.scatter.upper_factor import UpperFactor
+from robocle.classifiers.scatter.symmetric_factor import SymmetricFactor
 from robocle.classifiers.state import Matrix, Vector
 
 ORDER = 3
@@ -34,7 +34,7 @@ class RidgeSolution:
     """
 
     def __init__(
-        self, factor: UpperFactor, means: Matrix, ridge: Vector, fixed: Matrix | None = None
+        self, factor: SymmetricFactor, means: Matrix, ridge: Vector, fixed: Matrix | None = None
     ) -> None:
         self.factor = factor
         self.fixed = means[:0] if fixed is None else fixed

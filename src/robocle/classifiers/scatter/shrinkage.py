@@ -63,7 +63,8 @@ def oracle_approximating(
         return Regulariser(0.0, 1.0)
     numerator = (1 - 2 / width) * square + trace**2
     denominator = (freedom + 1 - 2 / width) * (square - trace**2 / width)
-    rho = min(1.0, numerator / denominator) if denominator > 0 else 1.0
+    # With a width of 1, there is nothing to shrink towards: what remains is rounding error.
+    rho = min(1.0, numerator / denominator) if denominator > 0 and width > 1 else 1.0
     return Regulariser((1 - rho) / samples, rho * trace / samples / width)
 
 
