@@ -28,6 +28,12 @@ def test_a_file_gets_its_new_content_and_nothing_else_is_left(tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == [tmp_path / "file"]
 
 
+def test_several_pieces_are_one_content(tmp_path: Path) -> None:
+    large = bytes(range(256)) * 1000
+    replace_file(tmp_path / "file", b"head", memoryview(large), b"", b"tail")
+    assert (tmp_path / "file").read_bytes() == b"head" + large + b"tail"
+
+
 @pytest.mark.parametrize("umask", [0o022, 0o027, 0o077], ids=oct)
 def test_a_new_file_gets_the_permissions_that_the_umask_leaves(
     umask: int, tmp_path: Path, set_umask: SetUmask

@@ -42,14 +42,14 @@ ATTEMPTS = 50
 PAUSE = 0.02  # seconds; all attempts together take a second
 
 
-def replace_file(path: Path, content: bytes, like: Path | None = None) -> None:
+def replace_file(path: Path, *content: bytes | memoryview, like: Path | None = None) -> None:
     """Replace a file by one atomic rename; the content is on the disk when this returns.
 
     A file that exists keeps its permissions. Those of a new one follow from the umask.
 
     Args:
         path: The file, which need not exist. Its folder must.
-        content: All bytes of the new file.
+        content: All bytes of the new file, in one piece or in several that follow each other.
         like: A file whose permissions a new file gets instead.
 
     Raises:
@@ -65,7 +65,7 @@ def replace_file(path: Path, content: bytes, like: Path | None = None) -> None:
         if model is not None:
             os.chmod(temporary, permissions)  # the umask has removed some
         with os.fdopen(handle, "wb") as file:
-            file.write(content)
+            file.writelines(content)
             file.flush()
             flush_file(file.fileno())
         patiently(lambda: os.replace(temporary, path))

@@ -13,7 +13,7 @@ from robocle.picture_learner import PictureLearner
 from robocle.pipeline import Pipeline
 from robocle.profiles import DEFAULT, DEFAULT_PROFILE, classifier_for
 from robocle.profiles import profile as profile_named
-from robocle.store import LearnerState, StateStore, StoredState, read_state
+from robocle.store import LearnerState, ReadState, StateStore, StoredState, read_state
 from robocle.store.reading import FilePath, state_path
 
 log = logging.getLogger("robocle")
@@ -103,7 +103,7 @@ class Learner(PictureLearner):
     @classmethod
     def open(
         cls,
-        path: FilePath,
+        path: FilePath | ReadState,
         backbone: str | Backbone | None = None,
         *,
         pooling: str | None = None,
@@ -116,7 +116,9 @@ class Learner(PictureLearner):
         """Open a learner that is kept in a file. Every change is on disk when its call returns.
 
         Args:
-            path: The state file. It is created if it does not exist.
+            path: The state file. It is created if it does not exist. If the state was read before,
+                by `robocle.store.read_with_snapshot`, that may be given instead. The file is then
+                read again only if another program has changed it since.
             backbone: A loaded backbone, or a spec, to use instead of the recorded or default one.
             pooling: The pooling of a new state. An existing state keeps its parts.
             classifier: The classifier of a new state.
@@ -130,6 +132,8 @@ class Learner(PictureLearner):
             StateLockedError: Another program has opened the file for teaching.
             StateError: The file is damaged, needs a part that is not installed, or has other parts.
         """
+        before = path if isinstance(path, ReadState) else None
+        path = path.path if isinstance(path, ReadState) else path
         specs = {"pooling": pooling, "classifier": classifier, "views": views}
         given = {kind: spec for kind, spec in specs.items() if spec is not None}
         created: list[Learner] = []
@@ -145,7 +149,7 @@ class Learner(PictureLearner):
             created.append(learner)
             return created[0]._state.stored()
 
-        store, stored = StateStore.open(state_path(path), create)
+        store, stored = StateStore.open(state_path(path), create, before)
         try:
             learner = (
                 created[0]

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +18,13 @@ from robocle.images.quality import Complaint, Gate
 from robocle.lessons import require_lessons, require_one_label_each
 from robocle.pipeline import Pipeline
 from robocle.pooling import Pooling
-from robocle.recognition.explanation import Explanation, explanation, heat_map
 from robocle.recognition.levels import DEFAULT_UNKNOWN
 from robocle.spec import require_whole
 from robocle.store import LearnerState
 from robocle.types import Prediction
+
+if TYPE_CHECKING:
+    from robocle.recognition.explanation import Explanation
 
 log = logging.getLogger("robocle")
 
@@ -170,7 +173,7 @@ class PictureLearner(EmbeddingLearner):
         Raises:
             RobocleError: As in `predict`, or the numbers of pictures and boxes differ.
         """
-        if not self.labels:
+        if not self._state.taught.counts:
             raise NothingTaughtError
         embeddings = self._for_prediction.embed_many(
             pictures, boxes, batch_size=batch_size, threads=threads
@@ -184,7 +187,7 @@ class PictureLearner(EmbeddingLearner):
         *,
         box: Box | None = None,
         top: int = 3,
-    ) -> Explanation:
+    ) -> "Explanation":
         """Recognise the object in one picture, and explain the prediction.
 
         Args:
@@ -200,8 +203,10 @@ class PictureLearner(EmbeddingLearner):
         Raises:
             RobocleError: As in `predict`, or `top` is out of range.
         """
+        from robocle.recognition.explanation import explanation  # teaching does not need it
+
         require_whole("top", top, 1, 1_000_000)
-        if not self.labels:
+        if not self._state.taught.counts:
             raise NothingTaughtError
         embedding, maps = self._for_prediction.look(picture, box)
         prediction = self.predict_embedding(embedding, unknown)
@@ -210,6 +215,8 @@ class PictureLearner(EmbeddingLearner):
 
     def _heat(self, label: str, grid: NDArray[np.float32]) -> NDArray[np.float32] | None:
         """Return where in a picture the evidence for a label is, if the classifier can tell."""
+        from robocle.recognition.explanation import heat_map
+
         try:
             with self._state.classifier() as classifier:
                 linear, familiarity = classifier.linear(), classifier.familiarity()

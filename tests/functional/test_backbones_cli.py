@@ -259,6 +259,7 @@ DAMAGES: dict[str, Callable[[Path], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DAMAGES)
 def test_a_damaged_folder_is_rejected_and_adding_again_repairs_it(
     name: str, network: Callable[[int], Path], objects: Path, tmp_path: Path, cache: Path

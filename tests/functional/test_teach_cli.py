@@ -1,14 +1,18 @@
 """`robocle teach`: labels, folders, parts, boxes, threads, and poor pictures."""
 
 import shutil
+import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from command_line import assert_refused, assert_usage_error, run, run_subprocess
+from robocle.embedding import Embedder
 from robocle.store import read_state
 from robocle.store.operations import Teach
 
@@ -297,3 +301,46 @@ def test_a_picture_that_was_taught_before_is_refused_by_the_gate(
     result = run("teach", state, "cup", picture, "--gate", "refuse")
     assert_refused(result, f"{picture}: the same picture was taught as 'ball'")
     assert state.read_bytes() == before
+
+
+def test_a_state_that_another_program_teaches_while_pictures_are_embedded_keeps_both(
+    state: Path, objects: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = read_state(state).counts
+    embed_each = Embedder.embed_each
+    before_that: list[Path] = [state]
+
+    def embed_late(self: Embedder, *arguments: Any, **options: Any) -> Iterator[Any]:
+        while before_that:
+            other = run("teach", before_that.pop(), "pan", objects / "box" / "2.jpg")
+            assert other.exit_code == 0
+        return embed_each(self, *arguments, **options)
+
+    monkeypatch.setattr(Embedder, "embed_each", embed_late)
+    result = run("teach", state, "cup", objects / "box" / "3.jpg")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert read_state(state).counts == {**counts, "pan": 1, "cup": 1}
+
+
+IMPORTED = """
+import subprocess
+import sys
+from contextlib import suppress
+from robocle.cli import main
+with suppress(SystemExit):
+    main(sys.argv[1:])
+print(*sys.modules)
+"""
+
+
+def test_teaching_one_picture_imports_nothing_that_it_does_not_need(
+    state: Path, objects: Path
+) -> None:
+    command = [sys.executable, "-c", IMPORTED, "teach", str(state), "cup"]
+    command.append(str(objects / "box" / "2.jpg"))
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    said, imported = result.stdout.splitlines()
+    assert said.startswith("taught 1 picture of cup; ")
+    predicting = {"prediction_snapshot", "recognition.calibration", "recognition.explanation"}
+    unneeded = {f"robocle.{name}" for name in predicting}
+    assert not {"concurrent.futures", "importlib.resources", *unneeded} & set(imported.split())

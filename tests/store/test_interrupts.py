@@ -47,7 +47,9 @@ def taught(learner: Learner, operations: list[Words]) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("classifier", "seed"), [("ncm", 1), ("slda", 2)])
+@pytest.mark.parametrize(
+    ("classifier", "seed"), [("ncm", 1), ("slda", 2), ("slda:shrinkage=stepped,score=cosine", 3)]
+)
 def test_after_five_hundred_interrupts_nothing_acknowledged_is_lost_and_nothing_is_half_done(
     classifier: str, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,8 @@
 """Opening a state creates it under the lock, reads it once, and builds one classifier."""
 
 import gc
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +12,21 @@ import pytest
 from robocle import Learner
 from robocle.backbones import Backbone
 from robocle.classifiers import CLASSIFIERS
+from robocle.classifiers.state import StateArrays, size_of
 from robocle.errors import SpecError, StateError, StateLockedError
 from robocle.learner import DEFAULT_CLASSIFIER, DEFAULT_POOLING, DEFAULT_VIEWS
-from robocle.store import StateStore, StoredState, lock, snapshot, state_store
+from robocle.store import (
+    LearnerState,
+    StateStore,
+    StoredState,
+    lock,
+    read_state,
+    read_with_snapshot,
+    snapshot,
+    state_store,
+)
+from robocle.store.reading import journal_path
+from stub_backbone import STUB
 
 
 @pytest.fixture
@@ -189,3 +203,114 @@ def test_a_folder_that_cannot_be_listed_can_hold_a_state(
     with Learner.open(tmp_path / "home.robocle", lite0) as learner:
         learner.teach_embedding(np.ones(6), "mug")
     assert Learner.load(tmp_path / "home.robocle", lite0).counts == {"mug": 1}
+
+
+@pytest.mark.parametrize("operations", [0, 3], ids=["without history", "with history"])
+def test_an_opened_state_of_many_pictures_is_in_memory_once(
+    operations: int, tmp_path: Path
+) -> None:
+    """The arrays of the undo history are those that the classifier works on."""
+    path, rng = tmp_path / "home.robocle", np.random.default_rng(0)
+    with Learner.open(path, STUB, pooling="avg", classifier="slda:kept=8") as learner:
+        for number in range(300):
+            learner.teach_embedding(rng.normal(size=24), f"object {number % 3}")
+        learner.purge()
+        for number in range(operations):
+            learner.teach_embedding(rng.normal(size=24), f"object {number % 3}")
+    stored = read_state(path)
+    with Learner.open(path, STUB) as learner:
+        shared = learner._state.stored()
+        assert isinstance(shared.arrays, StateArrays)
+        assert shared.arrays.nbytes == size_of(stored.arrays)
+        for name, array in stored.arrays.items():
+            np.testing.assert_array_equal(shared.arrays[name], array)
+        assert len(learner._state.steps) == operations
+        before = learner.predict_embedding(np.ones(24)).scores
+        for _ in range(operations):
+            learner.undo()
+        again = Learner(STUB, "avg", "slda:kept=8")
+        again._state = LearnerState.restore("", replace(stored, history=()))
+        found = learner.predict_embedding(np.ones(24)).scores
+        assert found == pytest.approx(again.predict_embedding(np.ones(24)).scores)
+        assert operations == 0 or found != before
+
+
+# ---- read before it was opened
+
+
+def teach_and_close(path: Path, lite0: Backbone) -> None:
+    """Leave a new snapshot and no journal."""
+    with Learner.open(path, lite0) as other:
+        other.teach_embedding(np.full(6, 9, np.float32), "pan")
+
+
+def teach_and_crash(path: Path, lite0: Backbone) -> None:
+    """Leave the same snapshot and a longer journal."""
+    other = Learner.open(path, lite0)
+    other.teach_embedding(np.full(6, 9, np.float32), "pan")
+    assert other._state._store is not None
+    other._state._store.close()
+
+
+def replace_journal(path: Path, lite0: Backbone) -> None:
+    """Leave the same snapshot and another journal of the same length."""
+    journal_path(path).unlink()
+    teach_and_crash(path, lite0)
+
+
+@pytest.mark.parametrize(
+    ("change", "counts"),
+    [
+        (teach_and_close, {"mug": 3, "cup": 1, "pan": 1}),
+        (teach_and_crash, {"mug": 3, "cup": 1, "pan": 1}),
+        (replace_journal, {"mug": 3, "pan": 1}),
+    ],
+)
+def test_a_state_that_changed_while_pictures_were_embedded_is_read_again(
+    change: Callable[[Path, Backbone], None], counts: dict[str, int], path: Path, lite0: Backbone
+) -> None:
+    before = read_with_snapshot(path)
+    change(path, lite0)
+    with Learner.open(before, lite0) as learner:
+        assert learner.counts == counts
+        learner.teach_embedding(np.ones(6, np.float32), "cup")
+    expected = {**counts, "cup": counts.get("cup", 0) + 1}
+    assert read_state(path).counts == expected
+    assert len(Learner.load(path, lite0).steps) == sum(expected.values())
+
+
+def test_a_state_that_did_not_change_is_not_read_again(
+    path: Path, lite0: Backbone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = read_with_snapshot(path)
+    monkeypatch.setattr(state_store, "read_snapshot", pytest.fail)
+    with Learner.open(before, lite0) as learner:
+        assert learner.counts == before.state.counts == {"mug": 3, "cup": 1}
+        learner.teach_embedding(np.ones(6, np.float32), "cup")
+    assert read_state(path).counts == {"mug": 3, "cup": 2}
+
+
+def test_a_state_that_was_removed_since_it_was_read_is_created_anew(
+    path: Path, lite0: Backbone
+) -> None:
+    before = read_with_snapshot(path)
+    path.unlink()
+    with Learner.open(before, lite0) as learner:
+        assert learner.counts == {}
+
+
+def test_a_state_that_was_damaged_since_it_was_read_is_refused(path: Path, lite0: Backbone) -> None:
+    before = read_with_snapshot(path)
+    path.write_bytes(b"")
+    with pytest.raises(StateError, match="damaged or not a robocle state"):
+        Learner.open(before, lite0)
+    assert path.read_bytes() == b""
+
+
+def test_a_journal_that_was_damaged_since_the_state_was_read_is_refused(
+    path: Path, lite0: Backbone
+) -> None:
+    before = read_with_snapshot(path)
+    journal_path(path).write_bytes(b"x" * 100)
+    with pytest.raises(StateError, match="is damaged: its header does not name a state"):
+        Learner.open(before, lite0)

@@ -3,6 +3,8 @@
 import logging
 import os
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -21,7 +23,8 @@ from robocle.profiles import DEFAULT, DEFAULT_PROFILE, OBJECTS, PROFILES, classi
 if TYPE_CHECKING:
     from robocle.embedding import Embedder, Embedding
     from robocle.images.quality import Gate
-    from robocle.store import StoredState
+    from robocle.learner import Learner
+    from robocle.store import ReadState, StoredState
 
 log = logging.getLogger("robocle")
 
@@ -63,14 +66,15 @@ def teach(state: Path, what: tuple[str, ...], gate: "Gate", unreadable: Unreadab
     try:
         # The state is not locked while the pictures are embedded, which takes most of the time.
         with activity("loading the backbone"):
-            embedder, stored = _embedder(state, given)
+            embedder, before = _embedder(state, given)
         outcomes, interruption = _embedded(embedder, lessons, box, threads, unreadable)
         samples = _readable(lessons, outcomes, unreadable, interruption)
-        _check(samples, gate, stored)
+        _check(samples, gate, before.state if before else None)
     except Interrupted as error:
         _end_interrupted(error, [], len(lessons), state)
     given.pop("backbone", None)
-    _teach(state, embedder, given, samples, len(lessons), interruption)
+    opened = partial(_opened, before or state, embedder, given)
+    _teach(state, opened, samples, len(lessons), interruption)
 
 
 def _specs(profile: str | None, objects: str | None, **parts: str | None) -> dict[str, str]:
@@ -84,22 +88,23 @@ def _specs(profile: str | None, objects: str | None, **parts: str | None) -> dic
     return specs
 
 
-def _embedder(state: Path, parts: dict[str, str]) -> "tuple[Embedder, StoredState | None]":
+def _embedder(state: Path, parts: dict[str, str]) -> "tuple[Embedder, ReadState | None]":
     """Return an embedder for a state, and the state if there is one."""
     from robocle.backbones import backbone
     from robocle.embedding import Embedder
     from robocle.learner import Learner
     from robocle.pipeline import Pipeline
-    from robocle.store import read_state
+    from robocle.store import read_with_snapshot
 
     if not os.path.exists(state):  # unlike state.exists(), no error for a name that is too long
         _require_new_state(state)
         return Embedder(Learner(**parts).pipeline, "teaching"), None
-    stored = read_state(state)
+    found = read_with_snapshot(state)
+    stored = found.state
     network = backbone(parts["backbone"]) if "backbone" in parts else None
     pipeline = Pipeline.of_state(str(state), stored.parts, network)
     pipeline.require_given(str(state), stored.parts.classifier, parts)
-    return Embedder(pipeline, "teaching"), stored
+    return Embedder(pipeline, "teaching"), found
 
 
 def _require_new_state(state: Path) -> None:
@@ -191,23 +196,23 @@ def _check(
             print_error(f"{path}: {complaint}")
 
 
+def _opened(state: "Path | ReadState", embedder: "Embedder", parts: dict[str, str]) -> "Learner":
+    """Open the state for writing. If it has changed since it was read, it is read again."""
+    from robocle.learner import Learner
+
+    return Learner.open(state, embedder.pipeline.backbone, **parts)
+
+
 def _teach(
     state: Path,
-    embedder: "Embedder",
-    parts: dict[str, str],
+    opened: "Callable[[], Learner]",
     samples: "list[tuple[Lesson, Embedding]]",
     given: int,
     interruption: Interrupted | None,
 ) -> None:
     """Teach the embeddings as one step. A signal ends it after the current picture."""
-    from robocle.learner import Learner
-
     taught: list[Lesson] = []
-    with (
-        stop_requests() as stop,
-        Learner.open(state, embedder.pipeline.backbone, **parts) as learner,
-        learner.step(),
-    ):
+    with stop_requests() as stop, opened() as learner, learner.step():
         _point_out_similar({label for (_, label), _ in samples}, learner.labels)
         for (path, label), embedding in progress(samples, "teaching", len(samples)):
             if stop.received:

@@ -17,7 +17,7 @@ from robocle.store.operations import (
     stored_embedding,
 )
 from robocle.store.parts import Parts
-from robocle.store.reading import read_state
+from robocle.store.reading import ReadState, read_state, read_with_snapshot
 from robocle.store.recovery import recovered
 from robocle.store.snapshot import write_state
 from robocle.store.state_store import StateStore
@@ -30,6 +30,7 @@ __all__ = [
     "LearnerState",
     "Operation",
     "Parts",
+    "ReadState",
     "Rename",
     "StateStore",
     "Step",
@@ -38,6 +39,7 @@ __all__ = [
     "Undo",
     "last_taught",
     "read_state",
+    "read_with_snapshot",
     "recovered",
     "stored_embedding",
     "write_state",

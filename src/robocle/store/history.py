@@ -13,6 +13,7 @@ import copy
 from dataclasses import dataclass, replace
 
 from robocle.classifiers import CLASSIFIERS, ClassifierState, StreamingClassifier
+from robocle.classifiers.state import StateArrays
 from robocle.store.operations import Operation, sketches_after, start_of_last_step
 from robocle.store.steps import Step, same_step
 from robocle.store.stored_state import Arrays, Checkpoint, StoredState, kept_checkpoints
@@ -30,6 +31,19 @@ def replayed(stored: StoredState) -> StreamingClassifier:
         RobocleError: The stored state is inconsistent.
     """
     return _applied(_restored(stored), stored, len(stored.history))
+
+
+def opened(stored: StoredState) -> tuple[StoredState, StreamingClassifier]:
+    """Return the classifier of a stored state, and the stored state with arrays that it shares.
+
+    Raises:
+        RobocleError: The stored state is inconsistent.
+    """
+    base = _restored(stored)
+    arrays = base.state().arrays if base.shares_states else stored.arrays
+    if isinstance(arrays, StateArrays) and arrays.is_deferred:
+        stored = replace(stored, arrays=arrays)
+    return stored, _applied(base, stored, len(stored.history))
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ import numpy as np
 from robocle.classifiers import StreamingClassifier
 from robocle.classifiers.labels import new_spellings
 from robocle.errors import FeatureError, LabelError, StateError
-from robocle.store.history import replayed, with_bounded_checkpoints
+from robocle.store.history import opened, replayed, with_bounded_checkpoints
 from robocle.store.learned import Learned
 from robocle.store.operations import Operation, Undo
 from robocle.store.parts import Parts
@@ -62,7 +62,7 @@ class LearnerState(Learned):
             StateError: The stored state is inconsistent.
         """
         with _damaged(name):
-            classifier = replayed(stored)
+            stored, classifier = opened(stored)
         if not (stored.sources and (classifier.labels or stored.history or stored.checkpoints)):
             # Copies of an empty state have nothing in common.
             stored = replace(stored, sources=(new_source(),))

@@ -5,6 +5,7 @@ names its snapshot.
 """
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 from robocle.errors import NothingToUndoError, StateAccessError, StateError
@@ -16,6 +17,16 @@ from robocle.store.stored_state import StoredState
 ATTEMPTS = 100
 
 FilePath = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class ReadState:
+    """A state as it was read. The files may have changed since."""
+
+    path: Path
+    snapshot: Snapshot
+    state: StoredState
+    """The state of the snapshot after the operations of the journal."""
 
 
 def state_path(path: FilePath) -> Path:
@@ -59,8 +70,23 @@ def read_state(path: Path) -> StoredState:
     Raises:
         StateError: The file is missing, damaged, or not a state.
     """
+    return read_with_snapshot(path).state
+
+
+def read_with_snapshot(path: Path) -> ReadState:
+    """Read a state like `read_state`, for a program that opens it for writing later.
+
+    Args:
+        path: The state file. Another program may be writing it.
+
+    Returns:
+        What `Learner.open` takes instead of the path, so that the snapshot is read once.
+
+    Raises:
+        StateError: The file is missing, damaged, or not a state.
+    """
     snapshot, journal = _read_both(path)
-    return joined(path, snapshot, journal)
+    return ReadState(path, snapshot, joined(path, snapshot, journal))
 
 
 def _read_both(path: Path) -> tuple[Snapshot, JournalContent | None]:

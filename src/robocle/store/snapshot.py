@@ -5,7 +5,6 @@ pictures and no code.
 """
 
 import hashlib
-import io
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -14,12 +13,12 @@ from typing import Any, BinaryIO
 
 from numpy.typing import NDArray
 from safetensors import safe_open
-from safetensors.numpy import save
 
 from robocle.errors import StateAccessError, StateError
 from robocle.files import patiently, replace_file
 from robocle.store.description import decoded, encoded
 from robocle.store.stored_state import StoredState
+from robocle.store.tensors import safetensors_pieces
 
 MAX_HEADER = 100_000_000  # the safetensors library's own limit
 
@@ -42,15 +41,14 @@ def write_state(path: Path, state: StoredState) -> bytes:
         The identity of the new snapshot.
 
     Raises:
-        StateAccessError: The file cannot be written.
+        StateError: The file cannot be written, or an array has a type that it cannot hold.
     """
-    arrays, metadata = encoded(state)
-    content = save(arrays, metadata)
+    header, contents = safetensors_pieces(*encoded(state))
     try:
-        replace_file(path, content)
+        replace_file(path, header, *contents)
     except OSError as error:
         raise StateAccessError.of("write", path, error) from error
-    return _identity(io.BytesIO(content))
+    return hashlib.sha256(header).digest()
 
 
 def read_identity(path: Path) -> bytes:
@@ -96,6 +94,8 @@ def read_snapshot(path: Path) -> Snapshot:
 def _read_tensors(path: Path) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
     with patiently(lambda: safe_open(path, framework="numpy")) as tensors:
         arrays = {key: tensors.get_tensor(key) for key in tensors.keys()}  # noqa: SIM118
+        for array in arrays.values():
+            array.flags.writeable = False  # so that they can be shared
         return tensors.metadata() or {}, arrays
 
 

@@ -21,7 +21,7 @@ from robocle.files import flush_folder, remove_file, require_writable
 from robocle.store import lock
 from robocle.store.journal import Journal, read_journal
 from robocle.store.operations import Operation, Undo
-from robocle.store.reading import joined, journal_path, located
+from robocle.store.reading import ReadState, joined, journal_path, located
 from robocle.store.snapshot import read_identity, read_snapshot, write_state
 from robocle.store.stored_state import StoredState
 
@@ -50,7 +50,10 @@ class StateStore:
 
     @classmethod
     def open(
-        cls, path: Path, create: Callable[[], StoredState] | None = None
+        cls,
+        path: Path,
+        create: Callable[[], StoredState] | None = None,
+        before: ReadState | None = None,
     ) -> tuple[Self, StoredState | None]:
         """Open a state for writing; snapshot and journal are read once.
 
@@ -58,6 +61,8 @@ class StateStore:
             path: The state file.
             create: Returns the initial state if there is no file. It is called while the lock is
                 held, so two programs cannot both create the file.
+            before: The state as it was read without the lock. Its snapshot is used if it is still
+                the one on disk. The journal is always read.
 
         Returns:
             The store, and the state that was read; None instead of the state if it was created.
@@ -73,7 +78,7 @@ class StateStore:
             if create is not None and not os.path.exists(path):
                 store.compact(create())
                 return store, None
-            return store, store._read()
+            return store, store._read(before)
         except BaseException:
             store._release()
             raise
@@ -171,8 +176,11 @@ class StateStore:
         self._close_journal()
         self._release()
 
-    def _read(self) -> StoredState:
-        snapshot = read_snapshot(self.path)
+    def _read(self, before: ReadState | None) -> StoredState:
+        if before is not None and before.snapshot.identity == _identity(self.path):
+            snapshot = before.snapshot
+        else:
+            snapshot = read_snapshot(self.path)
         journal = read_journal(journal_path(self.path))
         self._identity = snapshot.identity
         if journal is None or journal.identity != snapshot.identity:

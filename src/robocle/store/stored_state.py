@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocle.classifiers import ClassifierState
+from robocle.classifiers.state import size_of
 from robocle.errors import NothingToUndoError, StateError
 from robocle.images.sketches import Sketches
 from robocle.store.operations import (
@@ -56,7 +57,7 @@ class Checkpoint:
     def bytes(self) -> int:
         """The size of its arrays and of the embeddings of its operations."""
         embeddings = [each.embedding for each in self.history if isinstance(each, Teach)]
-        return sum(array.nbytes for array in [*self.arrays.values(), *embeddings])
+        return size_of(self.arrays) + sum(embedding.nbytes for embedding in embeddings)
 
 
 @dataclass(frozen=True)
