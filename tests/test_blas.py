@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import signal
 import threading
 from collections.abc import Callable, Iterator
 
@@ -108,13 +109,17 @@ def test_a_process_that_was_forked_inside_restores_the_number_and_limits_it_agai
     with one_blas_thread():
         child = os.fork()
     if child == 0:
-        found = [threads()]
-        with one_blas_thread():
-            found.append(threads())
-        writer.send(found)
-        os._exit(0)
-    os.waitpid(child, 0)
+        try:
+            signal.alarm(60)  # a lock that nobody releases must not hang the test
+            found = [threads()]
+            with one_blas_thread():
+                found.append(threads())
+            writer.send(found)
+        finally:
+            os._exit(0)
+    writer.close()  # so that a child that was killed ends what is read
     outside, inside = reader.recv()
+    os.waitpid(child, 0)
     assert set(outside) == {2}
     assert set(inside) == {1}
     assert set(threads()) == {2}

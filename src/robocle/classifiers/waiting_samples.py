@@ -5,6 +5,7 @@ samples, and it gets one more.
 """
 
 import copy
+from operator import methodcaller
 
 import numpy as np
 
@@ -26,7 +27,7 @@ class WaitingSamples:
 
     def __init__(self, taught: TaughtEmbeddings) -> None:
         self._taught = taught
-        self._later: list[tuple[Vector, int, float, float] | int] = []  # a width: a new class
+        self._later: list[methodcaller] = []  # calls of the scatters' methods
 
     def __deepcopy__(self, memo: dict[int, object]) -> "WaitingSamples":
         """Return a copy that shares the samples, because they are never modified."""
@@ -41,17 +42,14 @@ class WaitingSamples:
 
     def add_row(self, width: int) -> None:
         """Add a class; see `BlockScatters.add_row`."""
-        self._later.append(width)
+        self._later.append(methodcaller("add_row", width))
 
     def add(self, sample: Vector, row: int, weight: float, step: float) -> None:
         """Add a sample; see `BlockScatters.add`."""
-        self._later.append((sample.copy(), row, weight, step))
+        self._later.append(methodcaller("add", sample.copy(), row, weight, step))
 
     def move_to(self, scatters: BlockScatters) -> None:
         """Make scatters those of all samples, which are added in their order."""
         scatters.begin(self._taught.rows.astype(np.float64), self._taught.counts)
-        for each in self._later:
-            if isinstance(each, int):
-                scatters.add_row(each)
-            else:
-                scatters.add(*each)
+        for call in self._later:
+            call(scatters)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import DTypeLike
 
+from robocle.blas import blas
 from robocle.classifiers.scatter.class_factors import ClassFactors
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.followed_solution import Move
@@ -103,27 +104,40 @@ class DenseScatter(ScatterForm):
         return np.asarray((rows**2).reshape(-1, blocks, self.width // blocks).sum(axis=(0, 2)))
 
     def add(self, sample: Vector, row: int, weight: float, step: float) -> None:
-        mean, scaled = self._mean_table.changeable(row), self._sum.next_row
-        deviation = sample - mean if self._centred else sample
-        np.multiply(deviation, step, out=scaled)  # not the row yet: this saves an array
-        mean += scaled
-        np.multiply(deviation, math.sqrt(weight), out=scaled)
+        mean, contribution = self._mean_table.changeable(row), self._sum.next_row
+        # In place: a stream of samples without predictions needs no other array.
+        np.subtract(sample, mean if self._centred else 0.0, out=contribution)
+        blas.daxpy(contribution, mean, a=step)
+        deviation = contribution.copy() if self._has_followers else contribution
+        blas.dscal(math.sqrt(weight), contribution)
         if self._notes or self._traces is not None:  # else there was no prediction yet
-            added = np.einsum("ij,ij->i", *2 * [scaled.reshape(self.blocks, -1)])
+            added = np.einsum("ij,ij->i", *2 * [contribution.reshape(self.blocks, -1)])
             self._traces = None if self._traces is None else self._traces + added
             self._note(float(sample @ sample), float(added.sum()))
         if weight and self._factors.keeps_rows:
-            self._factors.add(row, scaled)
+            self._factors.add(row, contribution)
             self._factors.bound(self.width)
         if self.moves is not None:
             self._record(Move(deviation, row, weight, step))
+        if self._solution is not None or self._square is not None:
+            self._note_pending(deviation, contribution, row, weight, step)
         self._sum.append()
+
+    @property
+    def _has_followers(self) -> bool:
+        """Whether deviations are needed after they were added to the sum."""
+        return self.moves is not None or self._solution is not None
+
+    def _note_pending(
+        self, deviation: Vector, contribution: Vector, row: int, weight: float, step: float
+    ) -> None:
+        """Note a sample that the last solution and |S|^2 do not have yet."""
         if len(self._pending_updates) == MAX_PENDING_UPDATES:
             self._drop_solution()
         if self._solution is not None:
             self._pending_updates.append((deviation, row, weight, step))
         if self._square is not None:
-            self._pending_squares.append(math.sqrt(weight) * deviation)
+            self._pending_squares.append(contribution.copy())
             if len(self._pending_squares) > BATCH:
                 self._square = None
                 self._pending_squares.clear()

@@ -109,10 +109,11 @@ class SymmetricMatrix:
         """Add rows^T rows."""
         first, last = self._halves(rows)
         blas.dsyrk(1.0, first.T, beta=1.0, c=self.corner, lower=1, overwrite_c=1)
-        diagonal = self.shared_diagonal.copy()  # the next product adds to it, too
+        diagonal = self.shared_diagonal.copy()
+        self.shared_diagonal[:] = self.last_diagonal  # the next product adds to that of the last
         blas.dsyrk(1.0, last.T, beta=1.0, c=self.corner, lower=0, overwrite_c=1)
+        self.last_diagonal[:] = self.shared_diagonal
         self.shared_diagonal[:] = diagonal
-        self.last_diagonal += np.einsum("ij,ij->j", last, last)
         blas.dgemm(1.0, first.T, last.T, trans_b=1, beta=1.0, c=self.beside, overwrite_c=1)
 
     def add_matrix(self, other: "SymmetricMatrix") -> None:
