@@ -101,6 +101,22 @@ def test_the_last_thread_to_leave_restores_the_number_that_another_one_has_limit
     assert set(threads()) == {2}
 
 
+def test_a_context_that_the_collector_ends_in_the_middle_of_another_does_not_wait_for_itself() -> (
+    None
+):
+    interrupted = one_blas_thread()
+    interrupted.__enter__()
+
+    def work() -> None:
+        with blas._lock:  # which is held while the number of threads is set
+            interrupted.__exit__(None, None, None)
+
+    worker = threading.Thread(target=work, daemon=True)
+    worker.start()
+    worker.join(10)
+    assert not worker.is_alive()
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 @pytest.mark.usefixtures("two_threads")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")

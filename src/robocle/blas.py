@@ -14,7 +14,8 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-_lock = threading.Lock()
+# Reentrant: while it is held, the collector may end the context of a thread that was interrupted.
+_lock = threading.RLock()
 _inside = 0
 _before: list[tuple[Any, int]] = []  # the libraries that had more threads, and how many
 
@@ -22,7 +23,7 @@ _before: list[tuple[Any, int]] = []  # the libraries that had more threads, and 
 def _after_fork() -> None:
     """Release the lock in a forked process: the thread that held it is not in that process."""
     global _lock, _inside
-    _lock, _inside = threading.Lock(), 0
+    _lock, _inside = threading.RLock(), 0
 
 
 if hasattr(os, "register_at_fork"):
