@@ -117,6 +117,24 @@ def test_a_context_that_the_collector_ends_in_the_middle_of_another_does_not_wai
     assert not worker.is_alive()
 
 
+@pytest.mark.usefixtures("two_threads")
+def test_an_interrupt_while_the_number_is_restored_does_not_lose_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupt(library: object, number: int) -> None:
+        raise KeyboardInterrupt
+
+    context = one_blas_thread()
+    context.__enter__()
+    with monkeypatch.context() as patch:
+        patch.setattr(blas, "_set_threads", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            context.__exit__(None, None, None)
+    with one_blas_thread():
+        assert set(threads()) == {1}
+    assert set(threads()) == {2}
+
+
 FORK_INSIDE = """
 import os
 from threadpoolctl import threadpool_info

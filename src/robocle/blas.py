@@ -9,10 +9,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from importlib import import_module
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
+
+from robocle.imports import imported
 
 # Reentrant: while it is held, the collector may end the context of a thread that was interrupted.
 _lock = threading.RLock()
@@ -21,13 +22,18 @@ _before: list[tuple[Any, int]] = []  # the libraries that had more threads, and 
 
 
 def _after_fork() -> None:
-    """Release the lock in a forked process: the thread that held it is not in that process."""
+    """Begin again in a forked process: the other threads of its parent are not in it."""
     global _lock, _inside
     _lock, _inside = threading.RLock(), 0
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    # No other thread may be setting a number meanwhile: threadpoolctl has a lock of its own.
+    os.register_at_fork(
+        before=lambda: _lock.acquire(),
+        after_in_parent=lambda: _lock.release(),
+        after_in_child=_after_fork,
+    )
 
 
 class _Routines:
@@ -37,7 +43,7 @@ class _Routines:
         self._name = name
 
     def __getattr__(self, routine: str) -> Any:
-        found = getattr(import_module(f"scipy.linalg.{self._name}"), routine)
+        found = getattr(imported(f"scipy.linalg.{self._name}"), routine)
         setattr(self, routine, found)
         return found
 
@@ -49,7 +55,7 @@ lapack = _Routines("lapack")
 @cache
 def _libraries() -> list[Any]:
     """Return the BLAS libraries of numpy and scipy."""
-    import_module("scipy.linalg")  # loads its BLAS, so that the controller finds it
+    imported("scipy.linalg")  # loads its BLAS, so that the controller finds it
     found: list[Any] = ThreadpoolController().select(user_api="blas").lib_controllers
     return found
 
@@ -69,15 +75,18 @@ def one_blas_thread() -> Iterator[None]:
                [2., 2.]])
     """
     global _inside
-    with _lock:
-        if _inside == 0:
-            _limit_threads()
-        _inside += 1
+    entered = False
     try:
+        with _lock:
+            if _inside == 0:
+                _limit_threads()
+            _inside += 1
+            entered = True
         yield
     finally:
         with _lock:
-            _inside = max(_inside - 1, 0)  # 0 after a fork inside the block
+            if entered and _inside:  # it is 0 after a fork inside the block
+                _inside -= 1
             if _inside == 0:
                 _restore_threads()
 
@@ -92,7 +101,8 @@ def _limit_threads() -> None:
 
 def _restore_threads() -> None:
     while _before:
-        _set_threads(*_before.pop())
+        _set_threads(*_before[-1])
+        _before.pop()  # not before: an interrupt must not lose the number
 
 
 def _set_threads(library: Any, threads: int) -> None:

@@ -16,6 +16,7 @@ from robocle.backbones.world import used_world
 from robocle.classifiers import StreamingClassifier
 from robocle.classifiers.labels import spelling_of
 from robocle.embedding import Embedding, values_for
+from robocle.imports import imported
 from robocle.recognition.levels import DEFAULT_UNKNOWN
 from robocle.store import LearnerState, Parts
 from robocle.types import Prediction
@@ -111,6 +112,7 @@ class EmbeddingPredictor:
 
     def _new_snapshot(self, classifier: StreamingClassifier) -> "Snapshot | None":
         """Return what predictions need, computed once after each change; None if it can change."""
+        imported("robocle.prediction_snapshot")  # a fork waits for that
         from robocle.prediction_snapshot import Snapshot
 
         taught = self._state.taught

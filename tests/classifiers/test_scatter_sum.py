@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from robocle.classifiers.scatter import scatter_sum
-from robocle.classifiers.scatter.scatter_sum import FEW_SAMPLES, MOST_BESIDE, ScatterSum, StoredSum
+from robocle.classifiers.scatter.scatter_sum import (
+    FEW_SAMPLES,
+    MOST_BUFFERED,
+    ScatterSum,
+    StoredSum,
+)
 from robocle.classifiers.scatter.triangle import packed
 
 Array = NDArray[np.float64]
@@ -91,7 +96,7 @@ def test_a_state_shares_its_matrix_with_the_sum_until_many_rows_were_added() -> 
     found.fold_several()
     mark = found.stored()
     assert matrices(base, mark) == 1
-    append(found, rows_of(MOST_BESIDE, seed=2))
+    append(found, rows_of(MOST_BUFFERED, seed=2))
     assert matrices(base, mark, found.stored()) == 2
 
 

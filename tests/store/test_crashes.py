@@ -42,7 +42,7 @@ def test_a_program_killed_a_hundred_times_loses_no_acknowledged_operation(
     unmeasured = {k: v for k, v in os.environ.items() if not k.startswith("COVERAGE_PROCESS")}
     places = [str(SHARED), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     environment = unmeasured | {"PYTHONPATH": os.pathsep.join(filter(None, places))}
-    result = subprocess.run(command, capture_output=True, check=False, timeout=600, env=environment)
+    result = subprocess.run(command, capture_output=True, check=False, timeout=300, env=environment)
     assert result.returncode == 0, result.stderr.decode()
     kills, interrupted, operations = (int(word) for word in result.stdout.split() if word.isdigit())
     assert kills == 100

@@ -290,6 +290,17 @@ def test_a_state_that_did_not_change_is_not_read_again(
     assert read_state(path).counts == {"mug": 3, "cup": 2}
 
 
+def test_a_state_that_was_read_by_a_relative_name_is_found_from_another_folder(
+    path: Path, lite0: Backbone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(path.parent)
+    before = read_with_snapshot(path.name)
+    (path.parent / "elsewhere").mkdir()
+    monkeypatch.chdir("elsewhere")
+    with Learner.open(before, lite0) as learner:
+        assert learner.counts == {"mug": 3, "cup": 1}
+
+
 def test_a_state_that_was_removed_since_it_was_read_is_created_anew(
     path: Path, lite0: Backbone
 ) -> None:

@@ -94,7 +94,7 @@ def usable_float32(embedding: object, largest: float = LARGEST) -> NDArray[np.fl
 
     None for everything else, which must be checked by `embedding_numbers`.
     """
-    if not isinstance(embedding, np.ndarray) or type(embedding) is not np.ndarray:
+    if type(embedding) is not np.ndarray:  # a masked array, for example
         return None
     if embedding.dtype != np.float32 or embedding.ndim != 1 or not embedding.size:
         return None

@@ -249,7 +249,7 @@ class SharedCovarianceClassifier(StreamingClassifier):
     def _array_owners(self) -> Mapping[str, Ownership]:
         embeddings = {"embeddings": RowsCountedBy("counts")}
         own: dict[str, Ownership] = {"samples": Shared(), "energy": Shared(), **embeddings}
-        return {**own, **self._scatters.array_owners()}
+        return {**own, **self._summed.array_owners()}
 
     def rebuilt_array(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any] | None:
         """Return a scatter as the sum of the class factors; None for other arrays."""

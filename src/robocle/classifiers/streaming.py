@@ -265,6 +265,8 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
         values = usable_float32(embeddings) if axes == 1 else None
         if values is None:
             values = embedding_numbers(embeddings, axes)
+            if axes == 1:  # it is learned later, when the caller may have changed the array
+                values = values.astype(np.float64)
         if self.width is not None:
             require_width(values, self.width)
         return np.asarray(values, np.float64)

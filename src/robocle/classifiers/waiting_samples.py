@@ -46,7 +46,7 @@ class WaitingSamples:
 
     def add(self, sample: Vector, row: int, weight: float, step: float) -> None:
         """Add a sample; see `BlockScatters.add`."""
-        self._later.append(methodcaller("add", sample.copy(), row, weight, step))
+        self._later.append(methodcaller("add", sample, row, weight, step))
 
     def move_to(self, scatters: BlockScatters) -> None:
         """Make scatters those of all samples, which are added in their order."""

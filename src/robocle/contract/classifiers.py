@@ -76,6 +76,20 @@ def scoring_does_not_change_what_is_learned(spec: str) -> None:
     assert_allclose(scored.scores(queries), expected, rtol=0, atol=1e-6 * np.abs(expected).max())
 
 
+def an_array_may_be_used_for_the_next_sample(spec: str) -> None:
+    """A program may write each embedding into the same array: what was learned stays as it was."""
+    embeddings, labels = stream(20)
+    reusing, array = classifier(spec), np.empty(WIDTH)
+    for embedding, label in zip(embeddings, labels, strict=True):
+        array[:] = embedding
+        reusing.learn(array, label)
+    array[:] = 0
+    expected = taught(spec, (embeddings, labels)).scores(embeddings)
+    assert_allclose(
+        reusing.scores(embeddings), expected, rtol=0, atol=1e-6 * np.abs(expected).max()
+    )
+
+
 def an_embedding_scores_the_same_alone_and_in_a_batch(spec: str) -> None:
     """Rows of a batch do not influence each other."""
     samples = stream(40)
@@ -187,6 +201,7 @@ CLASSIFIER_CHECKS = (
     equal_samples_keep_scores_finite,
     extreme_values_keep_scores_finite,
     scoring_does_not_change_what_is_learned,
+    an_array_may_be_used_for_the_next_sample,
     an_embedding_scores_the_same_alone_and_in_a_batch,
     a_forgotten_label_is_gone,
     every_label_can_be_forgotten,

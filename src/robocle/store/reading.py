@@ -19,7 +19,7 @@ ATTEMPTS = 100
 FilePath = str | os.PathLike[str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ReadState:
     """A state as it was read. The files may have changed since."""
 
@@ -73,7 +73,7 @@ def read_state(path: Path) -> StoredState:
     return read_with_snapshot(path).state
 
 
-def read_with_snapshot(path: Path) -> ReadState:
+def read_with_snapshot(path: FilePath) -> ReadState:
     """Read a state like `read_state`, for a program that opens it for writing later.
 
     Args:
@@ -85,8 +85,9 @@ def read_with_snapshot(path: Path) -> ReadState:
     Raises:
         StateError: The file is missing, damaged, or not a state.
     """
+    path = state_path(path)
     snapshot, journal = _read_both(path)
-    return ReadState(path, snapshot, joined(path, snapshot, journal))
+    return ReadState(located(path), snapshot, joined(path, snapshot, journal))
 
 
 def _read_both(path: Path) -> tuple[Snapshot, JournalContent | None]:

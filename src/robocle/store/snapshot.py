@@ -23,7 +23,7 @@ from robocle.store.tensors import safetensors_pieces
 MAX_HEADER = 100_000_000  # the safetensors library's own limit
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Snapshot:
     """A snapshot file as it was read."""
 

@@ -61,6 +61,11 @@ class TaughtEmbeddings:
             rows.flags.writeable = False
         return cls(rows, tuple(counts))
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore the samples, which are read-only again."""
+        self.__dict__.update(state)
+        self.rows.flags.writeable = False
+
     def __deepcopy__(self, memo: dict[int, object]) -> "TaughtEmbeddings":
         """Return the samples themselves, because they never change."""
         return self

@@ -6,6 +6,7 @@ before go on with it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -70,9 +71,9 @@ class Following:
         self._products: FollowedProducts | None = None
         self._beside: tuple[WorldPictures | None, list[Beside]] = (None, [])
 
-    def __deepcopy__(self, memo: dict[int, object]) -> "Following":
-        """Return one that has followed nothing: a copied classifier solves anew when it is used."""
-        return Following(self._last, self._earlier, factors=self._factors)
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy consists of: it has followed nothing, and solves anew when used."""
+        return vars(Following(self._last, self._earlier, factors=self._factors))
 
     def answer(
         self,

@@ -2,12 +2,13 @@
 
 import numpy as np
 
+from robocle.classifiers.own_arrays import OwnArrays
 from robocle.classifiers.state import Matrix, Vector
 
 MIN_SPARE = 16
 
 
-class GrowingTable:
+class GrowingTable(OwnArrays):
     """A matrix that gains rows.
 
     Args:

@@ -109,7 +109,9 @@ class MeanTable:
         if self._outdated:
             numbers = sorted(self._outdated)
             means = self.full() if len(numbers) == len(self) else self.some(numbers)
-            self._squares[numbers] = np.einsum("ij,ij->i", means, means)
+            squares = self._squares.copy()  # a classifier of joblib's has read-only arrays
+            squares[numbers] = np.einsum("ij,ij->i", means, means)
+            self._squares = squares
             self._outdated.clear()
         return float(self._squares.max(initial=0.0))
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from robocle.blas import one_blas_thread
+from robocle.classifiers.own_arrays import OwnArrays
 from robocle.classifiers.scatter.symmetric_matrix import SymmetricMatrix
 from robocle.classifiers.scatter.triangle import packed_size, square
 from robocle.classifiers.state import Matrix, Vector
@@ -25,7 +26,7 @@ BATCH = 128
 FEW_SAMPLES = 16
 # At most so many rows are kept beside a matrix that states refer to: with more, the sum gets one of
 # its own. The undo history refers to the sum of up to 150 operations ago.
-MOST_BESIDE = 192
+MOST_BUFFERED = 192
 # With more batches than this, rows that are not yet part of the sum are added to it.
 MAX_UNSUMMED = 4
 
@@ -70,7 +71,7 @@ class StoredSum:
         self._parts = matrix, rows  # in one assignment, because of interrupts
 
 
-class ScatterSum:
+class ScatterSum(OwnArrays):
     """A sum of rows^T rows, zero at first: a matrix, and the rows in a buffer.
 
     While a stored sum refers to the matrix, the matrix is replaced instead of changed. Rows that a
@@ -181,7 +182,7 @@ class ScatterSum:
             self._sum_first_rows()
         elif first >= FEW_SAMPLES:
             self._fold_first(first, stored)
-        elif self._buffered >= MOST_BESIDE - FEW_SAMPLES:
+        elif self._buffered >= MOST_BUFFERED - FEW_SAMPLES:
             self.fold()
         else:
             return False
@@ -234,7 +235,7 @@ class ScatterSum:
     def _make_room(self) -> None:
         """Make room in the buffer. What was opened and not yet used is not summed for that."""
         stored = self._in_use()
-        if self._buffered < (MOST_BESIDE if stored else BATCH):
+        if self._buffered < (MOST_BUFFERED if stored else BATCH):
             self._move_rows(0, stored)
         elif self._unsummed and len(self._unsummed) < MAX_UNSUMMED:
             self._unsummed.append(self._rows)

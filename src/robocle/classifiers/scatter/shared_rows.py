@@ -24,6 +24,11 @@ class SharedRows:
     version: Version
     rows: NDArray[np.float32]
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore the rows, which are read-only again."""
+        self.__dict__.update(state)
+        self.rows.flags.writeable = False
+
     @classmethod
     def of(cls, version: Version, rows: Iterable[Vector]) -> "SharedRows":
         """Return rows in one array. Shorter ones are padded with zeros."""

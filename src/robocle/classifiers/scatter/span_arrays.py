@@ -7,13 +7,14 @@ When they are full, they are copied to arrays that are larger by half.
 import numpy as np
 
 from robocle.blas import blas, one_blas_thread
+from robocle.classifiers.own_arrays import OwnArrays
 from robocle.classifiers.scatter.orthonormal import directions
 from robocle.classifiers.state import Matrix
 
 MIN_ROOM = 64
 
 
-class SpanArrays:
+class SpanArrays(OwnArrays):
     """An orthonormal basis (rank, width), and class means and a scatter in its coordinates."""
 
     def __init__(self, basis: Matrix, means: Matrix, scatter: Matrix) -> None:

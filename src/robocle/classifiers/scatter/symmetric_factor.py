@@ -1,6 +1,7 @@
 """The Cholesky factor of a scatter plus a ridge, which can be computed in several steps.
 
-The scatter is a `SymmetricMatrix` of the blocks A, B, C, and the factor has its layout:
+The scatter is a `SymmetricMatrix` of the blocks A, B, C. With the ridge added to A and C, its
+factor has the same layout:
 
     [ L       ]      with L L^T = A, K = L^-1 B, and U^T U = C - K^T K
     [ K^T U^T ]
@@ -61,13 +62,13 @@ class SymmetricFactor:
         _, failed = lapack.dpotrf(corner, lower=1, clean=0, overwrite_a=1)
         require_solved(failed)
         self._first_diagonal = self._matrix.shared_diagonal.copy()
-        blas.dtrsm(1.0, corner, self._matrix.beside, lower=1, overwrite_b=1)
+        blas.dtrsm(1.0, corner, self._matrix.off_diagonal, lower=1, overwrite_b=1)
 
     def _factorise_last(self) -> None:
         """Compute U."""
         self._last_diagonal = self._matrix.last_diagonal + self._last_ridge
-        corner, beside = self._with_last_diagonal(), self._matrix.beside
-        blas.dsyrk(-1.0, beside, trans=1, beta=1.0, c=corner, lower=0, overwrite_c=1)
+        corner, off_diagonal = self._with_last_diagonal(), self._matrix.off_diagonal
+        blas.dsyrk(-1.0, off_diagonal, trans=1, beta=1.0, c=corner, lower=0, overwrite_c=1)
         _, failed = lapack.dpotrf(corner, lower=0, clean=0, overwrite_a=1)
         require_solved(failed)
         self._last_diagonal = self._matrix.shared_diagonal.copy()
@@ -78,7 +79,7 @@ class SymmetricFactor:
             return self._solve_one(rows[0])[None]
         first, last = self._forward(*self._halves(rows))
         last = blas.dtrsm(1.0, self._with_last_diagonal(), last, lower=0, overwrite_b=1)
-        first -= self._matrix.beside @ last
+        first -= self._matrix.off_diagonal @ last
         first = blas.dtrsm(
             1.0, self._with_first_diagonal(), first, lower=1, trans_a=1, overwrite_b=1
         )
@@ -99,7 +100,7 @@ class SymmetricFactor:
 
     def _forward(self, first: Matrix, last: Matrix) -> tuple[Matrix, Matrix]:
         first = blas.dtrsm(1.0, self._with_first_diagonal(), first, lower=1, overwrite_b=1)
-        last -= self._matrix.beside.T @ first
+        last -= self._matrix.off_diagonal.T @ first
         last = blas.dtrsm(1.0, self._with_last_diagonal(), last, lower=0, trans_a=1, overwrite_b=1)
         return first, last
 
@@ -107,12 +108,12 @@ class SymmetricFactor:
         """As `solve`, by routines for one row, which read less memory."""
         first, last = row[: self._half], np.zeros(self._half)
         last[: self._width - self._half] = row[self._half :]
-        beside = self._matrix.beside
+        off_diagonal = self._matrix.off_diagonal
         first = blas.dtrsv(self._with_first_diagonal(), first, lower=1)
         corner = self._with_last_diagonal()
-        last = blas.dtrsv(corner, last - first @ beside, lower=0, trans=1, overwrite_x=1)
+        last = blas.dtrsv(corner, last - first @ off_diagonal, lower=0, trans=1, overwrite_x=1)
         last = blas.dtrsv(corner, last, lower=0, overwrite_x=1)
-        first -= beside @ last
+        first -= off_diagonal @ last
         first = blas.dtrsv(self._with_first_diagonal(), first, lower=1, trans=1, overwrite_x=1)
         return np.concatenate([first, last])[: self._width]
 

@@ -3,7 +3,7 @@
 It is divided into blocks of equal width, and two arrays in Fortran's order hold them:
 
     [ A    B ]        corner: the lower triangle of A, and the upper triangle of C
-    [ B^T  C ]        beside: B
+    [ B^T  C ]        off_diagonal: B
 
 The triangles of A and C share the diagonal of `corner`. It is that of A; C's is kept separately. An
 odd width is padded with a row and a column of zeros.
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocle.blas import blas
+from robocle.classifiers.own_arrays import OwnArrays
 from robocle.classifiers.scatter.triangle import packed_size, symmetric_square
 from robocle.classifiers.state import Matrix, Vector
 
@@ -26,7 +27,7 @@ PANEL = 64
 FEW_ROWS = 8
 
 
-class SymmetricMatrix:
+class SymmetricMatrix(OwnArrays):
     """A symmetric matrix, zero at first.
 
     Args:
@@ -51,7 +52,7 @@ class SymmetricMatrix:
         return self._whole[:, : self.half]
 
     @property
-    def beside(self) -> Matrix:
+    def off_diagonal(self) -> Matrix:
         """The block beside the diagonal."""
         return self._whole[:, self.half :]
 
@@ -114,7 +115,7 @@ class SymmetricMatrix:
         blas.dsyrk(1.0, last.T, beta=1.0, c=self.corner, lower=0, overwrite_c=1)
         self.last_diagonal[:] = self.shared_diagonal
         self.shared_diagonal[:] = diagonal
-        blas.dgemm(1.0, first.T, last.T, trans_b=1, beta=1.0, c=self.beside, overwrite_c=1)
+        blas.dgemm(1.0, first.T, last.T, trans_b=1, beta=1.0, c=self.off_diagonal, overwrite_c=1)
 
     def add_matrix(self, other: "SymmetricMatrix") -> None:
         """Add another matrix of the same width."""
@@ -127,7 +128,7 @@ class SymmetricMatrix:
         # With the diagonal of the first block in place of its own, and corrected for that.
         difference = self.last_diagonal - self.shared_diagonal
         corrected = float((last**2).sum(axis=0) @ difference)
-        across = float(np.vdot(first @ self.beside, last))
+        across = float(np.vdot(first @ self.off_diagonal, last))
         return self._products(first, 1) + self._products(last, 0) + corrected + 2 * across
 
     def _products(self, rows: Matrix, lower: int) -> float:
@@ -155,7 +156,7 @@ class SymmetricMatrix:
         All of them must be in one half. Above the diagonal, the values have no meaning.
         """
         if first < self.half:
-            below = self.beside[first:last, : self.width - self.half].T
+            below = self.off_diagonal[first:last, : self.width - self.half].T
             return np.vstack([self.corner[first:, first:last], below])
         start, end, width = first - self.half, last - self.half, self.width - self.half
         panel = self.corner[start:end, start:width].T.copy()
@@ -167,7 +168,7 @@ class SymmetricMatrix:
         if first < self.half:
             inside = self.half - first
             self._write_tile(self.corner[first:, first:last], panel[:inside])
-            self.beside[first:last, : self.width - self.half] = panel[inside:].T
+            self.off_diagonal[first:last, : self.width - self.half] = panel[inside:].T
             return
         start, end, width = first - self.half, last - self.half, self.width - self.half
         diagonal = self.shared_diagonal.copy()

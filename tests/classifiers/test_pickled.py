@@ -1,0 +1,63 @@
+"""Classifiers that were pickled, also by joblib, which maps large arrays read-only."""
+
+import pickle
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+
+from robocle.classifiers import StreamingClassifier, classifier
+
+WIDTH = 48
+DEFAULT = "slda:shrinkage=stepped,score=cosine"
+
+
+def taught(spec: str, samples: int) -> StreamingClassifier:
+    rng, clf = np.random.default_rng(0), classifier(spec)
+    for number in range(samples):
+        clf.learn(rng.normal(size=WIDTH).astype(np.float32), f"object {number % 5}")
+    return clf
+
+
+# With predictions: then there is a solution to follow.
+@pytest.mark.parametrize("predicts", [False, True])
+@pytest.mark.parametrize("samples", [12, 300], ids=["compressed", "dense"])
+@pytest.mark.parametrize("spec", ["slda", DEFAULT, f"{DEFAULT},kept=8", "slda:scatter=published"])
+def test_a_classifier_that_was_mapped_from_a_file_learns_on(
+    spec: str, samples: int, predicts: bool, tmp_path: Path
+) -> None:
+    original, queries = taught(spec, samples), np.eye(WIDTH)[:6]
+    if predicts:
+        original.scores(queries)
+    joblib.dump(original, tmp_path / "classifier")
+    mapped = joblib.load(tmp_path / "classifier", mmap_mode="r")
+    rng = np.random.default_rng(1)
+    for number in range(200):
+        sample = rng.normal(size=WIDTH)
+        for each in (original, mapped):
+            each.learn(sample, f"object {number % 7}")
+            each.scores(queries) if number % 50 == 0 else None
+    expected = original.scores(queries)
+    size = np.abs(expected).max()
+    np.testing.assert_allclose(mapped.scores(queries), expected, rtol=0, atol=1e-6 * size)
+
+
+@pytest.mark.parametrize("samples", [12, 300], ids=["compressed", "dense"])
+@pytest.mark.parametrize("spec", [DEFAULT, f"{DEFAULT},kept=8"])
+def test_what_a_program_does_to_the_arrays_of_a_state_does_not_change_the_classifier(
+    spec: str, samples: int
+) -> None:
+    restored = classifier(spec)
+    restored.restore(taught(spec, samples).state())
+    expected = restored.leave_one_out()
+    again = classifier(spec)
+    again.restore(restored.state())
+    again = pickle.loads(pickle.dumps(again))
+    for array in again.state().arrays.values():
+        if array.flags.writeable:
+            array[:] = 0
+    found = again.leave_one_out()
+    assert expected is not None
+    assert found is not None
+    np.testing.assert_allclose(found.scores, expected.scores, atol=1e-9)
