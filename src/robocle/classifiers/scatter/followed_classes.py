@@ -63,13 +63,19 @@ class FollowedClasses:
             np.take(each[:, slot], chosen, axis=2, out=found[:, slot], mode="clip")
         return found[:, :, 0], found[:, :, 1:]
 
-    def times_columns(self, vectors: Sequence[Vector]) -> list[Matrix]:
-        """Return R A m_j, multiplied by a vector over the columns j: (blocks, classes, rows, 1)."""
+    def towards_origins(self, shares: Sequence[Vector]) -> list[Matrix]:
+        """Return R A c for each of some origins c: (blocks, classes, rows, 1).
+
+        Args:
+            shares: The share of each column in each origin. All class means have the same.
+        """
         blocks, _, columns = self._table.values.shape
-        # All products in one array, which takes a single product by BLAS.
-        found = self._table.whole_rows()[:, :columns] @ np.array(vectors).T
-        each = found.T.reshape(len(vectors), blocks, -1, 1 + self._size, 1)
-        return list(each[:, :, : len(self.numbers), 1:])
+        rows = self._table.whole_rows()
+        # The table is read once, by a product with a single vector, for all origins.
+        total, last = rows[:, :columns] @ np.ones(columns), rows[:, columns - 1]
+        each = (own[0] * total + (own[-1] - own[0]) * last for own in shares)
+        parts = (found.reshape(blocks, -1, 1 + self._size, 1) for found in each)
+        return [part[:, : len(self.numbers), 1:] for part in parts]
 
     @property
     def among(self) -> Matrix:

@@ -158,7 +158,7 @@ class ChosenGroup:
         """
         own, towards, among = self.followed.own, self.followed.towards, self.followed.among
         towards_own, maps = own_columns(towards, self.numbers), self.maps
-        centres = self.followed.times_columns([each.shares for each in means])
+        centres = self.followed.towards_origins([each.shares for each in means])
         if columns is not None:
             own, towards = self.followed.for_columns(columns)
         residuals = maps @ among
