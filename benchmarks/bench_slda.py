@@ -170,7 +170,7 @@ def long_stream(width: int, samples: int) -> None:
 
 def near_the_limit(width: int, samples: int) -> None:
     """Compare learning with the sum of squares alone: the same batches, by BLAS, in CPU time."""
-    workload(f"near the limit: width {width}, {samples} samples")
+    workload(f"learning: width {width}, {samples} samples")
     embeddings, rows, _ = stream(width, 40, samples)
     batches = np.array_split(embeddings.astype(np.float64), samples // BATCH)
     total = np.zeros((width, width), order="F")

@@ -106,7 +106,7 @@ def measure(folder: Path, width: int, classes: int, shots: int) -> None:
 
 
 def commands(folder: Path, pictures: int) -> None:
-    """Report how long the command takes that teaches one more picture."""
+    """Report how long the command takes that teaches one more picture, and the state's size."""
     workload(f"robocle teach, {pictures} pictures before")
     taught, path, picture = (folder / name for name in ("many.robocle", "one.robocle", "new.png"))
     objects = Objects(50)
@@ -139,6 +139,7 @@ def commands(folder: Path, pictures: int) -> None:
     report("CPU time beyond help and backbone", teach_cpu - cpu, 0.3, at_least=False, unit=" s")
     report("time beyond help and backbone", teach_wall - wall, 0.3, at_least=False, unit=" s",
            detail=f"teaching {teach_wall:.2f} s, help and backbone {wall:.2f} s")  # fmt: skip
+    report("size of the state", taught.stat().st_size / 1e6, 20, at_least=False, unit=" MB")
 
 
 def process_times(command: list[str], environment: dict[str, str]) -> tuple[float, float]:
