@@ -9,6 +9,8 @@ from parity import CLASSIFIER_CASES
 from robocle.classifiers.snb import StreamingNaiveBayes
 from scripts import imported_script
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs/paper-and-code.md").read_text("utf-8")
 

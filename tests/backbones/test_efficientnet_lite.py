@@ -20,6 +20,8 @@ from robocle.backbones.torch_checkpoint import read_checkpoint
 from robocle.errors import FeatureError, SpecError
 from robocle.images import to_pixels
 
+pytestmark = pytest.mark.slow
+
 MANIFEST = LITE0.manifest
 OFFICE = Path(__file__).parents[2].parent / "shared" / "data" / "office_caltech10"
 
@@ -142,7 +144,6 @@ IMAGENET = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(
     not OFFICE.is_dir(), reason="needs data that is not in the repository: Office-Caltech10"
 )

@@ -14,6 +14,8 @@ from robocle.backbones import BACKBONES
 from robocle.backbones.export.adding import add_backbone
 from robocle.errors import BackboneError
 
+pytestmark = pytest.mark.slow
+
 # name: tokens before the positions, whether one is a class token, how the features are laid out,
 # and the module whose output is the earlier map
 NETWORKS = {
@@ -62,7 +64,6 @@ def features(network: Any, pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
     return found
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("cache")
 @pytest.mark.parametrize("name", NETWORKS)
 def test_the_map_and_the_token_equal_timms(name: str, network: Any) -> None:
@@ -92,7 +93,6 @@ def test_the_map_and_the_token_equal_timms(name: str, network: Any) -> None:
             assert np.abs(maps.token - expected[:, 0]).max() / np.abs(grid).max() < 1e-3
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("cache")
 def test_a_network_of_timm_can_be_added_under_another_name(network: Any) -> None:
     _, weights = network("resnet10t")
@@ -101,7 +101,6 @@ def test_a_network_of_timm_can_be_added_under_another_name(network: Any) -> None
     assert "phone" in BACKBONES.names()
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("cache")
 def test_weights_with_another_classifier_fit_but_those_of_another_network_do_not(
     network: Any, tmp_path: Path, refusal: Refusal

@@ -16,6 +16,8 @@ from robocle.backbones.architectures import ARCHITECTURES
 from robocle.backbones.export.adding import add_backbone
 from robocle.errors import BackboneError
 
+pytestmark = pytest.mark.slow
+
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
@@ -112,7 +114,6 @@ def relative(found: Any, expected: Any) -> float:
     return float(np.abs(found - expected).max() / np.abs(expected).max())
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("cache")
 @pytest.mark.parametrize("name", ARCHITECTURES)
 def test_the_map_the_token_and_the_logits_equal_pytorchs(
@@ -148,7 +149,6 @@ def test_the_map_the_token_and_the_logits_equal_pytorchs(
         assert relative(logits_of_maps(network, name, maps).numpy(), logits.numpy()) < 1e-3
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("cache")
 def test_an_added_network_works_like_any_other_backbone(checkpoint: Any) -> None:
     weights = str(checkpoint("resnet18"))
@@ -172,7 +172,6 @@ def test_an_added_network_works_like_any_other_backbone(checkpoint: Any) -> None
     assert b".py" not in stored
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("cache")
 def test_the_earlier_map_can_be_the_output_of_any_module_or_left_out(
     lively: Callable[[str], Any], tmp_path: Path, refusal: Refusal
@@ -247,7 +246,6 @@ def test_a_checkpoint_can_be_wrapped_as_training_programs_do(
         assert key.startswith("fc.") or torch.equal(tensor, plain[key])
 
 
-@pytest.mark.slow
 def test_weights_of_another_network_are_rejected_with_the_first_misfit(
     cache: Path, checkpoint: Any, refusal: Refusal
 ) -> None:
@@ -275,7 +273,6 @@ def test_weights_of_another_shape_are_rejected(
     assert not cache.exists()
 
 
-@pytest.mark.slow
 def test_weights_that_are_not_finite_are_rejected(
     cache: Path, checkpoint: Any, tmp_path: Path, refusal: Refusal
 ) -> None:
@@ -386,7 +383,6 @@ def test_a_failed_download_names_the_url_and_says_how_to_use_a_file(
     assert message.endswith("robocle backbones add resnet50 --weights FILE")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["resnet18", "efficientnet_b1", "swin_t"])
 def test_published_weights_are_read_from_the_cache_of_torchvision(
     name: str,

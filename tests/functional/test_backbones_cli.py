@@ -18,7 +18,7 @@ from command_line import error_of, run
 from robocle.backbones.architectures import ARCHITECTURES
 from robocle.backbones.export.speed import measurable
 
-pytestmark = pytest.mark.usefixtures("cache")
+pytestmark = [pytest.mark.usefixtures("cache"), pytest.mark.slow]
 
 
 @pytest.fixture
@@ -259,7 +259,6 @@ DAMAGES: dict[str, Callable[[Path], Any]] = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", DAMAGES)
 def test_a_damaged_folder_is_rejected_and_adding_again_repairs_it(
     name: str, network: Callable[[int], Path], objects: Path, tmp_path: Path, cache: Path
@@ -285,7 +284,6 @@ WITHOUT_PYTORCH = """if True:
 """
 
 
-@pytest.mark.slow
 def test_an_added_network_of_torchvision_teaches_and_predicts_without_pytorch(
     objects: Path, tmp_path: Path, cache: Path
 ) -> None:
@@ -342,7 +340,6 @@ def test_a_folder_with_an_invalid_manifest_is_listed_as_damaged(
 # ---- the world
 
 
-@pytest.mark.slow
 def test_a_world_is_computed_when_a_backbone_is_added_and_again_from_a_folder(
     network: Callable[[int], Path], tmp_path: Path, cache: Path
 ) -> None:

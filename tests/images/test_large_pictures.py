@@ -20,6 +20,8 @@ from robocle.images.opening import MAX_JPEG_PIXELS, MAX_PIXELS, SMALLER_LIMITS
 from robocle.images.reading import read, to_pixels
 from robocle.images.square import STRIP_PIXELS
 
+pytestmark = pytest.mark.slow
+
 SIZE = 12_000, 9_000
 PIXELS = SIZE[0] * SIZE[1]
 PROGRAM = """if True:
@@ -58,7 +60,6 @@ def test_a_jpeg_of_108_megapixels_takes_a_few_megabytes(large: Path) -> None:
     assert megabytes < 30
 
 
-@pytest.mark.slow
 def test_a_colour_jpeg_of_108_megapixels_takes_a_few_megabytes(tmp_path: Path) -> None:
     Image.new("RGB", SIZE, (200, 90, 30)).save(tmp_path / "large.jpg")
     megabytes, _ = megabytes_to_read(tmp_path / "large.jpg")
@@ -120,8 +121,8 @@ def transparent_palette_png() -> bytes:
 @pytest.mark.parametrize(
     ("content", "bytes_per_pixel"),
     [
-        pytest.param(one_colour_png, 4, marks=pytest.mark.slow),
-        pytest.param(transparent_palette_png, 1, marks=pytest.mark.slow),
+        (one_colour_png, 4),
+        (transparent_palette_png, 1),
         pytest.param(lambda: black_png(*SIZE), 1),
     ],
     ids=["colour", "transparent palette", "black and white"],

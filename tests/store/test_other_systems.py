@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = Path(__file__).with_name("other_system.py")
 SHARED = Path(__file__).parents[1] / "shared"
 SYSTEMS = ("no-fcntl", "windows")
@@ -42,12 +44,10 @@ def test_a_state_is_taught_closed_and_reopened(system: str, tmp_path: Path) -> N
     assert (str(tmp_path / "home-journal") in found["refusals"]) == (system == "windows")
 
 
-@pytest.mark.slow
 def test_every_module_can_be_imported_without_what_only_posix_has(tmp_path: Path) -> None:
     assert answer("no-fcntl", "import", tmp_path) > 150
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_another_program_is_refused_until_the_first_one_is_killed(
     system: str, tmp_path: Path

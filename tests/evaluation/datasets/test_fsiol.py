@@ -12,6 +12,8 @@ from robocle.evaluation.datasets import dataset
 from robocle.evaluation.scenarios import scenario
 from robocle.images import to_pixels
 
+pytestmark = pytest.mark.slow
+
 CATEGORIES = [
     "ballpoint", "book", "candy", "cereal", "comb", "fork", "glass", "hairbrush", "hairclip",
     "keyboard", "knife", "lipstick", "lotion", "mouse", "mug", "plate", "shampoo", "soap",

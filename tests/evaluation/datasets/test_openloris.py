@@ -13,6 +13,8 @@ from robocle.evaluation.datasets import dataset
 from robocle.evaluation.datasets.openloris import level_of
 from robocle.evaluation.scenarios import scenario
 
+pytestmark = pytest.mark.slow
+
 Plant = Callable[[Iterable[str]], Path]
 
 SMALL = [
