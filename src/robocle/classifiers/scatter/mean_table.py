@@ -109,7 +109,7 @@ class MeanTable:
         if self._outdated:
             numbers = sorted(self._outdated)
             means = self.full() if len(numbers) == len(self) else self.some(numbers)
-            squares = self._squares.copy()  # a classifier of joblib's has read-only arrays
+            squares = self._squares.copy()  # joblib maps arrays read-only
             squares[numbers] = np.einsum("ij,ij->i", means, means)
             self._squares = squares
             self._outdated.clear()
