@@ -104,10 +104,11 @@ class ClassFactors:
         """Return how many rows of a class are kept."""
         return len(self._rows[number])
 
-    def rows(self, number: int, width: int) -> Matrix:
-        """Return the rows of a class, padded with zeros to the width."""
-        found = np.zeros((len(self._rows[number]), width))
-        for index, row in enumerate(self._rows[number]):
+    def rows(self, number: int, width: int, start: int = 0) -> Matrix:
+        """Return the rows of a class, padded with zeros to the width, from one of them on."""
+        kept = self._rows[number][start:]
+        found = np.zeros((len(kept), width))
+        for index, row in enumerate(kept):
             found[index, : len(row)] = row
         return found
 

@@ -9,7 +9,7 @@ from numpy.typing import DTypeLike, NDArray
 from robocle.classifiers.scatter.class_factors import ClassFactors, SampleIndex
 from robocle.classifiers.scatter.cosine import MeanProducts
 from robocle.classifiers.scatter.followed_solution import MAX_MOVES, Move
-from robocle.classifiers.scatter.helmert import residuals_of
+from robocle.classifiers.scatter.helmert import first_contrast, residuals_of
 from robocle.classifiers.scatter.inverses import Inverse
 from robocle.classifiers.scatter.origin import Origin
 from robocle.classifiers.scatter.solved_products import Products
@@ -212,7 +212,7 @@ class ScatterForm(ABC):
         means, _ = self._mean_rows(Origin.none(self.width))
         starts = [*known, *[0] * (len(means) - len(known))]
         each = [
-            mean + residuals_of(self._factors.rows(number, len(mean)), start)
+            mean + residuals_of(self._factors.rows(number, len(mean), first_contrast(start)), start)
             for number, (mean, start) in enumerate(zip(means, starts, strict=True))
             if start < counts[number]
         ]

@@ -37,20 +37,28 @@ def residuals_of(contrasts: Matrix, start: int = 0) -> Matrix:
     """Return the deviations of the samples from their mean, from their contrasts.
 
     Args:
-        contrasts: The contrasts of all samples.
+        contrasts: The contrasts from `first_contrast(start)` on: all of them for the first sample.
         start: The first sample to return.
 
-    >>> residuals_of(contrasts_of(np.array([[1.0], [3.0], [8.0]]))).round(4).tolist()
+    >>> contrasts = contrasts_of(np.array([[1.0], [3.0], [8.0]]))
+    >>> residuals_of(contrasts).round(4).tolist()
     [[-3.0], [-1.0], [4.0]]
+    >>> residuals_of(contrasts[first_contrast(2) :], 2).round(4).tolist()
+    [[4.0]]
     """
-    first = max(start - 1, 0)  # earlier contrasts do not depend on these samples
-    before = np.arange(first + 1, len(contrasts) + 1, dtype=float)[:, None]
-    residuals: Matrix = np.zeros((len(contrasts) - first + 1, contrasts.shape[1]))
-    residuals[1:] = np.sqrt(before / (before + 1)) * contrasts[first:]
+    first = first_contrast(start)
+    before = np.arange(first + 1, first + len(contrasts) + 1, dtype=float)[:, None]
+    residuals: Matrix = np.zeros((len(contrasts) + 1, contrasts.shape[1]))
+    residuals[1:] = np.sqrt(before / (before + 1)) * contrasts
     # A sample also enters the contrasts of all later ones.
-    later = contrasts[first:] / np.sqrt(before * (before + 1))
+    later = contrasts / np.sqrt(before * (before + 1))
     residuals[:-1] -= np.cumsum(later[::-1], axis=0)[::-1]
     return residuals[start - first :]
+
+
+def first_contrast(start: int) -> int:
+    """Return the first contrast that depends on a sample or on those after it."""
+    return max(start - 1, 0)
 
 
 @cache
