@@ -21,6 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 RECORD = "ROBOCLE_BENCH_RECORD"
+QUICK = "--quick" in sys.argv
+"""Whether sizes are small: then results must agree with the references, and limits do not count."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class Figure:
     def __str__(self) -> str:
         bound = "at least" if self.at_least else "at most"
         verdict = "ok" if self.kept else "MISSED"
+        if QUICK:
+            verdict = "counts at full size"
         limit = f"({bound} {self.limit:g}{self.unit}: {verdict})"
         return f"{self.name:<48} {self.value:>10,.2f}{self.unit}   {limit}"
 
