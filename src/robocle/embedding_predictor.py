@@ -112,7 +112,8 @@ class EmbeddingPredictor:
 
     def _new_snapshot(self, classifier: StreamingClassifier) -> "Snapshot | None":
         """Return what predictions need, computed once after each change; None if it can change."""
-        imported("robocle.prediction_snapshot")  # a fork waits for that
+        if self._now is None:
+            imported("robocle.prediction_snapshot")  # a fork waits for that
         from robocle.prediction_snapshot import Snapshot
 
         taught = self._state.taught

@@ -9,8 +9,8 @@ import robocle
 
 SOURCE = str(Path(robocle.__file__).parent)
 # Python looks for interrupts after calls and jumps, and never between taking a lock and the block
-# that releases it. A trace function can interrupt there, and would leave this global lock taken.
-NOT_INTERRUPTED = str(Path(SOURCE, "blas.py"))
+# that releases it. A trace function can interrupt there, and would leave these global locks taken.
+NOT_INTERRUPTED = {str(Path(SOURCE, name)) for name in ("blas.py", "imports.py")}
 
 
 class Interrupt:
@@ -40,7 +40,7 @@ class Interrupt:
 
     def _entered(self, frame: FrameType, event: str, argument: Any) -> Any:
         file = frame.f_code.co_filename
-        if not file.startswith(SOURCE) or file == NOT_INTERRUPTED:
+        if not file.startswith(SOURCE) or file in NOT_INTERRUPTED:
             return None
         frame.f_trace_opcodes = True
         return self._traced

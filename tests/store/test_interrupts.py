@@ -2,8 +2,10 @@
 
 import random
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +19,7 @@ from random_operations import (
     next_operations,
     perform,
 )
-from robocle import Learner
+from robocle import Learner, blas, imports
 from robocle.errors import NothingToUndoError
 from robocle.store import history, state_store
 from stub_backbone import STUB
@@ -26,6 +28,22 @@ from stub_backbone import STUB
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 Operate = Callable[[Learner], object]
+
+
+@pytest.fixture(autouse=True)
+def _no_lock_of_all_threads_stays_taken() -> Iterator[None]:
+    yield
+    with ThreadPoolExecutor(1) as other:
+        for lock in (blas._lock, imports._lock):
+            assert other.submit(taken_and_released, lock).result()
+
+
+def taken_and_released(lock: Any) -> bool:
+    """Return whether this thread gets a lock within ten seconds."""
+    taken: bool = lock.acquire(timeout=10)
+    if taken:
+        lock.release()
+    return taken
 
 
 def opened(path: Path, classifier: str) -> Learner:
