@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from command_line import error_of, run
+from command_line import error_of, run, unmeasured_environment
 from home_pictures import home_picture
 from robocle import Learner
 from robocle.bags import Tally, write_bag
@@ -149,7 +149,10 @@ def test_an_interrupted_lesson_keeps_what_was_taught(tmp_path: Path) -> None:
     paths = (str(state), str(tmp_path / "bag"))
     command = [sys.executable, "-m", "robocle", "bag", "teach", *paths]
     with subprocess.Popen(
-        [*command, *TOPICS, "--every", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*command, *TOPICS, "--every", "0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=unmeasured_environment(),
     ) as process:
         while not state.exists():
             time.sleep(0.05)

@@ -3,6 +3,7 @@
 import os
 import pty
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -14,12 +15,13 @@ from typing import Any
 
 import pytest
 
-from command_line import run
+from command_line import run, unmeasured_environment
 from robocle.cli.interrupts import Interrupted, interruptible, stop_requests
 from robocle.demo.pictures import home_pictures
 from robocle.store import read_state
 
 PICTURES = 200
+PATIENCE = 120  # seconds
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +43,10 @@ class Terminal:
         termios.tcsetwinsize(stderr, (24, 80))
         command = [sys.executable, "-m", "robocle", *map(str, arguments)]
         self.process = subprocess.Popen(
-            command, stderr=stderr, stdout=subprocess.PIPE, env=os.environ | {"TERM": "xterm"}
+            command,
+            stderr=stderr,
+            stdout=subprocess.PIPE,
+            env=unmeasured_environment() | {"TERM": "xterm"},
         )
         os.close(stderr)
         self.seen = ""
@@ -63,6 +68,8 @@ class Terminal:
         return self.process.returncode, lines[-1].strip()
 
     def _read(self) -> str:
+        ready, _, _ = select.select([self._reader], [], [], PATIENCE)
+        assert ready, f"the command has shown nothing for {PATIENCE} s since {self.seen!r}"
         try:
             new = os.read(self._reader, 4096).decode()
         except OSError:  # the command has ended

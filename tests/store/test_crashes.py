@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from command_line import unmeasured_environment
 from refusal import Refusal
 from robocle import Learner
 from robocle.errors import NothingToUndoError, StateError
@@ -38,10 +39,8 @@ def test_a_program_killed_a_hundred_times_loses_no_acknowledged_operation(
 ) -> None:
     path = tmp_path / "home.robocle"
     command = [sys.executable, str(DRIVER), str(path), "100", str(seed), classifier]
-    # A killed process reports no coverage, and measuring it would only slow it down.
-    unmeasured = {k: v for k, v in os.environ.items() if not k.startswith("COVERAGE_PROCESS")}
     places = [str(SHARED), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
-    environment = unmeasured | {"PYTHONPATH": os.pathsep.join(filter(None, places))}
+    environment = unmeasured_environment() | {"PYTHONPATH": os.pathsep.join(filter(None, places))}
     result = subprocess.run(command, capture_output=True, check=False, timeout=300, env=environment)
     assert result.returncode == 0, result.stderr.decode()
     kills, interrupted, operations = (int(word) for word in result.stdout.split() if word.isdigit())
