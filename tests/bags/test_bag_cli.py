@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from command_line import error_of, run, unmeasured_environment
+from command_line import error_of, run
+from environments import unmeasured_environment
 from home_pictures import home_picture
 from robocle import Learner
 from robocle.bags import Tally, write_bag

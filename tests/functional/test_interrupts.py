@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from command_line import run, unmeasured_environment
+from command_line import run
+from environments import unmeasured_environment
 from robocle.cli.interrupts import Interrupted, interruptible, stop_requests
 from robocle.demo.pictures import home_pictures
 from robocle.store import read_state

@@ -23,15 +23,6 @@ def run_subprocess(
     return subprocess.run(command, capture_output=True, env=os.environ | environment, check=False)
 
 
-def unmeasured_environment() -> dict[str, str]:
-    """Return the environment of a process whose coverage is not measured.
-
-    For one that gets a signal: it may arrive while coverage holds a lock, which nobody releases
-    then. And for one that is killed, which reports no coverage.
-    """
-    return {k: v for k, v in os.environ.items() if not k.startswith("COVERAGE_PROCESS")}
-
-
 def assert_one_line(stderr: str) -> None:
     """Assert that an error is printed as one line without a traceback."""
     assert stderr.startswith("robocle: ")

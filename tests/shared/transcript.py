@@ -24,6 +24,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from environments import plain_environment
+
 BLOCK = re.compile(r"^```(console|python|text)(?: title=\"([^\"]+)\")?\n(.*?)^```", re.M | re.S)
 NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d+(?![\w.])")
 TOLERANCE = 0.06
@@ -75,8 +77,7 @@ class Reader:
 
     def __init__(self, folder: Path, programs: Path) -> None:
         self._folder = folder
-        unset = ("PYTHONPATH", "COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG")
-        self._environment = {key: value for key, value in os.environ.items() if key not in unset}
+        self._environment = plain_environment()
         self._environment["PATH"] = f"{programs}{os.pathsep}{os.environ['PATH']}"
         self._python = subprocess.Popen(
             [programs / "python", "-u", "-c", DRIVER],

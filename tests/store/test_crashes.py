@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from command_line import unmeasured_environment
+from environments import unmeasured_environment
 from refusal import Refusal
 from robocle import Learner
 from robocle.errors import NothingToUndoError, StateError
