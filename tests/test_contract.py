@@ -84,6 +84,19 @@ def test_a_classifier_that_scores_by_the_batch_is_found(install: Install) -> Non
         check_classifier("broken")
 
 
+def test_a_classifier_that_does_not_discard_what_it_learned_is_found(install: Install) -> None:
+    class Part(NearestClassMean):
+        """Keeps its means when all samples are learned again."""
+
+        def _reset(self) -> None:
+            if not hasattr(self, "_means"):
+                super()._reset()
+
+    install(CLASSIFIERS, Part)
+    with pytest.raises(AssertionError, match="a removed sample leaves no trace"):
+        check_classifier("broken")
+
+
 def test_a_pooling_that_divides_by_zero_is_found(install: Install) -> None:
     class Part(Average):
         """Divides by the deviation."""

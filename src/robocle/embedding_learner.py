@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from robocle.classifiers.labels import never_taught, require_label, spelling_of
 from robocle.embedding import Embedding, values_for
 from robocle.embedding_predictor import EmbeddingPredictor
-from robocle.errors import AlreadyMergedError, StateError
-from robocle.store import Forget, Rename, Teach, stored_embedding
+from robocle.errors import AlreadyMergedError, StateError, UnknownSampleError
+from robocle.store import Forget, Remove, Rename, Teach, stored_embedding
 from robocle.store.reading import FilePath, state_path
 
 
@@ -56,12 +56,41 @@ class EmbeddingLearner(EmbeddingPredictor):
         with self._state.exclusive():
             self._state.do(Forget(self._known(label)))
 
+    def remove(self, *ids: str) -> None:
+        """Remove taught pictures, as if they had never been taught. This can be undone.
+
+        Args:
+            ids: The ids of the pictures, as `samples` has them, or the first digits of an id that
+                no other picture begins with.
+
+        Raises:
+            UnknownSampleError: There is no such picture, or more than one. Nothing is removed.
+            StateError: The change cannot be written to the learner's file.
+
+        Example:
+            >>> from robocle import Learner
+            >>> learner = Learner(pooling="avg")
+            >>> learner.teach_embedding([0.9, 0.1], "mug")
+            >>> learner.teach_embedding([0.2, 0.8], "mug")
+            >>> with learner.step():
+            ...     learner.remove(learner.samples[0].id)
+            >>> learner.counts, learner.undo(), learner.counts
+            ({'mug': 1}, 'removing 1 picture', {'mug': 2})
+        """
+        with self._state.exclusive():
+            with self._state.classifier() as classifier:
+                known = [sample.id for sample in classifier.samples]
+            found = tuple(dict.fromkeys(_whole_id(id, known) for id in ids))
+            if found:
+                self._state.do(Remove(found))
+
     def rename(self, label: str, new: str) -> None:
-        """Give a label another name.
+        """Rename a label. If the new name is a label already, the two become one.
 
         Raises:
             UnknownLabelError: The label was never taught.
-            LabelError: The new name cannot be used, or is already a label.
+            LabelError: The new name cannot be used.
+            InexactError: The two have sums of the published scatter, which cannot be joined.
             StateError: The change cannot be written to the learner's file.
         """
         new = require_label(new)
@@ -112,7 +141,7 @@ class EmbeddingLearner(EmbeddingPredictor):
         return len(self.steps)
 
     def undo(self) -> str:
-        """Undo the last step: a `teach`, `teach_many`, `forget`, `rename` or `merge`, or a `step`.
+        """Undo the last step: a change such as `teach`, `teach_many` or `merge`, or a `step`.
 
         Returns:
             A description of what was undone, such as "teaching 'mug'".
@@ -173,3 +202,11 @@ class EmbeddingLearner(EmbeddingPredictor):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _whole_id(start: str, known: list[str]) -> str:
+    """Return the id that begins with these digits."""
+    found = [id for id in known if id.startswith(start)] if start else []
+    if len(found) != 1 and start not in known:
+        raise UnknownSampleError(start, len(found))
+    return start if start in known else found[0]

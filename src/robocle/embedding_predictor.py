@@ -18,15 +18,17 @@ from robocle.classifiers.labels import spelling_of
 from robocle.embedding import Embedding, values_for
 from robocle.imports import imported
 from robocle.recognition.levels import DEFAULT_UNKNOWN
+from robocle.spec import require_whole
 from robocle.store import LearnerState, Parts
 from robocle.types import Prediction
 from robocle.wording import plural
 
 if TYPE_CHECKING:
-    from robocle.classifiers.scatter.familiarity import Familiarity
+    from robocle.classifiers.slda.answer import Familiarity
     from robocle.prediction_snapshot import Scored, Snapshot
     from robocle.recognition.calibration import AnyCalibration
     from robocle.recognition.readiness import Readiness
+    from robocle.recognition.samples import TaughtSample
 
 
 class EmbeddingPredictor:
@@ -106,8 +108,7 @@ class EmbeddingPredictor:
                     from robocle.prediction_snapshot import Scored
 
                     scores = classifier.scores(values[None])[0]
-                    calibration = self._calibration_of(classifier)
-                    return Scored(classifier.labels, scores, float(scores.max()), calibration)
+                    return Scored(classifier.labels, scores, float(scores.max()), None)
         return now.scored(values)
 
     def _new_snapshot(self, classifier: StreamingClassifier) -> "Snapshot | None":
@@ -118,17 +119,12 @@ class EmbeddingPredictor:
 
         taught = self._state.taught
         if self._now is None or self._now.taught is not taught:
-            scorer = classifier.scorer()
-            if scorer is None:
+            answer = classifier.answer()
+            if answer is None:
                 return None
-            self._now = Snapshot(
-                taught,
-                classifier.labels,
-                classifier.width or 0,
-                scorer,
-                classifier.familiarity(),
-                self._calibration_of(classifier),
-            )
+            labels, width = classifier.labels, classifier.width or 0
+            calibration = self._calibration_of(classifier)
+            self._now = Snapshot(taught, labels, width, answer, calibration)
         return self._now
 
     def readiness(self) -> "Readiness | None":
@@ -140,10 +136,49 @@ class EmbeddingPredictor:
         from robocle.recognition.readiness import readiness
 
         with self._state.classifier() as classifier:
-            if classifier.leave_one_out() is None:
+            answer = classifier.answer() if classifier.labels else None
+            if answer is None or answer.leave_one_out is None:
                 return None
             calibration = self._calibration_of(classifier)
-            return readiness(classifier.counts, classifier.leave_one_out_of_all(), calibration)
+            return readiness(classifier.counts, classifier.leave_out(), calibration)
+
+    @property
+    def samples(self) -> "list[TaughtSample]":
+        """The taught pictures that are kept, in the order in which they were taught.
+
+        Each has its id, its label, when it was taught, and how well it is recognised when it is
+        left out. That is computed anew each time: a few seconds for thousands of pictures.
+
+        Example:
+            >>> from robocle import Learner
+            >>> learner = Learner(pooling="avg")
+            >>> learner.teach_embedding([0.9, 0.1], "mug")
+            >>> [(sample.label, sample.recognised) for sample in learner.samples]
+            [('mug', None)]
+        """
+        from robocle.recognition.samples import taught_samples
+
+        with self._state.classifier() as classifier:
+            return taught_samples(classifier, self._calibration_of(classifier))
+
+    def doubtful(self, most: int = 5) -> "list[TaughtSample]":
+        """Return the taught pictures that hurt, the worst first; see `remove`.
+
+        A picture is doubtful if it is taken for another label when it is left out, or if more of
+        the other pictures are recognised without it.
+
+        Args:
+            most: How many pictures to return at most.
+
+        Raises:
+            SpecError: `most` is not a whole number from 1 on.
+        """
+        from robocle.recognition.samples import doubtful_samples
+
+        require_whole("most", most, 1, 1_000_000)
+        with self._state.classifier() as classifier:
+            calibration = self._calibration_of(classifier)
+            return doubtful_samples(classifier, calibration, most)
 
     def unknown_below(self, unknown: float = DEFAULT_UNKNOWN) -> float | None:
         """Return the threshold: an object whose familiarity is below it is called unknown.
@@ -180,7 +215,8 @@ class EmbeddingPredictor:
             NothingTaughtError: Nothing has been taught yet.
         """
         with self._state.classifier() as classifier:
-            return classifier.familiarity()
+            answer = classifier.answer()
+            return answer.familiarity() if answer is not None else None
 
     def calibration(self) -> "AnyCalibration | None":
         """Return the calibration of the scores. It is computed once after each change.
@@ -195,17 +231,15 @@ class EmbeddingPredictor:
     def _calibration_of(self, classifier: StreamingClassifier) -> "AnyCalibration | None":
         from robocle.recognition.calibration import calibrated
 
-        if not classifier.labels:
+        answer = classifier.answer() if classifier.labels else None
+        if answer is None:
             return None
-        source = classifier.leave_one_out() or classifier.familiarity()
-        if source is None:
-            return None
-        if self._calibrated is None or self._calibrated[0] is not source:
-            self._calibrated = source, calibrated(classifier, self._state.world)
+        if self._calibrated is None or self._calibrated[0] is not answer:
+            self._calibrated = answer, calibrated(answer, self._state.world)
         return self._calibrated[1]
 
     def last_embedding(self, label: str) -> NDArray[Any] | None:
-        """Return the last embedding taught under a label; None once it is out of the undo history.
+        """Return the last embedding taught under a label; None if no sample of it is kept.
 
         Args:
             label: The label, under its present name.

@@ -5,6 +5,7 @@
     ├── QualityError         (ValueError)    a readable picture that is too poor to learn from
     ├── LabelError           (ValueError)    a label that cannot be used
     │   └── UnknownLabelError  (KeyError)    a label that was never taught
+    ├── UnknownSampleError   (KeyError)      the id of a sample that does not exist
     ├── FeatureError         (ValueError)    a feature map or embedding of the wrong shape
     ├── NothingTaughtError   (RuntimeError)  a prediction before anything was taught
     ├── NothingToUndoError   (RuntimeError)  an undo when no step can be undone
@@ -88,6 +89,15 @@ class LabelError(RobocleError, ValueError):
 
 class UnknownLabelError(LabelError, KeyError):
     """A label that was never taught."""
+
+
+class UnknownSampleError(RobocleError, KeyError):
+    """The id of a sample that does not exist, or the start of several ids."""
+
+    def __init__(self, id: str, found: int = 0) -> None:
+        problem = f"{found} samples begin with" if found else "there is no sample"
+        super().__init__(f"{problem} {id!r}: `robocle samples STATE` lists the ids")
+        self.id = id
 
 
 class FeatureError(RobocleError, ValueError):

@@ -219,8 +219,10 @@ class PictureLearner(EmbeddingLearner):
 
         try:
             with self._state.classifier() as classifier:
-                linear, familiarity = classifier.linear(), classifier.familiarity()
-                rows, _ = familiarity.linear(*linear) if familiarity else linear
+                rows, bias = classifier.linear()
+                answer = classifier.answer()
+                familiarity = answer.familiarity() if answer is not None else None
+                rows = familiarity.linear(rows, bias)[0] if familiarity else rows
                 weights = dict(zip(classifier.labels, rows, strict=True))
         except (InexactError, NothingTaughtError):
             return None

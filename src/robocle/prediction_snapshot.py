@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robocle.classifiers.contract import Scorer
 from robocle.classifiers.embedding_numbers import require_width
-from robocle.classifiers.scatter.familiarity import Familiarity
+from robocle.classifiers.slda.answer import Answer
 from robocle.label_numbers import LabelNumbers
-from robocle.recognition.calibration import AnyCalibration, familiarity_of, recognise
+from robocle.recognition.calibration import AnyCalibration, recognise
 from robocle.store.learned import Taught
 from robocle.types import Prediction, Scores
 
@@ -57,8 +56,7 @@ class Snapshot:
     taught: Taught
     labels: tuple[str, ...]
     width: int
-    scorer: Scorer
-    familiarity: Familiarity | None
+    answer: Answer
     calibration: AnyCalibration | None
 
     def scored(self, values: NDArray[Any]) -> Scored:
@@ -69,6 +67,5 @@ class Snapshot:
         """
         require_width(values, self.width)
         embeddings = np.asarray(values[None], np.float64)
-        scores = self.scorer(embeddings)
-        familiarity = familiarity_of(self.familiarity, embeddings, scores)
+        scores, familiarity = self.answer.scores_and_familiarity(embeddings)
         return Scored(self.labels, scores[0], float(familiarity[0]), self.calibration)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from base_code import Centroids
 from robocle.classifiers import StreamingClassifier, classifier
+from robocle.classifiers.cbcl import CentroidConcepts
 
 Floats = NDArray[np.float64]
 Point = list[float]
@@ -87,9 +88,10 @@ def spec(options: dict[str, float]) -> str:
 
 
 def centroids(clf: StreamingClassifier) -> tuple[Floats, list[str], list[int]]:
-    arrays = clf.state().arrays
-    owners = [clf.labels[row] for row in arrays["owners"].tolist()]
-    return arrays["places"], owners, arrays["sizes"].astype(int).tolist()
+    assert isinstance(clf, CentroidConcepts)
+    clf._make_current()
+    owners = [clf.labels[row] for row in clf._owners]
+    return clf._places, owners, clf._sizes.astype(int).tolist()
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=spec)

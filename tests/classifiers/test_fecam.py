@@ -102,4 +102,5 @@ def test_one_sample_per_label_ranks_as_the_nearest_transformed_mean() -> None:
 def test_the_power_keeps_the_sign() -> None:
     clf = taught("fecam", np.array([[4.0, -9.0], [-4.0, 9.0]]), ["a", "b"])
     assert (clf.scores([[4.0, -9.0], [-4.0, 9.0]]).argmax(axis=1) == [0, 1]).all()
-    np.testing.assert_allclose(clf.state().arrays["means"], [[2, -3], [-2, 3]])
+    # The distance between the transformed means (2, -3) and (-2, 3) is 4^2 + 6^2.
+    np.testing.assert_allclose(clf.scores([[4.0, -9.0]]), [[0, -52]])

@@ -20,15 +20,13 @@ def test_only_mistakes_change_weights(seed: int) -> None:
         reference.learn(embedding, clf.labels.index(str(row)))
         changes += int((reference.means != before).any())
     assert 26 < changes < 146  # the stream has both mistakes and correct predictions
-    np.testing.assert_allclose(clf.state().arrays["weights"], reference.means, atol=1e-12)
-    queries = rng.normal(size=(20, 8))
-    np.testing.assert_allclose(clf.scores(queries), reference.scores(queries), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(clf.scores(np.eye(8)), reference.means.T, atol=1e-12)
 
 
 def test_a_sample_that_is_predicted_correctly_changes_nothing() -> None:
     clf = classifier("perceptron")
     clf.learn([1.0, 0.0], "a")
     clf.learn([0.0, 1.0], "b")
-    before = clf.state().arrays["weights"]
+    before = clf.scores(np.eye(2))
     clf.learn([0.9, 0.1], "a")
-    np.testing.assert_array_equal(clf.state().arrays["weights"], before)
+    np.testing.assert_array_equal(clf.scores(np.eye(2)), before)

@@ -1,6 +1,5 @@
 """Classifiers that were pickled, also by joblib, which maps large arrays read-only."""
 
-import pickle
 from pathlib import Path
 
 import joblib
@@ -20,10 +19,11 @@ def taught(spec: str, samples: int) -> StreamingClassifier:
     return clf
 
 
-# With predictions: then there is a solution to follow.
 @pytest.mark.parametrize("predicts", [False, True])
-@pytest.mark.parametrize("samples", [12, 300], ids=["compressed", "dense"])
-@pytest.mark.parametrize("spec", ["slda", DEFAULT, f"{DEFAULT},kept=8", "slda:scatter=published"])
+@pytest.mark.parametrize("samples", [12, 300])
+@pytest.mark.parametrize(
+    "spec", ["ncm", "slda", DEFAULT, f"{DEFAULT},keep=8", "slda:scatter=published"]
+)
 def test_a_classifier_that_was_mapped_from_a_file_learns_on(
     spec: str, samples: int, predicts: bool, tmp_path: Path
 ) -> None:
@@ -41,23 +41,3 @@ def test_a_classifier_that_was_mapped_from_a_file_learns_on(
     expected = original.scores(queries)
     size = np.abs(expected).max()
     np.testing.assert_allclose(mapped.scores(queries), expected, rtol=0, atol=1e-6 * size)
-
-
-@pytest.mark.parametrize("samples", [12, 300], ids=["compressed", "dense"])
-@pytest.mark.parametrize("spec", [DEFAULT, f"{DEFAULT},kept=8"])
-def test_what_a_program_does_to_the_arrays_of_a_state_does_not_change_the_classifier(
-    spec: str, samples: int
-) -> None:
-    restored = classifier(spec)
-    restored.restore(taught(spec, samples).state())
-    expected = restored.leave_one_out()
-    again = classifier(spec)
-    again.restore(restored.state())
-    again = pickle.loads(pickle.dumps(again))
-    for array in again.state().arrays.values():
-        if array.flags.writeable:
-            array[:] = 0
-    found = again.leave_one_out()
-    assert expected is not None
-    assert found is not None
-    np.testing.assert_allclose(found.scores, expected.scores, atol=1e-9)

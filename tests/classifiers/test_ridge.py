@@ -38,42 +38,31 @@ def normal_equations(
     return np.asarray(queries @ np.linalg.inv(gram) @ embeddings.T @ targets(labels))
 
 
-def form(clf: StreamingClassifier) -> str:
-    return "compressed" if "basis" in clf.state().arrays else "dense"
-
-
 def assert_equal_scores(found: Floats, expected: Floats, tolerance: float) -> None:
     assert np.abs(found - expected).max() <= tolerance * np.abs(expected).max()
     assert (found.argmax(axis=1) == expected.argmax(axis=1)).all()
 
 
 @pytest.mark.parametrize("strength", [1e-3, 1.0, 50.0])
-@pytest.mark.parametrize(("samples", "expected_form"), [(12, "compressed"), (200, "dense")])
-def test_scores_equal_scikit_learns_ridge(
-    samples: int, expected_form: str, strength: float
-) -> None:
+@pytest.mark.parametrize("samples", [12, 200])
+def test_scores_equal_scikit_learns_ridge(samples: int, strength: float) -> None:
     embeddings, labels = stream(samples, 48, 5)
     queries = stream(30, 48, 5, seed=1)[0]
     clf = taught(f"ridge:strength={strength}", embeddings, labels)
     alpha = strength * (embeddings**2).sum() / 48
     reference = Ridge(alpha=alpha, fit_intercept=False).fit(embeddings, targets(labels))
     assert_equal_scores(clf.scores(queries), reference.predict(queries), 1e-9)
-    assert form(clf) == expected_form
 
 
 @pytest.mark.parametrize("strength", [0.01, 1.0])
-def test_teaching_and_predicting_alternate_while_the_form_changes(strength: float) -> None:
+def test_teaching_and_predicting_may_alternate(strength: float) -> None:
     embeddings, labels = stream(160, 48, 5)
     queries = stream(10, 48, 5, seed=1)[0]
     clf = classifier(f"ridge:strength={strength}")
-    forms = []
     for index, (embedding, label) in enumerate(zip(embeddings, labels, strict=True), start=1):
         clf.learn(embedding, label)
         expected = normal_equations(embeddings[:index], labels[:index], queries, strength)
-        assert_equal_scores(clf.scores(queries), expected, 1e-5)
-        forms.append(form(clf))
-    assert forms[:20] == ["compressed"] * 20
-    assert forms[-20:] == ["dense"] * 20
+        assert_equal_scores(clf.scores(queries), expected, 1e-9)
 
 
 @pytest.mark.parametrize("features", [30, 400])
@@ -89,18 +78,5 @@ def test_with_features_it_is_ridge_on_the_rectified_projections(features: int) -
         rectified_features(rows, features, 3) for rows in (embeddings, queries)
     )
     assert_equal_scores(
-        clf.scores(queries), normal_equations(projected, labels, projected_queries, 1.0), 1e-5
+        clf.scores(queries), normal_equations(projected, labels, projected_queries, 1.0), 1e-9
     )
-
-
-def test_a_forgotten_class_leaves_no_trace() -> None:
-    embeddings, labels = stream(60, 24, 4)
-    clf = taught("ridge", embeddings, labels)
-    gone = clf.labels[2]
-    assert clf.forgets_exactly
-    clf.forget(gone)
-    kept = [place for place, label in enumerate(labels) if label != gone]
-    left = [labels[place] for place in kept]
-    expected = normal_equations(embeddings[kept], left, embeddings, 1.0)
-    order = [list(dict.fromkeys(left)).index(label) for label in clf.labels]
-    assert_equal_scores(clf.scores(embeddings), expected[:, order], 1e-6)

@@ -77,16 +77,6 @@ def test_teaching_and_predicting_may_alternate() -> None:
         assert_equal_scores(clf.scores(embeddings), expected)
 
 
-def test_a_forgotten_class_is_also_removed_from_the_shared_covariance() -> None:
-    embeddings, labels = stream([8, 12, 5], 16)
-    clf = taught("sqda", embeddings, labels)
-    clf.forget("1")
-    rest = [index for index, label in enumerate(labels) if label != "1"]
-    again = taught("sqda", embeddings[rest], [labels[index] for index in rest])
-    assert clf.labels == again.labels
-    assert_equal_scores(clf.scores(embeddings), again.scores(embeddings))
-
-
 @pytest.mark.parametrize("samples", [6, 60])
 @pytest.mark.parametrize("shrinkage", [1e-4, 0.1, 1.0])
 def test_a_fully_shared_covariance_ranks_labels_as_slda_does(

@@ -29,6 +29,7 @@ from base_code import (
     StreamingQda,
 )
 from robocle.classifiers import StreamingClassifier, classifier
+from robocle.classifiers.icarl import OnlineICaRL
 from robocle.classifiers.softmax_layer import SoftmaxLayer
 from robocle.evaluation import metrics
 from robocle.pooling import pooling
@@ -141,11 +142,12 @@ def agreement(case: ClassifierCase, seed: int = 0, spec: str = "") -> Agreement:
     with recorded_batches() as batches:
         for sample, row in zip(samples, rows, strict=True):
             clf.learn(sample, str(row))
+            found = clf.scores(queries)
             if isinstance(reference, Replay):
                 reference.replay(*batches[-1], stored_samples(clf))
             else:
                 reference.learn(sample, row)
-            found, expected = clf.scores(queries), reference.scores(queries)
+            expected = reference.scores(queries)
             difference = max(difference, np.abs(found - expected).max() / np.abs(expected).max())
             equal += int((found.argmax(axis=1) == expected.argmax(axis=1)).sum())
             compared += len(queries)
@@ -168,9 +170,9 @@ def recorded_batches() -> Iterator[list[Batch]]:
 
 def stored_samples(clf: StreamingClassifier) -> list[Stored]:
     """The samples that a classifier with exemplar replay has stored, with their classes."""
-    arrays = clf.state().arrays
-    pairs = zip(arrays["stored_samples"], arrays["stored_rows"].tolist(), strict=True)
-    return [(sample.tobytes(), row) for sample, row in pairs]
+    assert isinstance(clf, OnlineICaRL)
+    clf._make_current()
+    return [(s[:-1].tobytes(), row) for s, row in zip(clf._stored, clf._owners, strict=True)]
 
 
 def moments_difference(form: str) -> float:

@@ -30,7 +30,7 @@ def test_the_score_is_minus_the_mean_distance_to_the_nearest_samples() -> None:
     assert clf.scores([[0.0, 0.0]]).tolist() == [[-1.5]]
 
 
-def test_only_the_last_samples_are_stored() -> None:
+def test_only_the_last_samples_are_compared() -> None:
     clf = robocle.classifier("knn:k=1,per_class=2")
     for x in (0.0, 5.0, 6.0):
         clf.learn([x], "mug")

@@ -21,7 +21,7 @@ __all__ = ["CLASSIFIERS", "ClassifierState", "StreamingClassifier", "classifier"
 CLASSIFIERS: Registry[StreamingClassifier] = Registry(
     "classifier",
     {
-        "slda": "robocle.classifiers.slda:StreamingLDA",
+        "slda": "robocle.classifiers.slda.classifier:StreamingLDA",
         "ncm": "robocle.classifiers.ncm:NearestClassMean",
         "sqda": "robocle.classifiers.sqda:StreamingQDA",
         "snb": "robocle.classifiers.snb:StreamingNaiveBayes",

@@ -11,15 +11,13 @@ looks for the nearest one in an array of a single number. Of two centroids that 
 later one keeps its place, which decides which one is the first.
 """
 
-from collections.abc import Mapping
-
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial.distance import cdist, pdist
 
-from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Ownership, Shared, Vector
+from robocle.classifiers.samples import Matrix, Vector
 from robocle.classifiers.streaming import StreamingClassifier
 from robocle.classifiers.variant import Variant, require_variant
-from robocle.errors import StateError
 from robocle.spec import require_between
 from robocle.types import Scores
 
@@ -50,22 +48,24 @@ class CentroidConcepts(StreamingClassifier):
         self.centroids = centroids
         self.k = k
         self.variant = variant
-        self._places: Matrix = np.empty((0, 0))
-        self._owners = np.empty(0, np.int64)
-        self._sizes = np.empty(0)
+
+    def _reset(self) -> None:
+        self._places: Matrix = np.empty((0, self.width or 0))
+        self._owners: NDArray[np.int64] = np.empty(0, np.int64)  # the row of each centroid
+        self._sizes: Vector = np.empty(0)
 
     def _add_row(self) -> None:
         """Do nothing: the first sample of a class becomes its first centroid."""
 
     def _learn(self, sample: Vector, row: int) -> None:
         own = np.flatnonzero(self._owners == row)
-        distances = np.linalg.norm(self._places[own] - sample, axis=1) if len(own) else own
+        distances = np.linalg.norm(self._places[own] - sample, axis=1)
         if len(own) and distances.min() < self.threshold:
             joined = own[0 if self.variant == "published" else distances.argmin()]
             self._sizes[joined] += 1
             self._places[joined] += (sample - self._places[joined]) / self._sizes[joined]
             return
-        self._places = np.vstack([self._places.reshape(-1, len(sample)), sample])
+        self._places = np.vstack([self._places, sample])
         self._owners = np.append(self._owners, row)
         self._sizes = np.append(self._sizes, 1.0)
         if len(self._places) > self.centroids:
@@ -88,7 +88,9 @@ class CentroidConcepts(StreamingClassifier):
         share = self._sizes[dropped] / (self._sizes[kept] + self._sizes[dropped])
         self._places[kept] += share * (self._places[dropped] - self._places[kept])
         self._sizes[kept] += self._sizes[dropped]
-        self._select(np.arange(len(self._places)) != dropped)
+        self._places = np.delete(self._places, dropped, axis=0)
+        self._owners = np.delete(self._owners, dropped)
+        self._sizes = np.delete(self._sizes, dropped)
 
     def _scores(self, embeddings: Matrix) -> Scores:
         distances = np.maximum(cdist(embeddings, self._places), SMALLEST_DISTANCE)
@@ -101,31 +103,3 @@ class CentroidConcepts(StreamingClassifier):
         counts = np.array(self._counts, np.float64)
         weighted: Scores = scores * (counts if self.variant == "published" else 1 / counts)
         return weighted
-
-    def _select(self, kept: np.ndarray) -> None:
-        self._places = self._places[kept]
-        self._owners = self._owners[kept]
-        self._sizes = self._sizes[kept]
-
-    def _forget(self, row: int) -> None:
-        self._select(self._owners != row)
-        self._owners = self._owners - (self._owners > row)
-
-    def _state(self) -> Arrays:
-        return {
-            "places": self._places.copy(),
-            "owners": self._owners.copy(),
-            "sizes": self._sizes.copy(),
-        }
-
-    def _restore(self, state: ClassifierState) -> int | None:
-        self._places = state.copied("places", None, None)
-        self._owners = state.whole("owners", len(self._places))
-        self._sizes = state.copied("sizes", len(self._places))
-        if set(self._owners.tolist()) != set(range(len(self._labels))) or (self._sizes < 1).any():
-            raise StateError("state has a label without a centroid")
-        return self._places.shape[1] or None
-
-    def _array_owners(self) -> Mapping[str, Ownership]:
-        # Which centroids are merged depends on the centroids of all classes.
-        return dict.fromkeys(("places", "owners", "sizes"), Shared())

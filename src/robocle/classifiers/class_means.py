@@ -1,35 +1,19 @@
-"""Classifiers that keep a running mean of each class (eq. 2)."""
-
-from typing import ClassVar
+"""Classifiers that compute scores from the running mean of each class (eq. 2)."""
 
 import numpy as np
 
-from robocle.classifiers.class_rows import ClassRowClassifier
-from robocle.classifiers.state import Matrix, Vector
+from robocle.classifiers.samples import Matrix, Vector
+from robocle.classifiers.streaming import StreamingClassifier
 
 
-class ClassMeanClassifier(ClassRowClassifier):
-    """Keeps the running class means; subclasses compute scores from them and may keep more."""
+class ClassMeanClassifier(StreamingClassifier):
+    """Computes the running class means; subclasses may compute more."""
 
-    ROWS: ClassVar[tuple[str, ...]] = ("means",)
+    def _reset(self) -> None:
+        self._means: Matrix = np.empty((0, self.width or 0))
 
-    @property
-    def _means(self) -> Matrix:
-        return self._rows["means"]
+    def _add_row(self) -> None:
+        self._means = np.vstack([self._means, np.zeros(self.width or 0)])
 
     def _learn(self, sample: Vector, row: int) -> None:
         self._means[row] += (sample - self._means[row]) / (self._counts[row] + 1)
-
-    @property
-    def forgets_exactly(self) -> bool:
-        """True: every array row belongs to one label."""
-        return True
-
-    def _merge_obstacle(self) -> None:
-        return None
-
-    def _merge(self, other: "ClassMeanClassifier", rows: list[int]) -> None:
-        mine = np.array([self._counts[row] for row in rows], float)
-        theirs = np.array(other._counts, float)
-        steps = (theirs / (mine + theirs))[:, None]
-        self._means[rows] += steps * (other._means - self._means[rows])

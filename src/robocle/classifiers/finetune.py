@@ -5,15 +5,14 @@ step on: `classes=40`. A learner does not know it, and its softmax grows with th
 `classes=growing`. Taught class by class, their accuracies differ by more than ten points.
 """
 
-from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
 
+from robocle.classifiers.samples import Matrix, Vector
 from robocle.classifiers.softmax_layer import SoftmaxLayer
-from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Ownership, Shared, Vector
 from robocle.classifiers.streaming import StreamingClassifier
-from robocle.errors import LabelError, StateError
+from robocle.errors import LabelError
 from robocle.spec import require_between, require_choice, require_whole
 from robocle.types import Scores
 from robocle.wording import plural
@@ -43,48 +42,26 @@ class FineTuning(StreamingClassifier):
         self.rate = rate
         self.seed = seed
         self.classes = classes
-        self._layer = SoftmaxLayer(rate, seed)
 
-    def _append(self, label: str) -> None:
+    def _require_new(self, label: str) -> None:
         if len(self._labels) == self.classes:
             raise LabelError(
                 f"cannot teach {label!r}: with classes={self.classes} there are at most "
-                f"{plural(self._rows, 'label')}; give more classes, or classes=growing",
+                f"{plural(len(self._labels), 'label')}; give more classes, or classes=growing",
                 label,
             )
-        super()._append(label)
+
+    def _reset(self) -> None:
+        self._layer = SoftmaxLayer(self.width or 0, self.rate, self.seed)
+        if not isinstance(self.classes, str):
+            self._layer.add_rows(self.classes)
 
     def _add_row(self) -> None:
-        """Add the rows that are missing: one, or all of them before the first sample."""
-        self._layer.add_rows(self._rows - self._layer.rows, self.width or 0)
-
-    @property
-    def _rows(self) -> int:
-        """The number of classes that the softmax covers."""
-        return len(self._labels) if isinstance(self.classes, str) else self.classes
+        if isinstance(self.classes, str):
+            self._layer.add_rows(1)
 
     def _learn(self, sample: Vector, row: int) -> None:
         self._layer.step(np.append(sample, 1.0)[None], np.array([row]))
 
     def _scores(self, embeddings: Matrix) -> Scores:
         return self._layer.logits(embeddings)[:, : len(self._labels)]
-
-    def _forget(self, row: int) -> None:
-        self._layer.remove_row(row)
-        if not isinstance(self.classes, str):  # a new row, for a label that may come
-            self._layer.add_rows(1, self.width or 0)
-
-    def _state(self) -> Arrays:
-        return self._layer.state()
-
-    def _restore(self, state: ClassifierState) -> int | None:
-        if len(state.labels) > self._rows:
-            labels = plural(len(state.labels), "label")
-            raise StateError(f"state has {labels}, and the classifier has classes={self.classes}")
-        untaught = not state.labels and not state.checked("weights", None, None).size
-        self._layer = SoftmaxLayer(self.rate, self.seed)
-        return self._layer.restore(state, 0 if untaught else self._rows)
-
-    def _array_owners(self) -> Mapping[str, Ownership]:
-        # Every step changes the weights of all classes.
-        return dict.fromkeys(("weights", "momenta", "drawn"), Shared())

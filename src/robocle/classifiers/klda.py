@@ -4,17 +4,10 @@ Momeni, Mazumder & Liu, "Continual learning using a kernel-based method over fou
 (2025). Embeddings are normalised to length 1 first, so that one gamma suits all backbones.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-
 from robocle.classifiers.random_features import fourier_features
+from robocle.classifiers.samples import Matrix, Vector
 from robocle.classifiers.slda import StreamingLDA
-from robocle.classifiers.state import Arrays, ClassifierState, Matrix, Ownership, Shared, Vector
 from robocle.classifiers.streaming import StreamingClassifier
-from robocle.errors import StateError
 from robocle.spec import require_between
 from robocle.types import Scores
 
@@ -36,57 +29,18 @@ class KernelLDA(StreamingClassifier):
         self.features = features
         self.gamma = gamma
         self.seed = seed
-        self._inner = StreamingLDA()
 
-    def _features_of(self, embeddings: Matrix) -> Matrix:
-        return fourier_features(embeddings, self.features, self.gamma, self.seed)
+    def _reset(self) -> None:
+        self._inner = StreamingLDA(keep=0)  # the embeddings are kept here
 
     def _add_row(self) -> None:
         """Do nothing: the inner classifier adds its own row."""
 
     def _learn(self, sample: Vector, row: int) -> None:
-        self._inner.learn(self._features_of(sample), self._labels[row])
+        self._inner.learn(self._features_of(sample), str(row))  # labels may be renamed, rows not
+
+    def _features_of(self, embeddings: Matrix) -> Matrix:
+        return fourier_features(embeddings, self.features, self.gamma, self.seed)
 
     def _scores(self, embeddings: Matrix) -> Scores:
         return self._inner.scores(self._features_of(embeddings))
-
-    def rename(self, label: str, new: str) -> None:
-        """Give a label another name; see `StreamingClassifier.rename`."""
-        super().rename(label, new)
-        self._inner.rename(label, new)
-
-    @property
-    def forgets_exactly(self) -> bool:
-        """Whether forgetting a label also removes its contribution to the covariance."""
-        return self._inner.forgets_exactly
-
-    def _merge_obstacle(self) -> None:
-        return None
-
-    def _merge(self, other: "KernelLDA", rows: list[int]) -> None:
-        self._inner.merge(other._inner)
-
-    def _forget(self, row: int) -> None:
-        self._inner.forget(self._labels[row])
-
-    def _state(self) -> Arrays:
-        inner: Arrays = dict(self._inner.state().arrays)
-        del inner["counts"]
-        return inner | {"input_width": np.array([self.width or 0], np.int64)}
-
-    def _restore(self, state: ClassifierState) -> int | None:
-        self._inner = StreamingLDA()
-        self._inner.restore(state)
-        if self._inner.width not in (None, self.features):
-            raise StateError(f"state has {self._inner.width} random features, not {self.features}")
-        width = int(state.copied("input_width", 1)[0])
-        if (width > 0) != bool(self._inner.width):
-            raise StateError("state has no valid embedding width")
-        return width or None
-
-    def _array_owners(self) -> Mapping[str, Ownership]:
-        return {**self._inner.array_owners(), "input_width": Shared()}
-
-    def rebuilt_array(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any] | None:
-        """Return a scatter as the sum of the class factors; None for other arrays."""
-        return self._inner.rebuilt_array(name, arrays)

@@ -5,8 +5,7 @@ from scipy.spatial.distance import cdist
 
 from robocle.blas import one_blas_thread
 from robocle.classifiers.class_means import ClassMeanClassifier
-from robocle.classifiers.state import Matrix, Vector
-from robocle.errors import NothingTaughtError
+from robocle.classifiers.samples import Matrix, Vector
 from robocle.types import Scores
 
 # For at least this many embeddings, one matrix product is faster than a distance per pair.
@@ -18,8 +17,7 @@ class NearestClassMean(ClassMeanClassifier):
 
     def linear(self) -> tuple[Matrix, Vector]:
         """Return W and b with W z + b = 2 m . z - |m|^2: the score without |z|^2."""
-        if not self._labels:
-            raise NothingTaughtError
+        self._make_current()
         return 2 * self._means, -np.einsum("ij,ij->i", self._means, self._means)
 
     def _scores(self, embeddings: Matrix) -> Scores:

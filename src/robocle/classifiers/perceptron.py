@@ -1,27 +1,30 @@
 """The online perceptron: one row of weights per class, updated only on mistakes."""
 
-from typing import ClassVar
+import numpy as np
 
-from robocle.classifiers.class_rows import ClassRowClassifier
-from robocle.classifiers.state import Matrix, Vector
+from robocle.classifiers.samples import Matrix, Vector
+from robocle.classifiers.streaming import StreamingClassifier
 from robocle.types import Scores
 
 
-class OnlinePerceptron(ClassRowClassifier):
+class OnlinePerceptron(StreamingClassifier):
     """One row of weights per class, initialised to its first sample and updated on mistakes."""
 
-    ROWS: ClassVar[tuple[str, ...]] = ("weights",)
+    def _reset(self) -> None:
+        self._weights: Matrix = np.empty((0, self.width or 0))
+
+    def _add_row(self) -> None:
+        self._weights = np.vstack([self._weights, np.zeros(self.width or 0)])
 
     def _learn(self, sample: Vector, row: int) -> None:
-        weights = self._rows["weights"]
         if self._counts[row] == 0:
-            weights[row] = sample
+            self._weights[row] = sample
             return
-        predicted = int((weights @ sample).argmax())
+        predicted = int((self._weights @ sample).argmax())
         if predicted != row:
-            weights[row] += sample
-            weights[predicted] -= sample
+            self._weights[row] += sample
+            self._weights[predicted] -= sample
 
     def _scores(self, embeddings: Matrix) -> Scores:
-        scores: Scores = embeddings @ self._rows["weights"].T
+        scores: Scores = embeddings @ self._weights.T
         return scores

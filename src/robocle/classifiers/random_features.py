@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from robocle.blas import one_blas_thread
-from robocle.classifiers.state import Matrix, Vector
+from robocle.classifiers.samples import Matrix, Vector
 from robocle.randomness import keyed_rng
 
 

@@ -11,11 +11,10 @@ same weights.
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import blas
 
-from robocle.blas import one_blas_thread
+from robocle.blas import blas, one_blas_thread
+from robocle.classifiers.samples import Matrix
 from robocle.classifiers.softmax import softmax
-from robocle.classifiers.state import Arrays, ClassifierState, Matrix
 from robocle.randomness import keyed_rng
 
 MOMENTUM = 0.9
@@ -26,32 +25,21 @@ INITIAL_DEVIATION = 0.01  # standard deviation of the weights of a new row
 class SoftmaxLayer:
     """Weights, biases and their momenta; the last column is the bias."""
 
-    def __init__(self, rate: float, seed: int) -> None:
+    def __init__(self, width: int, rate: float, seed: int) -> None:
         self._rate = rate
         self._seed = seed
-        self._drawn = 0
-        self._weights: Matrix = np.empty((0, 0))
-        self._momenta: Matrix = np.empty((0, 0))
+        self._weights: Matrix = np.empty((0, width + 1))
+        self._momenta: Matrix = np.empty((0, width + 1))
 
-    @property
-    def rows(self) -> int:
-        """The number of classes that the softmax covers."""
-        return len(self._weights)
-
-    def add_rows(self, count: int, width: int) -> None:
+    def add_rows(self, count: int) -> None:
         """Add classes with small random weights, zero biases and zero momenta."""
-        weights = np.zeros((count, width + 1))
-        for row in weights:
-            rng = keyed_rng(self._seed, "softmax row", self._drawn)
-            row[:-1] = rng.normal(0, INITIAL_DEVIATION, width)
-            self._drawn += 1
-        self._weights = np.vstack([self._weights.reshape(-1, width + 1), weights])
-        self._momenta = np.vstack([self._momenta.reshape(-1, width + 1), np.zeros_like(weights)])
-
-    def remove_row(self, row: int) -> None:
-        """Remove a class."""
-        self._weights = np.delete(self._weights, row, axis=0)
-        self._momenta = np.delete(self._momenta, row, axis=0)
+        classes, columns = self._weights.shape
+        rows = np.zeros((count, columns))
+        for number, row in enumerate(rows, start=classes):
+            rng = keyed_rng(self._seed, "softmax row", number)
+            row[:-1] = rng.normal(0, INITIAL_DEVIATION, columns - 1)
+        self._weights = np.vstack([self._weights, rows])
+        self._momenta = np.vstack([self._momenta, np.zeros_like(rows)])
 
     def step(self, batch: Matrix, rows: NDArray[np.int64]) -> None:
         """Take one gradient step on the mean cross-entropy of a batch.
@@ -78,19 +66,3 @@ class SoftmaxLayer:
         """Return the scores of embeddings, (n, classes)."""
         scores: Matrix = embeddings @ self._weights[:, :-1].T + self._weights[:, -1]
         return scores
-
-    def state(self) -> Arrays:
-        """Return copies of the arrays of this layer."""
-        return {
-            "weights": self._weights.copy(),
-            "momenta": self._momenta.copy(),
-            "drawn": np.array([self._drawn], np.int64),
-        }
-
-    def restore(self, state: ClassifierState, rows: int) -> int | None:
-        """Replace the arrays with those of a state with this many rows, and return the width."""
-        # The in-place updates need rows that are contiguous in memory.
-        self._weights = np.ascontiguousarray(state.copied("weights", rows, None))
-        self._momenta = np.ascontiguousarray(state.copied("momenta", *self._weights.shape))
-        self._drawn = int(state.copied("drawn", 1)[0])
-        return max(self._weights.shape[1] - 1, 0) or None

@@ -6,7 +6,7 @@ p = x . m_c,   q = x . (count-weighted mean of the other classes),   score = p /
 import numpy as np
 
 from robocle.classifiers.class_means import ClassMeanClassifier
-from robocle.classifiers.state import Matrix
+from robocle.classifiers.samples import Matrix
 from robocle.types import Scores
 
 

@@ -17,17 +17,18 @@ B^-1 is computed from A while A has few rows, and from the Cholesky factor of B 
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy.linalg import blas, lapack
 from scipy.spatial.distance import cdist
 
-from robocle.blas import one_blas_thread
-from robocle.classifiers.class_scatters import ClassScatterClassifier
-from robocle.classifiers.scatter.solving import cholesky, solve_triangular
-from robocle.classifiers.state import Matrix, Vector
+from robocle.blas import blas, lapack, one_blas_thread
+from robocle.classifiers.class_scatter import ClassScatter
+from robocle.classifiers.samples import Matrix, Vector
+from robocle.classifiers.streaming import StreamingClassifier
+from robocle.errors import FeatureError
 from robocle.spec import require_between
 from robocle.types import Scores
 
@@ -35,7 +36,7 @@ from robocle.types import Scores
 SMALLEST_RIDGE = 1e-13
 
 
-class StreamingQDA(ClassScatterClassifier["_Solution"]):
+class StreamingQDA(StreamingClassifier):
     """One covariance per class, shrunk towards the shared one and towards the identity.
 
     Args:
@@ -50,22 +51,55 @@ class StreamingQDA(ClassScatterClassifier["_Solution"]):
         self.shared = shared
         self.shrinkage = shrinkage
 
+    def _reset(self) -> None:
+        self._classes: list[ClassScatter] = []
+        self._solved: Covariances | None = None
+
+    def _add_row(self) -> None:
+        self._classes.append(ClassScatter(self.width or 0))
+
+    def _learn(self, sample: Vector, row: int) -> None:
+        self._classes[row].add(sample)
+        self._solved = None
+
     def _scores(self, embeddings: Matrix) -> Scores:
         with one_blas_thread():
-            return self._solution().scores(embeddings)
+            if self._solved is None:
+                self._solved = Covariances(self._classes, self.shared, self.shrinkage)
+            return self._solved.scores(embeddings)
 
-    def _solve(self) -> "_Solution":
-        factors = [self._factor(row) for row in range(len(self._labels))]
-        share = (1 - self.shrinkage) * self.shared / sum(self._counts)
-        owns = (1 - self.shrinkage) * (1 - self.shared) / np.array(self._counts, np.float64)
+
+class Covariances:
+    """The covariances C_k of all classes, solved to score embeddings."""
+
+    def __init__(self, classes: Sequence[ClassScatter], shared: float, shrinkage: float) -> None:
+        factors = [each.rows() for each in classes]
+        counts = np.array([each.count for each in classes], np.float64)
+        share = (1 - shrinkage) * shared / counts.sum()
+        owns = (1 - shrinkage) * (1 - shared) / counts
         traces = np.array([np.vdot(factor, factor) for factor in factors])
         largest = float((share * traces.sum() + owns * traces).max())
-        ridge = max(self.shrinkage, SMALLEST_RIDGE * largest)
+        ridge = max(shrinkage, SMALLEST_RIDGE * largest)
         rows = np.vstack(factors)
         ends = np.cumsum([len(factor) for factor in factors]).tolist()
-        spans = [slice(*pair) for pair in pairwise([0, *ends])]
-        kind = FewRows if len(rows) <= rows.shape[1] else ManyRows
-        return _Solution(kind(rows, spans, share, ridge), self._means, spans, owns)
+        self._spans = [slice(*pair) for pair in pairwise([0, *ends])]
+        common = FewRows if len(rows) <= rows.shape[1] else ManyRows
+        self._common = common(rows, self._spans, share, ridge)
+        self._means = self._common.project(np.array([each.mean for each in classes]))
+        self._roots = np.sqrt(owns)
+        grams = self._common.grams
+        self._factors = [_cholesky(own * gram, 1.0) for own, gram in zip(owns, grams, strict=True)]
+
+    def scores(self, embeddings: Matrix) -> Scores:
+        """Return the scores (n, labels) of embeddings (n, width)."""
+        projected = self._common.project(embeddings)
+        scores = self._common.distances(projected, self._means) + self._common.log_determinant
+        for row, (span, factor) in enumerate(zip(self._spans, self._factors, strict=True)):
+            if len(factor):
+                along = projected.along[:, span] - self._means.along[row, span]
+                own = _solve_triangular(factor, self._roots[row] * along)
+                scores[:, row] += _log_determinant(factor) - np.einsum("ij,ij->i", own, own)
+        return -0.5 * scores
 
 
 @dataclass(frozen=True)
@@ -84,7 +118,7 @@ class FewRows:
         self._rows = rows if len(rows) else np.zeros((1, rows.shape[1]))
         self._share = share
         self._ridge = ridge
-        self._factor = cholesky(blas.dsyrk(share, self._rows.T, trans=1, lower=1), ridge)
+        self._factor = _cholesky(blas.dsyrk(share, self._rows.T, trans=1, lower=1), ridge)
         self.grams = self._grams(spans)
         unreached = rows.shape[1] - len(self._rows)
         self.log_determinant = _log_determinant(self._factor) + unreached * math.log(ridge)
@@ -98,8 +132,8 @@ class FewRows:
         return [(np.eye(c.shape[1]) - self._ridge * (c.T @ c)) / self._share for c in columns]
 
     def project(self, embeddings: Matrix) -> Projected:
-        coordinates = solve_triangular(self._factor, embeddings @ self._rows.T)
-        along = solve_triangular(self._factor, coordinates, transposed=1)
+        coordinates = _solve_triangular(self._factor, embeddings @ self._rows.T)
+        along = _solve_triangular(self._factor, coordinates, transposed=1)
         return Projected(embeddings, coordinates, along)
 
     def distances(self, some: Projected, others: Projected) -> Matrix:
@@ -113,13 +147,13 @@ class ManyRows:
     """B^-1 by the Cholesky factor L of B: B is the identity in the coordinates L^-1 v."""
 
     def __init__(self, rows: Matrix, spans: list[slice], share: float, ridge: float) -> None:
-        self._factor = cholesky(blas.dsyrk(share, rows.T, lower=1), ridge)
-        self._rows = solve_triangular(self._factor, rows)
+        self._factor = _cholesky(blas.dsyrk(share, rows.T, lower=1), ridge)
+        self._rows = _solve_triangular(self._factor, rows)
         self.grams = [self._rows[span] @ self._rows[span].T for span in spans]
         self.log_determinant = _log_determinant(self._factor)
 
     def project(self, embeddings: Matrix) -> Projected:
-        coordinates = solve_triangular(self._factor, embeddings)
+        coordinates = _solve_triangular(self._factor, embeddings)
         return Projected(embeddings, coordinates, coordinates @ self._rows.T)
 
     def distances(self, some: Projected, others: Projected) -> Matrix:
@@ -128,29 +162,27 @@ class ManyRows:
         return distances
 
 
-class _Solution:
-    """Scores embeddings with the solved covariances."""
+def _cholesky(matrix: Matrix, ridge: float) -> Matrix:
+    """Return the lower Cholesky factor of matrix + ridge I.
 
-    def __init__(
-        self, common: FewRows | ManyRows, means: Matrix, spans: list[slice], owns: Vector
-    ) -> None:
-        self._common = common
-        self._means = common.project(means)
-        self._spans = spans
-        self._roots = np.sqrt(owns)
-        self._factors = [
-            cholesky(own * gram, 1.0) for own, gram in zip(owns, common.grams, strict=True)
-        ]
+    Only the lower triangle of the matrix is read. The matrix is overwritten.
 
-    def scores(self, embeddings: Matrix) -> Scores:
-        projected = self._common.project(embeddings)
-        scores = self._common.distances(projected, self._means) + self._common.log_determinant
-        for row, (span, factor) in enumerate(zip(self._spans, self._factors, strict=True)):
-            if len(factor):
-                along = projected.along[:, span] - self._means.along[row, span]
-                own = solve_triangular(factor, self._roots[row] * along)
-                scores[:, row] += _log_determinant(factor) - np.einsum("ij,ij->i", own, own)
-        return -0.5 * scores
+    Raises:
+        FeatureError: The sum is singular.
+    """
+    if not matrix.size:
+        return matrix
+    matrix[np.diag_indices(len(matrix))] += ridge
+    factor, failed = lapack.dpotrf(matrix, lower=1, overwrite_a=1)
+    if failed:
+        raise FeatureError("the covariance is singular: increase the classifier's shrinkage")
+    return np.asarray(factor)
+
+
+def _solve_triangular(factor: Matrix, rows: Matrix, transposed: int = 0) -> Matrix:
+    """Return L^-1 row for each row, or L^-T row if transposed, for a lower triangular factor L."""
+    solution: Matrix = blas.dtrsm(1.0, factor, rows.T, lower=1, trans_a=transposed)
+    return solution.T
 
 
 def _log_determinant(factor: Matrix) -> float:

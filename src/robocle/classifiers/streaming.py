@@ -1,18 +1,17 @@
 """The base class of all classifiers, which learn one labelled embedding at a time.
 
-It checks the input and keeps track of labels. `robocle.classifiers.contract` documents what a
-classifier must implement.
+It checks the input and keeps the samples. To forget, remove, rename, merge or restore is to change
+the set of samples; what a classifier computes from them is then computed again, when it is needed.
 """
 
-import copy
 import inspect
-from collections.abc import Mapping
-from typing import Literal
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robocle.classifiers.contract import ClassifierContract, Scorer
 from robocle.classifiers.embedding_numbers import (
     embedding_numbers,
     require_width,
@@ -20,27 +19,68 @@ from robocle.classifiers.embedding_numbers import (
 )
 from robocle.classifiers.labels import never_taught, plain_label
 from robocle.classifiers.one_by_one import OneByOne
+from robocle.classifiers.samples import Matrix, Sample, Vector, kept_embedding
 from robocle.classifiers.softmax import softmax
-from robocle.classifiers.state import ClassifierState, Matrix, Ownership, Shared, StateArrays
+from robocle.classifiers.state import ClassifierState
 from robocle.errors import (
     FeatureError,
     InexactError,
     LabelError,
     NothingTaughtError,
-    RobocleError,
+    StateError,
+    UnknownSampleError,
 )
 from robocle.spec import Described
 from robocle.types import Scores
 from robocle.wording import plural
 
-__all__ = ["Scorer", "StreamingClassifier"]
+if TYPE_CHECKING:
+    from robocle.classifiers.slda.answer import Answer
+    from robocle.classifiers.slda.left_out import LeaveOneOut
 
 
-class StreamingClassifier(ClassifierContract, OneByOne, Described):
+class StreamingClassifier(OneByOne, Described, ABC):
     """Learns labelled embeddings one at a time. A new label can be taught at any time.
 
-    Subclasses implement the methods of `ClassifierContract`.
+    A subclass is configured by its constructor arguments and keeps each of them in an attribute of
+    the same name. It must implement `_reset`, `_add_row`, `_learn` and `_scores`, and may override
+    `answer`, `linear` and `use_world`. It can rely on the following:
+
+    - labels are valid, and embeddings are finite float64 arrays of one width, `self.width`;
+    - `self._labels` and `self._counts` are maintained here, indexed by row: the index of a label;
+    - `_scores` is called only after something has been taught.
+
+    In return, it must index what it learns about labels by row, return finite scores for any
+    embedding, return the same scores whether or not scores were computed before, and draw random
+    numbers from a seed. `robocle.contract.check_classifier` checks these rules.
     """
+
+    def __init__(self) -> None:
+        self._taught: dict[str, Sample] = {}
+        self._labels: list[str] = []
+        self._counts: list[int] = []
+        self._row_of: dict[str, int] = {}
+        self.width: int | None = None
+        self._is_current = False  # whether all samples are learned
+
+    @abstractmethod
+    def _reset(self) -> None:
+        """Discard everything that was learned."""
+
+    @abstractmethod
+    def _add_row(self) -> None:
+        """Add a row for a new label. `self._labels` already includes it."""
+
+    @abstractmethod
+    def _learn(self, sample: Vector, row: int) -> None:
+        """Learn a sample. `self._counts[row]` does not include it yet."""
+
+    @abstractmethod
+    def _scores(self, embeddings: Matrix) -> Scores:
+        """Return the scores (n, labels) of embeddings (n, width)."""
+
+    def _require_new(self, label: str) -> None:
+        """Raise LabelError if there can be no further label."""
 
     def __repr__(self) -> str:
         taught = plural(sum(self._counts), "sample"), plural(len(self._labels), "label")
@@ -56,12 +96,27 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
         """The number of samples taught per label."""
         return dict(zip(self._labels, self._counts, strict=True))
 
-    def learn(self, embedding: ArrayLike, label: str) -> None:
+    @property
+    def samples(self) -> tuple[Sample, ...]:
+        """The samples that are kept, in the order in which they were taught.
+
+        >>> import robocle
+        >>> clf = robocle.classifier("ncm").learn_one([0, 0], "mug").learn_one([0, 3], "pan")
+        >>> [sample.label for sample in clf.samples]
+        ['mug', 'pan']
+        """
+        return tuple(self._taught.values())
+
+    def learn(
+        self, embedding: ArrayLike, label: str, *, id: str | None = None, time: float | None = None
+    ) -> None:
         """Learn one labelled embedding. Rejected input changes nothing.
 
         Args:
             embedding: The embedding (width,). The first one fixes the width.
             label: Its label, which may be new.
+            id: The id of the sample; None for a new one. A known sample is not learned again.
+            time: When it was taught, in seconds since 1970; None for now.
 
         Raises:
             LabelError: The label cannot be used.
@@ -76,14 +131,33 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
         <NearestClassMean(), 2 samples of 2 labels>
         """
         label = plain_label(label)
-        sample = self._checked(embedding, 1)
-        self.width = len(sample)
-        try:
-            row = self._labels.index(label)
-        except ValueError:
-            row = len(self._labels)
-            self._append(label)
-        self._learn(sample, row)
+        values = self._checked(embedding, 1)
+        if id in self._taught:
+            return
+        given = {name: value for name, value in (("id", id), ("time", time)) if value is not None}
+        self._add(Sample(label, kept_embedding(np.asarray(values)), **given))  # type: ignore[arg-type]
+
+    def _add(self, sample: Sample) -> None:
+        """Learn a sample that was checked."""
+        if sample.label not in self._row_of:
+            self._require_new(sample.label)
+        self.width = len(sample.embedding)
+        self._taught[sample.id] = sample
+        current, self._is_current = self._is_current, False  # as an interrupt may leave it
+        self._learn_next(sample, current)
+        self._is_current = current
+
+    def _learn_next(self, sample: Sample, current: bool) -> None:
+        """Count a sample and, if all before it are learned, learn it."""
+        row = self._row_of.get(sample.label)
+        if row is None:
+            row = self._row_of[sample.label] = len(self._labels)
+            self._labels.append(sample.label)
+            self._counts.append(0)
+            if current:
+                self._add_row()
+        if current:
+            self._learn(sample.embedding.astype(np.float64), row)
         self._counts[row] += 1
 
     def scores(self, embeddings: ArrayLike) -> Scores:
@@ -107,8 +181,7 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
         >>> clf.scores([[0, 1]]).tolist()
         [[-1.0, -4.0]]
         """
-        if not self._labels:
-            raise NothingTaughtError
+        self._make_current()
         return self._scores(self._checked(embeddings, 2))
 
     def predict(self, embeddings: ArrayLike) -> list[str]:
@@ -133,6 +206,51 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
         """
         return softmax(self.scores(embeddings))
 
+    def answer(self) -> "Answer | None":
+        """Return what predictions need: scores, familiarity and leave-one-out scores.
+
+        Returns:
+            It never changes, and several threads may use it; None if only the classifier itself can
+            compute scores.
+        """
+        return None
+
+    def leave_out(self, ids: Sequence[str] | None = None) -> "Iterator[LeaveOneOut]":
+        """Yield leave-one-out scores in chunks of bounded size. Nothing may be taught meanwhile.
+
+        Args:
+            ids: The samples to leave out, one at a time; None for some of every label.
+        """
+        yield from ()
+
+    def recognised_without(self, ids: Sequence[str]) -> list[int]:
+        """Return how many more of the other samples are recognised, left out, without each sample.
+
+        Args:
+            ids: The samples to try, which must not be the only ones of their labels.
+        """
+        return [0] * len(ids)
+
+    def linear(self) -> tuple[Matrix, Vector]:
+        """Return W (labels, width) and b with scores = W z + b, up to a term common to all labels.
+
+        Raises:
+            InexactError: The classifier does not provide linear scores.
+            NothingTaughtError: Nothing has been taught yet.
+        """
+        raise InexactError(f"{type(self).__name__} has no linear scores: use ncm or slda")
+
+    def use_world(self, pictures: ArrayLike) -> None:
+        """Use embeddings of pictures of anything, (n, width). Most classifiers make no use of them.
+
+        They are neither learned nor stored in the state.
+        """
+
+    @property
+    def forgets_exactly(self) -> bool:
+        """Whether forgetting a label leaves the classifier as if it had never been taught."""
+        return True
+
     def forget(self, label: str) -> None:
         """Forget a label; see `forgets_exactly`.
 
@@ -145,30 +263,67 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
         >>> clf.labels
         ('pan',)
         """
-        row = self._row(label)
-        self._forget(row)
-        del self._labels[row], self._counts[row]
+        self._require_label(label)
+        rest = [sample for sample in self._taught.values() if sample.label != label]
+        self._replace(rest, {label: None})
+
+    def remove(self, ids: Iterable[str]) -> None:
+        """Remove samples, as if they had never been taught. A label without samples is forgotten.
+
+        Args:
+            ids: The ids of the samples.
+
+        Raises:
+            UnknownSampleError: There is no such sample. Nothing is removed.
+
+        >>> import robocle
+        >>> clf = robocle.classifier("ncm").learn_one([0, 0], "mug").learn_one([0, 3], "pan")
+        >>> clf.remove([clf.samples[1].id])
+        >>> clf.counts
+        {'mug': 1}
+        """
+        removed = set(ids)
+        if unknown := sorted(removed - self._taught.keys()):
+            raise UnknownSampleError(unknown[0])
+        self._replace([each for each in self._taught.values() if each.id not in removed])
 
     def rename(self, label: str, new: str) -> None:
-        """Give a label another name.
+        """Rename a label. If the new name is a label already, the two become one.
 
         Raises:
             UnknownLabelError: The label was never taught.
-            LabelError: The new name cannot be used, or is already a label.
+            LabelError: The new name cannot be used.
+
+        >>> import robocle
+        >>> clf = robocle.classifier("ncm").learn_one([0, 0], "mug").learn_one([0, 3], "cup")
+        >>> clf.rename("cup", "mug")
+        >>> clf.counts
+        {'mug': 2}
         """
-        row = self._row(label)
+        self._require_label(label)
         new = plain_label(new)
-        if new in self._labels:
-            raise LabelError(
-                f"cannot rename {label!r} to {new!r}: that label already exists, choose another",
-                new,
-            )
-        self._labels[row] = new
+        if new == label:
+            return
+        renamed = [
+            Sample(new, sample.embedding, sample.id, sample.time)
+            if sample.label == label
+            else sample
+            for sample in self._taught.values()
+        ]
+        if new in self._row_of:
+            self._replace(renamed, {label: new})
+        else:  # nothing else changes
+            self._taught = {sample.id: sample for sample in renamed}
+            self._row_of = {
+                new if each == label else each: row for each, row in self._row_of.items()
+            }
+            self._labels[self._row_of[new]] = new
 
     def merge(self, other: "StreamingClassifier") -> None:
-        """Add what another classifier has learned, as if its samples had been taught to this one.
+        """Add what another classifier was taught, as if its samples had been taught to this one.
 
-        Labels of the same name become one label. The other classifier does not change.
+        Labels of the same name become one label. A sample that both have counts once. The other
+        classifier does not change.
 
         Args:
             other: A classifier with the same options.
@@ -180,35 +335,25 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
         >>> import robocle
         >>> here = robocle.classifier("ncm").learn_one([0, 0], "mug")
         >>> here.merge(robocle.classifier("ncm").learn_one([0, 2], "mug"))
-        >>> here.counts
-        {'mug': 2}
+        >>> here.counts, here.scores([[0, 4]]).tolist()
+        ({'mug': 2}, [[-9.0]])
         """
         self._require_mergeable(other)
-        if not other._labels:
-            return
-        other = copy.deepcopy(other) if other is self else other
-        self.width = other.width
-        for label in other._labels:
-            if label not in self._labels:
-                self._append(label)
-        rows = [self._labels.index(label) for label in other._labels]
-        self._merge(other, rows)
-        for row, count in zip(rows, other._counts, strict=True):
-            self._counts[row] += count
+        added = [each for each in other._taught.values() if each.id not in self._taught]
+        self._replace([*self._taught.values(), *added])
 
     def state(self) -> ClassifierState:
-        """Return everything that was learned.
+        """Return everything that was taught.
 
         >>> import robocle
         >>> clf = robocle.classifier("ncm").learn_one([0.5, 2], "mug")
-        >>> clf.state().arrays["means"].tolist()
-        [[0.5, 2.0]]
+        >>> [(sample.label, sample.embedding.tolist()) for sample in clf.state().samples]
+        [('mug', [0.5, 2.0])]
         """
-        counts = np.array(self._counts, np.int64)
-        return ClassifierState(self.labels, StateArrays({"counts": counts, **self._state()}))
+        return ClassifierState(self.labels, self.samples)
 
     def restore(self, state: ClassifierState) -> None:
-        """Replace everything that was learned with a state.
+        """Replace everything that was taught with a state.
 
         Args:
             state: The state of a classifier with the same options.
@@ -216,27 +361,70 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
         Raises:
             StateError: The state is damaged or does not fit. The classifier has not changed.
         """
-        counts = state.counts()
+        width = state.require_consistent()
         before = self.__dict__.copy()
         try:
-            self._labels = [plain_label(label) for label in state.labels]
-            self._counts = counts
-            self.width = self._restore(state)
-        except RobocleError:
+            self._begin(state, width)
+        except BaseException as error:
             self.__dict__ = before
+            if isinstance(error, LabelError):
+                raise StateError(f"state does not fit this classifier: {error}") from error
             raise
 
-    def array_owners(self) -> Mapping[str, Ownership]:
-        """Return which labels own the rows of each array that a state may hold, by name.
+    def _begin(self, state: ClassifierState, width: int | None) -> None:
+        """Continue from a consistent state."""
+        counts = state.folded_counts
+        self._labels, self._counts = list(counts), list(counts.values())
+        self._row_of = {label: row for row, label in enumerate(counts)}
+        self._taught = {}
+        self.width = width
+        for sample in state.samples:
+            if sample.label not in self._row_of:
+                self._require_new(sample.label)
+            self._taught[sample.id] = sample
+            self._learn_next(sample, False)
+        self._is_current = False
 
-        When a state file is damaged, this decides which labels are lost.
+    def _replace(
+        self, samples: Sequence[Sample], renamed: Mapping[str, str | None] | None = None
+    ) -> None:
+        """Continue with other samples.
+
+        Args:
+            samples: The samples.
+            renamed: The labels that became another one, or None.
         """
-        return {"counts": Shared(), **self._array_owners()}
+        self.restore(ClassifierState((), tuple(samples)))
 
-    def _append(self, label: str) -> None:
-        self._labels.append(label)
-        self._counts.append(0)
-        self._add_row()
+    def _make_current(self) -> None:
+        """Learn all samples again, in their order, if what was computed is not of all of them.
+
+        Raises:
+            NothingTaughtError: Nothing has been taught yet.
+        """
+        if not (self._labels or self._taught):
+            raise NothingTaughtError
+        if self._is_current:
+            return
+        self._labels, self._counts, self._row_of = [], [], {}
+        self._reset()
+        try:
+            for sample in self._taught.values():
+                self._learn_next(sample, True)
+        except BaseException:  # an interrupt: the labels and counts stay those of all samples
+            self._begin(ClassifierState((), self.samples), self.width)
+            raise
+        self._is_current = True
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy needs: what was computed from the samples is computed again."""
+        return {"options": self._options(), "state": self.state(), "features": self._features}
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        """Continue from what was pickled or copied."""
+        self.__init__(**saved["options"])  # type: ignore[misc]
+        self._features = saved["features"]
+        self.restore(saved["state"])
 
     def _require_mergeable(self, other: "StreamingClassifier") -> None:
         mine, theirs = self._options(), other._options()
@@ -249,24 +437,20 @@ class StreamingClassifier(ClassifierContract, OneByOne, Described):
                 f"cannot merge embeddings of width {other.width} with embeddings of width "
                 f"{self.width}: use the same backbone and pooling"
             )
-        obstacle = self._merge_obstacle()
-        if obstacle:
-            raise InexactError(f"classifiers of this kind cannot be merged: {obstacle}")
 
     def _options(self) -> dict[str, object]:
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
-    def _row(self, label: str) -> int:
-        if label not in self._labels:
+    def _require_label(self, label: str) -> None:
+        if label not in self._row_of:
             raise never_taught(label, self._labels)
-        return self._labels.index(label)
 
-    def _checked(self, embeddings: ArrayLike, axes: Literal[1, 2]) -> Matrix:
-        values = usable_float32(embeddings) if axes == 1 else None
-        if values is None:
+    def _checked(self, embeddings: ArrayLike, axes: Literal[1, 2]) -> NDArray[Any]:
+        """Return embeddings as an array: one as it was given, several in float64."""
+        if axes == 1 and usable_float32(embeddings) is not None:
+            values = np.asarray(embeddings)
+        else:
             values = embedding_numbers(embeddings, axes)
-            if axes == 1:  # it is learned later, when the caller may have changed the array
-                values = values.astype(np.float64)
         if self.width is not None:
             require_width(values, self.width)
-        return np.asarray(values, np.float64)
+        return values if axes == 1 else np.asarray(values, np.float64)

@@ -15,6 +15,7 @@ from robocle.cli import (  # noqa: F401  (each adds its commands)
     parts,
     predict,
     ros,
+    samples,
     serve,
     sim,
     teach,

@@ -18,7 +18,7 @@ def forget(state: Path, label: str, for_good: bool) -> None:
     """Make STATE forget LABEL, as if it had never been taught."""
     from robocle.learner import Learner
 
-    _require_file(state)
+    require_file(state)
     with Learner.open(state) as learner:
         exactly = learner.forgets_exactly
         learner.forget(label)
@@ -30,18 +30,22 @@ def forget(state: Path, label: str, for_good: bool) -> None:
         echo("its contribution to the shared statistics stays: it is not kept separately")
 
 
-@main.command(short_help="Rename a label.")
+@main.command(short_help="Rename a label, or join two.")
 @click.argument("state", type=StatePath)
 @click.argument("label")
 @click.argument("new")
 def rename(state: Path, label: str, new: str) -> None:
-    """Rename LABEL to NEW in STATE."""
+    """Rename LABEL to NEW in STATE. If NEW is a label already, the two become one."""
     from robocle.learner import Learner
 
-    _require_file(state)
+    require_file(state)
     with Learner.open(state) as learner:
+        before = len(learner.labels)
         learner.rename(label, new)
-    echo(f"{label} is now {new} in {state}")
+        joined = len(learner.labels) < before
+        pictures = plural(learner.counts[new], "picture") if joined else ""
+    echo(f"{label} is now part of {new}, with {pictures}, in {state}" if joined
+         else f"{label} is now {new} in {state}")  # fmt: skip
 
 
 @main.command(short_help="Undo what the last command changed.")
@@ -53,12 +57,13 @@ def rename(state: Path, label: str, new: str) -> None:
 def undo(state: Path, times: int, only_list: bool) -> None:
     """Undo the last step of STATE, which is what the last command changed.
 
-    That is all pictures of one `teach`, a label forgotten or renamed, or an import.
+    That is all pictures of one `teach`, pictures removed, a label forgotten or renamed, or an
+    import.
     """
     from robocle.learner import Learner
     from robocle.store import read_state
 
-    _require_file(state)
+    require_file(state)
     if only_list:
         steps = [f"{n:3}  {step}" for n, step in enumerate(read_state(state).steps, 1)]
         echo_lines("\n".join(steps) or "nothing can be undone")
@@ -72,7 +77,8 @@ def undo(state: Path, times: int, only_list: bool) -> None:
     echo(f"{state} knows {known}")
 
 
-def _require_file(state: Path) -> None:
+def require_file(state: Path) -> None:
+    """Raise StateError if there is no state file: a command that changes one must not create it."""
     if not os.path.isfile(state):
         raise StateError(
             f"there is no state file {state}: check the name, or teach something to make it"

@@ -36,7 +36,6 @@ def inspect(state: Path, as_json: bool) -> None:
         "labels": counts,
         "readiness": asdict(readiness) if readiness else None,
         "parts": vars(stored.parts),
-        "arrays": {name: list(array.shape) for name, array in sorted(stored.arrays.items())},
         "undoable": len(steps),
         "steps": steps,
         "bytes": state.stat().st_size,

@@ -181,12 +181,13 @@ def _check(
 ) -> None:
     """Print the faults of pictures; with the gate `refuse`, raise for the first poor picture."""
     from robocle.images.gate import QualityGate
-    from robocle.images.sketches import Sketches
-    from robocle.store import last_taught
+    from robocle.images.sketches import Sketches, sketches_of
 
-    history = stored.history if stored else ()
-    taught = stored.all_sketches if stored else Sketches()
-    checks = QualityGate(gate, lambda label: last_taught(history, label), taught)
+    taught = stored.taught.samples if stored and gate != "off" else ()
+    last = {each.label: each.embedding for each in taught}
+    rows = sketches_of([each.embedding for each in taught])
+    sketches = Sketches().added(rows, [each.label for each in taught])
+    checks = QualityGate(gate, last.get, sketches)
     for (path, label), embedding in samples:
         try:
             found = checks.check(embedding.complaints, embedding.values, label)

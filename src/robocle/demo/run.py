@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from robocle.backbones import Backbone, backbone, earlier_channels
 from robocle.classifiers import classifier
-from robocle.classifiers.state import size_of
 from robocle.demo.pictures import CONDITIONS, DemoPicture, home_pictures
 from robocle.demo.unknown import Kind, OpenSetTest, run_open_set
 from robocle.evaluation.experiment import Method
@@ -177,5 +176,5 @@ def _evaluated(
         found.predicted,
         milliseconds_to_teach=1e3 * seconds / len(taught),
         milliseconds_to_predict=1e3 * found.seconds / len(tests),
-        state_bytes=size_of(clf.state().arrays),
+        state_bytes=clf.state().nbytes,
     )

@@ -35,7 +35,7 @@ def evaluate_open_set(
         test: The pictures.
         world: The world of the backbone and the pooling, if there is one.
     """
-    calibration = calibrated(classifier, world)
+    calibration = calibrated(classifier.answer(), world)
     labels = classifier.labels
 
     def predict(embeddings: Embeddings) -> list[_Prediction]:

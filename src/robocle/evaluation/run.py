@@ -14,7 +14,6 @@ import numpy as np
 
 from robocle.backbones.world import World, used_world
 from robocle.classifiers import StreamingClassifier, classifier
-from robocle.classifiers.state import size_of
 from robocle.evaluation.embedding import (
     EmbeddingSetup,
     backbone_facts,
@@ -182,7 +181,7 @@ def _costs(
         learning=seconds_to_learn,
         predicting=median(timed(partial(clf.scores, each[None])) for each in embeddings),
         taught=len(stream.taught),
-        state_bytes=size_of(clf.state().arrays),
+        state_bytes=clf.state().nbytes,
         peak_bytes=_peak_bytes(),
         feature_size=embeddings.shape[1] / _channels(trial.backbone),
         relative_speed=_relative_speed(trial, clf, stream.steps[0][0]),

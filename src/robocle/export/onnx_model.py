@@ -28,7 +28,7 @@ from onnx import TensorProto
 from robocle.backbones import earlier_channels
 from robocle.backbones.onnx_backbone import model_of
 from robocle.backbones.onnx_graph import GraphBuilder, remove_unused
-from robocle.classifiers.scatter.familiarity import Familiarity
+from robocle.classifiers.slda.answer import Familiarity
 from robocle.errors import NothingTaughtError, StateAccessError
 from robocle.export.pooling_nodes import add_pooling
 from robocle.export.recognition_nodes import RecognitionNodes

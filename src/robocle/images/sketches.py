@@ -1,11 +1,11 @@
 """Sketches: 64 bytes per taught picture, which show when the same picture is taught again.
 
 A sketch has 64 random projections of the direction of an embedding, rounded to 8 bits. The distance
-of two sketches estimates the distance of the two directions with a standard error of 9 %. An
-embedding cannot be computed from its sketch.
+of two sketches estimates the distance of the two directions with a standard error of 9 %.
 """
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 PROJECTIONS = 64
-MOST = 20_000
-"""How many pictures are remembered. The oldest are dropped."""
 DUPLICATE = 0.2
 """The minimum distance of two sketches. It is below `quality.DUPLICATE` because of the error."""
 SAME = 0.02
 """Sketches of the same picture differ by less, because embeddings are rounded."""
+AT_ONCE = 256  # embeddings whose sketches are computed together
 STEPS = 32  # per unit, which is the standard deviation of a projection
 
 Rows = NDArray[np.int8]
@@ -39,12 +38,22 @@ def sketch(embedding: NDArray[Any]) -> Rows:
     >>> sketch(np.ones(12)).shape
     (64,)
     """
-    values = np.nan_to_num(np.ravel(embedding).astype(np.float64), posinf=0, neginf=0)
-    values = values / (np.abs(values).max(initial=0) or 1.0)  # so that no square overflows
-    direction = (values / (np.linalg.norm(values) or 1.0)).astype(np.float32)
-    projected = direction @ _projections(len(direction))
-    row: Rows = np.clip(np.rint(STEPS * projected), -127, 127).astype(np.int8)
-    return row
+    return sketches_of([np.ravel(embedding)])[0]
+
+
+def sketches_of(embeddings: Sequence[NDArray[Any]]) -> list[Rows]:
+    """Return the sketches of embeddings of one width."""
+    found: list[Rows] = []
+    for start in range(0, len(embeddings), AT_ONCE):
+        values = np.array(embeddings[start : start + AT_ONCE], np.float64)
+        values = np.nan_to_num(values, posinf=0, neginf=0)
+        largest = np.abs(values).max(axis=1, initial=0, keepdims=True)
+        values /= np.where(largest > 0, largest, 1.0)  # so that no square overflows
+        lengths = np.linalg.norm(values, axis=1, keepdims=True)
+        directions = (values / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
+        projected = directions @ _projections(directions.shape[1])
+        found += list(np.clip(np.rint(STEPS * projected), -127, 127).astype(np.int8))
+    return found
 
 
 @lru_cache(maxsize=4)
@@ -67,40 +76,17 @@ class Sketches:
 
     rows: Rows = field(default_factory=lambda: np.zeros((0, PROJECTIONS), np.int8))
     """(n, PROJECTIONS)"""
-    owners: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
-    """The index of the label of each sketch, (n,)."""
     labels: tuple[str, ...] = ()
+    """The label of each sketch."""
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def added(self, rows: list[Rows], labels: list[str]) -> "Sketches":
-        """Return the sketches with more of them; the oldest are dropped if there are too many."""
+        """Return the sketches with more of them."""
         if not rows:
             return self
-        names = tuple(dict.fromkeys((*self.labels, *labels)))
-        numbers = {label: number for number, label in enumerate(names)}
-        owners = np.array([numbers[label] for label in labels], np.int32)
-        return Sketches(
-            np.concatenate([self.rows, np.array(rows)])[-MOST:],
-            np.concatenate([self.owners, owners])[-MOST:],
-            names,
-        )
-
-    def without(self, label: str) -> "Sketches":
-        """Return the sketches of the other labels."""
-        if label not in self.labels:
-            return self
-        gone = self.labels.index(label)
-        kept = self.owners != gone
-        owners = self.owners[kept]
-        labels = (*self.labels[:gone], *self.labels[gone + 1 :])
-        return Sketches(self.rows[kept], owners - (owners > gone).astype(np.int32), labels)
-
-    def renamed(self, label: str, new: str) -> "Sketches":
-        """Return the sketches with another name for a label."""
-        labels = tuple(new if each == label else each for each in self.labels)
-        return Sketches(self.rows, self.owners, labels)
+        return Sketches(np.concatenate([self.rows, np.array(rows)]), (*self.labels, *labels))
 
     def nearest(self, row: Rows) -> Similar | None:
         """Return the most similar picture; None if there is none."""
@@ -111,4 +97,4 @@ class Sketches:
         squares = np.einsum("ij,ij->i", rows, rows)
         best = int(squares.argmin())
         distance = float(np.sqrt(squares[best] / PROJECTIONS)) / STEPS
-        return Similar(distance, self.labels[self.owners[best]])
+        return Similar(distance, self.labels[best])

@@ -11,8 +11,8 @@ needed:
     known       A normal distribution with the mean of the best scores of left-out samples. Its
                 standard deviation is at least half the distance to the mean of unknown objects,
                 because objects are later seen under other conditions than they were taught in.
-    unknown     A normal distribution with the mean of the best scores of samples whose whole class
-                was left out.
+    unknown     A normal distribution with the mean of the best scores of left-out samples for
+                other labels, relative to an origin without their own.
     confidence  P(known) * softmax(scores / temperature), with a high prior for known objects. The
                 temperature is fitted to the left-out samples.
 
@@ -31,8 +31,7 @@ from numpy.typing import NDArray
 
 from robocle.backbones.world import World
 from robocle.classifiers import StreamingClassifier
-from robocle.classifiers.scatter.familiarity import Familiarity
-from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
+from robocle.classifiers.slda.answer import Answer
 from robocle.classifiers.softmax import softmax
 from robocle.recognition.levels import require_level
 from robocle.recognition.temperature import likely_temperature
@@ -63,7 +62,7 @@ class Calibration:
     known: NDArray[np.float64]
     """The best scores of left-out samples, ascending; empty if no sample could be left out."""
     unknown: NDArray[np.float64]
-    """The best scores of samples whose class was left out, ascending; empty with two labels."""
+    """The best scores of these for other labels, ascending; empty with two labels."""
     distance: float
     """The mean distance of the class means from their centre."""
     temperature: float
@@ -73,19 +72,22 @@ class Calibration:
     """The prior probability of a known object, for the confidence."""
 
     @classmethod
-    def of(cls, found: LeaveOneOut) -> "Calibration | None":
-        """Return the calibration from leave-one-out scores; None for a single label."""
+    def of(cls, answer: Answer) -> "Calibration | None":
+        """Return the calibration; None for a single label, or without leave-one-out scores."""
+        found = answer.leave_one_out
+        if found is None:
+            return None
         classes = len(found.lengths)
         distance = float(found.lengths.mean())
         if classes < 2 or distance == 0:
             return None
-        # Leaving out a class also removes a dimension from the span of the class means.
+        # Without a class, the class means also span one dimension less.
         widened = math.sqrt((classes - 1) / (classes - 2)) if classes > 2 else 1.0
         usable = ~found.singleton
         scores, rows = found.scores[usable], found.rows[usable]
         return cls(
             np.sort(found.familiarity[usable]),
-            np.sort(widened * found.class_left_out),
+            np.sort(widened * answer.for_others),
             distance,
             TEMPERATURE_MARGIN * likely_temperature(scores, rows, ASSUMED_TEMPERATURE * distance),
         )
@@ -188,24 +190,22 @@ AnyCalibration = Calibration | WorldCalibration
 """The calibration of a learner without a world, or with one."""
 
 
-def calibrated(classifier: StreamingClassifier, world: World | None) -> AnyCalibration | None:
+def calibrated(answer: Answer | None, world: World | None) -> AnyCalibration | None:
     """Return the calibration of a classifier's scores.
 
     Args:
-        classifier: The classifier. If there is a world, it uses its pictures.
-        world: The world of the learner, if it has one.
+        answer: The answer of the classifier, if it has one.
+        world: The world of the learner, if it has one. The classifier uses its pictures.
 
     Returns:
         The calibration; None if there is neither a world nor leave-one-out scores, or a single
         label and no world.
     """
-    found, familiarity = classifier.leave_one_out(), classifier.familiarity()
-    scores = classifier.world_familiarity() if world is not None else None
-    if world is None or scores is None or familiarity is None:
-        return Calibration.of(found) if found else None
-    if found is None or not len(found.rows):
-        return WorldCalibration.without_samples(familiarity, scores, world)
-    return WorldCalibration.of(found, scores, world)
+    if answer is None:
+        return None
+    if world is None or answer.world is None:
+        return Calibration.of(answer)
+    return WorldCalibration.of(answer, world)
 
 
 def recognise(
@@ -252,26 +252,20 @@ def recognised(
         calibration: The calibration of the classifier.
         unknown: The level, as in `Learner.predict`.
     """
-    scores = classifier.scores(embeddings)
-    familiarity = familiarity_of(classifier.familiarity(), embeddings, scores)
+    scores, familiarity = scores_and_familiarity(classifier, embeddings)
     pairs = zip(scores, familiarity.tolist(), strict=True)
     return [recognise(*pair, calibration, unknown) for pair in pairs]
 
 
-def familiarity_of(
-    familiarity: Familiarity | None, embeddings: NDArray[Any], scores: Scores
-) -> NDArray[np.float64]:
-    """Return the familiarity of each picture, (n,); without a world, its best score.
-
-    Args:
-        familiarity: What computes it; None if there is no world.
-        embeddings: The embeddings of the pictures, (n, width).
-        scores: Their scores, (n, labels).
-    """
-    if familiarity is not None:
-        return familiarity.best(embeddings, scores)
-    best: NDArray[np.float64] = scores.max(axis=1)
-    return best
+def scores_and_familiarity(
+    classifier: StreamingClassifier, embeddings: NDArray[Any]
+) -> tuple[Scores, NDArray[np.float64]]:
+    """Return the scores (n, labels) of embeddings, and the familiarity; or the best scores."""
+    answer = classifier.answer()
+    if answer is not None:
+        return answer.scores_and_familiarity(np.asarray(embeddings, np.float64))
+    scores = classifier.scores(embeddings)
+    return scores, scores.max(axis=1)
 
 
 def known_without_calibration(labels: int) -> float:

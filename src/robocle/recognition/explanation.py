@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robocle.classifiers.state import Vector
+from robocle.classifiers.samples import Vector
 from robocle.label_numbers import numbers_of
 from robocle.pooling import Pooling
 from robocle.pooling.average import Average

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
+from robocle.classifiers.slda.left_out import LeaveOneOut
 from robocle.classifiers.softmax import softmax
 from robocle.recognition.calibration import AnyCalibration
 from robocle.recognition.levels import DEFAULT_UNKNOWN

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from robocle.classifiers.state import Vector
+from robocle.classifiers.samples import Vector
 from robocle.label_numbers import LabelNumbers, built, numbers_of, read_as_dicts
 from robocle.spec import require_between
 from robocle.types import Prediction

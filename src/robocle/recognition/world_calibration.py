@@ -28,10 +28,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from robocle.backbones.world import SeenAgain, World
-from robocle.classifiers.scatter.familiarity import Familiarity
-from robocle.classifiers.scatter.leave_one_out import LeaveOneOut
-from robocle.classifiers.state import Vector
+from robocle.backbones.world import World
+from robocle.classifiers.samples import Vector
+from robocle.classifiers.slda.answer import Answer
 from robocle.recognition.levels import DEFAULT_UNKNOWN, require_level
 from robocle.recognition.temperature import likely_temperature
 
@@ -47,7 +46,7 @@ class WorldCalibration:
 
     known: NDArray[np.float64]
     """The familiarity of known objects, ascending: of left-out samples, and what the world has
-    measured for each label with a single picture."""
+    measured for each label with a single picture, or for all labels if no sample is kept."""
     world: NDArray[np.float64]
     """The familiarity of the world's pictures, ascending."""
     unrelated: float
@@ -63,55 +62,31 @@ class WorldCalibration:
     """The prior probability of a known object, for the confidence."""
 
     @classmethod
-    def of(cls, found: LeaveOneOut, scores: Vector, world: World) -> "WorldCalibration | None":
+    def of(cls, answer: Answer, world: World) -> "WorldCalibration | None":
         """Return the calibration; None if the class means have no direction from the origin.
 
         Args:
-            found: Leave-one-out scores.
-            scores: The familiarity of the world's pictures.
+            answer: The answer of a classifier that uses the pictures of the world.
             world: The world.
         """
-        distance = float(found.familiarity_lengths.mean())
+        familiarity, found = answer.world_familiarity, answer.leave_one_out
+        assert familiarity is not None
+        distance = float(answer.familiarity_lengths.mean())
         if distance == 0:
             return None
-        seen, usable = world.seen_again, ~found.singleton
-        single = np.full(int(found.singleton.sum()), seen.once * distance)
+        seen, known, single = world.seen_again, np.empty(0), len(answer.familiarity_lengths)
+        temperature = seen.temperature * distance
+        if found is not None and len(found.rows):
+            usable = ~found.singleton
+            known, single = found.familiarity[usable], int(found.singleton.sum())
+            temperature = likely_temperature(found.scores[usable], found.rows[usable], temperature)
         return cls(
-            np.sort(np.concatenate([found.familiarity[usable], single])),
-            np.sort(scores),
-            _unrelated(scores, world.objects),
+            np.sort(np.concatenate([known, np.full(single, seen.once * distance)])),
+            np.sort(familiarity),
+            _unrelated(familiarity, world.objects),
             distance,
-            _again(seen, bool(usable.any())) * distance,
-            likely_temperature(
-                found.scores[usable], found.rows[usable], seen.temperature * distance
-            ),
-        )
-
-    @classmethod
-    def without_samples(
-        cls, familiarity: Familiarity, scores: Vector, world: World
-    ) -> "WorldCalibration | None":
-        """Return the calibration from the world alone, for a classifier that keeps no samples.
-
-        Args:
-            familiarity: What computes the familiarity of pictures.
-            scores: The familiarity of the world's pictures.
-            world: The world.
-
-        Returns:
-            The calibration; None if the class means have no direction from the origin.
-        """
-        distances = 1 / familiarity.slopes[familiarity.slopes > 0]
-        if not len(distances):
-            return None
-        distance, once = float(distances.mean()), world.seen_again.once
-        return cls(
-            np.full(len(distances), once * distance),
-            np.sort(scores),
-            _unrelated(scores, world.objects),
-            distance,
-            once * distance,
-            world.seen_again.temperature * distance,
+            (seen.several if len(known) else seen.once) * distance,
+            temperature,
         )
 
     def threshold(self, level: float) -> float:
@@ -174,8 +149,3 @@ def _quantile(ascending: Vector, level: float) -> float:
     below = int(place)
     above = min(below + 1, len(ascending) - 1)
     return float(ascending[below] + (place - below) * (ascending[above] - ascending[below]))
-
-
-def _again(seen: SeenAgain, several: bool) -> float:
-    """Return how familiar objects are under other conditions, relative to the distance."""
-    return seen.several if several else seen.once

@@ -10,10 +10,10 @@ from robocle.store.learner_state import LearnerState
 from robocle.store.operations import (
     Forget,
     Operation,
+    Remove,
     Rename,
     Teach,
     Undo,
-    last_taught,
     stored_embedding,
 )
 from robocle.store.parts import Parts
@@ -31,13 +31,13 @@ __all__ = [
     "Operation",
     "Parts",
     "ReadState",
+    "Remove",
     "Rename",
     "StateStore",
     "Step",
     "StoredState",
     "Teach",
     "Undo",
-    "last_taught",
     "read_state",
     "read_with_snapshot",
     "recovered",

@@ -2,8 +2,8 @@
 
 The description has the format version, the parts (backbone by name and fingerprint, preprocessing,
 pooling, classifier, views), the labels, the operations and checkpoints for undo, the sources, and
-checksums. The arrays are those of the classifier, the embeddings of the operations, and the same
-for each checkpoint. `docs/state-file.md` specifies both.
+checksums. The arrays are the samples' embeddings and times, folded sums, the embeddings of the
+operations, and the same for each checkpoint. `docs/state-file.md` specifies both.
 """
 
 import json
@@ -16,21 +16,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robocle.classifiers import ClassifierState
+from robocle.classifiers.embedding_numbers import embedding_numbers
+from robocle.classifiers.samples import Sample
 from robocle.errors import StateError
-from robocle.images.sketches import PROJECTIONS, Sketches
-from robocle.store.operations import Operation, Teach, Undo, from_words, to_words
+from robocle.store.operations import Operation, Teach, Undo, from_words, to_words, valid_id
 from robocle.store.parts import Parts
 from robocle.store.steps import step_from_words, step_words
-from robocle.store.stored_state import Arrays, Checkpoint, StoredState
+from robocle.store.stored_state import Checkpoint, StoredState
 
-FORMAT = 3
-READABLE = (2, 3)
-"""The formats that can be read. Format 2 has no steps and no checkpoints."""
+Arrays = Mapping[str, NDArray[Any]]
+
+FORMAT = 4
 METADATA_KEY = "robocle"
 HISTORY = "history"
 """The array that holds the embeddings of the operations."""
-SKETCHES, SKETCH_LABELS = "sketches", "sketch_labels"
-"""The arrays that hold the sketches of taught pictures, and the numbers of their labels."""
+FOLDED = "folded."
+"""How the names of the arrays of folded sums begin."""
 CHECKPOINT = "undo."
 """How the names of the arrays of all checkpoints begin."""
 
@@ -61,24 +63,23 @@ def checkpoint_prefix(number: int) -> str:
 
 
 def _arrays_of(state: StoredState | Checkpoint) -> dict[str, NDArray[Any]]:
-    arrays = {name: np.ascontiguousarray(array) for name, array in state.arrays.items()}
+    samples = state.base.samples
+    arrays = {FOLDED + name: np.ascontiguousarray(a) for name, a in state.base.folded.items()}
+    if samples:
+        arrays["embeddings"] = np.array([sample.embedding for sample in samples])
+        arrays["times"] = np.array([sample.time for sample in samples])
     embeddings = [op.embedding for op in state.history if isinstance(op, Teach)]
     if embeddings:
         arrays[HISTORY] = np.array(embeddings)
-    if len(state.sketches):
-        # With one axis, each has one checksum: nothing is lost with them.
-        arrays[SKETCHES] = state.sketches.rows.ravel()
-        arrays[SKETCH_LABELS] = state.sketches.owners
     return arrays
 
 
 def _words_of(state: StoredState | Checkpoint) -> dict[str, Any]:
-    history = [to_words(operation) for operation in state.history]
     return {
-        "labels": list(state.labels),
-        "history": history,
+        "labels": list(state.base.labels) if state.base.folded else [],
+        "samples": [[sample.id, sample.label] for sample in state.base.samples],
+        "history": [to_words(operation) for operation in state.history],
         "sources": list(state.sources),
-        "sketched": list(state.sketches.labels),
     }
 
 
@@ -122,9 +123,9 @@ def decoded(
     """
     head = _head(path, metadata)
     version = head.pop("format", None)
-    if version not in READABLE or isinstance(version, float):
+    if version != FORMAT or isinstance(version, float):
         raise StateError(
-            f"{path} has state format {version}, and this robocle reads formats 2 and 3: "
+            f"{path} has state format {version}, and this robocle reads format {FORMAT}: "
             "use the robocle version that wrote it"
         )
     expected, seal = (head.pop(key, None) for key in ("crc32", "seal"))
@@ -132,12 +133,9 @@ def decoded(
         raise StateError(f"{path} is damaged: the checksum of its description is wrong")
     damage = _damaged(path, arrays, expected)
     checkpoints = _checkpoints(path, head.pop("checkpoints", []), arrays)
-    labels, history = _labels(path, head), _history(path, head, arrays)
-    sources, sketches = _sources(path, head), _sketches(path, head, arrays)
-    own = {name: array for name, array in arrays.items() if not name.startswith(CHECKPOINT)}
-    own = _of_classifier(own)
-    parts = _parts(path, head)
-    return StoredState(parts, labels, own, history, sources, checkpoints, sketches), damage
+    base, history = _base(path, head, arrays), _history(path, head, arrays)
+    sources, parts = _sources(path, head), _parts(path, head)
+    return StoredState(parts, base, history, sources, checkpoints), damage
 
 
 def _head(path: Path, metadata: Mapping[str, str]) -> dict[str, Any]:
@@ -175,40 +173,39 @@ def _parts(path: Path, head: dict[str, Any]) -> Parts:
     return parts
 
 
-def _labels(path: Path, head: dict[str, Any]) -> tuple[str, ...]:
-    labels = head.pop("labels", None)
-    if not isinstance(labels, list):
+def _base(path: Path, head: dict[str, Any], arrays: Arrays) -> ClassifierState:
+    labels, words = head.pop("labels", None), head.pop("samples", None)
+    folded = {
+        name.removeprefix(FOLDED): array
+        for name, array in arrays.items()
+        if name.startswith(FOLDED)
+    }
+    embeddings, times = (arrays.get(name, np.empty(0)) for name in ("embeddings", "times"))
+    lists = isinstance(labels, list) and isinstance(words, list)
+    if not lists or not len(words) == len(embeddings) == len(times):
         raise StateError(f"{path} is damaged: its description is incomplete")
     _require_plain_text(path, labels)
-    return tuple(labels)
+    try:
+        samples = [_sample(*each) for each in zip(words, embeddings, times.tolist(), strict=True)]
+    except ValueError as error:
+        raise StateError(f"{path} is damaged: its samples cannot be read ({error})") from error
+    _require_plain_text(path, [sample.label for sample in samples])
+    return ClassifierState(tuple(labels), tuple(samples), folded)
+
+
+def _sample(words: object, embedding: NDArray[Any], time: float) -> Sample:
+    match words:
+        case [id, str(label)]:
+            return Sample(label, embedding_numbers(embedding, 1), valid_id(id), time)
+    raise ValueError("a sample without id or label")
 
 
 def _sources(path: Path, head: dict[str, Any]) -> tuple[str, ...]:
-    sources = head.pop("sources", [])  # format 2 has none
+    sources = head.pop("sources", None)
     if not isinstance(sources, list):
         raise StateError(f"{path} is damaged: its sources cannot be read")
     _require_plain_text(path, sources)
     return tuple(sources)
-
-
-def _of_classifier(arrays: Arrays) -> dict[str, NDArray[Any]]:
-    others = (HISTORY, SKETCHES, SKETCH_LABELS)
-    return {name: array for name, array in arrays.items() if name not in others}
-
-
-def _sketches(path: Path, head: dict[str, Any], arrays: Arrays) -> Sketches:
-    """Return the sketches; none if a state has none, as those of format 2."""
-    labels = head.pop("sketched", [])
-    if not isinstance(labels, list):
-        raise StateError(f"{path} is damaged: its sketches cannot be read")
-    _require_plain_text(path, labels)
-    rows = arrays.get(SKETCHES, np.zeros(0, np.int8))
-    owners = arrays.get(SKETCH_LABELS, np.zeros(0, np.int32))
-    fits = rows.shape == (len(owners) * PROJECTIONS,) and owners.ndim == 1
-    kinds = rows.dtype == np.int8 and owners.dtype == np.int32
-    if not (fits and kinds and np.all((owners >= 0) & (owners < len(labels)))):
-        raise StateError(f"{path} is damaged: its sketches cannot be read")
-    return Sketches(rows.reshape(-1, PROJECTIONS), owners, tuple(labels))
 
 
 def _require_plain_text(path: Path, texts: Iterable[object]) -> None:
@@ -248,10 +245,8 @@ def _checkpoint(path: Path, words: dict[str, Any], number: int, arrays: Arrays) 
         for name, array in arrays.items()
         if name.startswith(prefix)
     }
-    labels, history = _labels(path, words), _history(path, words, inner)
-    sources, sketches = _sources(path, words), _sketches(path, words, inner)
-    inner = _of_classifier(inner)
+    base, history = _base(path, words, inner), _history(path, words, inner)
     try:
-        return Checkpoint(step_from_words(words), labels, inner, history, sources, sketches)
+        return Checkpoint(step_from_words(words), base, history, _sources(path, words))
     except ValueError as error:
         raise StateError(f"{path} is damaged: its checkpoints cannot be read") from error

@@ -13,10 +13,9 @@ import copy
 from dataclasses import dataclass, replace
 
 from robocle.classifiers import CLASSIFIERS, ClassifierState, StreamingClassifier
-from robocle.classifiers.state import StateArrays
-from robocle.store.operations import Operation, sketches_after, start_of_last_step
+from robocle.store.operations import Operation, start_of_last_step
 from robocle.store.steps import Step, same_step
-from robocle.store.stored_state import Arrays, Checkpoint, StoredState, kept_checkpoints
+from robocle.store.stored_state import Checkpoint, StoredState, kept_checkpoints
 
 UNDOABLE = 50
 """The minimum number of operations before the last step that can be undone."""
@@ -33,25 +32,12 @@ def replayed(stored: StoredState) -> StreamingClassifier:
     return _applied(_restored(stored), stored, len(stored.history))
 
 
-def opened(stored: StoredState) -> tuple[StoredState, StreamingClassifier]:
-    """Return the classifier of a stored state, and the stored state with arrays that it shares.
-
-    Raises:
-        RobocleError: The stored state is inconsistent.
-    """
-    base = _restored(stored)
-    arrays = base.state().arrays if base.shares_states else stored.arrays
-    if isinstance(arrays, StateArrays) and arrays.is_deferred:
-        stored = replace(stored, arrays=arrays)
-    return stored, _applied(base, stored, len(stored.history))
-
-
 @dataclass(frozen=True, eq=False)
 class Mark:
     """The state of a classifier after the first operations of a history, to be stored later."""
 
-    arrays: Arrays
-    """The arrays of the stored classifier before these operations."""
+    base: ClassifierState
+    """What the stored classifier was taught before these operations."""
     history: tuple[Operation, ...]
     state: ClassifierState
 
@@ -65,7 +51,7 @@ class Mark:
         end = len(self.history)
         return (
             end <= most
-            and stored.arrays is self.arrays
+            and stored.base is self.base
             and stored.history[end - 1] is self.history[-1]
             and (
                 stored.continues_checkpoint(end)
@@ -83,7 +69,7 @@ class Replay:
 
     def __init__(self) -> None:
         self._base: StreamingClassifier | None = None
-        self._arrays: Arrays | None = None
+        self._state: ClassifierState | None = None
         self._mark: Mark | None = None
 
     def remember(self, stored: StoredState, classifier: StreamingClassifier) -> None:
@@ -94,7 +80,7 @@ class Replay:
             classifier: The classifier after the operations of the history.
         """
         if len(stored.history) == MARKED:
-            self._mark = Mark(stored.arrays, stored.history, classifier.state())
+            self._mark = Mark(stored.base, stored.history, classifier.state())
 
     def classifier(self, stored: StoredState) -> StreamingClassifier:
         """Return the classifier of a stored state, after its operations.
@@ -149,21 +135,21 @@ class Replay:
         base = self._base_of(stored)
         self._base = None  # until it is complete: an interrupt may leave it half changed
         state = _applied(base, stored, end).state()
-        self._keep(base, state.arrays)
+        self._keep(base, state)
         return state
 
     def _base_of(self, stored: StoredState) -> StreamingClassifier:
         """Return the stored classifier, which the caller must copy or advance."""
-        if self._base is None or self._arrays is not stored.arrays:
+        if self._base is None or self._state is not stored.base:
             base = _restored(stored)
-            self._keep(base, stored.arrays)
+            self._keep(base, stored.base)
             return base
         return self._base
 
-    def _keep(self, base: StreamingClassifier, arrays: Arrays) -> None:
-        # In this order, an interrupt cannot leave a classifier with the arrays of another.
+    def _keep(self, base: StreamingClassifier, state: ClassifierState) -> None:
+        # In this order, an interrupt cannot leave a classifier with the state of another.
         self._base = None
-        self._arrays = arrays
+        self._state = state
         self._base = base
 
 
@@ -194,15 +180,8 @@ def _without_divided_step(stored: StoredState, checkpoint: Checkpoint, step: Ste
     if end == 0:
         return checkpoint
     learned, history = checkpoint.history[:end], checkpoint.history[end:]
-    before = StoredState(stored.parts, checkpoint.labels, checkpoint.arrays, learned)
-    base = replayed(before).state()
-    return replace(
-        checkpoint,
-        labels=base.labels,
-        arrays=base.arrays,
-        history=history,
-        sketches=sketches_after(checkpoint.sketches, learned),
-    )
+    base = replayed(StoredState(stored.parts, checkpoint.base, learned)).state()
+    return replace(checkpoint, base=base, history=history)
 
 
 def _has_large_step(stored: StoredState) -> bool:

@@ -13,15 +13,14 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from robocle.backbones.world import World
 from robocle.classifiers import StreamingClassifier
-from robocle.classifiers.scatter.origin import WorldPictures
 from robocle.errors import RobocleError
-from robocle.images.sketches import Sketches
+from robocle.images.sketches import Sketches, sketches_of
 from robocle.store.history import Replay
-from robocle.store.operations import last_taught
 from robocle.store.parts import Parts
 from robocle.store.stored_state import StoredState
 
@@ -53,7 +52,7 @@ class Learned:
         _in_use.add(self)
         self._replay = Replay()
         self._world: World | None = None
-        self._world_pictures: WorldPictures | None = None
+        self._sketches: dict[str, NDArray[np.int8]] = {}  # by the ids of the samples
 
     def exclusive(self) -> AbstractContextManager[Any]:
         """Return a context in which no other thread changes the state."""
@@ -75,8 +74,8 @@ class Learned:
         """Return the classifier, which is computed again unless it is given back."""
         classifier = self._classifier or self._replay.classifier(self._stored)
         self._classifier = None
-        if self._world_pictures is not None:
-            classifier.use_world(self._world_pictures)
+        if self._world is not None:
+            classifier.use_world(self._world.pictures)
         return classifier
 
     @property
@@ -108,7 +107,6 @@ class Learned:
     def world(self, world: World | None) -> None:
         with self._guard:
             self._world = world
-            self._world_pictures = WorldPictures(world.pictures) if world is not None else None
 
     @property
     def parts(self) -> Parts:
@@ -125,13 +123,21 @@ class Learned:
         return self._stored.steps
 
     def last_embedding(self, label: str) -> NDArray[Any] | None:
-        """Return the last embedding taught under a label; None once it is out of the history."""
-        return last_taught(self._stored.history, label)
+        """Return the last embedding taught under a label; None if it is not kept."""
+        with self.classifier() as classifier:
+            own = [each.embedding for each in classifier.samples if each.label == label]
+        return own[-1] if own else None
 
     @property
     def sketches(self) -> Sketches:
-        """The pictures that were taught, as far as they are known."""
-        return self._stored.all_sketches
+        """The sketches of all samples that are kept."""
+        with self.classifier() as classifier:
+            samples = classifier.samples
+            new = [each for each in samples if each.id not in self._sketches]
+            rows = sketches_of([each.embedding for each in new])
+            self._sketches |= zip((each.id for each in new), rows, strict=True)
+            rows = [self._sketches[each.id] for each in samples]
+            return Sketches().added(rows, [each.label for each in samples])
 
     def stored(self) -> StoredState:
         """Return the state to store: the classifier before the history, and the history."""

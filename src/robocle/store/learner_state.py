@@ -17,12 +17,16 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from robocle.classifiers import StreamingClassifier
 from robocle.classifiers.labels import new_spellings
-from robocle.errors import FeatureError, LabelError, StateError
-from robocle.store.history import opened, replayed, with_bounded_checkpoints
+from robocle.errors import (
+    FeatureError,
+    InexactError,
+    LabelError,
+    StateError,
+    UnknownSampleError,
+)
+from robocle.store.history import replayed, with_bounded_checkpoints
 from robocle.store.learned import Learned
 from robocle.store.operations import Operation, Undo
 from robocle.store.parts import Parts
@@ -46,9 +50,7 @@ class LearnerState(Learned):
     @classmethod
     def new(cls, parts: Parts, classifier: StreamingClassifier) -> "LearnerState":
         """Return the state of a learner without history."""
-        state = classifier.state()
-        sources = (new_source(),)
-        return cls(StoredState(parts, state.labels, state.arrays, sources=sources), classifier)
+        return cls(StoredState(parts, classifier.state(), sources=(new_source(),)), classifier)
 
     @classmethod
     def restore(cls, name: str, stored: StoredState) -> "LearnerState":
@@ -62,7 +64,7 @@ class LearnerState(Learned):
             StateError: The stored state is inconsistent.
         """
         with _damaged(name):
-            stored, classifier = opened(stored)
+            classifier = replayed(stored)
         if not (stored.sources and (classifier.labels or stored.history or stored.checkpoints)):
             # Copies of an empty state have nothing in common.
             stored = replace(stored, sources=(new_source(),))
@@ -104,7 +106,7 @@ class LearnerState(Learned):
             classifier = self._taken()
             try:
                 operation.apply(classifier)
-            except (LabelError, FeatureError):
+            except (LabelError, FeatureError, InexactError, UnknownSampleError):
                 self._classifier = classifier
                 raise
             self._change(operation, after, classifier)
@@ -157,11 +159,11 @@ class LearnerState(Learned):
     def write(self, path: Path) -> None:
         """Write the state to a file.
 
-        The undo history and the sketches are written to the state's own file only.
+        The undo history is written to the state's own file only.
         """
         with self._guard:
             if self._store is None or located(path) != self._store.path:
-                StateStore.replace(path, self._without_history().without_sketches())
+                StateStore.replace(path, self._without_history())
                 return
             self._rewrite(self._store)
 
@@ -232,5 +234,5 @@ def _damaged(name: str) -> Iterator[None]:
     """Turn an error of a stored classifier or its operations into one that says what is damaged."""
     try:
         yield
-    except (StateError, LabelError, FeatureError, np.linalg.LinAlgError) as error:
+    except (StateError, LabelError, FeatureError, UnknownSampleError) as error:
         raise StateError(f"{name} is damaged: {error}") from error

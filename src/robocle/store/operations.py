@@ -3,16 +3,17 @@
 Operations with the same step are undone together. An operation without a step is undone alone.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cached_property
+import math
+import re
+import time
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robocle.classifiers import StreamingClassifier
-from robocle.images.sketches import Sketches, sketch
+from robocle.classifiers import ClassifierState, StreamingClassifier
+from robocle.classifiers.samples import Sample, new_id
 from robocle.store.steps import (
     Step,
     listed,
@@ -21,6 +22,7 @@ from robocle.store.steps import (
     step_words,
     teaching,
 )
+from robocle.wording import plural
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,15 +32,14 @@ class Teach:
     label: str
     embedding: NDArray[Any]
     step: Step | None = None
+    id: str = field(default_factory=new_id)
+    """The id of the sample."""
+    time: float = field(default_factory=time.time)
+    """When it was taught, in seconds since 1970."""
 
     def apply(self, classifier: StreamingClassifier) -> None:
         """Teach the embedding to a classifier."""
-        classifier.learn(self.embedding, self.label)
-
-    @cached_property
-    def sketch(self) -> NDArray[np.int8]:
-        """The sketch of the embedding, to notice when the same picture is taught again."""
-        return sketch(self.embedding)
+        classifier.learn(self.embedding, self.label, id=self.id, time=self.time)
 
     def __str__(self) -> str:
         return f"teaching {self.label!r}"
@@ -60,8 +61,23 @@ class Forget:
 
 
 @dataclass(frozen=True)
+class Remove:
+    """Remove samples."""
+
+    ids: tuple[str, ...]
+    step: Step | None = None
+
+    def apply(self, classifier: StreamingClassifier) -> None:
+        """Remove the samples from a classifier."""
+        classifier.remove(self.ids)
+
+    def __str__(self) -> str:
+        return f"removing {plural(len(self.ids), 'picture')}"
+
+
+@dataclass(frozen=True)
 class Rename:
-    """Give a label another name."""
+    """Rename a label, or join it with the label that has the new name."""
 
     label: str
     new: str
@@ -80,7 +96,7 @@ class Undo:
     """Undo the last step that has not been undone."""
 
 
-Operation = Teach | Forget | Rename
+Operation = Teach | Forget | Remove | Rename
 
 
 def to_words(operation: Operation | Undo) -> list[Any]:
@@ -92,10 +108,12 @@ def to_words(operation: Operation | Undo) -> list[Any]:
     ['forget', 'mug', {'step': '5e1f', 'description': 'tidying up'}]
     """
     match operation:
-        case Teach(label):
-            words = ["teach", label]
+        case Teach(label, id=id, time=time):
+            words = ["teach", label, id, time]
         case Forget(label):
             words = ["forget", label]
+        case Remove(ids):
+            words = ["remove", *ids]
         case Rename(label, new):
             words = ["rename", label, new]
         case Undo():
@@ -118,10 +136,14 @@ def from_words(words: object, embedding: NDArray[Any] | None) -> Operation | Und
         case [*rest, {"step": _} as described]:
             words, step = rest, step_from_words(described)
     match words:
-        case ["teach", str(label)] if embedding is not None:
-            return Teach(_printable(label), embedding, step)
+        case ["teach", str(label), str(id), float(time)] if embedding is not None and math.isfinite(
+            time
+        ):
+            return Teach(_printable(label), embedding, step, valid_id(id), time)
         case ["forget", str(label)]:
             return Forget(_printable(label), step)
+        case ["remove", *ids] if ids:
+            return Remove(tuple(map(valid_id, ids)), step)
         case ["rename", str(label), str(new)]:
             return Rename(_printable(label), _printable(new), step)
         case ["undo"]:
@@ -133,23 +155,6 @@ def stored_embedding(embedding: ArrayLike) -> NDArray[Any]:
     """Return a copy of an embedding to store: float32 if it is float32, otherwise float64."""
     array = np.asarray(embedding)
     return np.array(array, np.float32 if array.dtype == np.float32 else np.float64)
-
-
-def last_taught(operations: Iterable[Operation], label: str) -> NDArray[Any] | None:
-    """Return the last embedding that the operations teach under a label, or None.
-
-    >>> last_taught([Teach("mug", np.ones(2)), Rename("mug", "cup")], "cup").tolist()
-    [1.0, 1.0]
-    """
-    for operation in reversed(list(operations)):
-        match operation:
-            case Teach(taught, embedding) if taught == label:
-                return embedding
-            case Forget(forgotten) if forgotten == label:
-                return None
-            case Rename(before, now) if now == label:
-                label = before
-    return None
 
 
 def start_of_last_step(operations: tuple[Operation, ...]) -> int:
@@ -183,43 +188,44 @@ def described(operations: tuple[Operation, ...]) -> str:
     return listed([*parts, *others], "other change")
 
 
-def sketches_after(sketches: Sketches, operations: Iterable[Operation]) -> Sketches:
-    """Return the sketches of all taught pictures after the operations."""
-    taught: list[Teach] = []
-    for operation in operations:
-        if isinstance(operation, Teach):
-            taught.append(operation)
-            continue
-        sketches = _with_taught(sketches, taught)
-        taught = []
-        match operation:
-            case Forget(label):
-                sketches = sketches.without(label)
-            case Rename(label, new):
-                sketches = sketches.renamed(label, new)
-    return _with_taught(sketches, taught)
+def taught_after(base: ClassifierState, operations: tuple[Operation, ...]) -> ClassifierState:
+    """Return what was taught after some operations, without the folded sums but their counts.
 
-
-def _with_taught(sketches: Sketches, taught: list[Teach]) -> Sketches:
-    return sketches.added([each.sketch for each in taught], [each.label for each in taught])
-
-
-def counts_after(counts: dict[str, int], operations: tuple[Operation, ...]) -> dict[str, int]:
-    """Return the number of pictures taught per label after the operations.
-
-    >>> counts_after({"mug": 2}, (Rename("mug", "cup"), Teach("cup", np.zeros(3))))
-    {'cup': 3}
+    >>> lessons = Teach("mug", np.zeros(3)), Rename("mug", "cup"), Teach("cup", np.ones(3))
+    >>> taught_after(ClassifierState((), ()), lessons).counts
+    {'cup': 2}
     """
-    counts = dict(counts)
+    samples = {sample.id: sample for sample in base.samples}
+    folded = base.folded_counts
     for operation in operations:
         match operation:
-            case Teach(label):
-                counts[label] = counts.get(label, 0) + 1
+            case Teach(label, embedding, id=id, time=time):
+                samples.setdefault(id, Sample(label, embedding, id, time))
+            case Remove(ids):
+                samples = {id: sample for id, sample in samples.items() if id not in ids}
             case Forget(label):
-                counts.pop(label, None)
+                folded.pop(label, None)
+                samples = {id: each for id, each in samples.items() if each.label != label}
             case Rename(label, new):
-                counts = {new if name == label else name: n for name, n in counts.items()}
-    return counts
+                folded[new] = folded.get(new, 0) + folded.pop(label, 0)
+                samples = {
+                    id: Sample(new, each.embedding, id, each.time) if each.label == label else each
+                    for id, each in samples.items()
+                }
+    known = {label: count for label, count in folded.items() if count}
+    counts = {"counts": np.array(list(known.values()))} if known else {}
+    return ClassifierState(tuple(known), tuple(samples.values()), counts)
+
+
+def valid_id(id: object) -> str:
+    """Return the id of a sample.
+
+    Raises:
+        ValueError: It cannot be one.
+    """
+    if not (isinstance(id, str) and re.fullmatch("[0-9a-f]{32}", id)):
+        raise ValueError("sample with an id that is not 32 hexadecimal digits")
+    return id
 
 
 def _printable(label: str) -> str:

@@ -1,22 +1,17 @@
 """Recovery of what is intact in a damaged state, and a list of what is lost.
 
-The classifier declares which label owns each row of its arrays. If rows of one label are damaged,
-only that label is lost: it is forgotten exactly. If an array that all labels share is damaged, the
-snapshot is lost, unless the array can be computed from the others. Later operations are kept.
-Checkpoints are read only if the journal returns to one.
+A row of the samples' embeddings that is damaged loses one sample. Folded sums that are damaged are
+lost as a whole. Later operations are kept. Checkpoints are read only if the journal returns to one.
 """
 
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
-
-from numpy.typing import NDArray
 
 from robocle.classifiers import CLASSIFIERS, ClassifierState, StreamingClassifier
-from robocle.classifiers.state import Shared, owners
+from robocle.classifiers.samples import Sample
 from robocle.errors import NothingToUndoError, RobocleError, StateError
-from robocle.store.description import HISTORY, checkpoint_prefix
+from robocle.store.description import FOLDED, HISTORY, checkpoint_prefix
 from robocle.store.journal import read_journal
 from robocle.store.operations import Operation, Teach
 from robocle.store.reading import journal_path
@@ -54,7 +49,7 @@ def recovered(path: Path) -> tuple[StoredState, list[str]]:
     damaged = _damaged_operations(stored.history, damage.get(HISTORY, []))
     for operation in state.history:
         _apply(operation, classifier, id(operation) in damaged, lost)
-    return replace(state, history=()).without_sketches().with_base(classifier.state()), lost
+    return replace(state, history=()).with_base(classifier.state()), lost
 
 
 def _with_journal(path: Path, snapshot: Snapshot, lost: list[str]) -> StoredState:
@@ -77,59 +72,24 @@ def _with_journal(path: Path, snapshot: Snapshot, lost: list[str]) -> StoredStat
 
 
 def _recovered_base(state: StoredState, damage: Damage, lost: list[str]) -> StreamingClassifier:
-    """Return the classifier before the operations, without the damaged labels."""
+    """Return the classifier before the operations, without what is damaged."""
+    base, damaged = state.base, set(damage.get("embeddings", []))
+    samples = [each for row, each in enumerate(base.samples) if row not in damaged]
+    lost += [f"a picture of {base.samples[row].label!r}" for row in sorted(damaged)]
+    if "times" in damage:
+        lost.append("when the pictures were taught")
+        samples = [Sample(each.label, each.embedding, each.id, 0.0) for each in samples]
+    folded = base.folded
+    if any(name.startswith(FOLDED) for name in damage):
+        lost.append("the sums of pictures that are not kept themselves")
+        folded = {}
     classifier = CLASSIFIERS.build(state.parts.classifier)
     try:
-        damaged = _restore_undamaged(state.base, damage, classifier)
+        classifier.restore(ClassifierState(base.labels if folded else (), tuple(samples), folded))
     except (RobocleError, ValueError, LookupError, TypeError, ArithmeticError) as error:
-        # The arrays that say which label owns a row may themselves be damaged.
-        lost.append(f"all pictures of {', '.join(state.labels)}{_before(state)} ({error})")
+        lost.append(f"all pictures that were taught before the last operations ({error})")
         return CLASSIFIERS.build(state.parts.classifier)
-    for label in sorted(damaged):
-        classifier.forget(label)
-        lost.append(f"the label {label!r}")
     return classifier
-
-
-def _before(state: StoredState) -> str:
-    """Return which pictures are in the classifier of a state, and not in its operations."""
-    if not state.history:
-        return ""
-    number = len(state.history)
-    later = f"{number} operations" if number > 1 else "operation"
-    return f" that were taught before the last {later}"
-
-
-def _restore_undamaged(
-    stored: ClassifierState, damage: Damage, classifier: StreamingClassifier
-) -> set[str]:
-    """Restore a classifier with zeros for damaged rows; return the labels that own them.
-
-    Raises:
-        StateError: The damage cannot be attributed to individual labels.
-    """
-    declared = classifier.array_owners()
-    arrays = {name: _zeroed(array, damage.get(name, [])) for name, array in stored.arrays.items()}
-    labels: set[str] = set()
-    for name, rows in damage.items():
-        if name not in arrays:  # embeddings of operations, or another checkpoint
-            continue
-        rebuilt = classifier.rebuilt_array(name, arrays)
-        if rebuilt is not None:
-            arrays[name] = rebuilt
-        else:
-            labels |= owners(stored, name, rows, declared.get(name, Shared()))
-    classifier.restore(ClassifierState(stored.labels, arrays))
-    if labels and not classifier.forgets_exactly:
-        raise StateError("its labels cannot be separated")
-    return labels
-
-
-def _zeroed(array: NDArray[Any], rows: list[int]) -> NDArray[Any]:
-    if rows:
-        array = array.copy()
-        array[rows] = 0
-    return array
 
 
 def _damaged_operations(history: tuple[Operation, ...], rows: list[int]) -> set[int]:
@@ -141,7 +101,7 @@ def _damaged_operations(history: tuple[Operation, ...], rows: list[int]) -> set[
 def _apply(
     operation: Operation, classifier: StreamingClassifier, damaged: bool, lost: list[str]
 ) -> None:
-    if damaged:
+    if damaged and isinstance(operation, Teach):
         lost.append(f"a picture of {operation.label!r}")
         return
     try:

@@ -7,7 +7,7 @@ pictures and no code.
 import hashlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -86,8 +86,6 @@ def read_snapshot(path: Path) -> Snapshot:
             f"{path} is damaged or not a robocle state ({error}): give another file, or a copy"
         ) from error
     state, damage = decoded(path, metadata, arrays)
-    if not state.sources:  # the file is of format 2: its content stands for a random name
-        state = replace(state, sources=(identity.hex(),))
     return Snapshot(identity, state, damage)
 
 

@@ -6,30 +6,23 @@ stored before that step.
 """
 
 import secrets
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robocle.classifiers import ClassifierState
-from robocle.classifiers.state import size_of
-from robocle.errors import NothingToUndoError, StateError
-from robocle.images.sketches import Sketches
+from robocle.errors import NothingToUndoError
 from robocle.store.operations import (
     Operation,
     Teach,
     Undo,
-    counts_after,
     described,
-    sketches_after,
     start_of_last_step,
+    taught_after,
 )
 from robocle.store.parts import Parts
 from robocle.store.steps import Step, same_step, teaching
-
-Arrays = Mapping[str, NDArray[Any]]
 
 MAX_SOURCES = 1000
 """How many sources a state keeps: the newest ones, and its own."""
@@ -47,17 +40,15 @@ class Checkpoint:
     """What was stored before a step that cannot be undone operation by operation."""
 
     step: Step
-    labels: tuple[str, ...]
-    arrays: Arrays
+    base: ClassifierState
     history: tuple[Operation, ...] = ()
     sources: tuple[str, ...] = ()
-    sketches: Sketches = field(default_factory=Sketches)
 
     @property
     def bytes(self) -> int:
-        """The size of its arrays and of the embeddings of its operations."""
+        """The size of its samples and of the embeddings of its operations."""
         embeddings = [each.embedding for each in self.history if isinstance(each, Teach)]
-        return size_of(self.arrays) + sum(embedding.nbytes for embedding in embeddings)
+        return self.base.nbytes + sum(embedding.nbytes for embedding in embeddings)
 
 
 @dataclass(frozen=True)
@@ -65,42 +56,35 @@ class StoredState:
     """A state as it is stored: a classifier, and the operations applied since."""
 
     parts: Parts
-    labels: tuple[str, ...]
-    arrays: Arrays
+    base: ClassifierState
+    """What the classifier was taught before the operations."""
     history: tuple[Operation, ...] = ()
     sources: tuple[str, ...] = ()
     """Random names of the states that this one was taught as, its own first, and of those that were
     merged into it. States with a common source have pictures in common."""
     checkpoints: tuple[Checkpoint, ...] = ()
-    """Oldest first. The last one precedes the arrays."""
-    sketches: Sketches = field(default_factory=Sketches)
-    """The pictures that the classifier was taught before the operations, as far as known."""
+    """Oldest first. The last one precedes the base."""
 
     @property
-    def base(self) -> ClassifierState:
-        """The state of the classifier before the operations."""
-        return ClassifierState(self.labels, self.arrays)
+    def taught(self) -> ClassifierState:
+        """What the classifier was taught, after the operations, apart from its folded sums."""
+        return taught_after(self.base, self.history)
 
     @property
     def counts(self) -> dict[str, int]:
         """The number of pictures taught per label, after the operations.
 
         Raises:
-            StateError: The arrays hold no valid counts.
+            StateError: The folded sums hold no valid counts.
         """
-        return counts_after(_counts(self.labels, self.arrays), self.history)
-
-    @property
-    def all_sketches(self) -> Sketches:
-        """The pictures that were taught, after the operations."""
-        return sketches_after(self.sketches, self.history)
+        return self.taught.counts
 
     @property
     def steps(self) -> list[str]:
         """What can be undone, the last step first.
 
         Raises:
-            StateError: The arrays hold no valid counts.
+            StateError: The folded sums hold no valid counts.
         """
         found = []
         remaining = self
@@ -151,12 +135,10 @@ class StoredState:
             *older, last = self.checkpoints
             return replace(
                 self,
-                labels=last.labels,
-                arrays=last.arrays,
+                base=last.base,
                 history=last.history,
                 sources=last.sources,
                 checkpoints=tuple(older),
-                sketches=last.sketches,
             )
         return replace(self, history=self.history[:start])
 
@@ -186,7 +168,7 @@ class StoredState:
         checkpoints = self.checkpoints
         # A step has one checkpoint, however often it replaces the classifier.
         if before or not checkpoints or not same_step(checkpoints[-1].step, step):
-            last = Checkpoint(step, self.labels, self.arrays, before, self.sources, self.sketches)
+            last = Checkpoint(step, self.base, before, self.sources)
             checkpoints = (*checkpoints, last)
         return self.with_base(base, history, checkpoints)
 
@@ -203,31 +185,12 @@ class StoredState:
             history: The last operations of this state.
             checkpoints: The checkpoints.
         """
-        learned = self.history[: len(self.history) - len(history)]
-        return replace(
-            self,
-            labels=base.labels,
-            arrays=base.arrays,
-            history=history,
-            checkpoints=checkpoints,
-            sketches=sketches_after(self.sketches, learned),
-        )
-
-    def without_sketches(self) -> "StoredState":
-        """Return a state that does not tell which pictures were taught."""
-        return replace(self, sketches=Sketches())
+        return replace(self, base=base, history=history, checkpoints=checkpoints)
 
     def with_sources(self, added: Iterable[str]) -> "StoredState":
         """Return a state that knows that others were merged into it."""
         own, *others = dict.fromkeys((*self.sources, *added))
         return replace(self, sources=(own, *others[-(MAX_SOURCES - 1) :]))
-
-
-def _counts(labels: tuple[str, ...], arrays: Arrays) -> dict[str, int]:
-    counts = arrays.get("counts", np.empty(0))
-    if counts.shape != (len(labels),) or counts.dtype.kind not in "iu":
-        raise StateError("state has no valid number of pictures per label")
-    return dict(zip(labels, counts.tolist(), strict=True))
 
 
 def kept_checkpoints(checkpoints: tuple[Checkpoint, ...]) -> int:

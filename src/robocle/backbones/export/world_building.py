@@ -24,7 +24,6 @@ from robocle.pipeline import Pipeline
 from robocle.pooling import POOLINGS
 from robocle.profiles import DEFAULT
 from robocle.randomness import keyed_rng
-from robocle.recognition.calibration import familiarity_of
 from robocle.recognition.temperature import best_temperature
 from robocle.types import Embeddings, Example
 from robocle.wording import plural
@@ -166,12 +165,10 @@ def _scored(
 
 def _relative_familiarity(classifier: StreamingLDA, seen: Embeddings) -> float:
     """Return the median familiarity of pictures, relative to the distance of the class means."""
-    found = familiarity_of(classifier.familiarity(), seen, classifier.scores(seen))
+    found = classifier.answer().scores_and_familiarity(np.asarray(seen, np.float64))[1]
     return float(np.median(found) / _distance(classifier))
 
 
 def _distance(classifier: StreamingLDA) -> float:
     """Return the mean distance of the class means from the origin of the familiarity."""
-    found = classifier.leave_one_out()
-    assert found is not None
-    return float(found.familiarity_lengths.mean())
+    return float(classifier.answer().familiarity_lengths.mean())

@@ -9,10 +9,9 @@ the prior's mean.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from robocle.classifiers.scatter.leave_one_out import LeftOutSamples
-from robocle.classifiers.state import Matrix, Vector
+from robocle.classifiers.samples import Vector
+from robocle.classifiers.slda.left_out import LeftOut
 from robocle.errors import SpecError
 from robocle.spec import require_between
 
@@ -24,10 +23,10 @@ PRIOR = np.array([1, 1, 1, 1, 1, 0.5, 0.25])
 MOST_ALIKE = 4
 # The likelihood compares a sample's own label with this many others, those with the best scores.
 RIVALS = 31
-MAX_WEIGHT = 16
 # The temperature of the softmax, relative to the mean score of the sample's own label. It is not
 # fitted: where almost all left-out samples are recognised, a fitted one sees only the others.
 TEMPERATURE = 0.1
+MAX_WEIGHT = 16
 
 
 def require_weight(weight: float | str) -> None:
@@ -38,7 +37,7 @@ def require_weight(weight: float | str) -> None:
         raise SpecError(f"earlier={weight} is unknown: give a number or auto")
 
 
-def estimated_weight(samples: LeftOutSamples | None, taught: int) -> float:
+def estimated_weight(samples: LeftOut | None, taught: int) -> float:
     """Return the weight of the earlier map's blocks.
 
     Args:
@@ -48,10 +47,7 @@ def estimated_weight(samples: LeftOutSamples | None, taught: int) -> float:
     usable = ~samples.singleton if samples is not None else np.zeros(0, bool)
     if samples is None or not usable.any() or samples.classes < 2:
         return prior_weight()
-    # Without a world: what all classes have in common says nothing about the labels.
-    parts = samples.without_world
-    weights = np.stack([np.ones(len(CANDIDATES)), CANDIDATES], axis=1)
-    losses = _losses(samples.column_scores(parts, weights)[:, usable], samples.places[usable])
+    losses = _losses(samples)
     alike = min(max(taught / np.count_nonzero(usable), 1), MOST_ALIKE)
     return _mean(PRIOR * np.exp(alike * (losses.min() - losses)))
 
@@ -66,30 +62,22 @@ def _mean(probabilities: Vector) -> float:
     return float((probabilities @ np.sqrt(CANDIDATES) / probabilities.sum()) ** 2)
 
 
-def _losses(scores: Matrix, places: NDArray[np.int64]) -> Vector:
-    """Return the negative log likelihoods of the labels, which are in these columns.
-
-    Args:
-        scores: The scores with each of the candidates, (candidates, samples, columns).
-        places: The column of each sample's label.
-    """
-    own, margins = _margins(scores, places)
-    temperature = np.maximum(TEMPERATURE * np.abs(own).mean(axis=(1, 2)), 1e-300)
-    margins /= temperature[:, None, None]
-    highest = margins.max(axis=2, initial=0.0)
-    # The margin of the own label is 0.
-    rest = np.exp(margins - highest[..., None]).sum(axis=2) + np.exp(-highest)
-    losses: Vector = (highest + np.log(rest)).sum(axis=1)
-    return losses
-
-
-def _margins(scores: Matrix, places: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
-    """Return the scores of the own labels, and how far the best others lie above them."""
-    place = np.s_[:, np.arange(len(places)), places]
+def _losses(samples: LeftOut) -> Vector:
+    """Return the negative log likelihood of the samples' labels with each of the candidates."""
+    weights = np.stack([np.ones(len(CANDIDATES)), CANDIDATES], axis=1)
+    usable = ~samples.singleton
+    scores = samples.products.scores(weights)[:, usable]
+    place = np.s_[:, np.arange(scores.shape[1]), samples.places[usable]]
     own = scores[place][..., None]
     others = -scores
     others[place] = np.inf
     if others.shape[2] > RIVALS + 1:
         others.partition(RIVALS, axis=2)
         others = others[..., : RIVALS + 1]
-    return own, -others - own
+    temperature = np.maximum(TEMPERATURE * np.abs(own).mean(axis=(1, 2)), 1e-300)
+    margins = (-others - own) / temperature[:, None, None]
+    highest = margins.max(axis=2, initial=0.0)
+    # The margin of the own label is 0.
+    rest = np.exp(margins - highest[..., None]).sum(axis=2) + np.exp(-highest)
+    losses: Vector = (highest + np.log(rest)).sum(axis=1)
+    return losses

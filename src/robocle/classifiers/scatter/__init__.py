@@ -1,1 +1,0 @@
-"""Scatter matrices: compressed and dense forms, class factors, shrinkage, leave-one-out scores."""

@@ -1,0 +1,5 @@
+"""SLDA, the classifier of the default learner; `classifier` describes the way of a lesson."""
+
+from robocle.classifiers.slda.classifier import StreamingLDA
+
+__all__ = ["StreamingLDA"]

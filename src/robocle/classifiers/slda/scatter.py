@@ -1,0 +1,214 @@
+"""The scatter S of one block, a sum of d d^T, and the inverse of S + ridge I.
+
+S is kept as its rows d while these are few, and beyond as a matrix, in LAPACK's rectangular full
+packed format, and the last rows.
+"""
+
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robocle.blas import blas, lapack
+from robocle.classifiers.samples import Matrix, Vector
+from robocle.classifiers.slda.growing import Rows
+
+PENDING = 96  # rows beside a matrix, and lessons beside a factor
+STAGGER = 8  # rows by which blocks differ, so that they are not factorised in the same lesson
+LOWER: dict[str, Any] = {"uplo": "L"}
+
+
+class Scatter:
+    """S of one block: rows and, beyond half the width, a matrix.
+
+    Args:
+        width: The width of the block.
+        number: The number of the block.
+    """
+
+    def __init__(self, width: int, number: int = 0) -> None:
+        self.width = width
+        self.number = number
+        self.trace = 0.0
+        self.rows = Rows(width)
+        self.matrix: Vector | None = None  # S without these rows
+        self._square = 0.0  # tr S^2, without the rows that are not counted yet
+        self._counted = 0
+        self._lengths = self._squared_lengths = 0.0  # of the rows that are not counted yet
+
+    @property
+    def most_rows(self) -> int:
+        """How many rows there may be."""
+        few = self.width // 2 if self.matrix is None else PENDING
+        return few + STAGGER * self.number
+
+    def add(self, row: Vector) -> None:
+        """Add d d^T."""
+        self.rows.append(row)
+        self._measure(float(row @ row))
+        if len(self.rows) > self.most_rows:
+            self.fold()
+
+    def extend(self, rows: Matrix) -> None:
+        """Add d d^T of many rows."""
+        if len(self.rows) + len(rows) <= self.most_rows:
+            for row in rows:
+                self.add(row)
+        elif len(rows):
+            self.fold()
+            self._add_to_matrix(rows)
+            self.trace += float(np.vdot(rows, rows))
+            self._counted = -1
+
+    def _measure(self, length: float) -> None:
+        self.trace += length
+        self._lengths += length
+        self._squared_lengths += length**2
+
+    def fold(self) -> None:
+        """Add the rows to the matrix."""
+        if self.matrix is None:
+            self.matrix = np.zeros(self.width * (self.width + 1) // 2)
+        if len(self.rows):
+            self._add_to_matrix(self.rows.view)
+            uncounted = self._counted < len(self.rows)
+            self.rows, self._counted = Rows(self.width), -1 if uncounted else 0
+
+    def _add_to_matrix(self, rows: Matrix) -> None:
+        self.matrix = lapack.dsfrk(
+            self.width, len(rows), 1.0, rows.T, 1.0, self.matrix, overwrite_c=1, **LOWER
+        )
+
+    def squares(self) -> tuple[float, float]:
+        """Return a lower and an upper bound of tr S^2, in less time than `square` takes."""
+        if self._counted < 0:
+            exact = self.square()
+            return exact, exact
+        high = (math.sqrt(self._square) + self._lengths) ** 2
+        return self._square + self._squared_lengths, high
+
+    def square(self) -> float:
+        """Return tr S^2."""
+        if self._counted < 0 or (self.matrix is not None and self._counted < len(self.rows)):
+            self.fold()
+            assert self.matrix is not None
+            diagonal = self.matrix[_diagonal(self.width)]
+            self._square = 2 * float(self.matrix @ self.matrix) - float(diagonal @ diagonal)
+        elif self._counted < len(self.rows):
+            old, new = np.split(self.rows.view, [self._counted])
+            across, among = old @ new.T, new @ new.T
+            self._square += 2 * float(np.vdot(across, across)) + float(np.vdot(among, among))
+        self._counted = len(self.rows)
+        self._lengths = self._squared_lengths = 0.0
+        return self._square
+
+    def plus(self, other: "Scatter") -> None:
+        """Add another scatter."""
+        if other.matrix is not None:
+            other.fold()
+            self.fold()
+            self.matrix = np.add(self.matrix, other.matrix)  # type: ignore[arg-type]
+            self.trace += other.trace
+            self._counted = -1
+        else:
+            self.extend(other.rows.view)
+
+    def copy(self) -> "Scatter":
+        """Return a scatter of its own with the same S."""
+        found = Scatter(self.width, self.number)
+        found.plus(self)
+        return found
+
+    def packed(self) -> Vector:
+        """Return S: the columns of its lower triangle, one after another."""
+        self.fold()
+        return np.asarray(lapack.dtfttp(self.width, self.matrix, **LOWER)[0], np.float64)
+
+    @classmethod
+    def of(cls, packed: Vector, width: int, number: int = 0) -> "Scatter":
+        """Return a scatter with this S, as `packed` returns it."""
+        found = cls(width, number)
+        found.matrix = lapack.dtpttf(width, packed, **LOWER)[0]
+        assert found.matrix is not None
+        found.trace = float(found.matrix[_diagonal(width)].sum())
+        found._counted = -1
+        return found
+
+
+@cache
+def _diagonal(width: int) -> NDArray[np.int64]:
+    """Return where the diagonal of a matrix is in rectangular full packed format."""
+    packed, _ = lapack.dtrttf(np.asfortranarray(np.eye(width)), **LOWER)
+    places: NDArray[np.int64] = np.flatnonzero(packed)
+    return places
+
+
+class Inverse:
+    """A = (S + ridge I)^-1, which follows S by one row per lesson: A = A0 - U^T U.
+
+    A0 is I / ridge if S was given by rows, and otherwise given by a Cholesky factor.
+
+    Args:
+        scatter: The scatter S.
+        ridge: The ridge; if it is infinite, A is the identity.
+    """
+
+    def __init__(self, scatter: Scatter, ridge: float) -> None:
+        self.ridge = ridge
+        self._scatter = scatter
+        self._updates = Rows(scatter.width)  # U
+        self._factor: Matrix | None = None  # in the lower triangle
+        if math.isinf(ridge):
+            return
+        if scatter.matrix is not None:
+            scatter.fold()
+            square, _ = lapack.dtfttr(scatter.width, scatter.matrix, **LOWER)
+            square.ravel("K")[:: scatter.width + 1] += ridge
+            self._factor, _ = lapack.dpotrf(square, lower=1, clean=0, overwrite_a=1)
+        elif len(scatter.rows):
+            rows = scatter.rows.view
+            gram = rows @ rows.T
+            gram.flat[:: len(gram) + 1] += ridge
+            factor, _ = lapack.dpotrf(gram, lower=1, overwrite_a=1)
+            solved = blas.dtrsm(1 / math.sqrt(ridge), factor, rows, lower=1)
+            self._updates = Rows(scatter.width, np.ascontiguousarray(solved))
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether it should be computed again, with the same ridge."""
+        if self._factor is None:
+            return self._scatter.matrix is not None and math.isfinite(self.ridge)
+        return len(self._updates) >= self._scatter.most_rows
+
+    def apply(self, rows: Matrix) -> Matrix:
+        """Return A x for each row x."""
+        if self._factor is None:
+            found = rows / self.ridge if math.isfinite(self.ridge) else rows.copy()
+        elif len(rows) == 1:
+            half = blas.dtrsv(self._factor, rows[0], lower=1)
+            found = blas.dtrsv(self._factor, half, lower=1, trans=1, overwrite_x=1)[None]
+        else:
+            found = lapack.dpotrs(self._factor, rows.T, lower=1)[0].T
+        if len(self._updates):
+            updates = self._updates.view
+            found -= (rows @ updates.T) @ updates
+        return np.asarray(found, np.float64)
+
+    def squares(self, rows: Matrix) -> Vector:
+        """Return x A x for each row x."""
+        if self._factor is not None and len(rows):  # half the work of `apply`
+            half = lapack.dtrtrs(self._factor, rows.T, lower=1)[0]
+            found = np.einsum("ij,ij->j", half, half)
+        else:
+            found = np.einsum("ij,ij->i", rows, rows)
+            found /= self.ridge if math.isfinite(self.ridge) else 1.0
+        if len(self._updates):
+            along = rows @ self._updates.view.T
+            found -= np.einsum("ij,ij->i", along, along)
+        return np.asarray(found, np.float64)
+
+    def add(self, solved: Vector, gain: float) -> None:
+        """Subtract gain * (solved solved^T) from A."""
+        self._updates.append(math.sqrt(gain) * solved)

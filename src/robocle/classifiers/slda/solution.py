@@ -1,0 +1,350 @@
+"""The solution of all blocks, which follows the lessons: every product under A that answers need.
+
+A is the inverse of S + ridge I of a block, and m_j are the class means. A lesson adds w v v^T to S
+and moves the mean of its class y by step v. With a = A v, g = w / (1 + w v.a), k = 1 - g v.a and
+p_j = m_j.a, every product follows one rule, whatever x is:
+
+    A -= g a a^T,    so  x A m_j -= g (x.a) p_j,  and  x A m_y += step k (x.a)
+
+The points x are the class means, the pictures of the world, and some samples to leave out.
+"""
+
+import copy
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robocle.blas import blas
+from robocle.classifiers.samples import Matrix, Sample, Vector
+from robocle.classifiers.slda.growing import Rows
+from robocle.classifiers.slda.scatter import Inverse, Scatter
+from robocle.classifiers.slda.sums import Lesson, Sums, parts_of
+from robocle.types import Embeddings
+
+ROOM = 32  # classes by which tables grow at least
+LARGEST_FLOAT32 = 1e30  # sums of larger values might be infinite
+MOST_FLOAT64 = 512  # with more classes, the rows that score pictures are float32
+MOST_POINTS = 128  # for which there is room before there are as many
+MOST_DIRECTIONS = 56  # few enough that predictions hardly notice them
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """The rows A m_j of one block: base + coefficients^T directions. They never change."""
+
+    base: NDArray[Any]
+    directions: Matrix
+    coefficients: Matrix
+    """(directions, classes). The base lacks the last classes, if they are new."""
+
+    def times(self, points: Matrix) -> Matrix:
+        """Return x A m_j for points x, (n, classes)."""
+        found: Matrix = (points @ self.directions.T) @ self.coefficients
+        near = points.astype(self.base.dtype, copy=False)
+        # One dot product per class reads memory faster than a product with a matrix.
+        many = (
+            near @ self.base.T if len(near) != 1 else (self.base[:, None] @ near.T)[None, :, 0, 0]
+        )
+        found[:, : len(self.base)] += many
+        return found
+
+    def rows(self) -> Matrix:
+        """Return the rows, (classes, width)."""
+        rows: Matrix = self.coefficients.T @ self.directions
+        rows[: len(self.base)] += self.base
+        return rows
+
+
+class FollowedWeights:
+    """The rows A m_j of one block, while they follow lessons.
+
+    Args:
+        rows: The rows.
+        number: The number of the block: blocks get a new base in different lessons.
+    """
+
+    def __init__(self, rows: Matrix, number: int) -> None:
+        self._number = number
+        self._begin(rows)
+
+    def _begin(self, rows: Matrix) -> None:
+        classes, width = rows.shape
+        self._base = narrow(rows) if classes > MOST_FLOAT64 else rows
+        self._room = classes + 96
+        self._directions, self._coefficients = Rows(width), Rows(self._room)
+        stagger = 4 * self._number if classes > 256 else 0
+        self._most = min(max(classes // 8, 1), MOST_DIRECTIONS) + stagger
+
+    def view(self, classes: int) -> Weights:
+        """Return the rows as they are now."""
+        return Weights(self._base, self._directions.view, self._coefficients.view[:, :classes])
+
+    def turn(self, direction: Vector, coefficients: Vector) -> None:
+        """Add coefficient * direction to each row."""
+        if len(coefficients) > self._room or len(self._directions) >= self._most:
+            self._begin(self.view(min(len(coefficients), self._room)).rows())
+        padded = np.zeros(self._room)
+        padded[: len(coefficients)] = coefficients
+        self._directions.append(direction)
+        self._coefficients.append(padded)
+
+
+class Tracked:
+    """Products x A m_j with all class means, of points x that may be replaced by others.
+
+    Args:
+        blocks: The number of blocks.
+        width: The width of a point; 0 if the points are class means, which are kept elsewhere.
+        room: For how many classes there is room.
+    """
+
+    def __init__(self, blocks: int, width: int, room: int) -> None:
+        self.slots: dict[Any, int] = {}
+        """The place of each point, by its key."""
+        self.points: Matrix = np.empty((0, width))
+        """The points, relative to the origin."""
+        self.squares: Matrix = np.empty((blocks, 0))
+        """x A x, (blocks, places)."""
+        self.products: NDArray[np.float64] = np.empty((blocks, 0, room))
+        """x A m_j, (blocks, places, room). Places that are not used have any value."""
+
+    def replace(self, keys: Iterable[Any]) -> list[Any]:
+        """Find places for these keys and no others, and return those that are new."""
+        wanted = dict.fromkeys(keys)
+        kept = {key: place for key, place in self.slots.items() if key in wanted}
+        new = [key for key in wanted if key not in kept]
+        size = len(self.points)
+        free = sorted(set(range(max(size, len(wanted)))).difference(kept.values()))
+        self.slots = kept | dict(zip(new, free, strict=False))
+        if len(wanted) > size:
+            more = max(len(wanted), min(2 * size, MOST_POINTS)) - size
+            self.points = np.pad(self.points, ((0, more), (0, 0)))
+            self.squares = np.pad(self.squares, ((0, 0), (0, more)))
+            self.products = np.pad(self.products, ((0, 0), (0, more), (0, 0)))
+        return new
+
+
+class Solution:
+    """The products of the class means, the world and the samples to leave out, per block.
+
+    Args:
+        means: The class means.
+        widths: The width of each block.
+        world: The pictures of the world, relative to their mean; they may be none.
+    """
+
+    def __init__(self, means: Matrix, widths: Sequence[int], world: Embeddings) -> None:
+        self.classes = len(means)
+        self.inverses: list[Inverse | None] = [None] * len(widths)
+        self.weights: list[FollowedWeights | None] = [None] * len(widths)
+        self._parts = parts_of(widths)
+        self._world_points = [np.ascontiguousarray(world[:, part]) for part in self._parts]
+        blocks, room = len(widths), self.classes + ROOM
+        self._squares, self._totals = np.zeros((2, blocks, room))
+        self._world = np.zeros((blocks, len(world), room))
+        self.means = Tracked(blocks, 0, room)
+        """The means of the classes of the samples to leave out, by class."""
+        self.points = Tracked(blocks, sum(widths), room)
+        """The samples to leave out, by id."""
+
+    @property
+    def squares(self) -> Matrix:
+        """m_j A m_j, (blocks, classes)."""
+        return self._squares[:, : self.classes]
+
+    @property
+    def totals(self) -> Matrix:
+        """m_j A s, where s is the sum of the class means, (blocks, classes)."""
+        return self._totals[:, : self.classes]
+
+    def world_products(self, weights: Vector) -> Matrix:
+        """Return the sum over the blocks of weight * x A m_j for the world's pictures x."""
+        blocks, pictures, room = self._world.shape
+        total = weights @ self._world.reshape(blocks, -1)
+        return np.asarray(total.reshape(pictures, room)[:, : self.classes])
+
+    def build(self, number: int, scatter: Scatter, ridge: float, means: Matrix) -> None:
+        """Compute all products of a block."""
+        part, classes = self._parts[number], self.classes
+        inverse = self.inverses[number] = Inverse(scatter, ridge)
+        own = np.ascontiguousarray(means[:, part])
+        rows = np.ascontiguousarray(inverse.apply(own))
+        self._squares[number, :classes] = np.einsum("ij,ij->i", own, rows)
+        self._totals[number, :classes] = rows @ own.sum(axis=0)
+        self._world[number, :, :classes] = self._world_points[number] @ narrow(rows).T
+        points = np.ascontiguousarray(self.points.points[:, part])
+        self.points.products[number, :, :classes] = points @ rows.T
+        self.points.squares[number] = inverse.squares(points)
+        places = list(self.means.slots.values())
+        self.means.products[number, places, :classes] = own[list(self.means.slots)] @ rows.T
+        self.weights[number] = FollowedWeights(rows, number)
+
+    def views(self) -> list[Weights]:
+        """Return the rows A m_j of each block."""
+        return [each.view(self.classes) for each in self.weights if each is not None]
+
+    def has_ridge(self, number: int, ridge: float) -> bool:
+        """Return whether a block is built, and with this ridge."""
+        inverse = self.inverses[number]
+        return inverse is not None and math.isclose(ridge, inverse.ridge)
+
+    def renew(self, number: int, scatter: Scatter) -> bool:
+        """Factorise a block again if that is due, and return whether it was."""
+        inverse = self.inverses[number]
+        assert inverse is not None
+        if inverse.is_outdated:
+            self.inverses[number] = Inverse(scatter, inverse.ridge)
+        return inverse.is_outdated
+
+    def add_class(self) -> None:
+        """Add a class, whose mean is 0."""
+        if self.classes == self._squares.shape[1]:
+            more = max(ROOM, self.classes // 8)
+            for name in ("_squares", "_totals", "_world"):
+                setattr(self, name, _wider(getattr(self, name), more))
+            for tracked in (self.means, self.points):
+                tracked.products = _wider(tracked.products, more)
+        self.classes += 1
+
+    def follow(self, number: int, lesson: Lesson) -> None:
+        """Follow a lesson in one block."""
+        inverse, weights = self.inverses[number], self.weights[number]
+        assert inverse is not None
+        assert weights is not None
+        change = self._change(number, lesson)
+        self._update(number, change)
+        turned = -change.gain * change.along
+        turned[lesson.row] += change.moved
+        weights.turn(change.solved, turned)
+        if change.gain:
+            inverse.add(change.solved, change.gain)
+
+    def after(self, lesson: Lesson) -> "Solution":
+        """Return the products after a lesson, for which no further lesson can be followed."""
+        found = copy.copy(self)
+        found._squares, found._totals = self._squares.copy(), self._totals.copy()
+        found._world, found._world_points = (
+            self._world[:, :0],
+            [each[:0] for each in self._world_points],
+        )
+        found.means, found.points = copy.copy(self.means), copy.copy(self.points)
+        for tracked in (found.means, found.points):
+            tracked.squares, tracked.products = tracked.squares.copy(), tracked.products.copy()
+        for number in range(len(self._parts)):
+            found._update(number, self._change(number, lesson))
+        return found
+
+    def with_other_points(self) -> "Solution":
+        """Return a solution that tracks no samples yet, and for which no lesson can be followed."""
+        found, room = copy.copy(self), self._squares.shape[1]
+        found.means = Tracked(len(self._parts), 0, room)
+        found.points = Tracked(len(self._parts), self.points.points.shape[1], room)
+        return found
+
+    def _change(self, number: int, lesson: Lesson) -> "Change":
+        inverse, weights = self.inverses[number], self.weights[number]
+        assert inverse is not None
+        assert weights is not None
+        deviation = lesson.deviation[self._parts[number]]
+        solved = inverse.apply(deviation[None])[0]
+        along = weights.view(self.classes).times(deviation[None])[0]
+        square = float(deviation @ solved)
+        gain = lesson.weight / (1 + lesson.weight * square) if math.isfinite(inverse.ridge) else 0.0
+        moved = lesson.step * (1 - gain * square)
+        return Change(lesson.row, solved, along, gain, moved, lesson.step * moved * square)
+
+    def _update(self, number: int, change: "Change") -> None:
+        """Update all products of a block."""
+        row, along, gain, moved, own = (
+            change.row,
+            change.along,
+            change.gain,
+            change.moved,
+            change.own,
+        )
+        total, means, points = float(along.sum()), self.means, self.points
+        self._totals[number, : self.classes] += (moved - gain * total) * along
+        self._totals[number, row] += moved * total + own
+        self._squares[number, : self.classes] -= gain * along**2
+        self._squares[number, row] += 2 * moved * along[row] + own
+        of_world = self._world_points[number] @ narrow(change.solved)
+        of_points = points.points[:, self._parts[number]] @ change.solved
+        of_means = np.zeros(len(means.points))
+        of_means[list(means.slots.values())] = along[list(means.slots)]
+        across = np.zeros(self._squares.shape[1])
+        across[: self.classes] = along
+        for table, products in (
+            (self._world[number], of_world),
+            (points.products[number], of_points),
+            (means.products[number], of_means),
+        ):
+            if gain and len(table):
+                blas.dger(-gain, across, products, a=table.T, overwrite_a=1)
+            table[:, row] += moved * products
+        if row in means.slots:  # this mean moves itself
+            mean = means.products[number, means.slots[row]]
+            mean += moved * across
+            mean[row] += own
+        points.squares[number] -= gain * of_points**2
+
+    def track(self, samples: Mapping[str, Sample], rows: Sequence[int], sums: Sums) -> None:
+        """Follow the products of these samples, and no others, from now on.
+
+        Blocks that are not built yet have no products of new samples until they are.
+
+        Args:
+            samples: The samples by id.
+            rows: Their classes.
+            sums: The sums of all samples.
+        """
+        classes, origin = self.means.replace(rows), sums.origin
+        points = self.points.replace(samples)
+        if not (classes or points):
+            return
+        new = [samples[id].embedding for id in points]
+        places = [self.points.slots[id] for id in points]
+        self.points.points[places] = np.array(new).reshape(len(new), len(origin)) - origin
+        rows_of = np.concatenate([sums.means.view[classes], self.points.points[places]])
+        for part, inverse, weights, number in zip(
+            self._parts, self.inverses, self.weights, range(len(self._parts)), strict=True
+        ):
+            if inverse is None or weights is None:
+                continue
+            wanted = np.ascontiguousarray(rows_of[:, part])
+            products = weights.view(self.classes).times(wanted)
+            own = [self.means.slots[row] for row in classes]
+            self.means.products[number, own, : self.classes] = products[: len(own)]
+            self.points.products[number, places, : self.classes] = products[len(own) :]
+            self.points.squares[number, places] = inverse.squares(wanted[len(own) :])
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """What a lesson changes in a block, in the words of the rule at the top of this file."""
+
+    row: int
+    """y"""
+    solved: Vector
+    """a"""
+    along: Vector
+    """p_j"""
+    gain: float
+    """g"""
+    moved: float
+    """step k"""
+    own: float
+    """The change of m_y A m_y by the move alone: step^2 k v.a"""
+
+
+def narrow(values: NDArray[np.float64]) -> NDArray[Any]:
+    """Return values in float32, if they are small enough."""
+    return values.astype(np.float32) if np.abs(values).max(initial=0) < LARGEST_FLOAT32 else values
+
+
+def _wider(table: NDArray[np.float64], more: int) -> NDArray[np.float64]:
+    """Return a table with room for more classes."""
+    return np.pad(table, [(0, 0)] * (table.ndim - 1) + [(0, more)])

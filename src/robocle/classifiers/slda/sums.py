@@ -1,0 +1,208 @@
+"""What samples add up to: counts, class means, and the scatter of each block.
+
+A sample z of class y adds w v v^T to the scatter, where v = z - m_y is its deviation from the class
+mean before it.
+- `exact`: w = c / (c + 1), where c is the number of earlier samples of the class. The sum is then
+  the within-class scatter, whatever the order of the samples.
+- `published`: w = t / (t + 1), where t is the number of all earlier samples. A new class has the
+  mean 0.
+
+All points are relative to an origin, the world's mean if there is a world.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robocle.classifiers.samples import Matrix, Vector
+from robocle.classifiers.slda.growing import Rows
+from robocle.classifiers.slda.scatter import Scatter
+from robocle.classifiers.state import ClassifierState
+from robocle.errors import StateError
+
+ScatterKind = Literal["exact", "published"]
+
+BATCH = 256  # rows that are added to a scatter at once
+LARGEST_COUNT = 2**53  # larger numbers are not exact
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """What one sample changes: S += weight v v^T, and the mean of its class += step v."""
+
+    row: int
+    deviation: Vector
+    """v"""
+    weight: float
+    step: float
+
+
+class Sums:
+    """The sums of samples with blocks of these widths.
+
+    Args:
+        widths: The width of each block.
+        kind: `exact` or `published`.
+        origin: What all points are relative to.
+    """
+
+    def __init__(self, widths: tuple[int, ...], kind: ScatterKind, origin: Vector) -> None:
+        self.widths = widths
+        self.kind = kind
+        self.origin = origin
+        self.counts: list[int] = []
+        self.means = Rows(sum(widths))
+        self.samples = 0
+        self.freedom = 0
+        self.largest = 0.0
+        self.scatters = [Scatter(width, number) for number, width in enumerate(widths)]
+        self._parts = parts_of(widths)
+
+    def add(self, embedding: NDArray[Any], row: int) -> Lesson:
+        """Add a sample, and return what it changes."""
+        lesson = self._lesson(embedding, row)
+        if lesson.weight:
+            scaled = math.sqrt(lesson.weight) * lesson.deviation
+            for scatter, part in zip(self.scatters, self._parts, strict=True):
+                scatter.add(scaled[part])
+        return lesson
+
+    def extend(self, samples: Iterable[tuple[NDArray[Any], int]]) -> None:
+        """Add many samples: embeddings with their classes."""
+        rows, used = np.empty((BATCH, sum(self.widths))), 0
+        for embedding, row in samples:
+            lesson = self._lesson(embedding, row)
+            if lesson.weight:
+                np.multiply(math.sqrt(lesson.weight), lesson.deviation, out=rows[used])
+                used += 1
+            if used == BATCH:
+                self._add_rows(rows)
+                used = 0
+        self._add_rows(rows[:used])
+
+    def _lesson(self, embedding: NDArray[Any], row: int) -> Lesson:
+        """Add a sample to everything but the scatters, and return what it changes."""
+        self.require_classes(row + 1)
+        count, mean = self.counts[row], self.means.view[row]
+        before = self.samples if self.kind == "published" else count
+        deviation = embedding - self.origin
+        self.largest = max(self.largest, float(deviation @ deviation))
+        deviation -= mean
+        lesson = Lesson(row, deviation, before / (before + 1), 1 / (count + 1))
+        mean += lesson.step * deviation
+        self.counts[row] += 1
+        self.samples += 1
+        self.freedom += 1 if count or self.kind == "published" else 0
+        return lesson
+
+    def _add_rows(self, rows: Matrix) -> None:
+        for scatter, part in zip(self.scatters, self._parts, strict=True):
+            scatter.extend(np.ascontiguousarray(rows[:, part]))
+
+    def move(self, origin: Vector) -> None:
+        """Make all points relative to another origin."""
+        self.means = Rows(sum(self.widths), self.means.view + (self.origin - origin))
+        self.origin = origin
+
+    def copy(self) -> "Sums":
+        """Return sums of their own with the same values."""
+        found = Sums(self.widths, self.kind, self.origin)
+        found.counts, found.means = (
+            list(self.counts),
+            Rows(sum(self.widths), self.means.view.copy()),
+        )
+        found.samples, found.freedom, found.largest = self.samples, self.freedom, self.largest
+        found.scatters = [scatter.copy() for scatter in self.scatters]
+        return found
+
+    def require_classes(self, number: int) -> None:
+        """Add classes without samples until there are as many."""
+        while len(self.counts) < number:
+            self.counts.append(0)
+            self.means.append(0.0)
+
+    def without(self, row: int) -> None:
+        """Forget the mean of a class. What it added to the scatter remains."""
+        self.select([other for other in range(len(self.counts)) if other != row])
+
+    def select(self, rows: list[int]) -> None:
+        """Keep these classes, in this order."""
+        self.counts = [self.counts[row] for row in rows]
+        self.means = Rows(sum(self.widths), self.means.view[rows])
+
+    def join(self, row: int, into: int) -> None:
+        """Make one class a part of another, with an exact scatter."""
+        self._join(self.counts[row], self.means.view[row], into)
+        self.without(row)
+
+    def _join(self, count: int, mean: Vector, into: int) -> None:
+        """Add the mean of samples to a class. Their own scatter is known already."""
+        own = self.counts[into]
+        if own and count:
+            apart = mean - self.means.view[into]
+            self.freedom += 1
+            scaled = math.sqrt(own * count / (own + count)) * apart
+            for scatter, part in zip(self.scatters, self._parts, strict=True):
+                scatter.add(scaled[part])
+        if count:
+            self.means.view[into] += (mean - self.means.view[into]) * count / (own + count)
+            self.counts[into] += count
+
+    def merge(self, other: "Sums", rows: list[int]) -> None:
+        """Add other sums, with an exact scatter. Their classes are these rows here."""
+        means = other.means.view + (other.origin - self.origin)
+        for theirs, into in enumerate(rows):
+            self._join(other.counts[theirs], means[theirs], into)
+        for mine, added in zip(self.scatters, other.scatters, strict=True):
+            mine.plus(added)
+        self.samples += other.samples
+        self.freedom += other.freedom
+        self.largest = max(self.largest, other.largest)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the sums as arrays, with means that are not relative to the origin."""
+        packed = {f"scatter{n}": each.packed() for n, each in enumerate(self.scatters)}
+        return {
+            "counts": np.array(self.counts, np.int64),
+            "means": self.means.view + self.origin,
+            "totals": np.array([self.samples, self.freedom, self.largest]),
+            **packed,
+        }
+
+    @classmethod
+    def of(
+        cls, state: ClassifierState, widths: tuple[int, ...], kind: ScatterKind, origin: Vector
+    ) -> "Sums":
+        """Return the sums of a state.
+
+        Raises:
+            StateError: An array is missing or damaged.
+        """
+        found = cls(widths, kind, origin)
+        counts = state.array("counts", len(state.labels))
+        samples, freedom, found.largest = state.array("totals", 3).tolist()
+        possible = 0 <= freedom <= samples <= LARGEST_COUNT and counts.sum() <= samples
+        if not (possible and (counts >= 0).all() and (counts == counts.round()).all()):
+            raise StateError("state has impossible numbers of samples")
+        found.samples, found.freedom = int(samples), int(freedom)
+        found.counts = [int(count) for count in counts]
+        means = state.array("means", len(state.labels), sum(widths))
+        found.means = Rows(sum(widths), means - origin)
+        for number, width in enumerate(widths):
+            packed = state.array(f"scatter{number}", width * (width + 1) // 2)
+            found.scatters[number] = Scatter.of(packed, width, number)
+        return found
+
+
+def parts_of(widths: Iterable[int]) -> list[slice]:
+    """Return where each block is in an embedding.
+
+    >>> parts_of((2, 3))
+    [slice(0, 2, None), slice(2, 5, None)]
+    """
+    ends = np.cumsum(list(widths)).tolist()
+    return [slice(end - width, end) for end, width in zip(ends, widths, strict=True)]
