@@ -49,9 +49,9 @@ class World:
 
 
 def calibration_or_none(clf: StreamingClassifier) -> Calibration | None:
-    leave_one_out = clf.leave_one_out()
-    assert leave_one_out is not None
-    return Calibration.of(leave_one_out)
+    answer = clf.answer()
+    assert answer is not None
+    return Calibration.of(answer)
 
 
 def calibration_of(clf: StreamingClassifier) -> Calibration:

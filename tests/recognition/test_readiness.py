@@ -23,9 +23,9 @@ def readiness_of(*labels: tuple[str, float, int]) -> Readiness:
         centre = shared + apart * directions[label]
         for _ in range(shots):
             clf.learn(centre + rng.normal(size=WIDTH), label)
-    leave_one_out = clf.leave_one_out()
-    assert leave_one_out is not None
-    return readiness(clf.counts, clf.leave_one_out_of_all(), Calibration.of(leave_one_out))
+    answer = clf.answer()
+    assert answer is not None
+    return readiness(clf.counts, clf.leave_out(), Calibration.of(answer))
 
 
 def test_labels_far_apart_are_ready_and_not_confusable() -> None:

@@ -55,7 +55,7 @@ class Objects:
 
 
 def calibration_of(clf: StreamingClassifier, world: World) -> WorldCalibration:
-    found = calibrated(clf, world)
+    found = calibrated(clf.answer(), world)
     assert isinstance(found, WorldCalibration)
     return found
 
@@ -162,7 +162,7 @@ def test_alike_labels_share_the_probability() -> None:
 def test_without_a_world_the_calibration_is_that_of_the_taught_samples() -> None:
     objects = Objects()
     clf = objects.taught(objects.world(), 4, 3)
-    assert isinstance(calibrated(clf, None), Calibration)
+    assert isinstance(calibrated(clf.answer(), None), Calibration)
 
 
 def test_a_world_of_embeddings_of_another_width_does_not_count() -> None:
@@ -171,7 +171,7 @@ def test_a_world_of_embeddings_of_another_width_does_not_count() -> None:
     clf.use_world(world.pictures)
     for number in range(6):
         clf.learn([number, 1.0], f"object {number % 3}")
-    assert isinstance(calibrated(clf, world), Calibration)
+    assert isinstance(calibrated(clf.answer(), world), Calibration)
 
 
 @CELLS
@@ -180,17 +180,7 @@ def test_a_classifier_that_keeps_no_samples_is_calibrated_by_the_world(
 ) -> None:
     objects = Objects()
     world = objects.world()
-    clf = objects.taught(world, labels, shots, f"{SPEC},keep=sums")
-    assert clf.leave_one_out() is None
-    assert accepted(clf, world, objects.pictures(range(300, 400))) <= 0.1
-    assert accepted(clf, world, objects.pictures(range(labels), 20)) >= 0.9
-
-
-@pytest.mark.parametrize("labels", [1, 3])
-def test_a_classifier_that_keeps_no_rows_is_calibrated_by_the_world(labels: int) -> None:
-    objects = Objects()
-    world = objects.world()
-    spec = "slda:shrinkage=stepped,score=cosine,world=10,kept=0"
-    clf = objects.taught(world, labels, 3, spec)
+    clf = objects.taught(world, labels, shots, f"{SPEC},keep=0")
+    assert not clf.samples
     assert accepted(clf, world, objects.pictures(range(300, 400))) <= 0.1
     assert accepted(clf, world, objects.pictures(range(labels), 20)) >= 0.9

@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 from safetensors.numpy import load, save
 
-from robocle.store import METADATA_KEY, read_state
+from robocle.store import METADATA_KEY
 from robocle.store.description import checksums, sealed
 
 Arrays = dict[str, NDArray[Any]]
@@ -51,16 +51,10 @@ def rewrite(
 
     A description that is text is written as it is.
     """
-    changed = description(description_of(path.read_bytes()))
-    others = arrays(dict(read_state(path).arrays))
+    content = path.read_bytes()
+    changed, others = description(description_of(content)), arrays(load(content))
     if isinstance(changed, dict) and "seal" in changed:
         path.write_bytes(sealed_file(changed, others))
     else:
         text = changed if isinstance(changed, str) else json.dumps(changed)
         path.write_bytes(save(others, {METADATA_KEY: text}))
-
-
-def rewrite_all(path: Path, description: Callable[[Description], Description]) -> None:
-    """Replace the description of a state file, and keep all arrays, those of checkpoints too."""
-    content = path.read_bytes()
-    path.write_bytes(sealed_file(description(description_of(content)), load(content)))

@@ -10,16 +10,28 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from safetensors.numpy import save
+from safetensors.numpy import load, save
 
 from refusal import Refusal
 from robocle import Learner
 from robocle.backbones import Backbone
 from robocle.errors import RobocleError, StateError
-from robocle.store import METADATA_KEY, read_state
+from robocle.store import METADATA_KEY
 from state_files import Arrays, Description, description_of, replaced, rewrite
 
 MEMORY = 256 << 20  # in bytes
+WIDTH = 24
+
+
+@pytest.fixture
+def state(lite0: Backbone, tmp_path: Path) -> Path:
+    """A state with two samples, of "ball" and "box", and the sums of two that are not kept."""
+    rng = np.random.default_rng(0)
+    learner = Learner(lite0, "avg", "slda:keep=2")
+    for label in ("ball", "ball", "box", "box"):
+        learner.teach_embedding(rng.normal(size=WIDTH).astype(np.float32), label)
+    learner.save(tmp_path / "home.robocle")
+    return tmp_path / "home.robocle"
 
 
 def peak_of(call: Callable[[], object]) -> int:
@@ -81,14 +93,15 @@ def test_a_file_that_is_not_a_state_is_refused(
 # ---- states of another version or of other parts
 
 
-@pytest.mark.parametrize("version", [0, 4, "1", None, [1], {}, 1e9])
+@pytest.mark.parametrize("version", [0, 2, 3, 5, "4", 4.0, None, [1], {}])
 def test_another_format_version_is_refused(
     version: object, state: Path, lite0: Backbone, refusal: Refusal
 ) -> None:
     rewrite(state, replaced(format=version))
     message = refusal(StateError, lambda: Learner.load(state, lite0))
-    assert message.startswith(
-        f"{state} has state format {version}, and this robocle reads formats 2 and 3"
+    assert message == (
+        f"{state} has state format {version}, and this robocle reads format 4: "
+        "use the robocle version that wrote it"
     )
 
 
@@ -137,6 +150,10 @@ def without(key: str) -> Callable[[Description], Description]:
     return lambda found: {name: value for name, value in found.items() if name != key}
 
 
+def samples(*words: tuple[object, ...]) -> Callable[[Description], Description]:
+    return replaced(samples=[list(each) for each in words])
+
+
 DESCRIPTIONS: dict[str, Callable[[Description], object]] = {
     "text that is not JSON": lambda _: "{",
     "empty text": lambda _: "",
@@ -151,6 +168,7 @@ DESCRIPTIONS: dict[str, Callable[[Description], object]] = {
     "deep objects": lambda _: '{"a":' * 100_000,
     "no format": without("format"),
     "no labels": without("labels"),
+    "no samples": without("samples"),
     "no fingerprint": without("fingerprint"),
     "no pooling": without("pooling"),
     "an unknown entry": replaced(extra=1),
@@ -169,12 +187,24 @@ DESCRIPTIONS: dict[str, Callable[[Description], object]] = {
     "one label missing": replaced(labels=["ball"]),
     "one label too many": replaced(labels=["ball", "box", "bag"]),
     "a million labels": replaced(labels=[str(number) for number in range(1_000_000)]),
+    "samples that are text": replaced(samples="ab"),
+    "samples that are numbers": replaced(samples=[1, 2]),
+    "one sample missing": replaced(samples=[["0" * 32, "ball"]]),
+    "one sample too many": samples(*[(f"{number:032}", "ball") for number in range(3)]),
+    "one sample without label": samples(("0" * 32, "ball"), ("1" * 32,)),
+    "one sample with an empty label": samples(("0" * 32, "ball"), ("1" * 32, "")),
+    "one sample with a long label": samples(("0" * 32, "ball"), ("1" * 32, "x" * 10_000)),
+    "one sample with an escape": samples(("0" * 32, "ball"), ("1" * 32, "\x1b[2J")),
+    "one sample twice": samples(("0" * 32, "ball"), ("0" * 32, "box")),
+    "an id that is a number": samples(("0" * 32, "ball"), (1, "box")),
+    "an id that is short": samples(("0" * 32, "ball"), ("1" * 31, "box")),
+    "an id of other digits": samples(("0" * 32, "ball"), ("\N{FULLWIDTH DIGIT ONE}" * 32, "box")),
     "a pooling that is a number": replaced(pooling=3),
     "a pooling that is a list": replaced(pooling=["avg"]),
     "an unknown pooling": replaced(pooling="average"),
     "a pooling with a wrong option": replaced(pooling="moments:r=1000000000"),
     "a classifier with a wrong option": replaced(classifier="slda:blocks=1000000000"),
-    "a classifier with other arrays": replaced(classifier="ncm"),
+    "a classifier without sums": replaced(classifier="ncm"),
     "a classifier with other blocks": replaced(classifier="slda:blocks=7,covariance=blocks"),
     "a fingerprint that is null": replaced(fingerprint=None),
     "an empty fingerprint": replaced(fingerprint=""),
@@ -219,8 +249,8 @@ CHANGES: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
 def test_a_state_with_one_wrong_array_is_refused(
     change: str, state: Path, lite0: Backbone, refusal: Refusal
 ) -> None:
-    arrays = dict(read_state(state).arrays)
-    assert "counts" in arrays
+    arrays = load(state.read_bytes())
+    assert {"embeddings", "times", "folded.counts"} < set(arrays)
     for name, array in arrays.items():
         wrong = {**arrays, name: CHANGES[change](array)}
         assert_damaged(state, wrong, lite0, refusal)
@@ -229,18 +259,26 @@ def test_a_state_with_one_wrong_array_is_refused(
 def test_a_state_without_one_of_its_arrays_is_refused(
     state: Path, lite0: Backbone, refusal: Refusal
 ) -> None:
-    arrays = dict(read_state(state).arrays)
+    arrays = load(state.read_bytes())
     for missing in arrays:
         others = {name: array for name, array in arrays.items() if name != missing}
         assert_damaged(state, others, lite0, refusal)
 
 
-@pytest.mark.parametrize("count", [0, -1, 1000, 1 << 62])
+@pytest.mark.parametrize("count", [-1, 1000, 1 << 62])
 def test_impossible_counts_are_refused(
     count: int, state: Path, lite0: Backbone, refusal: Refusal
 ) -> None:
-    rewrite(state, arrays=lambda found: found | {"counts": np.full(2, count)})
+    rewrite(state, arrays=lambda found: found | {"folded.counts": np.full(2, count)})
     refusal(StateError, lambda: Learner.load(state, lite0))
+
+
+def test_a_label_without_samples_is_refused(state: Path, lite0: Backbone, refusal: Refusal) -> None:
+    counts, means = np.array([1, 1, 0]), np.zeros((3, WIDTH))
+    arrays = {"folded.counts": counts, "folded.means": means}
+    rewrite(state, replaced(labels=["ball", "box", "bag"]), lambda found: found | arrays)
+    message = refusal(StateError, lambda: Learner.load(state, lite0))
+    assert message == f"{state} is damaged: state has a label without samples"
 
 
 # ---- hostile headers

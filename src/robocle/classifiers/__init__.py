@@ -6,9 +6,8 @@
     clf.predict(Z)       # the best label for each row
     clf.labels           # in the order they were first taught
 
-Every classifier is a StreamingClassifier: new labels can be taught at any time, memory does not
-grow with the number of samples, and rejected input changes nothing. `docs/classifiers.md` says from
-which states the taught embeddings can be reconstructed.
+Every classifier is a StreamingClassifier: it keeps its samples, new labels can be taught at any
+time, and rejected input changes nothing.
 """
 
 from robocle.classifiers.state import ClassifierState

@@ -45,7 +45,7 @@ class RidgeRegression(StreamingClassifier):
 
     def _learn(self, sample: Vector, row: int) -> None:
         features = self._features_of(sample)
-        self._scatter.add(features)
+        self._scatter.add(features[None])
         self._sums[row] += features
         self._weights = None
 

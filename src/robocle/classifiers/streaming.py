@@ -304,20 +304,12 @@ class StreamingClassifier(OneByOne, Described, ABC):
         new = plain_label(new)
         if new == label:
             return
-        renamed = [
-            Sample(new, sample.embedding, sample.id, sample.time)
-            if sample.label == label
-            else sample
-            for sample in self._taught.values()
-        ]
         if new in self._row_of:
-            self._replace(renamed, {label: new})
-        else:  # nothing else changes
-            self._taught = {sample.id: sample for sample in renamed}
-            self._row_of = {
-                new if each == label else each: row for each, row in self._row_of.items()
-            }
-            self._labels[self._row_of[new]] = new
+            self._replace([_renamed(each, label, new) for each in self.samples], {label: new})
+            return
+        row = self._row_of.pop(label)
+        self._row_of[new], self._labels[row] = row, new
+        self._taught.update((each.id, _renamed(each, label, new)) for each in self.samples)
 
     def merge(self, other: "StreamingClassifier") -> None:
         """Add what another classifier was taught, as if its samples had been taught to this one.
@@ -454,3 +446,10 @@ class StreamingClassifier(OneByOne, Described, ABC):
         if self.width is not None:
             require_width(values, self.width)
         return values if axes == 1 else np.asarray(values, np.float64)
+
+
+def _renamed(sample: Sample, label: str, new: str) -> Sample:
+    """Return a sample, with another label if it has this one."""
+    if sample.label != label:
+        return sample
+    return Sample(new, sample.embedding, sample.id, sample.time)

@@ -18,9 +18,18 @@ from numpy.typing import NDArray
 
 from robocle.classifiers import ClassifierState
 from robocle.classifiers.embedding_numbers import embedding_numbers
+from robocle.classifiers.labels import plain_label
 from robocle.classifiers.samples import Sample
 from robocle.errors import StateError
-from robocle.store.operations import Operation, Teach, Undo, from_words, to_words, valid_id
+from robocle.store.operations import (
+    Operation,
+    Teach,
+    Undo,
+    from_words,
+    to_words,
+    valid_id,
+    valid_time,
+)
 from robocle.store.parts import Parts
 from robocle.store.steps import step_from_words, step_words
 from robocle.store.stored_state import Checkpoint, StoredState
@@ -116,7 +125,8 @@ def decoded(
         arrays: Its arrays.
 
     Returns:
-        The state, and the rows whose checksum is wrong, by array name.
+        The state, and the rows whose checksum is wrong, by array name. In the state, their values
+        are zero: damage can turn them into anything.
 
     Raises:
         StateError: The description is damaged, or has another format.
@@ -132,6 +142,7 @@ def decoded(
     if seal != _seal(metadata[METADATA_KEY]):
         raise StateError(f"{path} is damaged: the checksum of its description is wrong")
     damage = _damaged(path, arrays, expected)
+    arrays = arrays | {name: _without(arrays[name], rows) for name, rows in damage.items()}
     checkpoints = _checkpoints(path, head.pop("checkpoints", []), arrays)
     base, history = _base(path, head, arrays), _history(path, head, arrays)
     sources, parts = _sources(path, head), _parts(path, head)
@@ -164,6 +175,15 @@ def _damaged(path: Path, arrays: Arrays, expected: object) -> dict[str, list[int
     return damage
 
 
+def _without(array: NDArray[Any], rows: list[int]) -> NDArray[Any]:
+    """Return an array whose damaged rows are zero."""
+    if array.ndim < 2:
+        return np.zeros_like(array)
+    found = array.copy()
+    found[rows] = 0
+    return found
+
+
 def _parts(path: Path, head: dict[str, Any]) -> Parts:
     try:
         parts = Parts(**head)
@@ -181,22 +201,22 @@ def _base(path: Path, head: dict[str, Any], arrays: Arrays) -> ClassifierState:
         if name.startswith(FOLDED)
     }
     embeddings, times = (arrays.get(name, np.empty(0)) for name in ("embeddings", "times"))
-    lists = isinstance(labels, list) and isinstance(words, list)
-    if not lists or not len(words) == len(embeddings) == len(times):
+    lists = isinstance(labels, list) and isinstance(words, list) and times.ndim == 1
+    if not lists or len(words) != len(times) or (labels and not folded):
         raise StateError(f"{path} is damaged: its description is incomplete")
-    _require_plain_text(path, labels)
     try:
+        labels = [plain_label(label) for label in labels]
         samples = [_sample(*each) for each in zip(words, embeddings, times.tolist(), strict=True)]
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise StateError(f"{path} is damaged: its samples cannot be read ({error})") from error
-    _require_plain_text(path, [sample.label for sample in samples])
     return ClassifierState(tuple(labels), tuple(samples), folded)
 
 
-def _sample(words: object, embedding: NDArray[Any], time: float) -> Sample:
+def _sample(words: object, embedding: NDArray[Any], time: object) -> Sample:
     match words:
         case [id, str(label)]:
-            return Sample(label, embedding_numbers(embedding, 1), valid_id(id), time)
+            values = embedding_numbers(embedding, 1)
+            return Sample(plain_label(label), values, valid_id(id), valid_time(time))
     raise ValueError("a sample without id or label")
 
 
@@ -211,7 +231,7 @@ def _sources(path: Path, head: dict[str, Any]) -> tuple[str, ...]:
 def _require_plain_text(path: Path, texts: Iterable[object]) -> None:
     # Printable text cannot send control sequences to a terminal when it is shown.
     if not all(isinstance(text, str) and text.isprintable() for text in texts):
-        raise StateError(f"{path} is damaged: a part or label in it is not plain text")
+        raise StateError(f"{path} is damaged: a part or source in it is not plain text")
 
 
 def _history(path: Path, head: dict[str, Any], arrays: Arrays) -> tuple[Operation, ...]:

@@ -13,6 +13,7 @@ import copy
 from dataclasses import dataclass, replace
 
 from robocle.classifiers import CLASSIFIERS, ClassifierState, StreamingClassifier
+from robocle.errors import StateError
 from robocle.store.operations import Operation, start_of_last_step
 from robocle.store.steps import Step, same_step
 from robocle.store.stored_state import Checkpoint, StoredState, kept_checkpoints
@@ -210,6 +211,8 @@ def _surplus(stored: StoredState) -> int:
 def _restored(stored: StoredState) -> StreamingClassifier:
     classifier = CLASSIFIERS.build(stored.parts.classifier)
     classifier.restore(stored.base)
+    if stored.base.folded and classifier.forgets_exactly:
+        raise StateError(f"{stored.parts.classifier} does not use the sums that the state has")
     return classifier
 
 

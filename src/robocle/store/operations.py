@@ -3,7 +3,6 @@
 Operations with the same step are undone together. An operation without a step is undone alone.
 """
 
-import math
 import re
 import time
 from dataclasses import dataclass, field
@@ -23,6 +22,9 @@ from robocle.store.steps import (
     teaching,
 )
 from robocle.wording import plural
+
+LATEST = 1e11
+"""The latest time of a sample, in seconds since 1970: the year 5138."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,10 +138,8 @@ def from_words(words: object, embedding: NDArray[Any] | None) -> Operation | Und
         case [*rest, {"step": _} as described]:
             words, step = rest, step_from_words(described)
     match words:
-        case ["teach", str(label), str(id), float(time)] if embedding is not None and math.isfinite(
-            time
-        ):
-            return Teach(_printable(label), embedding, step, valid_id(id), time)
+        case ["teach", str(label), id, time] if embedding is not None:
+            return Teach(_printable(label), embedding, step, valid_id(id), valid_time(time))
         case ["forget", str(label)]:
             return Forget(_printable(label), step)
         case ["remove", *ids] if ids:
@@ -202,7 +202,8 @@ def taught_after(base: ClassifierState, operations: tuple[Operation, ...]) -> Cl
             case Teach(label, embedding, id=id, time=time):
                 samples.setdefault(id, Sample(label, embedding, id, time))
             case Remove(ids):
-                samples = {id: sample for id, sample in samples.items() if id not in ids}
+                removed = set(ids)
+                samples = {id: each for id, each in samples.items() if id not in removed}
             case Forget(label):
                 folded.pop(label, None)
                 samples = {id: each for id, each in samples.items() if each.label != label}
@@ -226,6 +227,17 @@ def valid_id(id: object) -> str:
     if not (isinstance(id, str) and re.fullmatch("[0-9a-f]{32}", id)):
         raise ValueError("sample with an id that is not 32 hexadecimal digits")
     return id
+
+
+def valid_time(time: object) -> float:
+    """Return when a sample was taught.
+
+    Raises:
+        ValueError: It cannot be a time: it is no number, or no calendar has it.
+    """
+    if not (isinstance(time, float) and 0 <= time <= LATEST):
+        raise ValueError("sample with a time that is not a number of seconds since 1970")
+    return time
 
 
 def _printable(label: str) -> str:

@@ -21,8 +21,8 @@ import numpy as np
 from robocle.blas import one_blas_thread
 from robocle.classifiers.samples import Matrix, Vector
 from robocle.classifiers.slda.left_out import ROUNDING, LeaveOneOut, LeftOut
-from robocle.classifiers.slda.solution import Weights
 from robocle.classifiers.slda.sums import parts_of
+from robocle.classifiers.slda.weights import Weights
 from robocle.types import Scores
 
 

@@ -207,10 +207,7 @@ class LeftOut:
         many = self._counts > 1
         shift = np.where(many, 1 / np.maximum(self._counts - 1, 1), 0.0)
         back = shift / self.classes
-        finite = [
-            inverse is not None and np.isfinite(inverse.ridge) for inverse in solution.inverses
-        ]
-        removed = shift * self._counts * np.array(finite)[:, None]
+        removed = shift * self._counts * np.isfinite(solution.ridges())[:, None]
         gain = removed / np.maximum(1 - removed * r_r, LEAST_SHARED)
         z_r = r_m + r_r
         # The mean m of the own class moves, and with it the centre c of all class means.

@@ -44,28 +44,19 @@ class Scatter:
         few = self.width // 2 if self.matrix is None else PENDING
         return few + STAGGER * self.number
 
-    def add(self, row: Vector) -> None:
-        """Add d d^T."""
-        self.rows.append(row)
-        self._measure(float(row @ row))
-        if len(self.rows) > self.most_rows:
-            self.fold()
-
-    def extend(self, rows: Matrix) -> None:
-        """Add d d^T of many rows."""
-        if len(self.rows) + len(rows) <= self.most_rows:
-            for row in rows:
-                self.add(row)
-        elif len(rows):
+    def add(self, rows: Matrix) -> None:
+        """Add d d^T of each row d."""
+        lengths = np.einsum("ij,ij->i", rows, rows)
+        self.trace += float(lengths.sum())
+        self._lengths += float(lengths.sum())
+        self._squared_lengths += float(lengths @ lengths)
+        if len(self.rows) + len(rows) > self.most_rows:
             self.fold()
             self._add_to_matrix(rows)
-            self.trace += float(np.vdot(rows, rows))
             self._counted = -1
-
-    def _measure(self, length: float) -> None:
-        self.trace += length
-        self._lengths += length
-        self._squared_lengths += length**2
+            return
+        for row in rows:
+            self.rows.append(row)
 
     def fold(self) -> None:
         """Add the rows to the matrix."""
@@ -113,7 +104,7 @@ class Scatter:
             self.trace += other.trace
             self._counted = -1
         else:
-            self.extend(other.rows.view)
+            self.add(other.rows.view)
 
     def copy(self) -> "Scatter":
         """Return a scatter of its own with the same S."""

@@ -20,77 +20,13 @@ from numpy.typing import NDArray
 
 from robocle.blas import blas
 from robocle.classifiers.samples import Matrix, Sample, Vector
-from robocle.classifiers.slda.growing import Rows
 from robocle.classifiers.slda.scatter import Inverse, Scatter
 from robocle.classifiers.slda.sums import Lesson, Sums, parts_of
+from robocle.classifiers.slda.weights import FollowedWeights, Weights, narrow
 from robocle.types import Embeddings
 
 ROOM = 32  # classes by which tables grow at least
-LARGEST_FLOAT32 = 1e30  # sums of larger values might be infinite
-MOST_FLOAT64 = 512  # with more classes, the rows that score pictures are float32
 MOST_POINTS = 128  # for which there is room before there are as many
-MOST_DIRECTIONS = 56  # few enough that predictions hardly notice them
-
-
-@dataclass(frozen=True, eq=False)
-class Weights:
-    """The rows A m_j of one block: base + coefficients^T directions. They never change."""
-
-    base: NDArray[Any]
-    directions: Matrix
-    coefficients: Matrix
-    """(directions, classes). The base lacks the last classes, if they are new."""
-
-    def times(self, points: Matrix) -> Matrix:
-        """Return x A m_j for points x, (n, classes)."""
-        found: Matrix = (points @ self.directions.T) @ self.coefficients
-        near = points.astype(self.base.dtype, copy=False)
-        # One dot product per class reads memory faster than a product with a matrix.
-        many = (
-            near @ self.base.T if len(near) != 1 else (self.base[:, None] @ near.T)[None, :, 0, 0]
-        )
-        found[:, : len(self.base)] += many
-        return found
-
-    def rows(self) -> Matrix:
-        """Return the rows, (classes, width)."""
-        rows: Matrix = self.coefficients.T @ self.directions
-        rows[: len(self.base)] += self.base
-        return rows
-
-
-class FollowedWeights:
-    """The rows A m_j of one block, while they follow lessons.
-
-    Args:
-        rows: The rows.
-        number: The number of the block: blocks get a new base in different lessons.
-    """
-
-    def __init__(self, rows: Matrix, number: int) -> None:
-        self._number = number
-        self._begin(rows)
-
-    def _begin(self, rows: Matrix) -> None:
-        classes, width = rows.shape
-        self._base = narrow(rows) if classes > MOST_FLOAT64 else rows
-        self._room = classes + 96
-        self._directions, self._coefficients = Rows(width), Rows(self._room)
-        stagger = 4 * self._number if classes > 256 else 0
-        self._most = min(max(classes // 8, 1), MOST_DIRECTIONS) + stagger
-
-    def view(self, classes: int) -> Weights:
-        """Return the rows as they are now."""
-        return Weights(self._base, self._directions.view, self._coefficients.view[:, :classes])
-
-    def turn(self, direction: Vector, coefficients: Vector) -> None:
-        """Add coefficient * direction to each row."""
-        if len(coefficients) > self._room or len(self._directions) >= self._most:
-            self._begin(self.view(min(len(coefficients), self._room)).rows())
-        padded = np.zeros(self._room)
-        padded[: len(coefficients)] = coefficients
-        self._directions.append(direction)
-        self._coefficients.append(padded)
 
 
 class Tracked:
@@ -139,8 +75,7 @@ class Solution:
 
     def __init__(self, means: Matrix, widths: Sequence[int], world: Embeddings) -> None:
         self.classes = len(means)
-        self.inverses: list[Inverse | None] = [None] * len(widths)
-        self.weights: list[FollowedWeights | None] = [None] * len(widths)
+        self._built: dict[int, tuple[Inverse, FollowedWeights]] = {}  # A and A m_j of each block
         self._parts = parts_of(widths)
         self._world_points = [np.ascontiguousarray(world[:, part]) for part in self._parts]
         blocks, room = len(widths), self.classes + ROOM
@@ -170,7 +105,7 @@ class Solution:
     def build(self, number: int, scatter: Scatter, ridge: float, means: Matrix) -> None:
         """Compute all products of a block."""
         part, classes = self._parts[number], self.classes
-        inverse = self.inverses[number] = Inverse(scatter, ridge)
+        inverse = Inverse(scatter, ridge)
         own = np.ascontiguousarray(means[:, part])
         rows = np.ascontiguousarray(inverse.apply(own))
         self._squares[number, :classes] = np.einsum("ij,ij->i", own, rows)
@@ -181,23 +116,25 @@ class Solution:
         self.points.squares[number] = inverse.squares(points)
         places = list(self.means.slots.values())
         self.means.products[number, places, :classes] = own[list(self.means.slots)] @ rows.T
-        self.weights[number] = FollowedWeights(rows, number)
+        self._built[number] = inverse, FollowedWeights(rows, number)
 
     def views(self) -> list[Weights]:
         """Return the rows A m_j of each block."""
-        return [each.view(self.classes) for each in self.weights if each is not None]
+        return [self._built[number][1].view(self.classes) for number in range(len(self._parts))]
+
+    def ridges(self) -> Vector:
+        """Return the ridge of each block."""
+        return np.array([self._built[number][0].ridge for number in range(len(self._parts))])
 
     def has_ridge(self, number: int, ridge: float) -> bool:
         """Return whether a block is built, and with this ridge."""
-        inverse = self.inverses[number]
-        return inverse is not None and math.isclose(ridge, inverse.ridge)
+        return number in self._built and math.isclose(ridge, self._built[number][0].ridge)
 
     def renew(self, number: int, scatter: Scatter) -> bool:
         """Factorise a block again if that is due, and return whether it was."""
-        inverse = self.inverses[number]
-        assert inverse is not None
+        inverse, weights = self._built[number]
         if inverse.is_outdated:
-            self.inverses[number] = Inverse(scatter, inverse.ridge)
+            self._built[number] = Inverse(scatter, inverse.ridge), weights
         return inverse.is_outdated
 
     def add_class(self) -> None:
@@ -212,9 +149,7 @@ class Solution:
 
     def follow(self, number: int, lesson: Lesson) -> None:
         """Follow a lesson in one block."""
-        inverse, weights = self.inverses[number], self.weights[number]
-        assert inverse is not None
-        assert weights is not None
+        inverse, weights = self._built[number]
         change = self._change(number, lesson)
         self._update(number, change)
         turned = -change.gain * change.along
@@ -246,9 +181,7 @@ class Solution:
         return found
 
     def _change(self, number: int, lesson: Lesson) -> "Change":
-        inverse, weights = self.inverses[number], self.weights[number]
-        assert inverse is not None
-        assert weights is not None
+        inverse, weights = self._built[number]
         deviation = lesson.deviation[self._parts[number]]
         solved = inverse.apply(deviation[None])[0]
         along = weights.view(self.classes).times(deviation[None])[0]
@@ -309,12 +242,8 @@ class Solution:
         places = [self.points.slots[id] for id in points]
         self.points.points[places] = np.array(new).reshape(len(new), len(origin)) - origin
         rows_of = np.concatenate([sums.means.view[classes], self.points.points[places]])
-        for part, inverse, weights, number in zip(
-            self._parts, self.inverses, self.weights, range(len(self._parts)), strict=True
-        ):
-            if inverse is None or weights is None:
-                continue
-            wanted = np.ascontiguousarray(rows_of[:, part])
+        for number, (inverse, weights) in self._built.items():
+            wanted = np.ascontiguousarray(rows_of[:, self._parts[number]])
             products = weights.view(self.classes).times(wanted)
             own = [self.means.slots[row] for row in classes]
             self.means.products[number, own, : self.classes] = products[: len(own)]
@@ -338,11 +267,6 @@ class Change:
     """step k"""
     own: float
     """The change of m_y A m_y by the move alone: step^2 k v.a"""
-
-
-def narrow(values: NDArray[np.float64]) -> NDArray[Any]:
-    """Return values in float32, if they are small enough."""
-    return values.astype(np.float32) if np.abs(values).max(initial=0) < LARGEST_FLOAT32 else values
 
 
 def _wider(table: NDArray[np.float64], more: int) -> NDArray[np.float64]:

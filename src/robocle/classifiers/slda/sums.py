@@ -66,9 +66,7 @@ class Sums:
         """Add a sample, and return what it changes."""
         lesson = self._lesson(embedding, row)
         if lesson.weight:
-            scaled = math.sqrt(lesson.weight) * lesson.deviation
-            for scatter, part in zip(self.scatters, self._parts, strict=True):
-                scatter.add(scaled[part])
+            self._add_rows(math.sqrt(lesson.weight) * lesson.deviation[None])
         return lesson
 
     def extend(self, samples: Iterable[tuple[NDArray[Any], int]]) -> None:
@@ -101,7 +99,7 @@ class Sums:
 
     def _add_rows(self, rows: Matrix) -> None:
         for scatter, part in zip(self.scatters, self._parts, strict=True):
-            scatter.extend(np.ascontiguousarray(rows[:, part]))
+            scatter.add(np.ascontiguousarray(rows[:, part]))
 
     def move(self, origin: Vector) -> None:
         """Make all points relative to another origin."""
@@ -110,7 +108,7 @@ class Sums:
 
     def copy(self) -> "Sums":
         """Return sums of their own with the same values."""
-        found = Sums(self.widths, self.kind, self.origin)
+        found = self.nothing()
         found.counts, found.means = (
             list(self.counts),
             Rows(sum(self.widths), self.means.view.copy()),
@@ -119,15 +117,15 @@ class Sums:
         found.scatters = [scatter.copy() for scatter in self.scatters]
         return found
 
+    def nothing(self) -> "Sums":
+        """Return the sums of no samples, of the same kind."""
+        return Sums(self.widths, self.kind, self.origin)
+
     def require_classes(self, number: int) -> None:
         """Add classes without samples until there are as many."""
         while len(self.counts) < number:
             self.counts.append(0)
             self.means.append(0.0)
-
-    def without(self, row: int) -> None:
-        """Forget the mean of a class. What it added to the scatter remains."""
-        self.select([other for other in range(len(self.counts)) if other != row])
 
     def select(self, rows: list[int]) -> None:
         """Keep these classes, in this order."""
@@ -135,22 +133,20 @@ class Sums:
         self.means = Rows(sum(self.widths), self.means.view[rows])
 
     def join(self, row: int, into: int) -> None:
-        """Make one class a part of another, with an exact scatter."""
+        """Make one class a part of another, with an exact scatter. The first is empty then."""
         self._join(self.counts[row], self.means.view[row], into)
-        self.without(row)
+        self.counts[row] = 0
 
     def _join(self, count: int, mean: Vector, into: int) -> None:
         """Add the mean of samples to a class. Their own scatter is known already."""
-        own = self.counts[into]
-        if own and count:
-            apart = mean - self.means.view[into]
+        if not count:
+            return
+        own, apart = self.counts[into], mean - self.means.view[into]
+        if own:
             self.freedom += 1
-            scaled = math.sqrt(own * count / (own + count)) * apart
-            for scatter, part in zip(self.scatters, self._parts, strict=True):
-                scatter.add(scaled[part])
-        if count:
-            self.means.view[into] += (mean - self.means.view[into]) * count / (own + count)
-            self.counts[into] += count
+            self._add_rows(math.sqrt(own * count / (own + count)) * apart[None])
+        self.means.view[into] += apart * count / (own + count)
+        self.counts[into] += count
 
     def merge(self, other: "Sums", rows: list[int]) -> None:
         """Add other sums, with an exact scatter. Their classes are these rows here."""

@@ -1,0 +1,85 @@
+"""The rows A m_j of one block, with which embeddings are scored.
+
+They follow lessons without being rewritten: a lesson appends one direction and its coefficients. So
+a view of them never changes, and predictions go on with it beside a lesson.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robocle.classifiers.samples import Matrix, Vector
+from robocle.classifiers.slda.growing import Rows
+
+LARGEST_FLOAT32 = 1e30  # sums of larger values might be infinite
+MOST_FLOAT64 = 512  # with more classes, the rows are float32
+MOST_DIRECTIONS = 56  # few enough that predictions hardly notice them
+ROOM = 96  # further classes for which coefficients have room
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """The rows A m_j of one block: base + coefficients^T directions. They never change."""
+
+    base: NDArray[Any]
+    directions: Matrix
+    coefficients: Matrix
+    """(directions, classes). The base lacks the last classes, if they are new."""
+
+    def times(self, points: Matrix) -> Matrix:
+        """Return x A m_j for points x, (n, classes)."""
+        found: Matrix = (points @ self.directions.T) @ self.coefficients
+        near = points.astype(self.base.dtype, copy=False)
+        # One dot product per class reads memory faster than a product with a matrix.
+        many = (
+            near @ self.base.T if len(near) != 1 else (self.base[:, None] @ near.T)[None, :, 0, 0]
+        )
+        found[:, : len(self.base)] += many
+        return found
+
+    def rows(self) -> Matrix:
+        """Return the rows, (classes, width)."""
+        rows: Matrix = self.coefficients.T @ self.directions
+        rows[: len(self.base)] += self.base
+        return rows
+
+
+class FollowedWeights:
+    """The rows A m_j of one block, while they follow lessons.
+
+    Args:
+        rows: The rows.
+        number: The number of the block: blocks get a new base in different lessons.
+    """
+
+    def __init__(self, rows: Matrix, number: int) -> None:
+        self._number = number
+        self._begin(rows)
+
+    def _begin(self, rows: Matrix) -> None:
+        classes, width = rows.shape
+        self._base = narrow(rows) if classes > MOST_FLOAT64 else rows
+        self._room = classes + ROOM
+        self._directions, self._coefficients = Rows(width), Rows(self._room)
+        stagger = 4 * self._number if classes > 256 else 0
+        self._most = min(max(classes // 8, 1), MOST_DIRECTIONS) + stagger
+
+    def view(self, classes: int) -> Weights:
+        """Return the rows as they are now."""
+        return Weights(self._base, self._directions.view, self._coefficients.view[:, :classes])
+
+    def turn(self, direction: Vector, coefficients: Vector) -> None:
+        """Add coefficient * direction to each row."""
+        if len(coefficients) > self._room or len(self._directions) >= self._most:
+            self._begin(self.view(min(len(coefficients), self._room)).rows())
+        padded = np.zeros(self._room)
+        padded[: len(coefficients)] = coefficients
+        self._directions.append(direction)
+        self._coefficients.append(padded)
+
+
+def narrow(values: NDArray[np.float64]) -> NDArray[Any]:
+    """Return values in float32, if they are small enough."""
+    return values.astype(np.float32) if np.abs(values).max(initial=0) < LARGEST_FLOAT32 else values
