@@ -4,7 +4,7 @@ A sample is never modified, so classifiers, their states and their copies share 
 classifier has is computed from its samples and can be computed again.
 """
 
-import secrets
+import os
 import time
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -18,7 +18,7 @@ Matrix = NDArray[np.float64]
 
 def new_id() -> str:
     """Return the id of a new sample: 32 random hexadecimal digits, unique in the world."""
-    return secrets.token_hex(16)
+    return os.urandom(16).hex()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -52,9 +52,10 @@ def kept_embedding(embedding: NDArray[Any]) -> NDArray[Any]:
     >>> kept_embedding(np.array([0.5])).dtype, kept_embedding(np.array([0.1])).dtype
     (dtype('float32'), dtype('float64'))
     """
-    with np.errstate(over="ignore"):
-        small = embedding.astype(np.float32)
-    found = small if embedding.dtype == np.float32 or (small == embedding).all() else embedding
-    kept = np.array(found, np.float32 if found is small else np.float64)
+    kept = np.array(embedding, embedding.dtype if embedding.dtype == np.float32 else np.float64)
+    if kept.dtype != np.float32:
+        with np.errstate(over="ignore"):
+            small = kept.astype(np.float32)
+        kept = small if (small == kept).all() else kept
     kept.flags.writeable = False
     return kept

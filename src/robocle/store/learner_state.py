@@ -139,7 +139,10 @@ class LearnerState(Learned):
                 merged = copy.deepcopy(ours)
             for old, new in new_spellings(added.labels, merged.labels).items():
                 added.rename(old, new)
-            merged.merge(added)
+            try:
+                merged.merge(added)
+            except StateError as error:
+                raise StateError(f"what would be merged is damaged: {error}") from error
             step = self._step or Step.of(description)
             after = with_bounded_checkpoints(self._stored, step, merged.state())
             with _damaged("what would be merged"):

@@ -13,7 +13,7 @@ from robocle.classifiers.samples import Sample
 from robocle.errors import NothingToUndoError, RobocleError, StateError
 from robocle.store.description import FOLDED, HISTORY, checkpoint_prefix
 from robocle.store.journal import read_journal
-from robocle.store.operations import Operation, Teach
+from robocle.store.operations import Operation, Remove, Teach
 from robocle.store.reading import journal_path
 from robocle.store.snapshot import Snapshot, read_snapshot
 from robocle.store.stored_state import StoredState
@@ -104,6 +104,9 @@ def _apply(
     if damaged and isinstance(operation, Teach):
         lost.append(f"a picture of {operation.label!r}")
         return
+    if isinstance(operation, Remove):
+        left = {sample.id for sample in classifier.samples}
+        operation = replace(operation, ids=tuple(id for id in operation.ids if id in left))
     try:
         operation.apply(classifier)
     except RobocleError as error:

@@ -21,7 +21,6 @@ import numpy as np
 from robocle.blas import one_blas_thread
 from robocle.classifiers.samples import Matrix, Vector
 from robocle.classifiers.slda.left_out import ROUNDING, LeaveOneOut, LeftOut
-from robocle.classifiers.slda.sums import parts_of
 from robocle.classifiers.slda.weights import Weights
 from robocle.types import Scores
 
@@ -74,7 +73,8 @@ class Answer:
 
     origin: Vector
     """What all points are relative to."""
-    widths: tuple[int, ...]
+    parts: Sequence[slice]
+    """Where each block is in an embedding."""
     blocks: Sequence[Weights]
     """The rows A m_j of each block."""
     weights: Vector
@@ -111,9 +111,7 @@ class Answer:
     def _towards(self, embeddings: Matrix) -> Matrix:
         """Return z A m_j of embeddings z, (n, classes)."""
         points, total = embeddings - self.origin, np.zeros((len(embeddings), len(self.lengths)))
-        for block, weight, part in zip(
-            self.blocks, self.weights, parts_of(self.widths), strict=True
-        ):
+        for block, weight, part in zip(self.blocks, self.weights, self.parts, strict=True):
             total += weight * block.times(points[:, part])
         return total
 

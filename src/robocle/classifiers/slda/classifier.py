@@ -160,8 +160,8 @@ class StreamingLDA(StreamingClassifier):
             sums = self._folded or self._new_sums()
         else:
             sums = self._folded.copy() if self._folded is not None else self._new_sums()
-            taught = self._taught.values()
-            sums.extend((each.embedding, self._row_of[each.label]) for each in taught)
+            for sample in self._taught.values():
+                sums.add(sample.embedding, self._row_of[sample.label])
         settings = Settings(
             self.shrinkage,
             self.earlier,
@@ -291,7 +291,7 @@ class StreamingLDA(StreamingClassifier):
             return np.empty((0, self.width or 0), np.float32)
         return np.asarray(self._pictures - self._world_mean, np.float32)
 
-    def _followed(self) -> Following:
+    def _current(self) -> Following:
         """Return what has followed all lessons.
 
         Raises:
@@ -309,7 +309,7 @@ class StreamingLDA(StreamingClassifier):
         Raises:
             NothingTaughtError: Nothing has been taught yet.
         """
-        return self._followed().answer()
+        return self._current().answer()
 
     def _scores(self, embeddings: Matrix) -> Scores:
         return self.answer().scores(embeddings)
@@ -320,8 +320,8 @@ class StreamingLDA(StreamingClassifier):
 
     def leave_out(self, ids: Sequence[str] | None = None) -> Iterator[LeaveOneOut]:
         """Yield leave-one-out scores in chunks; see `StreamingClassifier.leave_out`."""
-        return self._followed().leave_out(ids)
+        return self._current().leave_out(ids)
 
     def recognised_without(self, ids: Sequence[str]) -> list[int]:
         """Return how many more of at most 128 other samples are recognised without each sample."""
-        return self._followed().recognised_without(ids)
+        return self._current().recognised_without(ids)

@@ -29,6 +29,15 @@ TEMPERATURE = 0.1
 MAX_WEIGHT = 16
 
 
+def _mean(probabilities: Vector) -> float:
+    """Return the mean of the candidates by their roots: the largest do not dominate it."""
+    return float((probabilities @ np.sqrt(CANDIDATES) / probabilities.sum()) ** 2)
+
+
+PRIOR_WEIGHT = _mean(PRIOR)
+"""The weight of the earlier map's blocks before any sample can be left out."""
+
+
 def require_weight(weight: float | str) -> None:
     """Raise SpecError if a weight is neither a number in range nor `auto`."""
     if not isinstance(weight, str):
@@ -46,20 +55,10 @@ def estimated_weight(samples: LeftOut | None, taught: int) -> float:
     """
     usable = ~samples.singleton if samples is not None else np.zeros(0, bool)
     if samples is None or not usable.any() or samples.classes < 2:
-        return prior_weight()
+        return PRIOR_WEIGHT
     losses = _losses(samples)
     alike = min(max(taught / np.count_nonzero(usable), 1), MOST_ALIKE)
     return _mean(PRIOR * np.exp(alike * (losses.min() - losses)))
-
-
-def prior_weight() -> float:
-    """Return the weight of the earlier map's blocks before any sample can be left out."""
-    return _mean(PRIOR)
-
-
-def _mean(probabilities: Vector) -> float:
-    """Return the mean of the candidates by their roots: the largest do not dominate it."""
-    return float((probabilities @ np.sqrt(CANDIDATES) / probabilities.sum()) ** 2)
 
 
 def _losses(samples: LeftOut) -> Vector:

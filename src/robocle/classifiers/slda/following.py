@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from robocle.blas import one_blas_thread
 from robocle.classifiers.samples import Sample
 from robocle.classifiers.slda.answer import Answer, MeanProducts
-from robocle.classifiers.slda.earlier_map import estimated_weight, prior_weight
+from robocle.classifiers.slda.earlier_map import PRIOR_WEIGHT, estimated_weight
 from robocle.classifiers.slda.left_out import MOST, LeaveOneOut, LeftOut, chosen
 from robocle.classifiers.slda.shrinkage import Shrinkage, Shrunk, shrunk
 from robocle.classifiers.slda.solution import Solution
@@ -104,7 +104,7 @@ class Following:
         squares, totals = weights @ solution.squares, weights @ solution.totals
         return Answer(
             origin=sums.origin,
-            widths=sums.widths,
+            parts=sums.parts,
             blocks=solution.views(),
             weights=weights,
             means=MeanProducts(squares, totals / len(squares)),
@@ -120,7 +120,7 @@ class Following:
         sums, known, lessons = self.sums, self._solution, self._lessons
         self._solution, self._lessons = None, []  # an interrupt must not leave them half changed
         solution = known or Solution(sums.means.view, sums.widths, self._world)
-        ridges = [each.relative for each in shrinks]
+        ridges = [each.ridge for each in shrinks]
         followed = [n for n, ridge in enumerate(ridges) if solution.has_ridge(n, ridge)]
         for lesson in lessons:
             if lesson.row == solution.classes:
@@ -160,8 +160,8 @@ class Following:
         counts, rows = np.array(self.sums.counts, float), np.array(list(samples.values()), int)
         if removed is not None:
             counts[removed] -= 1
-        last, prior = self._settings.last, prior_weight()
-        return LeftOut(solution, list(samples), rows, counts, self._scales, last, prior)
+        last, scales = self._settings.last, self._scales
+        return LeftOut(solution, list(samples), rows, counts, scales, last, PRIOR_WEIGHT)
 
     def _earlier_weight(self, left_out: LeftOut | None) -> float:
         earlier = self._settings.earlier

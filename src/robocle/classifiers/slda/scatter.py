@@ -52,11 +52,12 @@ class Scatter:
         self._squared_lengths += float(lengths @ lengths)
         if len(self.rows) + len(rows) > self.most_rows:
             self.fold()
+        if self.matrix is not None and len(rows) > 1:
             self._add_to_matrix(rows)
             self._counted = -1
-            return
-        for row in rows:
-            self.rows.append(row)
+        else:
+            for row in rows:
+                self.rows.append(row)
 
     def fold(self) -> None:
         """Add the rows to the matrix."""

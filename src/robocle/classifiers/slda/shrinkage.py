@@ -32,20 +32,11 @@ def require_shrinkage(shrinkage: float | str) -> None:
 
 @dataclass(frozen=True)
 class Shrunk:
-    """The shrunk covariance of a block is share * S + ridge * identity."""
+    """The inverse of the shrunk covariance of a block is scale * (S + ridge I)^-1."""
 
-    share: float
     ridge: float
-
-    @property
-    def relative(self) -> float:
-        """The ridge relative to S: infinite if the covariance is the identity alone."""
-        return self.ridge / self.share if self.share else math.inf
-
-    @property
-    def scale(self) -> float:
-        """What the inverse of S + relative I, or I if that is infinite, is multiplied by."""
-        return 1 / self.share if self.share else 1 / self.ridge
+    """It is infinite if the covariance is a multiple of the identity; the inverse is scale * I."""
+    scale: float
 
 
 def shrunk(
@@ -62,39 +53,44 @@ def shrunk(
     """
     trace = scatter.trace if scatter.trace > NEGLIGIBLE * samples * largest else 0.0
     if not isinstance(shrinkage, str):
-        found = Shrunk((1 - shrinkage) / samples, shrinkage)
-    elif shrinkage == "oas" or trace == 0:
-        found = _oas(samples, freedom, scatter.width, trace, scatter.square() if trace else 0.0)
+        share, ridge = (1 - shrinkage) / samples, shrinkage
+    elif trace == 0:  # no deviation yet: the identity, as NCM
+        share, ridge = 0.0, 1.0
+    elif shrinkage == "oas":
+        share, ridge = _oas(samples, freedom, scatter.width, trace, scatter.square())
     else:
-        found = _stepped(scatter, samples, freedom, trace)
-    return Shrunk(found.share, max(found.ridge, SMALLEST_RIDGE * found.share * trace))
+        share, ridge = _stepped(scatter, samples, freedom, trace)
+    if share == 0:
+        return Shrunk(math.inf, 1 / ridge)
+    return Shrunk(max(ridge / share, SMALLEST_RIDGE * trace), 1 / share)
 
 
-def _oas(samples: int, freedom: int, width: int, trace: float, square: float) -> Shrunk:
-    if trace == 0:  # no deviation yet: the identity, as NCM
-        return Shrunk(0.0, 1.0)
+def _oas(
+    samples: int, freedom: int, width: int, trace: float, square: float
+) -> tuple[float, float]:
+    """Return share and ridge of the covariance share * S + ridge * identity."""
     numerator = (1 - 2 / width) * square + trace**2
     denominator = (freedom + 1 - 2 / width) * (square - trace**2 / width)
     # With a width of 1, there is nothing to shrink towards: what remains is rounding error.
     rho = min(1.0, numerator / denominator) if denominator > 0 and width > 1 else 1.0
-    return Shrunk((1 - rho) / samples, rho * trace / samples / width)
+    return (1 - rho) / samples, rho * trace / samples / width
 
 
-def _stepped(scatter: Scatter, samples: int, freedom: int, trace: float) -> Shrunk:
+def _stepped(scatter: Scatter, samples: int, freedom: int, trace: float) -> tuple[float, float]:
     exact = [_oas(samples, freedom, scatter.width, trace, each) for each in scatter.squares()]
-    if len({_step(each) for each in exact}) > 1:  # the bounds of tr S^2 are too wide
+    if _step(*exact[0]) != _step(*exact[1]):  # the bounds of tr S^2 are too wide
         exact = [_oas(samples, freedom, scatter.width, trace, scatter.square())]
-    step = _step(exact[0])
+    step = _step(*exact[0])
     if step is None:
         return exact[0]
     # The mean variance stays that of S, as in OAS.
     ridge = STEP**step
     share = trace / (trace + ridge * scatter.width) / samples
-    return Shrunk(share, share * ridge)
+    return share, share * ridge
 
 
-def _step(exact: Shrunk) -> int | None:
+def _step(share: float, ridge: float) -> int | None:
     """Return the number of the step; None if there is no ridge or no share."""
-    if not (exact.share and exact.ridge):
+    if not (share and ridge):
         return None
-    return round(math.log(exact.relative) / math.log(STEP))
+    return round(math.log(ridge / share) / math.log(STEP))

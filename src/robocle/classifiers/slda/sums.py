@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from robocle.classifiers.samples import Matrix, Vector
+from robocle.classifiers.samples import Vector
 from robocle.classifiers.slda.growing import Rows
 from robocle.classifiers.slda.scatter import Scatter
 from robocle.classifiers.state import ClassifierState
@@ -26,7 +26,7 @@ from robocle.errors import StateError
 
 ScatterKind = Literal["exact", "published"]
 
-BATCH = 256  # rows that are added to a scatter at once
+BATCH = 64  # rows that are added to a scatter at once, at most
 LARGEST_COUNT = 2**53  # larger numbers are not exact
 
 
@@ -59,47 +59,43 @@ class Sums:
         self.samples = 0
         self.freedom = 0
         self.largest = 0.0
-        self.scatters = [Scatter(width, number) for number, width in enumerate(widths)]
-        self._parts = parts_of(widths)
+        self._scatters = [Scatter(width, number) for number, width in enumerate(widths)]
+        self.parts = parts_of(widths)
+        self._rows = np.empty((BATCH, sum(widths)))  # that are not yet in the scatters
+        self._waiting = 0  # how many of them
+
+    @property
+    def scatters(self) -> list[Scatter]:
+        """The scatter of each block."""
+        if self._waiting:
+            rows, self._waiting = self._rows[: self._waiting], 0
+            for scatter, part in zip(self._scatters, self.parts, strict=True):
+                scatter.add(np.ascontiguousarray(rows[:, part]))
+        return self._scatters
 
     def add(self, embedding: NDArray[Any], row: int) -> Lesson:
         """Add a sample, and return what it changes."""
-        lesson = self._lesson(embedding, row)
-        if lesson.weight:
-            self._add_rows(math.sqrt(lesson.weight) * lesson.deviation[None])
-        return lesson
-
-    def extend(self, samples: Iterable[tuple[NDArray[Any], int]]) -> None:
-        """Add many samples: embeddings with their classes."""
-        rows, used = np.empty((BATCH, sum(self.widths))), 0
-        for embedding, row in samples:
-            lesson = self._lesson(embedding, row)
-            if lesson.weight:
-                np.multiply(math.sqrt(lesson.weight), lesson.deviation, out=rows[used])
-                used += 1
-            if used == BATCH:
-                self._add_rows(rows)
-                used = 0
-        self._add_rows(rows[:used])
-
-    def _lesson(self, embedding: NDArray[Any], row: int) -> Lesson:
-        """Add a sample to everything but the scatters, and return what it changes."""
         self.require_classes(row + 1)
         count, mean = self.counts[row], self.means.view[row]
         before = self.samples if self.kind == "published" else count
         deviation = embedding - self.origin
-        self.largest = max(self.largest, float(deviation @ deviation))
+        self.largest = max(self.largest, float(deviation.dot(deviation)))
         deviation -= mean
         lesson = Lesson(row, deviation, before / (before + 1), 1 / (count + 1))
         mean += lesson.step * deviation
         self.counts[row] += 1
         self.samples += 1
         self.freedom += 1 if count or self.kind == "published" else 0
+        if before:
+            self._add_row(deviation, lesson.weight)
         return lesson
 
-    def _add_rows(self, rows: Matrix) -> None:
-        for scatter, part in zip(self.scatters, self._parts, strict=True):
-            scatter.add(np.ascontiguousarray(rows[:, part]))
+    def _add_row(self, deviation: Vector, weight: float) -> None:
+        """Add weight v v^T to the scatters."""
+        if self._waiting == len(self._rows):
+            _ = self.scatters
+        np.multiply(math.sqrt(weight), deviation, out=self._rows[self._waiting])
+        self._waiting += 1
 
     def move(self, origin: Vector) -> None:
         """Make all points relative to another origin."""
@@ -114,7 +110,7 @@ class Sums:
             Rows(sum(self.widths), self.means.view.copy()),
         )
         found.samples, found.freedom, found.largest = self.samples, self.freedom, self.largest
-        found.scatters = [scatter.copy() for scatter in self.scatters]
+        found._scatters = [scatter.copy() for scatter in self.scatters]
         return found
 
     def nothing(self) -> "Sums":
@@ -144,7 +140,7 @@ class Sums:
         own, apart = self.counts[into], mean - self.means.view[into]
         if own:
             self.freedom += 1
-            self._add_rows(math.sqrt(own * count / (own + count)) * apart[None])
+            self._add_row(apart, own * count / (own + count))
         self.means.view[into] += apart * count / (own + count)
         self.counts[into] += count
 
@@ -190,7 +186,7 @@ class Sums:
         found.means = Rows(sum(widths), means - origin)
         for number, width in enumerate(widths):
             packed = state.array(f"scatter{number}", width * (width + 1) // 2)
-            found.scatters[number] = Scatter.of(packed, width, number)
+            found._scatters[number] = Scatter.of(packed, width, number)
         return found
 
 
