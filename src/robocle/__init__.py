@@ -33,6 +33,7 @@ from robocle.errors import (
     StateError,
     StateLockedError,
     UnknownLabelError,
+    UnknownSampleError,
 )
 from robocle.pooling import pooling  # not lazily: the subpackage of this name would shadow it
 
@@ -76,6 +77,7 @@ __all__ = [
     "StateLockedError",
     "TemporalFilter",
     "UnknownLabelError",
+    "UnknownSampleError",
     "backbone",
     "classifier",
     "pooling",

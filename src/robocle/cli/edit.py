@@ -36,6 +36,7 @@ def forget(state: Path, label: str, for_good: bool) -> None:
 @click.argument("new")
 def rename(state: Path, label: str, new: str) -> None:
     """Rename LABEL to NEW in STATE. If NEW is a label already, the two become one."""
+    from robocle.classifiers.labels import spelling_of
     from robocle.learner import Learner
 
     require_file(state)
@@ -43,7 +44,8 @@ def rename(state: Path, label: str, new: str) -> None:
         before = len(learner.labels)
         learner.rename(label, new)
         joined = len(learner.labels) < before
-        pictures = plural(learner.counts[new], "picture") if joined else ""
+        new = spelling_of(new, learner.labels) or new
+        pictures = plural(learner.counts[new], "picture")
     echo(f"{label} is now part of {new}, with {pictures}, in {state}" if joined
          else f"{label} is now {new} in {state}")  # fmt: skip
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @main.command(short_help="Show the labels of a state and how well they are recognised.")
 @click.argument("state", type=StatePath)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with array shapes.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def inspect(state: Path, as_json: bool) -> None:
     """Show the labels of STATE, which of them need more pictures, and which are easily confused.
 

@@ -10,7 +10,6 @@ import click
 from robocle.cli.app import StatePath, main, plural
 from robocle.cli.edit import require_file
 from robocle.cli.output import echo, echo_json, echo_lines
-from robocle.errors import UnknownLabelError
 
 if TYPE_CHECKING:
     from robocle.recognition.samples import TaughtSample
@@ -32,14 +31,16 @@ def samples(state: Path, label: str | None, doubtful: int | None, as_json: bool)
     for another label, or if more of the others are recognised without it: it may have the wrong
     label, or show something else. `robocle remove` removes it.
     """
+    from robocle.classifiers.labels import never_taught, spelling_of
     from robocle.embedding_learner import EmbeddingLearner
     from robocle.store import LearnerState, read_state
 
     learner = EmbeddingLearner(LearnerState.restore(str(state), read_state(state)))
-    if label is not None and label not in learner.labels:
-        raise UnknownLabelError(f"{state} was never taught {label!r}", label)
+    known = None if label is None else spelling_of(label, learner.labels)
+    if label is not None and known is None:
+        raise never_taught(label, learner.labels)
     found = learner.samples if doubtful is None else learner.doubtful(doubtful)
-    shown = [each for each in found if label in (None, each.label)]
+    shown = [each for each in found if known in (None, each.label)]
     if as_json:
         for each in shown:
             echo_json(asdict(each))

@@ -207,13 +207,16 @@ def taught_after(base: ClassifierState, operations: tuple[Operation, ...]) -> Cl
             case Forget(label):
                 folded.pop(label, None)
                 samples = {id: each for id, each in samples.items() if each.label != label}
-            case Rename(label, new):
-                folded[new] = folded.get(new, 0) + folded.pop(label, 0)
+            case Rename(label, new) if new != label:
+                if new in folded:
+                    folded[new] += folded.pop(label, 0)
+                folded = {new if each == label else each: n for each, n in folded.items()}
                 samples = {
                     id: Sample(new, each.embedding, id, each.time) if each.label == label else each
                     for id, each in samples.items()
                 }
-    known = {label: count for label, count in folded.items() if count}
+    taught = {sample.label for sample in samples.values()}
+    known = {label: count for label, count in folded.items() if count or label in taught}
     counts = {"counts": np.array(list(known.values()))} if known else {}
     return ClassifierState(tuple(known), tuple(samples.values()), counts)
 
@@ -235,9 +238,9 @@ def valid_time(time: object) -> float:
     Raises:
         ValueError: It cannot be a time: it is no number, or no calendar has it.
     """
-    if not (isinstance(time, float) and 0 <= time <= LATEST):
+    if isinstance(time, bool) or not (isinstance(time, int | float) and 0 <= time <= LATEST):
         raise ValueError("sample with a time that is not a number of seconds since 1970")
-    return time
+    return float(time)
 
 
 def _printable(label: str) -> str:

@@ -16,9 +16,9 @@ from robocle.blas import one_blas_thread
 from robocle.classifiers.samples import Sample
 from robocle.classifiers.slda.answer import Answer, MeanProducts
 from robocle.classifiers.slda.earlier_map import PRIOR_WEIGHT, estimated_weight
-from robocle.classifiers.slda.left_out import MOST, LeaveOneOut, LeftOut, chosen
+from robocle.classifiers.slda.left_out import LeaveOneOut, LeftOut, chosen
 from robocle.classifiers.slda.shrinkage import Shrinkage, Shrunk, shrunk
-from robocle.classifiers.slda.solution import Solution
+from robocle.classifiers.slda.solution import MOST, Solution
 from robocle.classifiers.slda.sums import Lesson, Sums
 from robocle.types import Embeddings
 
@@ -121,7 +121,7 @@ class Following:
         self._solution, self._lessons = None, []  # an interrupt must not leave them half changed
         solution = known or Solution(sums.means.view, sums.widths, self._world)
         ridges = [each.ridge for each in shrinks]
-        followed = [n for n, ridge in enumerate(ridges) if solution.has_ridge(n, ridge)]
+        followed = solution.require_ridges(ridges)
         for lesson in lessons:
             if lesson.row == solution.classes:
                 solution.add_class()

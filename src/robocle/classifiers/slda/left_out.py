@@ -13,11 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocle.classifiers.samples import Matrix, Vector
-from robocle.classifiers.slda.solution import Solution
+from robocle.classifiers.slda.solution import MOST, Solution
 
-MOST = 128
-"""The number of samples to leave out: enough to estimate a false-rejection rate of 5 %, few enough
-to score after every taught picture."""
 MOST_COLUMNS, SIMILAR = 256, 128  # with more classes, a sample is scored for the most similar ones
 ROUNDING = 1e-12  # a squared length below this, relative to the largest, is rounding error
 LEAST_SHARED = 1e-9

@@ -26,7 +26,9 @@ from robocle.classifiers.slda.weights import FollowedWeights, Weights, narrow
 from robocle.types import Embeddings
 
 ROOM = 32  # classes by which tables grow at least
-MOST_POINTS = 128  # for which there is room before there are as many
+MOST = 128
+"""The number of samples to leave out: enough to estimate a false-rejection rate of 5 %, few enough
+to score after every taught picture."""
 
 
 class Tracked:
@@ -57,7 +59,7 @@ class Tracked:
         free = sorted(set(range(max(size, len(wanted)))).difference(kept.values()))
         self.slots = kept | dict(zip(new, free, strict=False))
         if len(wanted) > size:
-            more = max(len(wanted), min(2 * size, MOST_POINTS)) - size
+            more = max(len(wanted), min(2 * size, MOST)) - size
             self.points = np.pad(self.points, ((0, more), (0, 0)))
             self.squares = np.pad(self.squares, ((0, 0), (0, more)))
             self.products = np.pad(self.products, ((0, 0), (0, more), (0, 0)))
@@ -126,9 +128,12 @@ class Solution:
         """Return the ridge of each block."""
         return np.array([self._built[number][0].ridge for number in range(len(self._parts))])
 
-    def has_ridge(self, number: int, ridge: float) -> bool:
-        """Return whether a block is built, and with this ridge."""
-        return number in self._built and math.isclose(ridge, self._built[number][0].ridge)
+    def require_ridges(self, ridges: Sequence[float]) -> list[int]:
+        """Discard blocks with another ridge than this, and return the others."""
+        for number, (inverse, _) in list(self._built.items()):
+            if not math.isclose(inverse.ridge, ridges[number]):
+                del self._built[number]
+        return sorted(self._built)
 
     def renew(self, number: int, scatter: Scatter) -> bool:
         """Factorise a block again if that is due, and return whether it was."""
@@ -162,10 +167,8 @@ class Solution:
         """Return the products after a lesson, for which no further lesson can be followed."""
         found = copy.copy(self)
         found._squares, found._totals = self._squares.copy(), self._totals.copy()
-        found._world, found._world_points = (
-            self._world[:, :0],
-            [each[:0] for each in self._world_points],
-        )
+        found._world = self._world[:, :0]
+        found._world_points = [each[:0] for each in self._world_points]
         found.means, found.points = copy.copy(self.means), copy.copy(self.points)
         for tracked in (found.means, found.points):
             tracked.squares, tracked.products = tracked.squares.copy(), tracked.products.copy()
@@ -192,24 +195,18 @@ class Solution:
 
     def _update(self, number: int, change: "Change") -> None:
         """Update all products of a block."""
-        row, along, gain, moved, own = (
-            change.row,
-            change.along,
-            change.gain,
-            change.moved,
-            change.own,
-        )
-        total, means, points = float(along.sum()), self.means, self.points
-        self._totals[number, : self.classes] += (moved - gain * total) * along
-        self._totals[number, row] += moved * total + own
-        self._squares[number, : self.classes] -= gain * along**2
-        self._squares[number, row] += 2 * moved * along[row] + own
+        along, gain, moved, classes = change.along, change.gain, change.moved, self.classes
+        row, total, means, points = change.row, float(along.sum()), self.means, self.points
+        self._totals[number, :classes] += (moved - gain * total) * along
+        self._totals[number, row] += moved * total + change.own
+        self._squares[number, :classes] -= gain * along**2
+        self._squares[number, row] += 2 * moved * along[row] + change.own
         of_world = self._world_points[number] @ narrow(change.solved)
         of_points = points.points[:, self._parts[number]] @ change.solved
         of_means = np.zeros(len(means.points))
         of_means[list(means.slots.values())] = along[list(means.slots)]
         across = np.zeros(self._squares.shape[1])
-        across[: self.classes] = along
+        across[:classes] = along
         for table, products in (
             (self._world[number], of_world),
             (points.products[number], of_points),
@@ -221,13 +218,13 @@ class Solution:
         if row in means.slots:  # this mean moves itself
             mean = means.products[number, means.slots[row]]
             mean += moved * across
-            mean[row] += own
+            mean[row] += change.own
         points.squares[number] -= gain * of_points**2
 
     def track(self, samples: Mapping[str, Sample], rows: Sequence[int], sums: Sums) -> None:
         """Follow the products of these samples, and no others, from now on.
 
-        Blocks that are not built yet have no products of new samples until they are.
+        Their products in blocks that are not built are computed when they are.
 
         Args:
             samples: The samples by id.

@@ -119,10 +119,11 @@ function startRenaming(name) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const wanted = input.value.trim();
+    const joined = names().includes(wanted);
     if (wanted && wanted !== name && (await change("api/rename", { label: name, new: wanted }))) {
       if (store.selected === name) store.selected = wanted;
       remember(wanted);
-      showDone(`${name} is now ${wanted}`);
+      showDone(joined ? `${name} is part of ${wanted} now` : `${name} is now ${wanted}`);
     }
     stop();
     byId("hold").focus();
