@@ -14,6 +14,7 @@ EXAMPLES = [
     errors.QualityError("too dark", ("a complaint",)),
     errors.LabelError("the label is empty", ""),
     errors.UnknownLabelError("'cup' was never taught", "cup"),
+    errors.UnknownSampleError("1f3a"),
     errors.FeatureError("wrong shape"),
     errors.NothingTaughtError(),
     errors.NothingToUndoError(),

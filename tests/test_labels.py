@@ -46,16 +46,17 @@ def test_labels_of_many_pictures_are_normalised(lite0: Backbone, photo: NDArray[
 
 
 @pytest.fixture
-def old(tmp_path: Path) -> Path:
-    """A state with labels as version 0.1.0 accepted them."""
-    path = tmp_path / "old.robocle"
+def foreign(tmp_path: Path) -> Path:
+    """A state of another program, with labels as a learner does not spell them."""
+    path = tmp_path / "foreign.robocle"
     taught("a", "b", "c").save(path)
-    rewrite(path, replaced(labels=[DECOMPOSED, " mug ", "unknown"]))
+    samples = enumerate([DECOMPOSED, " mug ", "unknown"])
+    rewrite(path, replaced(samples=[[f"{number:032}", label] for number, label in samples]))
     return path
 
 
-def test_a_state_with_labels_in_any_spelling_can_be_used(old: Path) -> None:
-    with Learner.open(old, STUB) as learner:
+def test_a_state_with_labels_in_any_spelling_can_be_used(foreign: Path) -> None:
+    with Learner.open(foreign, STUB) as learner:
         learner.teach_embedding(embedding(9, 8), COMPOSED)
         learner.teach_embedding(embedding(9, 8), "mug")
         assert learner.counts == {DECOMPOSED: 2, " mug ": 2, "unknown": 1}
@@ -65,16 +66,16 @@ def test_a_state_with_labels_in_any_spelling_can_be_used(old: Path) -> None:
         learner.rename("unknown", "jar")
         learner.forget("mug")
         assert learner.labels == (COMPOSED, "jar")
-    assert Learner.load(old, STUB).labels == (COMPOSED, "jar")
+    assert Learner.load(foreign, STUB).labels == (COMPOSED, "jar")
 
 
-def test_a_merge_unites_labels_in_any_spelling(old: Path) -> None:
+def test_a_merge_unites_labels_in_any_spelling(foreign: Path) -> None:
     learner = taught(COMPOSED, "mug", "pan")
-    learner.merge(Learner.load(old, STUB))
+    learner.merge(Learner.load(foreign, STUB))
     assert learner.counts == {COMPOSED: 2, "mug": 2, "pan": 1, "unknown": 1}
-    older = Learner.load(old, STUB)
-    older.merge(taught(COMPOSED, "pan"))
-    assert older.counts == {DECOMPOSED: 2, " mug ": 1, "unknown": 1, "pan": 1}
+    other = Learner.load(foreign, STUB)
+    other.merge(taught(COMPOSED, "pan"))
+    assert other.counts == {DECOMPOSED: 2, " mug ": 1, "unknown": 1, "pan": 1}
 
 
 @pytest.mark.parametrize("label", ["unknown", "Unknown", " UNKNOWN "])

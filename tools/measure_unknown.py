@@ -236,7 +236,7 @@ def measured(
         clf.use_world(world.pictures)
     for row, label in cell.taught:
         clf.learn(found.taught[row], label)
-    calibration = calibrated(clf, world)
+    calibration = calibrated(clf.answer(), world)
     figures: dict[str, float] = {}
     best: dict[str, NDArray[np.float64]] = {}
     groups = {"again": cell.again, "elsewhere": cell.elsewhere, "others": cell.others}

@@ -97,7 +97,8 @@ class EmbeddingLearner(EmbeddingPredictor):
         with self._state.exclusive():
             old = self._known(label)
             existing = spelling_of(new, [each for each in self.labels if each != old])
-            self._state.do(Rename(old, existing or new))
+            if old != new:
+                self._state.do(Rename(old, existing or new))
 
     def _known(self, label: str) -> str:
         """Return the label as it is spelled in the state."""
@@ -165,7 +166,8 @@ class EmbeddingLearner(EmbeddingPredictor):
 
         Args:
             other: The other learner; it does not change.
-            again: Whether to merge it even if both have pictures in common, which count twice then.
+            again: Whether to merge it even if both have pictures in common. Those that are kept
+                count once, those that are folded into sums twice.
 
         Raises:
             AlreadyMergedError: The other learner was merged before, or one is a copy of the other.

@@ -161,7 +161,7 @@ class EmbeddingPredictor:
         with self._state.classifier() as classifier:
             return taught_samples(classifier, self._calibration_of(classifier))
 
-    def doubtful(self, most: int = 5) -> "list[TaughtSample]":
+    def doubtful(self, most: int = 5, label: str | None = None) -> "list[TaughtSample]":
         """Return the taught pictures that hurt, the worst first; see `remove`.
 
         A picture is doubtful if it is taken for another label when it is left out, or if more of
@@ -169,6 +169,7 @@ class EmbeddingPredictor:
 
         Args:
             most: How many pictures to return at most.
+            label: Only pictures of this label; None for all labels.
 
         Raises:
             SpecError: `most` is not a whole number from 1 on.
@@ -178,7 +179,7 @@ class EmbeddingPredictor:
         require_whole("most", most, 1, 1_000_000)
         with self._state.classifier() as classifier:
             calibration = self._calibration_of(classifier)
-            return doubtful_samples(classifier, calibration, most)
+            return doubtful_samples(classifier, calibration, most, label)
 
     def unknown_below(self, unknown: float = DEFAULT_UNKNOWN) -> float | None:
         """Return the threshold: an object whose familiarity is below it is called unknown.

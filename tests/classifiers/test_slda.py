@@ -1,255 +1,281 @@
-"""SLDA against batch formulas, in both forms of the scatter and across the change of form."""
+"""SLDA against plain formulas, whatever was taught, forgotten, joined, merged and restored."""
+
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from sklearn.covariance import OAS
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from robocle.classifiers import classifier
-from robocle.classifiers.scatter.scatter_sum import StoredSum
-from robocle.classifiers.scatter.shrinkage import oracle_approximating
-from robocle.classifiers.scatter.symmetric_factor import SymmetricFactor
-from robocle.classifiers.slda import StreamingLDA
-from robocle.classifiers.state import Vector
-
-Floats = NDArray[np.float64]
-
-
-def batch_scatter(embeddings: Floats, labels: list[str], scatter: str) -> Floats:
-    """n * Sigma by the recursions of docs/paper-and-code.md, one sample at a time."""
-    covariance = np.zeros((embeddings.shape[1],) * 2)
-    seen: dict[str, list[Floats]] = {}
-    for n, (embedding, label) in enumerate(zip(embeddings, labels, strict=True)):
-        own = seen.setdefault(label, [])
-        mean = np.mean(own, axis=0) if own else np.zeros_like(embedding)
-        before = n if scatter == "published" else len(own)
-        delta = before / (before + 1) * np.outer(embedding - mean, embedding - mean)
-        covariance = (n * covariance + delta) / (n + 1)
-        own.append(embedding)
-    return covariance * len(embeddings)
-
-
-def expected_scores(
-    embeddings: Floats, labels: list[str], queries: Floats, clf: StreamingLDA
-) -> Floats:
-    """The scores by full matrices, in float64."""
-    n, width = embeddings.shape
-    names = list(dict.fromkeys(labels))
-    means = np.array([embeddings[[x == name for x in labels]].mean(axis=0) for name in names])
-    gains = np.ones(width)
-    count = int(clf.blocks)
-    if clf.scale == "blocks":
-        power = (embeddings**2).reshape(n, count, -1).mean(axis=(0, 2))
-        gains = np.repeat(1 / np.sqrt(power), width // count)
-    covariance = batch_scatter(embeddings, labels, clf.scatter) / n * np.outer(gains, gains)
-    freedom = n if clf.scatter == "published" else n - len(names)
-    blocks = count if clf.covariance == "blocks" else 1
-    scores = np.zeros((len(queries), len(names)))
-    for block in np.split(np.arange(width), blocks):
-        shrunk = shrink(covariance[np.ix_(block, block)], clf.shrinkage, freedom)
-        scaled = means[:, block] * gains[block]
-        weights = np.linalg.solve(shrunk, scaled.T)
-        scores += queries[:, block] * gains[block] @ weights - 0.5 * (scaled.T * weights).sum(
-            axis=0
-        )
-    return scores
-
-
-def shrink(covariance: Floats, shrinkage: float | str, freedom: int) -> Floats:
-    identity = np.eye(len(covariance))
-    if not isinstance(shrinkage, str):
-        return (1 - shrinkage) * covariance + shrinkage * identity
-    p = len(covariance)
-    trace, square = np.trace(covariance), np.trace(covariance @ covariance)
-    if trace == 0:
-        return identity
-    rho = ((1 - 2 / p) * square + trace**2) / ((freedom + 1 - 2 / p) * (square - trace**2 / p))
-    rho = min(1.0, rho)
-    return np.asarray((1 - rho) * covariance + rho * trace / p * identity)
-
-
-def stream(samples: int, width: int, labels: int, seed: int) -> tuple[Floats, list[str]]:
-    """Sparse embeddings without negative values, in blocks of different scale, like moments."""
-    rng = np.random.default_rng(seed)
-    rows = rng.integers(0, labels, samples)
-    centres = rng.normal(0, 1, (labels, width))
-    embeddings = np.maximum(centres[rows] + 0.7 * rng.normal(size=(samples, width)), 0)
-    embeddings *= np.repeat([1, 0.3, 5], width // 3)
-    return embeddings.astype(np.float32).astype(np.float64), [str(row) for row in rows]
-
-
-SPECS = [
-    f"slda:scatter={scatter},shrinkage={shrinkage},covariance={covariance},scale={scale},blocks=3"
-    for scatter in ("exact", "published")
-    for shrinkage in ("oas", 1e-4, 0.3)
-    for covariance in ("full", "blocks")
-    for scale in ("none", "blocks")
-]
-
-
-@pytest.mark.parametrize("spec", SPECS)
-@pytest.mark.parametrize(("samples", "form"), [(12, "compressed"), (150, "dense")])
-def test_scores_equal_the_batch_formula_while_teaching_and_predicting_alternate(
-    spec: str, samples: int, form: str
-) -> None:
-    embeddings, labels = stream(samples, 96, 5, seed=samples)
-    queries = np.abs(embeddings[:9] + 0.2)
-    clf = classifier(spec)
-    assert isinstance(clf, StreamingLDA)
-    for index, (embedding, label) in enumerate(zip(embeddings, labels, strict=True), start=1):
-        clf.learn(embedding, label)
-        if index == samples or (index > samples - 30 and index % 3):
-            expected = expected_scores(embeddings[:index], labels[:index], queries, clf)
-            found = clf.scores(queries)
-            assert np.abs(found - expected).max() <= 1e-5 * np.abs(expected).max()
-            assert (found.argmax(axis=1) == expected.argmax(axis=1)).all()
-    assert clf.form == form
-
-
-def test_learning_in_bulk_equals_predicting_after_each_sample() -> None:
-    embeddings, labels = stream(700, 300, 6, seed=2)
-    bulk, alternating = (classifier("slda:shrinkage=1e-4") for _ in range(2))
-    assert isinstance(bulk, StreamingLDA)
-    assert isinstance(alternating, StreamingLDA)
-    forms = set()
-    for embedding, label in zip(embeddings, labels, strict=True):
-        bulk.learn(embedding, label)
-        alternating.learn(embedding, label)
-        alternating.scores(embedding[None])
-        forms.add((bulk.form, alternating.form))
-    # In bulk the dense form is used earlier: for a while only one of the two is dense.
-    assert {("compressed", "compressed"), ("dense", "compressed"), ("dense", "dense")} <= forms
-    expected = bulk.scores(embeddings)
-    assert np.abs(alternating.scores(embeddings) - expected).max() <= 1e-5 * np.abs(expected).max()
-
-
-@settings(deadline=None, max_examples=30)
-@given(
-    seed=st.integers(0, 2**32 - 1),
-    width=st.sampled_from([6, 30, 96]),
-    plan=st.lists(st.tuples(st.integers(0, 4), st.booleans()), min_size=2, max_size=80),
-    shrinkage=st.sampled_from(["oas", "1e-4", "0.5"]),
-    scatter=st.sampled_from(["exact", "published"]),
+import robocle
+from robocle.classifiers.samples import Sample
+from robocle.classifiers.slda.answer import Answer
+from robocle.classifiers.slda.scatter import Inverse, Scatter
+from robocle.errors import FeatureError, SpecError
+from slda_formulas import Formulas, assert_formulas
+from slda_samples import (
+    DEFAULT,
+    assert_same,
+    renamed,
+    reopened,
+    samples_of,
+    taught,
+    teach,
+    world_of,
 )
-def test_any_order_of_teaching_and_predicting_results_in_the_batch_scores(
-    seed: int, width: int, plan: list[tuple[int, bool]], shrinkage: str, scatter: str
+
+SPECS = {
+    "default": (f"{DEFAULT},blocks=3+2x24", 84),
+    "published": ("slda:scatter=published,shrinkage=1e-4", 18),
+    "full covariance": ("slda:shrinkage=oas,score=cosine,covariance=full,world=3", 18),
+    "fixed shrinkage": ("slda:shrinkage=0.1,score=cosine,covariance=blocks,blocks=2+1x8", 24),
+    "linear score": ("slda:shrinkage=stepped,score=linear,covariance=blocks,blocks=2", 24),
+}
+EVERY_SPEC = pytest.mark.parametrize(("spec", "width"), SPECS.values(), ids=SPECS.keys())
+VERBS = st.sampled_from(
+    ["teach", "teach", "follow", "follow", "forget", "remove", "undo", "join", "merge", "reopen"]
+)
+
+
+class Home:
+    """A classifier, and the samples that it must have after all operations."""
+
+    def __init__(self, spec: str, width: int, labels: int, seed: int) -> None:
+        self.spec = spec
+        self.world = world_of(width) if "world" in spec else None
+        self.clf = taught(spec, world=self.world)
+        self.samples: list[Sample] = []
+        self._fresh = iter(samples_of(1000, width, labels, seed))
+
+    def perform(self, verb: str, number: int) -> None:
+        """Do something; the number tells how much of it, or with which label."""
+        known = list(dict.fromkeys(sample.label for sample in self.samples))
+        if verb in ("teach", "follow", "merge"):
+            self._teach(verb, [next(self._fresh) for _ in range(number)])
+        elif verb == "reopen":
+            self.clf = reopened(self.clf, self.spec, self.world)
+        elif verb in ("remove", "undo") and len(self.samples) > number:
+            gone = self.samples[number::7] if verb == "remove" else self.samples[-number:]
+            self.clf.remove(sample.id for sample in gone)
+            self.samples = [sample for sample in self.samples if sample not in gone]
+        elif verb == "forget" and len(known) > 1:
+            label = known[number % len(known)]
+            self.clf.forget(label)
+            self.samples = [sample for sample in self.samples if sample.label != label]
+        elif verb == "join" and len(known) > 1:
+            old, new = known[number % len(known)], known[(number + 1) % len(known)]
+            self.clf.rename(old, new)
+            self.samples = renamed(self.samples, old, new)
+
+    def _teach(self, verb: str, new: list[Sample]) -> None:
+        if verb == "teach":
+            teach(self.clf, new)
+        elif verb == "merge":
+            self.clf.merge(taught(self.spec, [*new, *self.samples[:3]]))
+        else:
+            for sample in new:
+                teach(self.clf, [sample])
+                self.clf.answer()
+        self.samples += new
+
+
+@EVERY_SPEC
+@settings(max_examples=12)
+@given(
+    seed=st.integers(0, 2**16),
+    labels=st.sampled_from([1, 2, 3, 6, 20]),
+    plan=st.lists(st.tuples(VERBS, st.integers(1, 40)), min_size=1, max_size=10),
+)
+def test_any_operations_result_in_the_answers_of_the_formulas(
+    spec: str, width: int, seed: int, labels: int, plan: list[tuple[str, int]]
 ) -> None:
-    rng = np.random.default_rng(seed)
-    embeddings = np.abs(rng.normal(size=(len(plan), width)))
-    embeddings[len(plan) // 2] = embeddings[0]  # a duplicate
-    labels = [str(row) for row, _ in plan]
-    clf = classifier(f"slda:scatter={scatter},shrinkage={shrinkage}")
-    assert isinstance(clf, StreamingLDA)
-    for embedding, (row, predict) in zip(embeddings, plan, strict=True):
-        clf.learn(embedding, str(row))
-        if predict:
-            clf.scores(embedding[None])
-    expected = expected_scores(embeddings, labels, embeddings, clf)
-    assert np.abs(clf.scores(embeddings) - expected).max() <= 1e-5 * np.abs(expected).max()
+    """They also equal those of a classifier that was taught what is left, to 1e-9."""
+    home = Home(spec, width, labels, seed)
+    home.perform("follow", 1 + seed % 9)
+    for verb, number in plan:
+        home.perform(verb, number)
+        if number % 4 == 0:
+            assert_formulas(home.clf, home.samples, home.world)
+    assert_formulas(home.clf, home.samples, home.world)
+    assert_same(home.clf, taught(spec, home.samples, home.world))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("labels", [300, 600, 1000])
+def test_with_many_labels_left_out_samples_are_scored_for_the_most_similar_ones(
+    labels: int,
+) -> None:
+    """Beyond 512 labels, rows are float32. The first picture of some labels shows another one."""
+    rng, world = np.random.default_rng(labels), world_of(24)
+    centres = 0.5 + rng.normal(size=(labels, 24))
+    samples = [
+        Sample(f"object {row}", centres[shown] + 0.5 * rng.normal(size=24), f"{shot}.{row}")
+        for shot in range(8)
+        for row in range(labels)
+        for shown in [row - 1 if row % 9 == shot == 0 else row]
+        if shot < 2 or row % 9 == 0
+    ]
+    clf = taught(f"{DEFAULT},blocks=2+1x8", samples[:-60], world)
+    for sample in samples[-60:]:
+        clf.answer()
+        teach(clf, [sample])
+    assert_formulas(clf, samples, world)
+    left = clf.answer().leave_one_out
+    assert left is not None
+    scored = np.isfinite(left.scores)
+    assert len(left.ids) == 128
+    assert (scored.sum(axis=1) == 128).all()
+    assert scored[np.arange(128), left.rows].all()
+    # What a sample is taken for, of all labels, is among them.
+    of_all, _, _ = Formulas(clf, samples, world).leave_one_out(left.ids, clf.answer().maps[1])
+    assert scored[np.arange(128), of_all.argmax(axis=1)].all()
+
+
+@pytest.fixture
+def inverses(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, bool, float]]:
+    """Every inverse that is computed: its block, whether from a matrix, and its ridge."""
+    found: list[tuple[int, bool, float]] = []
+    compute = Inverse.__init__
+
+    def recorded(self: Inverse, scatter: Scatter, ridge: float) -> None:
+        found.append((scatter.number, scatter.matrix is not None, ridge))
+        compute(self, scatter, ridge)
+
+    monkeypatch.setattr(Inverse, "__init__", recorded)
+    return found
+
+
+def test_four_hundred_lessons_that_were_followed_equal_a_classifier_from_the_state(
+    inverses: list[tuple[int, bool, float]],
+) -> None:
+    """Scatters become matrices, the shrinkage moves by steps, and factors are renewed."""
+    spec, width = f"{DEFAULT},blocks=2+1x40", 120
+    world, computed = world_of(width), dict[int, list[tuple[bool, float]]]({0: [], 1: [], 2: []})
+    clf = taught(spec, world=world)
+    for number, sample in enumerate(samples_of(400, width, 9), start=1):
+        teach(clf, [sample])
+        inverses.clear()
+        clf.answer()
+        renewed = [b for b, _, ridge in inverses if computed[b] and computed[b][-1][1] == ridge]
+        assert len(renewed) <= 1  # at most one factorisation is due per lesson
+        for block, is_matrix, ridge in inverses:
+            computed[block].append((is_matrix, ridge))
+        if number % 40 == 0 or 18 < number < 24:
+            assert_same(clf, reopened(clf, spec, world))
+    for own in computed.values():
+        assert len({is_matrix for is_matrix, _ in own}) == 2
+        assert len({ridge for _, ridge in own}) > 4
+        assert len(set(own)) < len(own) < 40  # some were renewed; most lessons were followed
+
+
+def test_an_answer_keeps_its_values_while_lessons_go_on() -> None:
+    """One answer is evaluated before further lessons, its twin only after them."""
+    spec, samples, world = f"{DEFAULT},blocks=2+1x16", samples_of(200, 80, 60), world_of(80)
+    queries, answers = world_of(80)[:5].astype(np.float64), []
+    clf, twin = taught(spec, world=world), taught(spec, world=world)
+    for number, sample in enumerate(samples):
+        for each in (clf, twin):
+            teach(each, [sample])
+        answer, unread = clf.answer(), twin.answer()
+        if number in (0, 5, 30, 31, 70, 150):
+            answers.append((values_of(answer, queries), answer, unread))
+    for before, *later in answers:
+        for answer in later:
+            for expected, found in zip(before, values_of(answer, queries), strict=True):
+                np.testing.assert_array_equal(found, expected)
+
+
+def values_of(answer: Answer, queries: NDArray[np.float64]) -> list[NDArray[Any]]:
+    left = answer.leave_one_out
+    assert left is not None
+    assert answer.world_familiarity is not None
+    scores = answer.scores_and_familiarity(queries)
+    lengths = answer.lengths, answer.familiarity_lengths
+    left_out = left.scores, left.familiarity, answer.for_others
+    found = *scores, *lengths, *left_out, answer.world_familiarity, answer.maps, *answer.linear()
+    return [each.copy() for each in found]
+
+
+@pytest.mark.parametrize("has_world", [False, True])
+@pytest.mark.parametrize("size", [1e30, 1e-30, 1e-42, 0.0])
+@pytest.mark.parametrize("spread", [1.0, 0.0], ids=["different", "identical"])
+@pytest.mark.parametrize("shrinkage", ["stepped", "oas", "0.1", "1e-9"])
+def test_extreme_embeddings_have_finite_answers(
+    shrinkage: str, spread: float, size: float, has_world: bool
+) -> None:
+    spec = f"{DEFAULT},blocks=2+1x8".replace("stepped", shrinkage)
+    clf, rng = taught(spec, world=world_of(24) if has_world else None), np.random.default_rng(0)
+    queries = np.vstack([np.zeros(24), rng.normal(size=24), size * rng.normal(size=24)])
+    for number in range(30):
+        clf.learn(size * (1 + spread * rng.normal(size=24)), f"object {number % 3}")
+        answer = clf.answer()
+        left = answer.leave_one_out
+        assert left is not None
+        found = [*answer.scores_and_familiarity(queries), left.scores, left.familiarity]
+        found += [answer.for_others, answer.maps, *answer.linear()]
+        found += [answer.world_familiarity] if answer.world_familiarity is not None else []
+        assert all(np.isfinite(each).all() for each in found)
+
+
+@pytest.mark.parametrize("spec", [SPECS["published"][0], f"{DEFAULT},blocks=3"])
+@pytest.mark.parametrize(("width", "noise"), [(60, 1e-3), (3, 1.0)])
+def test_near_duplicates_and_blocks_of_one_number_follow_the_formulas(
+    spec: str, width: int, noise: float
+) -> None:
+    """In a block of one number, the formula of OAS is a quotient of rounding errors."""
+    rng = np.random.default_rng(1)
+    points = (1 + noise * rng.normal(size=(60, width))).astype(np.float32)
+    samples = [Sample("abc"[n % 3], point, str(n)) for n, point in enumerate(points)]
+    clf = taught(spec)
+    for count, sample in enumerate(samples, start=1):
+        teach(clf, [sample])
+        clf.answer()
+        if count % 15 == 0:
+            assert_formulas(clf, samples[:count])
 
 
 def test_the_exact_scatter_predicts_the_same_labels_as_lda_in_scikit_learn() -> None:
-    embeddings, labels = stream(400, 30, 5, seed=4)
-    clf = classifier("slda:shrinkage=0.2")
-    for embedding, label in zip(embeddings, labels, strict=True):
-        clf.learn(embedding, label)
-    within = batch_scatter(embeddings, labels, "exact") / len(embeddings)
+    samples = samples_of(400, 30, 5)
+    embeddings = np.array([sample.embedding for sample in samples], np.float64)
+    labels = [sample.label for sample in samples]
+    means = {each: embeddings[[each == label for label in labels]].mean(0) for each in set(labels)}
+    apart = embeddings - np.array([means[label] for label in labels])
 
     class Fixed:
         """The estimator that scikit-learn's LDA calls for the within-class covariance."""
 
-        def fit(self, _: Floats) -> None:
-            self.covariance_ = 0.8 * within + 0.2 * np.eye(30)
+        def fit(self, _: NDArray[np.float64]) -> None:
+            self.covariance_ = 0.8 * apart.T @ apart / 400 + 0.2 * np.eye(30)
 
     priors = np.full(5, 0.2)
     reference = LinearDiscriminantAnalysis("lsqr", covariance_estimator=Fixed(), priors=priors)
     reference.fit(embeddings, labels)
-    ours = np.array(clf.labels)[clf.scores(embeddings).argmax(axis=1)]
-    assert (ours == reference.predict(embeddings)).all()
+    assert taught("slda:shrinkage=0.2", samples).predict(embeddings) == (
+        reference.predict(embeddings).tolist()
+    )
 
 
-@pytest.mark.slow
-def test_oas_shrinkage_equals_that_of_scikit_learn_for_wide_embeddings() -> None:
-    embeddings = np.random.default_rng(0).normal(size=(50, 2000)) * np.linspace(0.5, 2, 2000)
-    reference = OAS(assume_centered=True).fit(embeddings)
-    scatter = embeddings.T @ embeddings
-    found = oracle_approximating(50, 50, 2000, float(np.trace(scatter)), float((scatter**2).sum()))
-    # scikit-learn omits the terms in 2/p of the published formula.
-    assert 1 - found.share * 50 == pytest.approx(reference.shrinkage_, rel=2e-3)
+@pytest.mark.parametrize(
+    "option",
+    [
+        *("scatter=wide", "covariance=none", "score=sine", "keep=-1", "keep=1.5"),
+        *("shrinkage=0", "shrinkage=2", "shrinkage=much"),
+        *("earlier=-1", "earlier=17", "earlier=often"),
+        *("world=10", "world=10,score=cosine,scatter=published"),
+        *("world=-1,score=cosine", "world=1e9,score=cosine"),
+        *("blocks=2+2", "blocks=0+2x8", "blocks=2+0x8", "blocks=2+2x0", "blocks=many", "blocks=65"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(option: str) -> None:
+    with pytest.raises(SpecError, match=option.partition("=")[0]):
+        robocle.classifier(f"slda:{option}")
 
 
-@pytest.mark.parametrize("samples", [40, 400])
-def test_the_cosine_score_is_the_cosine_between_whitened_deviations_from_the_centre(
-    samples: int,
-) -> None:
-    embeddings, labels = stream(samples, 96, 5, seed=samples)
-    queries = np.abs(embeddings[:9] + 0.2)
-    clf = classifier("slda:score=cosine,shrinkage=0.1")
-    for embedding, label in zip(embeddings, labels, strict=True):
-        clf.learn(embedding, label)
-    within = batch_scatter(embeddings, labels, "exact") / samples
-    whiten = np.linalg.cholesky(np.linalg.inv(0.9 * within + 0.1 * np.eye(96)))
-    means = np.array([embeddings[[x == name for x in labels]].mean(axis=0) for name in clf.labels])
-    centre = means.mean(axis=0)
-    towards = (means - centre) @ whiten
-    whitened = (queries - centre) @ whiten
-    cosines = whitened @ towards.T / np.linalg.norm(towards, axis=1)
-    np.testing.assert_allclose(clf.scores(queries), cosines, rtol=1e-6, atol=1e-6)
-
-
-def test_near_duplicate_frames_keep_the_compressed_basis_orthonormal() -> None:
-    rng = np.random.default_rng(1)
-    frame = np.abs(rng.normal(size=900))
-    frames = np.array([frame + 1e-6 * rng.normal(size=900) for _ in range(40)], np.float32)
-    labels = ["a", "b"] * 20
-    clf = classifier("slda:scatter=published,shrinkage=1e-4")
-    assert isinstance(clf, StreamingLDA)
-    for embedding, label in zip(frames, labels, strict=True):
-        clf.learn(embedding, label)
-        clf.scores(embedding[None])
-    basis = clf.state().arrays["0.basis"]
-    assert np.abs(basis @ basis.T - np.eye(len(basis))).max() < 1e-10
-    expected = expected_scores(frames.astype(np.float64), labels, frames.astype(np.float64), clf)
-    assert np.abs(clf.scores(frames) - expected).max() <= 1e-5 * np.abs(expected).max()
-
-
-def test_embeddings_that_cannot_be_divided_into_equal_blocks_are_refused() -> None:
-    from robocle.errors import FeatureError
-
-    with pytest.raises(FeatureError, match="into 3 equal blocks"):
-        classifier("slda:blocks=3").learn(np.ones(10), "a")
-
-
-@pytest.mark.parametrize("spec", ["slda:shrinkage=0.1", "ridge"])
-def test_lessons_between_predictions_need_no_new_factorisation(
-    spec: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rng = np.random.default_rng(0)
-    clf = classifier(spec)
-    for number in range(3000):
-        clf.learn(rng.normal(size=20), f"object {number % 4}")
-    clf.scores(rng.normal(size=(1, 20)))
-    factorised: list[SymmetricFactor] = []
-    compute = SymmetricFactor.__init__
-
-    def counting(self: SymmetricFactor, stored: StoredSum, ridge: Vector) -> None:
-        factorised.append(self)
-        compute(self, stored, ridge)
-
-    monkeypatch.setattr(SymmetricFactor, "__init__", counting)
-    for number in range(10):
-        clf.learn(rng.normal(size=20), f"object {number % 4}")
-        clf.scores(rng.normal(size=(1, 20)))
-    assert len(factorised) <= 2
-
-
-def test_blocks_of_one_number_are_shrunk_completely() -> None:
-    """There, the formula of OAS is a quotient of rounding errors."""
-    rng = np.random.default_rng(0)
-    clf = classifier("slda:shrinkage=stepped,covariance=blocks,score=cosine,blocks=3")
-    for number in range(120):
-        clf.learn(rng.normal(size=3), f"object {number % 3}")
-        assert np.isfinite(clf.scores(rng.normal(size=(1, 3)))).all()
+@pytest.mark.parametrize(("blocks", "width"), [("3", 10), ("2+2x8", 49)])
+def test_embeddings_that_do_not_fit_the_layout_are_refused(blocks: str, width: int) -> None:
+    clf = taught(f"slda:blocks={blocks}")
+    with pytest.raises(FeatureError, match=f"width {width} cannot be divided into"):
+        clf.learn(np.ones(width), "mug")
+    assert clf.width is None

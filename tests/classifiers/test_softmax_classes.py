@@ -86,10 +86,11 @@ def test_a_number_of_classes_that_cannot_be_is_refused(value: str) -> None:
 
 def test_a_state_with_more_labels_than_classes_is_refused_and_changes_nothing() -> None:
     clf = classifier("finetune:classes=2").learn_one([1.0, 0.0], "mug")
-    with pytest.raises(StateError, match="state has 3 labels, and the classifier has classes=2"):
+    refused = "state does not fit this classifier: .* classes=2 there are at most 2 labels"
+    with pytest.raises(StateError, match=refused):
         clf.restore(taught("finetune", 15).state())
     other = classifier("finetune:classes=2").learn_one([1, 0], "pan").learn_one([0, 1], "wok")
-    with pytest.raises(StateError, match="state has 3 labels"):
+    with pytest.raises(StateError, match=refused):
         clf.merge(other)
     assert clf.counts == {"mug": 1}
 

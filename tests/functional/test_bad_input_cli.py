@@ -153,10 +153,14 @@ def arguments(objects: Path) -> dict[str, Arguments]:
         "forget": ["ball"],
         "rename": ["ball", "toy"],
         "undo": [],
+        "samples": [],
+        "remove": ["0"],
     }
 
 
-@pytest.mark.parametrize("verb", ["predict", "inspect", "forget", "rename", "undo"])
+@pytest.mark.parametrize(
+    "verb", ["predict", "inspect", "forget", "rename", "undo", "samples", "remove"]
+)
 def test_a_missing_state_is_refused(
     verb: str, arguments: dict[str, Arguments], tmp_path: Path
 ) -> None:
@@ -192,7 +196,7 @@ WRONG_STATES: dict[str, tuple[Callable[[Path], object], str]] = {
 }
 
 
-@pytest.mark.parametrize("verb", ["teach", "predict", "forget", "rename", "undo"])
+@pytest.mark.parametrize("verb", ["teach", "predict", "forget", "rename", "undo", "remove"])
 @pytest.mark.parametrize("name", WRONG_STATES)
 def test_a_wrong_state_is_refused_and_not_changed(
     name: str, verb: str, state: Path, arguments: dict[str, Arguments]

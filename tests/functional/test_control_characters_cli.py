@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from robocle.cli import main
+from robocle.store import read_state
 from state_files import replaced, rewrite
 
 NAME = "\x1b[2Jmug\x9b2J\x7f\u202e"
@@ -63,6 +64,7 @@ def test_all_commands_escape_the_name_of_a_state(
         ("-v", "teach", hostile, "ball", objects / "ball" / "3.jpg"),
         ("inspect", hostile),
         ("undo", hostile),
+        ("remove", hostile, read_state(state).taught.samples[0].id),
         ("rename", hostile, "ball", "sphere"),
         ("forget", hostile, "sphere"),
         ("export", hostile, tmp_path / f"{NAME}-sent.robocle"),

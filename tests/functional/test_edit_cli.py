@@ -42,7 +42,15 @@ def test_inspect_as_json_prints_one_object(state: Path) -> None:
     assert summary["labels"] == {"ball": 2, "box": 2}
     assert summary["parts"] == vars(read_state(state).parts)
     assert summary["bytes"] == state.stat().st_size
-    assert summary["arrays"]["counts"] == [2]
+
+
+@pytest.fixture(scope="session")
+def sums(objects: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The bytes of a state that keeps no samples."""
+    state = tmp_path_factory.mktemp("sums") / "home.robocle"
+    run("teach", state, objects, "--classifier", "slda:keep=0", "--pooling", "avg")
+    run("export", state, state.with_name("sent"))
+    return state.with_name("sent").read_bytes()
 
 
 WRONG_COUNTS = {
@@ -56,15 +64,21 @@ WRONG_COUNTS = {
 
 
 @pytest.mark.parametrize("name", WRONG_COUNTS)
-def test_inspecting_a_state_with_wrong_counts_is_refused(name: str, state: Path) -> None:
-    rewrite(state, arrays=lambda found: found | {"counts": WRONG_COUNTS[name]})
+def test_inspecting_a_state_with_wrong_counts_is_refused(
+    name: str, sums: bytes, tmp_path: Path
+) -> None:
+    state = tmp_path / "home.robocle"
+    state.write_bytes(sums)
+    assert run("inspect", state).exit_code == 0
+    rewrite(state, arrays=lambda found: found | {"folded.counts": WRONG_COUNTS[name]})
     assert_refused(run("inspect", state), str(state), "is damaged")
 
 
 @pytest.mark.parametrize("text", ["\x1b[2Jboo", "tea\ncup"])
-@pytest.mark.parametrize("entry", ["labels", "pooling"])
+@pytest.mark.parametrize("entry", ["samples", "pooling"])
 def test_inspect_prints_only_plain_text(entry: str, text: str, state: Path) -> None:
-    rewrite(state, replaced(**{entry: [text, "box"] if entry == "labels" else text}))
+    samples = [[f"{number:032}", text] for number in range(4)]
+    rewrite(state, replaced(**{entry: samples if entry == "samples" else text}))
     assert_refused(run("inspect", state), str(state), "is damaged")
 
 
@@ -78,10 +92,10 @@ def test_forgetting_removes_a_label(state: Path, objects: Path) -> None:
 
 
 def test_forget_says_if_the_label_stays_in_the_shared_statistics(
-    objects: Path, tmp_path: Path
+    sums: bytes, tmp_path: Path
 ) -> None:
     state = tmp_path / "sums.robocle"
-    run("teach", state, objects, "--classifier", "slda:keep=sums")
+    state.write_bytes(sums)
     assert run("forget", state, "ball").stdout.splitlines() == [
         f"forgot ball; {state} knows 1 label",
         "its contribution to the shared statistics stays: it is not kept separately",
@@ -153,10 +167,24 @@ def test_a_renamed_label_is_predicted_under_its_new_name(state: Path, objects: P
     assert prediction.stdout.split("\t")[1] == "Kugel ⚽"
 
 
-def test_labels_that_do_not_exist_or_exist_already_are_refused(state: Path, taught: bytes) -> None:
+@pytest.mark.parametrize("spelling", ["box", " box "])
+def test_a_label_that_is_renamed_to_another_one_joins_it_and_can_be_undone(
+    spelling: str, state: Path, objects: Path
+) -> None:
+    result = run("rename", state, "ball", spelling)
+    assert result.stdout == f"ball is now part of box, with 4 pictures, in {state}\n"
+    assert read_state(state).counts == {"box": 4}
+    assert run("predict", state, objects / "ball" / "2.jpg").stdout.split("\t")[1] == "box"
+    assert run("undo", state).stdout.splitlines() == [
+        "undid renaming 'ball' to 'box'",
+        f"{state} knows 2 labels",
+    ]
+    assert read_state(state).counts == {"ball": 2, "box": 2}
+
+
+def test_labels_that_do_not_exist_are_refused(state: Path, taught: bytes) -> None:
     assert_refused(run("forget", state, "bowl"), "'bowl' was never taught")
     assert_refused(run("rename", state, "bowl", "cup"), "'bowl' was never taught")
-    assert_refused(run("rename", state, "ball", "box"), "'box'", "already exists, choose another")
     assert state.read_bytes() == taught
 
 

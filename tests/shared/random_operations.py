@@ -14,22 +14,30 @@ LABELS = ("mug", "cup", "pan", "jar")
 PICTURES = (2, 5, UNDOABLE + 3, 5 * UNDOABLE)
 Words = list[str]
 """An operation: its verb, its step (empty if it is a step of its own), and its arguments. A taught
-embedding is named by its seed."""
+embedding is named by its seed. "remove" removes the first picture of a label."""
 
 
-VERBS = {"teach": 60, "undo": 22, "forget": 10, "rename": 8, "purge": 2, "merge": 5, "step": 8}
+VERBS = {
+    "teach": 60,
+    "undo": 22,
+    "forget": 10,
+    "remove": 10,
+    "rename": 10,
+    "purge": 2,
+    "merge": 5,
+    "step": 8,
+}
 
 
 def next_operations(rng: random.Random, learner: Learner, key: str) -> list[Words]:
     """Return operations that are possible now, and are one step."""
     known = sorted(learner.labels)
-    free = sorted(set(LABELS) - set(known))
     verb = rng.choices(list(VERBS), list(VERBS.values()))[0]
-    # Beyond the limit of class factors, forgetting does not equal learning from scratch.
-    if verb == "forget" and known and learner.forgets_exactly:
-        return [["forget", "", rng.choice(known)]]
-    if verb == "rename" and known and free:
-        return [["rename", "", rng.choice(known), rng.choice(free)]]
+    if verb in ("forget", "remove") and known:
+        return [[verb, "", rng.choice(known)]]
+    if verb == "rename" and known:
+        old = rng.choice(known)
+        return [["rename", "", old, rng.choice([label for label in LABELS if label != old])]]
     if verb in ("undo", "purge"):
         return [[verb, ""]]
     if verb == "step":
@@ -50,6 +58,8 @@ def perform(learner: Learner, words: Words) -> None:
         other = Learner(STUB, "avg", learner.parts.classifier)
         other.teach_embedding(*lesson(*rest))
         learner.merge(other)
+    elif verb == "remove":
+        learner.remove(next(each.id for each in learner.samples if each.label == rest[0]))
     else:
         getattr(learner, verb)(*rest)
 
@@ -75,6 +85,8 @@ def equivalent_lessons(operations: list[Words]) -> list[Lesson]:
             lessons.append(lesson(*rest))
         elif verb == "forget":
             lessons = [(taught, label) for taught, label in lessons if label != rest[0]]
+        elif verb == "remove":
+            del lessons[[label for _, label in lessons].index(rest[0])]
         else:
             old, new = rest
             lessons = [(taught, new if label == old else label) for taught, label in lessons]

@@ -5,14 +5,14 @@ from the others, with the share and the ridge of all samples.
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robocle.classifiers.samples import Sample
 from robocle.classifiers.slda import StreamingLDA
+from slda_samples import World, assert_close
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -29,9 +29,7 @@ class Formulas:
         world: The pictures of the world; None for none.
     """
 
-    def __init__(
-        self, clf: StreamingLDA, samples: Sequence[Sample], world: NDArray[Any] | None = None
-    ) -> None:
+    def __init__(self, clf: StreamingLDA, samples: Sequence[Sample], world: World = None) -> None:
         self.clf = clf
         self.ids = [sample.id for sample in samples]
         self.labels = list(dict.fromkeys(sample.label for sample in samples))
@@ -42,12 +40,14 @@ class Formulas:
         width = self.points.shape[1]
         self.world_mean = np.zeros(width) if world is None else world.astype(np.float64).mean(0)
         self.blocks, self.last = _blocks(str(clf.blocks), width, clf.covariance)
+        self._without: dict[str, tuple[int, Floats, Floats, Floats]] = {}
         everything = self.scatter(np.ones(len(samples), bool))
         self.shrunk = [self._shrunk(everything[np.ix_(block, block)]) for block in self.blocks]
 
     def means(self, kept: Flags) -> Floats:
-        classes = range(len(self.labels))
-        return np.array([self.points[kept & (self.rows == row)].mean(axis=0) for row in classes])
+        sums = np.zeros((len(self.labels), self.points.shape[1]))
+        np.add.at(sums, self.rows[kept], self.points[kept])
+        return np.asarray(sums / np.bincount(self.rows[kept])[:, None])
 
     def scatter(self, kept: Flags) -> Floats:
         if self.clf.scatter == "exact":
@@ -93,36 +93,47 @@ class Formulas:
 
     def cosines(self, z: Floats, means: Floats, inverse: Floats, world: float) -> Floats:
         """Return (z - f) A (m - f) / |m - f|, where the world's mean has a weight in f."""
-        z, means = z - self.world_mean, means - self.world_mean
-        origin = means.sum(axis=0) / (len(means) + world)
-        towards = means - origin
-        squares = np.einsum("ij,jk,ik->i", towards, inverse, towards)
-        largest = np.einsum("ij,jk,ik->i", means, inverse, means).max()
-        lengths = np.sqrt(np.where(squares > 1e-12 * largest, squares, np.inf))
-        return np.asarray((z - origin) @ inverse @ towards.T / lengths)
+        lengths = self.lengths(means, inverse, world)
+        origin = self.origin(means, world)
+        along = (z - origin) @ inverse @ (means - origin).T
+        return np.asarray(along / np.where(lengths > 0, lengths, np.inf))
+
+    def lengths(self, means: Floats, inverse: Floats, world: float) -> Floats:
+        """Return |m - f|, or 0 if that is rounding error."""
+        apart, points = means - self.origin(means, world), means - self.world_mean
+        squares = (apart @ inverse * apart).sum(axis=1)
+        largest = (points @ inverse * points).sum(axis=1).max()
+        return np.sqrt(np.where(squares > 1e-12 * largest, squares, 0))
+
+    def origin(self, means: Floats, world: float) -> Floats:
+        """Return the mean of the class means and the world's mean, which has a weight."""
+        return np.asarray((means.sum(axis=0) + world * self.world_mean) / (len(means) + world))
+
+    def everything(self, earlier: float) -> tuple[Floats, Floats]:
+        """Return the class means and the inverse, with this weight of the earlier map."""
+        kept = np.ones(len(self.points), bool)
+        return self.means(kept), np.tensordot([1, earlier], self.maps(kept), 1)
 
     def scores(self, z: Floats, earlier: float) -> Floats:
-        """Return the scores of queries, with this weight of the earlier map."""
-        kept = np.ones(len(self.points), bool)
-        means, inverse = self.means(kept), np.tensordot([1, earlier], self.maps(kept), 1)
+        """Return the scores of queries."""
+        means, inverse = self.everything(earlier)
         if self.clf.score == "linear":
             return np.asarray(z @ inverse @ means.T - np.diag(means @ inverse @ means.T) / 2)
         return self.cosines(z, means, inverse, 0)
 
     def familiarity(self, z: Floats, earlier: float) -> Floats:
         """Return the familiarity of queries."""
-        kept = np.ones(len(self.points), bool)
-        inverse = np.tensordot([1, earlier], self.maps(kept), 1)
-        found = self.cosines(z, self.means(kept), inverse, self.weight_of_world)
-        return np.asarray(found.max(axis=1))
+        scores = self.cosines(z, *self.everything(earlier), self.weight_of_world)
+        return np.asarray(scores.max(axis=1))
 
-    def _without(self, ids: Sequence[str]) -> Iterator[tuple[int, Floats, Floats, Floats]]:
-        """Yield, for each sample, its row, itself, and means and maps without it."""
-        place_of = {id: place for place, id in enumerate(self.ids)}
-        for place in (place_of[id] for id in ids):
-            row, kept = int(self.rows[place]), np.ones(len(self.points), bool)
+    def without(self, id: str) -> tuple[int, Floats, Floats, Floats]:
+        """Return the row of a sample, its embedding, and the means and maps without it."""
+        if id not in self._without:
+            place, kept = self.ids.index(id), np.ones(len(self.points), bool)
+            row = int(self.rows[place])
             kept[place] = self.counts[row] == 1  # the only sample of a label stays
-            yield row, self.points[place], self.means(kept), self.maps(kept)
+            self._without[id] = row, self.points[place], self.means(kept), self.maps(kept)
+        return self._without[id]
 
     def leave_one_out(
         self, ids: Sequence[str], earlier: float, columns: Flags | None = None
@@ -136,7 +147,7 @@ class Formulas:
         """
         scores, familiarity, others = [], [], []
         scored = np.ones((len(ids), len(self.labels)), bool) if columns is None else columns
-        for mask, (row, z, means, maps) in zip(scored, self._without(ids), strict=True):
+        for mask, (row, z, means, maps) in zip(scored, map(self.without, ids), strict=True):
             inverse, world = np.tensordot([1, earlier], maps, 1), self.weight_of_world
             scores.append(np.where(mask, self.cosines(z, means, inverse, 0), -np.inf))
             familiarity.append(self.cosines(z, means, inverse, world)[mask].max())
@@ -146,7 +157,7 @@ class Formulas:
         return np.array(scores), np.array(familiarity), np.array(others)
 
     def earlier_weight(self, ids: Sequence[str], columns: Flags | None = None) -> float:
-        """Return the weight of the earlier map that these samples suggest when they are left out."""
+        """Return the weight of the earlier map that these samples suggest, left out."""
         if not isinstance(self.clf.earlier, str):
             return self.clf.earlier
         single = {id for id, row in zip(self.ids, self.rows, strict=True) if self.counts[row] == 1}
@@ -156,27 +167,20 @@ class Formulas:
         posterior = np.array(PRIOR)
         if ids and len(self.labels) > 1:
             alike = min(self.counts[self.counts > 1].sum() / len(ids), 4)
-            without = list(self._without(ids))
-            losses = np.array([_loss(self, without, mask, weight) for weight in CANDIDATES])
+            losses = np.array([self._loss(ids, mask, weight) for weight in CANDIDATES])
             posterior = posterior * np.exp(alike * (losses.min() - losses))
         return float((posterior @ np.sqrt(CANDIDATES) / posterior.sum()) ** 2)
 
-
-def _loss(
-    formulas: Formulas,
-    without: list[tuple[int, Floats, Floats, Floats]],
-    columns: Flags,
-    weight: float,
-) -> float:
-    """Return the negative log likelihood of the labels, each among the best 33."""
-    own, others = [], []
-    for mask, (row, z, means, maps) in zip(columns, without, strict=True):
-        scores = formulas.cosines(z, means, maps[0] + weight * maps[1], 0)
-        own.append(scores[row])
-        others.append(np.sort(np.delete(scores, row)[np.delete(mask, row)])[-32:])
-    scale = max(0.1 * float(np.mean(np.abs(own))), 1e-300)
-    margins = [(best - mine) / scale for mine, best in zip(own, others, strict=True)]
-    return sum(float(np.logaddexp.reduce([0.0, *each])) for each in margins)
+    def _loss(self, ids: Sequence[str], columns: Flags, weight: float) -> float:
+        """Return the negative log likelihood of the labels, each among the 32 best others."""
+        own, others = [], []
+        for mask, (row, z, means, maps) in zip(columns, map(self.without, ids), strict=True):
+            scores = self.cosines(z, means, maps[0] + weight * maps[1], 0)
+            own.append(scores[row])
+            others.append(np.sort(np.delete(scores, row)[np.delete(mask, row)])[-32:])
+        scale = max(0.1 * float(np.mean(np.abs(own))), 1e-300)
+        margins = [(best - mine) / scale for mine, best in zip(own, others, strict=True)]
+        return sum(float(np.logaddexp.reduce([0.0, *each])) for each in margins)
 
 
 def _blocks(layout: str, width: int, covariance: str) -> tuple[list[NDArray[np.int64]], int]:
@@ -188,3 +192,43 @@ def _blocks(layout: str, width: int, covariance: str) -> tuple[list[NDArray[np.i
     start = width - int(number or 0) * int(narrow or 0)
     blocks = np.split(np.arange(start), int(last))
     return [*blocks, *(np.split(np.arange(start, width), int(number)) if number else [])], int(last)
+
+
+def assert_formulas(clf: StreamingLDA, samples: Sequence[Sample], world: World = None) -> None:
+    """Check everything that a classifier answers against the formulas.
+
+    The classifier chooses which samples it leaves out and, with many labels, what for.
+    """
+    formulas, answer, left = Formulas(clf, samples, world), clf.answer(), clf.answer().leave_one_out
+    assert list(clf.labels) == formulas.labels
+    assert list(clf.counts.values()) == formulas.counts.tolist()
+    columns = left.scores > -np.inf if left is not None else None
+    assert columns is None or columns.all() or len(clf.labels) > 256
+    earlier = formulas.earlier_weight(left.ids if left is not None else [], columns)
+    has_earlier = len(formulas.blocks) > formulas.last
+    assert_close(answer.maps, np.array([1.0, earlier][: 1 + has_earlier]), 1e-6)
+    queries = np.random.default_rng(7).normal(0.5, 0.7, (6, formulas.points.shape[1]))
+    scores, familiarity = answer.scores_and_familiarity(queries)
+    expected = formulas.scores(queries, earlier)
+    assert_close(scores, expected, 1e-6)
+    best = expected[np.arange(len(queries)), scores.argmax(axis=1)]
+    assert_close(best, expected.max(axis=1), 1e-6)  # the labels are equal, apart from ties
+    weights, bias = clf.linear()
+    assert_close(queries @ weights.T + bias, scores, 1e-6)
+    if clf.score == "cosine":
+        assert_close(familiarity, formulas.familiarity(queries, earlier), 1e-6)
+        of_all, weight = formulas.everything(earlier), formulas.weight_of_world
+        assert_close(answer.lengths, formulas.lengths(*of_all, 0), 1e-6)
+        assert_close(answer.familiarity_lengths, formulas.lengths(*of_all, weight), 1e-6)
+    if world is not None:
+        assert answer.world_familiarity is not None
+        familiar = formulas.familiarity(world.astype(np.float64), earlier)
+        assert_close(answer.world_familiarity, familiar, 5e-7)  # in float32
+    if left is not None:
+        wanted = formulas.leave_one_out(left.ids, earlier, columns)
+        found = left.scores, left.familiarity, answer.for_others
+        for mine, theirs in zip(found, wanted, strict=True):
+            assert_close(mine, theirs, 1e-6)
+        rows = [formulas.rows[formulas.ids.index(id)] for id in left.ids]
+        assert left.rows.tolist() == rows == sorted(rows)
+        assert left.singleton.tolist() == (formulas.counts[rows] == 1).tolist()

@@ -16,7 +16,7 @@ Arrays = dict[str, NDArray[Any]]
 Description = dict[str, Any]
 
 
-def header_size(content: bytes) -> int:
+def header_size(content: bytes | bytearray) -> int:
     """Return where the header of a state file ends and its values begin."""
     (length,) = struct.unpack("<Q", content[:8])
     return 8 + int(length)
@@ -35,6 +35,15 @@ def sealed_file(description: Description, arrays: Arrays) -> bytes:
     if isinstance(described.get("crc32"), Mapping):
         described["crc32"] = {name: checksums(array) for name, array in arrays.items()}
     return save(arrays, sealed(described))
+
+
+def damage(path: Path, array: str, row: int = 0, byte: int = 0, bits: int = 1) -> None:
+    """Flip bits in one byte of a row of an array of a state file."""
+    content = bytearray(path.read_bytes())
+    start, end = json.loads(content[8 : header_size(content)])[array]["data_offsets"]
+    rows = len(load(bytes(content))[array])
+    content[header_size(content) + start + row * (end - start) // rows + byte] ^= bits
+    path.write_bytes(content)
 
 
 def replaced(**changes: object) -> Callable[[Description], Description]:

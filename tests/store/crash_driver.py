@@ -1,4 +1,4 @@
-"""Kills a program that teaches, undoes, merges and so on, many times, and checks its state file.
+"""Kills a program that teaches, undoes, removes and so on, many times, and checks its state file.
 
     python crash_driver.py STATE KILLS SEED CLASSIFIER
 
@@ -104,7 +104,7 @@ def wait(pipe: BinaryIO, rng: random.Random) -> list[bytes]:
 def main(path: Path, kills: int, seed: int, classifier: str) -> None:
     state_store.FULL = 20  # compact often, so that many kills hit a compaction
     history.UNDOABLE = UNDOABLE
-    Learner(STUB, "avg", classifier)  # imports what the forks need
+    assert not Learner(STUB, "avg", classifier).samples  # imports what the forks need
     operations: list[Words] = []
     interrupted = 0
     for kill in range(kills):

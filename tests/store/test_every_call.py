@@ -12,7 +12,8 @@ from robocle import Learner
 from robocle.store import history, state_store
 from stub_backbone import STUB
 
-# A step that needs a checkpoint, a compaction, a merge, undo, purge, and a second opening.
+# A step that needs a checkpoint, a compaction, a merge, undo, a removal, a rename that joins two
+# labels, purge, and a second opening.
 SCRIPT: list[list[Words]] = [
     [
         ["teach", "", "mug", "1"],
@@ -22,8 +23,16 @@ SCRIPT: list[list[Words]] = [
         ["merge", "", "pan", "3"],
         ["undo", ""],
         ["teach", "", "mug", "4"],
+        ["remove", "", "pan"],
     ],
-    [["undo", ""], ["forget", "", "mug"], ["purge", ""], ["teach", "", "cup", "5"]],
+    [
+        ["undo", ""],
+        ["rename", "", "jar", "pan"],
+        ["forget", "", "mug"],
+        ["purge", ""],
+        ["teach", "", "cup", "5"],
+        ["remove", "", "pan"],
+    ],
 ]
 
 
@@ -68,7 +77,7 @@ def test_a_kill_at_any_call_to_the_system_loses_no_acknowledged_operation(
 ) -> None:
     monkeypatch.setattr(history, "UNDOABLE", 2)
     monkeypatch.setattr(state_store, "FULL", 5)
-    Learner(STUB, "avg", "slda")  # imports what the forks need
+    assert not Learner(STUB, "avg", "slda").samples  # imports what the forks need
     kills = 0
     while True:
         folder = tmp_path / str(kills)

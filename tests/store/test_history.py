@@ -1,6 +1,7 @@
-"""Undo, forget, rename and merge, in memory and in a file, equal teaching from scratch."""
+"""Undo, forget, remove, rename and merge, in memory and in a file, equal teaching from scratch."""
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from unittest import mock
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors.numpy import load
 
 from from_scratch import equals_learning_from_scratch
 from robocle import Learner
@@ -34,7 +36,7 @@ STEP = st.tuples(
     st.sampled_from(
         ["teach"] * 5
         + ["undo"] * 3
-        + ["forget", "rename", "merge", "purge", "reopen", "folder", "large folder"]
+        + ["forget", "remove", "rename", "merge", "purge", "reopen", "folder", "large folder"]
     ),
     st.sampled_from("abcd"),
     st.sampled_from("abcd"),
@@ -64,6 +66,7 @@ def test_a_sequence_of_operations_at_full_width_equals_teaching_from_scratch(
     steps = [("teach", "abcd"[n % 4], "a") for n in range(12)]
     steps += [("undo", "", ""), ("forget", "b", ""), ("reopen", "", ""), ("teach", "b", "")]
     steps += [("merge", "c", ""), ("rename", "c", "e"), ("undo", "", ""), ("forget", "d", "")]
+    steps += [("remove", "a", ""), ("rename", "a", "c"), ("reopen", "", ""), ("remove", "b", "")]
     check_steps(steps, classifier, 3840)
 
 
@@ -97,7 +100,11 @@ def perform(
     elif verb == "forget" and label in known:
         learner.forget(label)
         versions.append([lesson for lesson in now if lesson[1] != label])
-    elif verb == "rename" and label in known and new not in known:
+    elif verb == "remove" and label in known:
+        place = [name for _, name in now].index(label)
+        learner.remove(learner.samples[place].id)
+        versions.append([*now[:place], *now[place + 1 :]])
+    elif verb == "rename" and label in known and new != label:  # it may join two labels
         learner.rename(label, new)
         versions.append([(seed, new if name == label else name) for seed, name in now])
     elif verb == "merge":
@@ -171,10 +178,30 @@ def test_a_purged_label_leaves_no_trace_in_the_file(tmp_path: Path) -> None:
         learner.forget("a")
         learner.purge()
         assert learner._state.stored().history == ()
-    arrays = read_state(tmp_path / "home").arrays
-    remaining = np.array([embedding(number, 64) for number in (1, 3, 5)], float)
-    assert set(arrays) == {"counts", "samples", "energy", "embeddings"}
-    np.testing.assert_allclose(arrays["embeddings"], remaining, rtol=1e-6, atol=1e-12)
+    arrays = load((tmp_path / "home").read_bytes())
+    assert set(arrays) == {"embeddings", "times"}
+    remaining = np.array([embedding(number, 64) for number in (1, 3, 5)])
+    np.testing.assert_array_equal(arrays["embeddings"], remaining)
+
+
+@pytest.mark.parametrize("keep", [0, 3, 100])
+def test_a_state_lists_its_labels_in_the_order_of_its_learner(keep: int, tmp_path: Path) -> None:
+    classifier = f"slda:keep={keep}"
+    with Learner.open(tmp_path / "home", STUB, pooling="avg", classifier=classifier) as learner:
+        for number in range(10):
+            learner.teach_embedding(embedding(number, 24), "abcde"[number // 2])
+        learner.purge()
+        changes: list[Callable[[], None]] = [
+            lambda: learner.rename("a", "z"),
+            lambda: learner.teach_embedding(embedding(20, 24), "f"),
+            lambda: learner.rename("z", "b"),
+            lambda: learner.forget("d"),
+            lambda: learner.rename("f", "c"),
+            lambda: learner.rename("c", "c"),
+        ]
+        for change in changes:
+            change()
+            assert list(read_state(tmp_path / "home").counts.items()) == [*learner.counts.items()]
 
 
 def test_a_merge_with_other_parts_is_refused_and_changes_nothing() -> None:

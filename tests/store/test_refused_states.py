@@ -16,7 +16,7 @@ from refusal import Refusal
 from robocle import Learner
 from robocle.backbones import Backbone
 from robocle.errors import RobocleError, StateError
-from robocle.store import METADATA_KEY
+from robocle.store import METADATA_KEY, recovered
 from state_files import Arrays, Description, description_of, replaced, rewrite
 
 MEMORY = 256 << 20  # in bytes
@@ -103,6 +103,22 @@ def test_another_format_version_is_refused(
         f"{state} has state format {version}, and this robocle reads format 4: "
         "use the robocle version that wrote it"
     )
+
+
+@pytest.mark.parametrize("use", [Learner.load, Learner.open, recovered])
+def test_a_state_of_an_older_version_is_refused_in_one_line_and_stays(
+    use: Callable[[Path], object], tmp_path: Path, refusal: Refusal
+) -> None:
+    path = tmp_path / "old.robocle"
+    description = {"format": 3, "backbone": "efficientnet_lite0", "labels": ["mug"], "history": []}
+    old = save({"means": np.ones((1, 4))}, {METADATA_KEY: json.dumps(description)})
+    path.write_bytes(old)
+    message = refusal(StateError, lambda: use(path))
+    assert message == (
+        f"{path} has state format 3, and this robocle reads format 4: "
+        "use the robocle version that wrote it"
+    )
+    assert path.read_bytes() == old
 
 
 def test_a_state_of_another_backbone_is_refused_with_both_names(

@@ -14,7 +14,8 @@ import pytest
 from refusal import Refusal, SetUmask
 from robocle import Learner
 from robocle.backbones import Backbone
-from robocle.classifiers import CLASSIFIERS
+from robocle.classifiers import CLASSIFIERS, ClassifierState
+from robocle.classifiers.samples import Sample
 from robocle.errors import StateError
 from robocle.export.onnx_model import write_onnx
 from robocle.store import Parts, StoredState, read_state, write_state
@@ -102,30 +103,33 @@ def test_the_backbone_named_in_the_file_is_loaded(state: Path) -> None:
 
 def test_a_state_describes_the_parts_of_its_learner(saved: bytes, lite0: Backbone) -> None:
     description = description_of(saved)
-    assert description["format"] == 3
+    assert description["format"] == 4
     assert description["backbone"] == "efficientnet_lite0"
     assert description["fingerprint"] == lite0.fingerprint
     assert description["preprocessing"] == "stretched-square/1"
     assert description["pooling"] == "avg"
     assert description["classifier"].startswith("slda:scatter=exact,shrinkage=oas")
-    assert description["labels"] == ["ball", "box"]
+    assert [label for _, label in description["samples"]] == ["ball", "ball", "box", "box"]
 
 
 def test_a_stored_state_is_read_as_it_was_written(tmp_path: Path) -> None:
     parts = Parts("b", "f", "p", "avg", "ncm")
-    arrays: Arrays = {
+    samples = tuple(Sample(label, np.array([0.1, n], np.float32)) for n, label in enumerate("bab"))
+    folded: Arrays = {
         "integers": np.arange(6, dtype=np.int64).reshape(2, 3),
         "transposed": np.arange(6.0).reshape(2, 3).T,
         "float32": np.array([1.5, -2], np.float32),
         "empty": np.zeros((0, 7)),
     }
-    write_state(tmp_path / "s", StoredState(parts, ("a", "b"), arrays))
+    write_state(tmp_path / "s", StoredState(parts, ClassifierState(("a", "c"), samples, folded)))
     found = read_state(tmp_path / "s")
-    assert (found.parts, found.labels) == (parts, ("a", "b"))
-    assert found.arrays.keys() == arrays.keys()
-    for name, array in arrays.items():
-        assert found.arrays[name].dtype == array.dtype
-        assert np.array_equal(found.arrays[name], array)
+    assert (found.parts, found.base.labels) == (parts, ("a", "c"))
+    for ours, theirs in zip(found.base.samples, samples, strict=True):
+        assert (ours.id, ours.label, ours.time) == (theirs.id, theirs.label, theirs.time)
+        np.testing.assert_array_equal(ours.embedding, theirs.embedding, strict=True)
+    assert found.base.folded.keys() == folded.keys()
+    for name, array in folded.items():
+        np.testing.assert_array_equal(found.base.folded[name], array, strict=True)
 
 
 # ---- completely or not at all
@@ -216,11 +220,13 @@ ENDLESS_WRITER = """if True:
     import sys
     from pathlib import Path
     import numpy as np
+    from robocle.classifiers import ClassifierState
+    from robocle.classifiers.samples import Sample
     from robocle.store import Parts, StoredState, write_state
     parts = Parts("b", "f", "p", "avg", "ncm")
     for number in range(1_000_000):
-        arrays = {"means": np.full((512, 1024), float(number))}
-        write_state(Path(sys.argv[1]), StoredState(parts, ("ball",), arrays))
+        samples = tuple(Sample("ball", np.full(1024, float(number))) for _ in range(512))
+        write_state(Path(sys.argv[1]), StoredState(parts, ClassifierState((), samples)))
         print(number, flush=True)
 """
 
@@ -238,7 +244,8 @@ def test_a_program_killed_while_it_saves_leaves_a_complete_state(
         with pytest.raises(subprocess.TimeoutExpired):
             program.wait(delay)
         program.send_signal(signal.SIGKILL)
-    values = read_state(path).arrays["means"]
+    values = np.array([sample.embedding for sample in read_state(path).base.samples])
+    assert values.shape == (512, 1024)
     assert values[0, 0] >= acknowledged
     assert (values == values[0, 0]).all()
 

@@ -80,18 +80,29 @@ class Store(RuleBasedStateMachine):
         if label in self.learner.labels:
             self.do(["forget", "", label])
 
+    @rule(label=labels)
+    def remove(self, label: str) -> None:
+        if label in self.learner.labels:
+            self.do(["remove", "", label])
+
     @rule(label=labels, new=labels)
     def rename(self, label: str, new: str) -> None:
-        if label in self.learner.labels and new not in self.learner.labels:
+        if label in self.learner.labels and new != label:
             self.do(["rename", "", label, new])
 
     @rule()
     def purge(self) -> None:
         self.do(["purge", ""])
 
-    @rule(label=labels, at=st.integers(1, 4000), verb=st.sampled_from(["teach", "merge"]))
+    def words(self, verb: str, label: str) -> Words:
+        """Return an operation; a label that is not known cannot be removed, and is taught."""
+        if verb == "remove" and label in self.learner.labels:
+            return ["remove", "", label]
+        return ["merge" if verb == "merge" else "teach", "", label, self.key()]
+
+    @rule(label=labels, at=st.integers(1, 4000), verb=st.sampled_from(["teach", "merge", "remove"]))
     def interrupt(self, label: str, at: int, verb: str) -> None:
-        words = [verb, "", label, self.key()]
+        words = self.words(verb, label)
         before = self.learner.counts
         with Interrupt(at):
             perform(self.learner, words)
@@ -100,12 +111,16 @@ class Store(RuleBasedStateMachine):
         else:
             self.uncertain = words
 
-    @rule(label=labels, call=st.sampled_from(["write", "fdatasync", "replace"]))
-    def fill_the_disk(self, label: str, call: str) -> None:
+    @rule(
+        label=labels,
+        call=st.sampled_from(["write", "fdatasync", "replace"]),
+        verb=st.sampled_from(["teach", "remove"]),
+    )
+    def fill_the_disk(self, label: str, call: str, verb: str) -> None:
         def full(*_: Any) -> None:
             raise OSError(28, "No space left on device")
 
-        words = ["teach", "", label, self.key()]
+        words = self.words(verb, label)
         before = self.learner.counts
         with mock.patch.object(os, call, full), suppress(StateError):
             perform(self.learner, words)

@@ -7,6 +7,8 @@ import pytest
 from numpy.typing import NDArray
 from safetensors.numpy import load, save
 
+from robocle.classifiers import ClassifierState
+from robocle.classifiers.samples import Sample
 from robocle.errors import StateError
 from robocle.store import Parts, StoredState, read_state, write_state
 from robocle.store.description import encoded
@@ -21,6 +23,13 @@ TYPES = ["u8", "i8", "f8", "f4", "u4", "i4", "f2", "u2", "i2", "i1", "u1", "?"]
 def joined(arrays: Arrays, metadata: dict[str, str]) -> bytes:
     header, contents = safetensors_pieces(arrays, metadata)
     return b"".join([header, *contents])
+
+
+def state_of(folded: Arrays) -> StoredState:
+    samples = Sample("ball", np.ones(2)), Sample("Löffel", np.zeros(2))
+    return StoredState(
+        Parts("b", "f", "p", "avg", "slda"), ClassifierState(("ball",), samples, folded)
+    )
 
 
 def array_of(kind: str) -> NDArray[np.generic]:
@@ -68,17 +77,17 @@ def test_arrays_in_another_order_are_read_with_their_values(array: NDArray[np.ge
 
 
 def test_an_array_that_no_state_can_hold_is_an_error_and_changes_nothing(tmp_path: Path) -> None:
-    parts = Parts("b", "f", "p", "avg", "ncm")
-    write_state(tmp_path / "s", StoredState(parts, ("a",), {"means": np.ones((1, 2))}))
-    texts = StoredState(parts, ("a",), {"means": np.array(["one"])})
-    with pytest.raises(StateError, match="the array means has the type <U3, which no state can"):
+    write_state(tmp_path / "s", state_of({"means": np.ones((1, 2))}))
+    texts = state_of({"means": np.array(["one"])})
+    message = "the array folded.means has the type <U3, which no state can"
+    with pytest.raises(StateError, match=message):
         write_state(tmp_path / "s", texts)
-    assert read_state(tmp_path / "s").arrays["means"].tolist() == [[1, 1]]
+    assert read_state(tmp_path / "s").base.folded["means"].tolist() == [[1, 1]]
 
 
 def test_a_state_is_the_file_that_safetensors_would_write(tmp_path: Path) -> None:
     arrays = {"counts": np.array([3, 1]), "means": np.ones((2, 5), np.float32)}
-    state = StoredState(Parts("b", "f", "p", "avg", "ncm"), ("ball", "Löffel"), arrays)
+    state = state_of(arrays)
     identity = write_state(tmp_path / "s", state)
     assert (tmp_path / "s").read_bytes() == save(*encoded(state))
     assert read_identity(tmp_path / "s") == identity

@@ -101,6 +101,8 @@ def test_labels_can_be_renamed_forgotten_and_brought_back(api: Api, picture_of: 
     assert [each["label"] for each in api.get("/api/labels").json["labels"]] == ["cup"]
     assert api.post("/api/undo").json["undone"] == "forgetting 'clock'"
     assert [each["label"] for each in api.get("/api/labels").json["labels"]] == ["cup", "clock"]
+    assert api.post_json("/api/rename", label="clock", new="cup").status == 200  # joins them
+    assert [each["pictures"] for each in api.get("/api/labels").json["labels"]] == [2]
 
 
 def test_a_poor_picture_is_refused_with_its_faults_if_the_gate_says_so(

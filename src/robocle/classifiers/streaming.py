@@ -7,7 +7,7 @@ the set of samples; what a classifier computes from them is then computed again,
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -54,6 +54,9 @@ class StreamingClassifier(OneByOne, Described, ABC):
     embedding, return the same scores whether or not scores were computed before, and draw random
     numbers from a seed. `robocle.contract.check_classifier` checks these rules.
     """
+
+    FOLDS: ClassVar[bool] = False
+    """Whether it may have sums of samples that it does not keep."""
 
     def __init__(self) -> None:
         self._taught: dict[str, Sample] = {}
@@ -365,6 +368,8 @@ class StreamingClassifier(OneByOne, Described, ABC):
 
     def _begin(self, state: ClassifierState, width: int | None) -> None:
         """Continue from a consistent state."""
+        if state.folded and not self.FOLDS:
+            raise StateError("state has sums of samples that are not kept, which only slda has")
         counts = state.folded_counts
         self._labels, self._counts = list(counts), list(counts.values())
         self._row_of = {label: row for row, label in enumerate(counts)}

@@ -19,8 +19,8 @@ replace_option = click.option(
     "--replace", is_flag=True, help="Overwrite OUT if it exists and no program has it open."
 )
 again_option = click.option(
-    "--again", is_flag=True, help="Do so even if pictures count twice, because they were merged "
-    "before.")  # fmt: skip
+    "--again", is_flag=True, help="Do so even if they were merged before. Kept pictures count once."
+)  # fmt: skip
 
 
 @main.command(short_help="Merge several states into one.")

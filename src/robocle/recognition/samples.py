@@ -74,7 +74,10 @@ def _judged(
 
 
 def doubtful_samples(
-    classifier: StreamingClassifier, calibration: AnyCalibration | None, most: int
+    classifier: StreamingClassifier,
+    calibration: AnyCalibration | None,
+    most: int,
+    label: str | None = None,
 ) -> list[TaughtSample]:
     """Return the samples that hurt, the worst first.
 
@@ -82,8 +85,11 @@ def doubtful_samples(
         classifier: The classifier.
         calibration: The calibration of its scores. Without one, no sample is judged.
         most: How many samples to return at most.
+        label: Their label; None for all labels.
     """
-    found = taught_samples(classifier, calibration)
+    found = [
+        each for each in taught_samples(classifier, calibration) if label in (None, each.label)
+    ]
     judged = [each for each in found if each.recognised is not None]
     worst = sorted(judged, key=lambda each: each.recognised or 0.0)[: max(CANDIDATES, 2 * most)]
     helped = classifier.recognised_without([each.id for each in worst])

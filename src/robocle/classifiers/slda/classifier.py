@@ -9,7 +9,7 @@ of those that are not kept, is computed again after any other change.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -68,6 +68,8 @@ class StreamingLDA(StreamingClassifier):
     >>> clf.predict([[9, 1], [9, 2]])
     ['mug', 'pan']
     """
+
+    FOLDS: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -286,10 +288,10 @@ class StreamingLDA(StreamingClassifier):
     def _origin(self) -> Vector:
         return self._world_mean if self._uses_world else np.zeros(self.width or 0)
 
-    def _world_points(self) -> Embeddings:
+    def _world_points(self) -> Matrix:
         if self._pictures is None or not self._uses_world:
-            return np.empty((0, self.width or 0), np.float32)
-        return np.asarray(self._pictures - self._world_mean, np.float32)
+            return np.empty((0, self.width or 0))
+        return self._pictures - self._world_mean
 
     def _current(self) -> Following:
         """Return what has followed all lessons.

@@ -22,7 +22,7 @@ PRIOR = np.array([1, 1, 1, 1, 1, 0.5, 0.25])
 # of a video are alike and add little.
 MOST_ALIKE = 4
 # The likelihood compares a sample's own label with this many others, those with the best scores.
-RIVALS = 31
+RIVALS = 32
 # The temperature of the softmax, relative to the mean score of the sample's own label. It is not
 # fitted: where almost all left-out samples are recognised, a fitted one sees only the others.
 TEMPERATURE = 0.1
@@ -70,9 +70,9 @@ def _losses(samples: LeftOut) -> Vector:
     own = scores[place][..., None]
     others = -scores
     others[place] = np.inf
-    if others.shape[2] > RIVALS + 1:
-        others.partition(RIVALS, axis=2)
-        others = others[..., : RIVALS + 1]
+    if others.shape[2] > RIVALS:
+        others.partition(RIVALS - 1, axis=2)
+        others = others[..., :RIVALS]
     temperature = np.maximum(TEMPERATURE * np.abs(own).mean(axis=(1, 2)), 1e-300)
     margins = (-others - own) / temperature[:, None, None]
     highest = margins.max(axis=2, initial=0.0)

@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocle.blas import one_blas_thread
-from robocle.classifiers.samples import Sample
+from robocle.classifiers.samples import Matrix, Sample
 from robocle.classifiers.slda.answer import Answer, MeanProducts
 from robocle.classifiers.slda.earlier_map import PRIOR_WEIGHT, estimated_weight
 from robocle.classifiers.slda.left_out import LeaveOneOut, LeftOut, chosen
 from robocle.classifiers.slda.shrinkage import Shrinkage, Shrunk, shrunk
 from robocle.classifiers.slda.solution import MOST, Solution
 from robocle.classifiers.slda.sums import Lesson, Sums
-from robocle.types import Embeddings
+from robocle.errors import UnknownSampleError
 
 MOST_LESSONS = 32  # after more lessons without an answer, the solution is computed again
 
@@ -59,7 +59,7 @@ class Following:
         sums: Sums,
         samples: Mapping[str, Sample],
         members: Sequence[Sequence[str]],
-        world: Embeddings,
+        world: Matrix,
     ) -> None:
         self.sums = sums
         self._settings = settings
@@ -199,20 +199,27 @@ class Following:
         if not self._settings.leaves_out or self._solution is None:
             return [0] * len(ids)
         with one_blas_thread():
-            right = self._recognised(self._solution)
+            right = self._recognised(self._solution, self._chosen)
             return [self._gained(id, self._solution, right) for id in ids]
 
     def _gained(self, id: str, solution: Solution, right: Mapping[str, bool]) -> int:
-        row = next(row for row, members in enumerate(self._members) if id in members)
-        count, mean = self.sums.counts[row], self.sums.means.view[row]
-        deviation = self._samples[id].embedding - self.sums.origin - mean
+        found = [row for row, members in enumerate(self._members) if id in members]
+        if not found:
+            raise UnknownSampleError(id)
+        row, count = found[0], self.sums.counts[found[0]]
+        if count < 2:  # its label would be forgotten, which does not help to recognise it
+            return 0
+        deviation = self._samples[id].embedding - self.sums.origin - self.sums.means.view[row]
         removal = Lesson(row, deviation, -count / (count - 1), -1 / (count - 1))
-        without = self._recognised(solution.after(removal), removed=row)
-        return sum(without[other] - right[other] for other in right if other != id)
+        others = {other: row for other, row in self._chosen.items() if other != id}
+        without = self._recognised(solution.after(removal), others, removed=row)
+        return sum(without[other] - right[other] for other in others)
 
-    def _recognised(self, solution: Solution, removed: int | None = None) -> dict[str, bool]:
-        """Return whether each of the chosen samples is recognised when it is left out."""
-        left_out = self._left_out(solution, self._chosen, removed)
+    def _recognised(
+        self, solution: Solution, samples: Mapping[str, int], removed: int | None = None
+    ) -> dict[str, bool]:
+        """Return whether each of some samples is recognised when it is left out."""
+        left_out = self._left_out(solution, samples, removed)
         best = self.answer().scored(left_out).scores.argmax(axis=1)
         right = (best == left_out.rows) | left_out.singleton
         return dict(zip(left_out.ids, right.tolist(), strict=True))

@@ -113,13 +113,13 @@ class Products:
         offset = share * (share * self.square - self.towards_centre)
         numerators = self.towards - share * self.centre + offset[..., None]
         squares = self.squares - 2 * share * self.centre + share**2 * self.square[..., None]
-        largest = self.squares.max(axis=(1, 2), initial=0.0)
+        largest = weights @ self.squares.max(axis=2, initial=0.0)
         found: Stack = weights @ numerators.reshape(len(numerators), -1)
         lengths: Stack = weights @ squares.reshape(len(squares), -1)
-        lengths[lengths <= ROUNDING * (weights @ largest)[:, None]] = np.inf
-        lengths = np.sqrt(lengths, out=lengths).reshape(-1, *squares.shape[1:])
-        scores = found.reshape(-1, *numerators.shape[1:])
-        return np.divide(scores, lengths, out=scores)
+        lengths = lengths.reshape(len(weights), *squares.shape[1:])
+        lengths[lengths <= ROUNDING * largest[..., None]] = np.inf
+        scores = found.reshape(len(weights), *numerators.shape[1:])
+        return np.divide(scores, np.sqrt(lengths, out=lengths), out=scores)
 
 
 class LeftOut:

@@ -5,6 +5,7 @@ packed format, and the last rows.
 """
 
 import math
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -151,21 +152,29 @@ class Inverse:
         self.ridge = ridge
         self._scatter = scatter
         self._updates = Rows(scatter.width)  # U
+        self._used = ridge  # in place of the ridge, where rounding makes it too small
         self._factor: Matrix | None = None  # in the lower triangle
         if math.isinf(ridge):
             return
         if scatter.matrix is not None:
             scatter.fold()
-            square, _ = lapack.dtfttr(scatter.width, scatter.matrix, **LOWER)
-            square.ravel("K")[:: scatter.width + 1] += ridge
-            self._factor, _ = lapack.dpotrf(square, lower=1, clean=0, overwrite_a=1)
+            packed = scatter.width, scatter.matrix
+            self._factor = self._cholesky(lambda: lapack.dtfttr(*packed, **LOWER)[0])
         elif len(scatter.rows):
             rows = scatter.rows.view
-            gram = rows @ rows.T
-            gram.flat[:: len(gram) + 1] += ridge
-            factor, _ = lapack.dpotrf(gram, lower=1, overwrite_a=1)
-            solved = blas.dtrsm(1 / math.sqrt(ridge), factor, rows, lower=1)
+            factor = self._cholesky(lambda: rows @ rows.T)
+            solved = blas.dtrsm(1 / math.sqrt(self._used), factor, rows, lower=1)
             self._updates = Rows(scatter.width, np.ascontiguousarray(solved))
+
+    def _cholesky(self, matrix: Callable[[], Matrix]) -> Matrix:
+        """Return the lower factor of a matrix, which may be overwritten, and the ridge."""
+        while True:
+            square = matrix()
+            square.ravel("K")[:: len(square) + 1] += self._used
+            factor, failed = lapack.dpotrf(square, lower=1, clean=0, overwrite_a=1)
+            if not failed:
+                return np.asarray(factor)
+            self._used *= 10
 
     @property
     def is_outdated(self) -> bool:
@@ -177,7 +186,7 @@ class Inverse:
     def apply(self, rows: Matrix) -> Matrix:
         """Return A x for each row x."""
         if self._factor is None:
-            found = rows / self.ridge if math.isfinite(self.ridge) else rows.copy()
+            found = rows / self._used if math.isfinite(self.ridge) else rows.copy()
         elif len(rows) == 1:
             half = blas.dtrsv(self._factor, rows[0], lower=1)
             found = blas.dtrsv(self._factor, half, lower=1, trans=1, overwrite_x=1)[None]
@@ -195,7 +204,7 @@ class Inverse:
             found = np.einsum("ij,ij->j", half, half)
         else:
             found = np.einsum("ij,ij->i", rows, rows)
-            found /= self.ridge if math.isfinite(self.ridge) else 1.0
+            found /= self._used if math.isfinite(self.ridge) else 1.0
         if len(self._updates):
             along = rows @ self._updates.view.T
             found -= np.einsum("ij,ij->i", along, along)

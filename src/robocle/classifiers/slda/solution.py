@@ -23,7 +23,6 @@ from robocle.classifiers.samples import Matrix, Sample, Vector
 from robocle.classifiers.slda.scatter import Inverse, Scatter
 from robocle.classifiers.slda.sums import Lesson, Sums, parts_of
 from robocle.classifiers.slda.weights import FollowedWeights, Weights, narrow
-from robocle.types import Embeddings
 
 ROOM = 32  # classes by which tables grow at least
 MOST = 128
@@ -75,11 +74,11 @@ class Solution:
         world: The pictures of the world, relative to their mean; they may be none.
     """
 
-    def __init__(self, means: Matrix, widths: Sequence[int], world: Embeddings) -> None:
+    def __init__(self, means: Matrix, widths: Sequence[int], world: Matrix) -> None:
         self.classes = len(means)
         self._built: dict[int, tuple[Inverse, FollowedWeights]] = {}  # A and A m_j of each block
         self._parts = parts_of(widths)
-        self._world_points = [np.ascontiguousarray(world[:, part]) for part in self._parts]
+        self._world_points = [narrow(world[:, part]) for part in self._parts]
         blocks, room = len(widths), self.classes + ROOM
         self._squares, self._totals = np.zeros((2, blocks, room))
         self._world = np.zeros((blocks, len(world), room))
@@ -118,7 +117,8 @@ class Solution:
         self.points.squares[number] = inverse.squares(points)
         places = list(self.means.slots.values())
         self.means.products[number, places, :classes] = own[list(self.means.slots)] @ rows.T
-        self._built[number] = inverse, FollowedWeights(rows, number)
+        # Without a world, points are relative to 0: float32 would lose what tells classes apart.
+        self._built[number] = inverse, FollowedWeights(rows, number, len(self._world_points[0]) > 0)
 
     def views(self) -> list[Weights]:
         """Return the rows A m_j of each block."""

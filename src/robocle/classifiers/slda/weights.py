@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from robocle.classifiers.samples import Matrix, Vector
 from robocle.classifiers.slda.growing import Rows
 
-LARGEST_FLOAT32 = 1e30  # sums of larger values might be infinite
+LARGEST_FLOAT32 = 1e15  # sums of products of larger values might be infinite
 MOST_FLOAT64 = 512  # with more classes, the rows are float32
 MOST_DIRECTIONS = 56  # few enough that predictions hardly notice them
 ROOM = 96  # further classes for which coefficients have room
@@ -52,15 +52,17 @@ class FollowedWeights:
     Args:
         rows: The rows.
         number: The number of the block: blocks get a new base in different lessons.
+        may_narrow: Whether float32 is enough for many classes.
     """
 
-    def __init__(self, rows: Matrix, number: int) -> None:
+    def __init__(self, rows: Matrix, number: int, may_narrow: bool) -> None:
         self._number = number
+        self._may_narrow = may_narrow
         self._begin(rows)
 
     def _begin(self, rows: Matrix) -> None:
         classes, width = rows.shape
-        self._base = narrow(rows) if classes > MOST_FLOAT64 else rows
+        self._base = narrow(rows) if self._may_narrow and classes > MOST_FLOAT64 else rows
         self._room = classes + ROOM
         self._directions, self._coefficients = Rows(width), Rows(self._room)
         stagger = 4 * self._number if classes > 256 else 0
@@ -82,4 +84,6 @@ class FollowedWeights:
 
 def narrow(values: NDArray[np.float64]) -> NDArray[Any]:
     """Return values in float32, if they are small enough."""
-    return values.astype(np.float32) if np.abs(values).max(initial=0) < LARGEST_FLOAT32 else values
+    return np.array(
+        values, np.float32 if np.abs(values).max(initial=0) < LARGEST_FLOAT32 else np.float64
+    )

@@ -238,7 +238,7 @@ METRICS: dict[str, Metric] = {
         "MB",
         _cost(lambda c: c.state_bytes / 1e6),
         "metrics",
-        meaning="the size of what was learned",
+        meaning="the size of what was taught, as it is stored",
     ),
     "feature_size": Metric(
         "feature size",
