@@ -159,13 +159,13 @@ class StateError(RobocleError, ValueError):
 
 
 class AlreadyMergedError(StateError):
-    """A merge with a learner that has pictures in common: those that are folded would count twice."""
+    """A merge with a learner that has pictures in common: folded ones would count twice."""
 
     def __init__(self, what: str = "the other learner", how: str = "again=True") -> None:
         super().__init__(
-            f"{what} was merged before, or is a copy, so pictures that it does not keep one by one "
-            f"would count twice: undo the earlier merge, start from states that were not merged, or "
-            f"use {how}, which counts kept pictures once"
+            f"{what} was merged before, or is a copy, so pictures beyond those it keeps would count "
+            f"twice: undo the earlier merge, start from states that were not merged, or use {how}, "
+            "which counts kept pictures once"
         )
 
 

@@ -13,7 +13,6 @@ import copy
 from dataclasses import dataclass, replace
 
 from robocle.classifiers import CLASSIFIERS, ClassifierState, StreamingClassifier
-from robocle.errors import StateError
 from robocle.store.operations import Operation, start_of_last_step
 from robocle.store.steps import Step, same_step
 from robocle.store.stored_state import Checkpoint, StoredState, kept_checkpoints
