@@ -221,6 +221,10 @@ def measure(size: Size, *, reference: bool) -> None:
     workload(f"{size.labels} labels x {size.shots}")
     objects = Objects(size.labels)
     lesson_times(learner_of(taught(Objects(2), 2)), Objects(2), 2)  # imports what it needs
+    opened = learner_of(taught(objects, size.shots)) if size.opening else None
+    opening = opening_time(opened, objects) if opened else 0.0
+    del opened
+    objects = Objects(size.labels)
     tracemalloc.start()
     learner = learner_of(taught(objects, size.shots))
     first = 1e3 * seconds(lambda: learner.predict_embedding(objects.embedding(0)))
@@ -241,8 +245,7 @@ def measure(size: Size, *, reference: bool) -> None:
            detail=f"{steps} steps of the shrinkage, {renewals} renewed factors; "
            f"median of these {statistics.median(rare):.0f} ms")  # fmt: skip
     if size.opening:
-        report("from a state to a prediction", opening_time(learner, objects), size.opening,
-               at_least=False, unit=" ms")  # fmt: skip
+        report("from a state to a prediction", opening, size.opening, at_least=False, unit=" ms")
     state = state_size(learner)
     most = 3 * state + SQUARES
     report("memory in use", in_use / most, 1, at_least=False, unit="x the limit",

@@ -163,7 +163,7 @@ class AlreadyMergedError(StateError):
 
     def __init__(self, what: str = "the other learner", how: str = "again=True") -> None:
         super().__init__(
-            f"{what} was merged before, or is a copy, so pictures beyond those it keeps would count "
+            f"{what} was merged before, or is a copy, so pictures beyond those it keeps count "
             f"twice: undo the earlier merge, start from states that were not merged, or use {how}, "
             "which counts kept pictures once"
         )

@@ -156,7 +156,8 @@ class LeftOut:
         self._counts = counts[rows]
         self._places = [solution.points.slots[id] for id in ids]
         self._own_places = [solution.means.slots[row] for row in rows.tolist()]
-        self._scales, self._starts = scales, [0, last] if last < len(scales) else [0]
+        self._maps = np.zeros((1 + (last < len(scales)), len(scales)))
+        self._maps[0, :last], self._maps[-1, last:] = scales[:last], scales[last:]
         if self.classes > MOST_COLUMNS and len(rows):
             maps = np.where(np.arange(len(scales)) < last, 1.0, prior)
             self.columns = self._similar(solution, scales * maps)
@@ -215,36 +216,36 @@ class LeftOut:
         centre[own] = own_centre - shift * r_c - back * r_m + shift * back * r_r
         squares[own] += shift * (shift * r_r - 2 * r_m)
         square = square + back * (back * r_r - 2 * r_c)
-        mean = mean - shift[:, None] * crossed  # of the own mean: only other columns are used
         r_m = r_m - shift * r_r
         crossed[own] -= shift * r_r
         r_c = r_c - back * r_r
         # The sample leaves the scatter.
         towards += (gain * z_r)[..., None] * crossed
         centre += (gain * r_c)[..., None] * crossed
-        mean += (gain * r_m)[..., None] * crossed
         squares += gain[..., None] * crossed**2
         towards_centre = towards_centre + gain * z_r * r_c
         square = square + gain * r_c**2
         self.products = Products(
             *map(self._per_map, (towards, centre, squares, towards_centre, square))
         )
-        self._of_own_mean = self._per_map(mean)
+        self._own_mean = mean, gain * r_m - shift, crossed
 
     def _per_map(self, blocks: Stack) -> Stack:
         """Return the sums over the blocks of each map."""
-        scaled = blocks * self._scales.reshape(-1, *[1] * (blocks.ndim - 1))
-        return np.add.reduceat(scaled, self._starts, axis=0)
+        total = self._maps @ blocks.reshape(len(blocks), -1)
+        return np.asarray(total.reshape(len(total), *blocks.shape[1:]))
 
     @cached_property
     def _without_own_class(self) -> Products:
         """The products relative to the mean of the other class means."""
+        mean, moved, crossed = self._own_mean
+        of_own_mean = self._per_map(mean + moved[..., None] * crossed)  # right for other classes
         own = np.s_[:, np.arange(len(self.rows)), self.places]
         found, classes, others = self.products, self.classes, self.classes - 1
         total = classes**2 * found.square - 2 * classes * found.centre[own] + found.squares[own]
         return Products(
             found.towards,
-            (classes * found.centre - self._of_own_mean) / others,
+            (classes * found.centre - of_own_mean) / others,
             found.squares,
             (classes * found.towards_centre - found.towards[own]) / others,
             total / others**2,

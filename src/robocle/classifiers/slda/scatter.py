@@ -185,30 +185,32 @@ class Inverse:
 
     def apply(self, rows: Matrix) -> Matrix:
         """Return A x for each row x."""
-        if self._factor is None:
-            found = rows / self._used if math.isfinite(self.ridge) else rows.copy()
-        elif len(rows) == 1:
-            half = blas.dtrsv(self._factor, rows[0], lower=1)
-            found = blas.dtrsv(self._factor, half, lower=1, trans=1, overwrite_x=1)[None]
+        if self._factor is not None:
+            found = self._solve(self._solve(rows, transposed=0), transposed=1)
         else:
-            found = lapack.dpotrs(self._factor, rows.T, lower=1)[0].T
+            found = rows / (self._used if math.isfinite(self.ridge) else 1.0)
         if len(self._updates):
             updates = self._updates.view
             found -= (rows @ updates.T) @ updates
-        return np.asarray(found, np.float64)
+        return found
 
     def squares(self, rows: Matrix) -> Vector:
-        """Return x A x for each row x."""
-        if self._factor is not None and len(rows):  # half the work of `apply`
-            half = lapack.dtrtrs(self._factor, rows.T, lower=1)[0]
-            found = np.einsum("ij,ij->j", half, half)
+        """Return x A x for each row x, with half the work of `apply`."""
+        if self._factor is not None:
+            rooted = self._solve(rows, transposed=0)
         else:
-            found = np.einsum("ij,ij->i", rows, rows)
-            found /= self._used if math.isfinite(self.ridge) else 1.0
-        if len(self._updates):
-            along = rows @ self._updates.view.T
-            found -= np.einsum("ij,ij->i", along, along)
+            rooted = rows / math.sqrt(self._used if math.isfinite(self.ridge) else 1.0)
+        along = rows @ self._updates.view.T
+        found = np.einsum("ij,ij->i", rooted, rooted) - np.einsum("ij,ij->i", along, along)
         return np.asarray(found, np.float64)
+
+    def _solve(self, rows: Matrix, transposed: int) -> Matrix:
+        """Return L^-1 x, or L^-T x, for each row x, with the factor L."""
+        if len(rows) == 1:
+            solved = blas.dtrsv(self._factor, rows[0], lower=1, trans=transposed)[None]
+        else:
+            solved = lapack.dtrtrs(self._factor, rows.T, lower=1, trans=transposed)[0].T
+        return np.asarray(solved, np.float64)
 
     def add(self, solved: Vector, gain: float) -> None:
         """Subtract gain * (solved solved^T) from A."""
