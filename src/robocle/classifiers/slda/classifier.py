@@ -26,7 +26,7 @@ from robocle.classifiers.slda.shrinkage import Shrinkage, require_shrinkage
 from robocle.classifiers.slda.sums import ScatterKind, Sums
 from robocle.classifiers.state import ClassifierState
 from robocle.classifiers.streaming import StreamingClassifier
-from robocle.errors import FeatureError, InexactError, NothingTaughtError, SpecError, StateError
+from robocle.errors import FeatureError, NothingTaughtError, SpecError, StateError
 from robocle.spec import require_between, require_choice, require_whole
 from robocle.types import Embeddings, Scores
 
@@ -133,7 +133,7 @@ class StreamingLDA(StreamingClassifier):
         if self.keep == 0 and self._following is None:
             self._following = self._new_following()
         if self._following is not None:
-            self._following.learn(sample.embedding, row)
+            self._following.learn(sample, row)
         while len(self._taught) > self.keep:
             self._fold()
 
@@ -195,7 +195,6 @@ class StreamingLDA(StreamingClassifier):
             if new is None:
                 folded.counts[labels.index(old)] = 0
             else:
-                self._require_exact("joined")
                 folded.join(labels.index(old), labels.index(new))
         self._continue(samples, labels, folded)
 
@@ -205,7 +204,6 @@ class StreamingLDA(StreamingClassifier):
         theirs = other._folded if isinstance(other, StreamingLDA) else None
         if theirs is None:
             return super().merge(other)
-        self._require_exact("merged")
         labels = list(dict.fromkeys([*self._labels, *other._labels]))
         folded = (self._folded or theirs.nothing()).copy()
         folded.require_classes(len(labels))
@@ -220,10 +218,6 @@ class StreamingLDA(StreamingClassifier):
         folded.select(rows)
         arrays = folded.arrays() if rows else {}
         self.restore(ClassifierState(tuple(labels[row] for row in rows), tuple(samples), arrays))
-
-    def _require_exact(self, done: str) -> None:
-        if self.scatter == "published":
-            raise InexactError(f"sums of the published scatter cannot be {done}: use scatter=exact")
 
     def state(self) -> ClassifierState:
         """Return everything that was taught; see `StreamingClassifier.state`."""

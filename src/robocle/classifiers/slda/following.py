@@ -7,10 +7,8 @@ built again. Samples are then left out, which estimates the weight of the earlie
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robocle.blas import one_blas_thread
 from robocle.classifiers.samples import Matrix, Sample
@@ -72,9 +70,9 @@ class Following:
         self._scales = np.empty(0)  # of A in each block
         self._chosen: dict[str, int] = {}  # the samples to leave out, and their classes
 
-    def learn(self, embedding: NDArray[Any], row: int) -> None:
+    def learn(self, sample: Sample, row: int) -> None:
         """Add a sample."""
-        lesson = self.sums.add(embedding, row)
+        lesson = self.sums.add(sample.embedding, row, sample.id)
         self._answer = None
         if self._solution is not None:
             self._lessons.append(lesson)
@@ -97,9 +95,11 @@ class Following:
         solution = self._followed(shrinks)
         self._scales = scales = np.array([each.scale for each in shrinks])
         left_out = self._left_out(solution, self._chosen) if settings.leaves_out else None
-        maps = np.ones(1)
+        maps, earlier = np.ones(1), settings.earlier
         if len(shrinks) > settings.last:
-            maps = np.array([1.0, self._earlier_weight(left_out)])
+            if isinstance(earlier, str):
+                earlier = estimated_weight(left_out, sum(n for n in sums.counts if n > 1))
+            maps = np.array([1.0, earlier])
         weights = scales * np.where(np.arange(len(scales)) < settings.last, 1.0, maps[-1])
         squares, totals = weights @ solution.squares, weights @ solution.totals
         return Answer(
@@ -162,12 +162,6 @@ class Following:
             counts[removed] -= 1
         last, scales = self._settings.last, self._scales
         return LeftOut(solution, list(samples), rows, counts, scales, last, PRIOR_WEIGHT)
-
-    def _earlier_weight(self, left_out: LeftOut | None) -> float:
-        earlier = self._settings.earlier
-        if not isinstance(earlier, str):
-            return float(earlier)
-        return estimated_weight(left_out, sum(count for count in self.sums.counts if count > 1))
 
     def leave_out(self, ids: Sequence[str] | None) -> Iterator[LeaveOneOut]:
         """Yield leave-one-out scores in chunks; see `StreamingClassifier.leave_out`."""

@@ -1,9 +1,8 @@
 """Arrays that only grow: views of what they held before stay valid, so readers need no lock."""
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+
+from robocle.classifiers.samples import Matrix, Vector
 
 
 class Rows:
@@ -15,26 +14,24 @@ class Rows:
     array([[1., 1.]])
     """
 
-    def __init__(
-        self, width: int, first: NDArray[Any] | None = None, dtype: DTypeLike = np.float64
-    ) -> None:
+    def __init__(self, width: int, first: Matrix | None = None) -> None:
         """Begin with some rows, in an array that nothing else uses."""
-        self._array: NDArray[Any] = np.empty((0, width), dtype) if first is None else first
+        self._array: Matrix = np.empty((0, width)) if first is None else first
         self._count = len(self._array)
 
     def __len__(self) -> int:
         return self._count
 
     @property
-    def view(self) -> NDArray[Any]:
+    def view(self) -> Matrix:
         """All rows. What is appended later does not change them."""
         return self._array[: self._count]
 
-    def append(self, row: NDArray[Any] | float) -> None:
+    def append(self, row: Vector | float) -> None:
         """Append a row."""
         if self._count == len(self._array):
             size = max(16, self._count * 3 // 2)
-            larger = np.empty((size, self._array.shape[1]), self._array.dtype)
+            larger = np.empty((size, self._array.shape[1]))
             larger[: self._count] = self.view
             self._array = larger
         self._array[self._count] = row

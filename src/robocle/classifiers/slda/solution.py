@@ -77,6 +77,7 @@ class Solution:
     def __init__(self, means: Matrix, widths: Sequence[int], world: Matrix) -> None:
         self.classes = len(means)
         self._built: dict[int, tuple[Inverse, FollowedWeights]] = {}  # A and A m_j of each block
+        self._last: dict[int, tuple[Lesson, Change]] = {}  # the last lesson in each block
         self._parts = parts_of(widths)
         self._world_points = [narrow(world[:, part]) for part in self._parts]
         blocks, room = len(widths), self.classes + ROOM
@@ -133,6 +134,7 @@ class Solution:
         for number, (inverse, _) in list(self._built.items()):
             if not math.isclose(inverse.ridge, ridges[number]):
                 del self._built[number]
+                self._last.pop(number, None)
         return sorted(self._built)
 
     def renew(self, number: int, scatter: Scatter) -> bool:
@@ -157,6 +159,7 @@ class Solution:
         inverse, weights = self._built[number]
         change = self._change(number, lesson)
         self._update(number, change)
+        self._last[number] = lesson, change
         turned = -change.gain * change.along
         turned[lesson.row] += change.moved
         weights.turn(change.solved, turned)
@@ -245,7 +248,16 @@ class Solution:
             own = [self.means.slots[row] for row in classes]
             self.means.products[number, own, : self.classes] = products[: len(own)]
             self.points.products[number, places, : self.classes] = products[len(own) :]
-            self.points.squares[number, places] = inverse.squares(wanted[len(own) :])
+            known = number in self._last and points == [self._last[number][0].id]
+            found = self._square_of_last(number) if known else inverse.squares(wanted[len(own) :])
+            self.points.squares[number, places] = found
+
+    def _square_of_last(self, number: int) -> Vector:
+        """Return z A z of the sample z = m_y + (1 - step) v that was taught last."""
+        lesson, change = self._last[number]
+        moved, own, rest = change.moved, change.own, (1 - lesson.step) / lesson.step
+        across = moved * change.along[change.row] + own  # step v A m_y; step^2 v A v is own
+        return np.array([self._squares[number, change.row] + 2 * rest * across + rest**2 * own])
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from robocle.classifiers.samples import Vector
 from robocle.classifiers.slda.growing import Rows
 from robocle.classifiers.slda.scatter import Scatter
 from robocle.classifiers.state import ClassifierState
-from robocle.errors import StateError
+from robocle.errors import InexactError, StateError
 
 ScatterKind = Literal["exact", "published"]
 
@@ -39,6 +39,8 @@ class Lesson:
     """v"""
     weight: float
     step: float
+    id: str = ""
+    """The id of the sample, if it was taught."""
 
 
 class Sums:
@@ -73,7 +75,7 @@ class Sums:
                 scatter.add(np.ascontiguousarray(rows[:, part]))
         return self._scatters
 
-    def add(self, embedding: NDArray[Any], row: int) -> Lesson:
+    def add(self, embedding: NDArray[Any], row: int, id: str = "") -> Lesson:
         """Add a sample, and return what it changes."""
         self.require_classes(row + 1)
         count, mean = self.counts[row], self.means.view[row]
@@ -81,7 +83,7 @@ class Sums:
         deviation = embedding - self.origin
         self.largest = max(self.largest, float(deviation.dot(deviation)))
         deviation -= mean
-        lesson = Lesson(row, deviation, before / (before + 1), 1 / (count + 1))
+        lesson = Lesson(row, deviation, before / (before + 1), 1 / (count + 1), id)
         mean += lesson.step * deviation
         self.counts[row] += 1
         self.samples += 1
@@ -129,7 +131,11 @@ class Sums:
         self.means = Rows(sum(self.widths), self.means.view[rows])
 
     def join(self, row: int, into: int) -> None:
-        """Make one class a part of another, with an exact scatter. The first is empty then."""
+        """Make one class a part of another. The first is empty then.
+
+        Raises:
+            InexactError: The scatter is not exact.
+        """
         self._join(self.counts[row], self.means.view[row], into)
         self.counts[row] = 0
 
@@ -137,6 +143,10 @@ class Sums:
         """Add the mean of samples to a class. Their own scatter is known already."""
         if not count:
             return
+        if self.kind == "published":  # it depends on the order of all samples
+            raise InexactError(
+                "sums of the published scatter cannot be merged or joined: use scatter=exact"
+            )
         own, apart = self.counts[into], mean - self.means.view[into]
         if own:
             self.freedom += 1
@@ -145,7 +155,11 @@ class Sums:
         self.counts[into] += count
 
     def merge(self, other: "Sums", rows: list[int]) -> None:
-        """Add other sums, with an exact scatter. Their classes are these rows here."""
+        """Add other sums. Their classes are these rows here.
+
+        Raises:
+            InexactError: The scatter is not exact.
+        """
         means = other.means.view + (other.origin - self.origin)
         for theirs, into in enumerate(rows):
             self._join(other.counts[theirs], means[theirs], into)

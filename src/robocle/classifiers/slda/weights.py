@@ -84,6 +84,5 @@ class FollowedWeights:
 
 def narrow(values: NDArray[np.float64]) -> NDArray[Any]:
     """Return values in float32, if they are small enough."""
-    return np.array(
-        values, np.float32 if np.abs(values).max(initial=0) < LARGEST_FLOAT32 else np.float64
-    )
+    small = np.abs(values).max(initial=0) < LARGEST_FLOAT32
+    return values.astype(np.float32 if small else np.float64)
