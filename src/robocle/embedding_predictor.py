@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robocle.backbones.world import used_world
 from robocle.classifiers import StreamingClassifier
-from robocle.classifiers.labels import spelling_of
+from robocle.classifiers.labels import never_taught, spelling_of
 from robocle.embedding import Embedding, values_for
 from robocle.imports import imported
 from robocle.recognition.levels import DEFAULT_UNKNOWN
@@ -173,10 +173,13 @@ class EmbeddingPredictor:
 
         Raises:
             SpecError: `most` is not a whole number from 1 on.
+            UnknownLabelError: The label was never taught.
         """
         from robocle.recognition.samples import doubtful_samples
 
         require_whole("most", most, 1, 1_000_000)
+        if label is not None and spelling_of(label, self.labels) is None:
+            raise never_taught(label, self.labels)
         with self._state.classifier() as classifier:
             calibration = self._calibration_of(classifier)
             return doubtful_samples(classifier, calibration, most, label)

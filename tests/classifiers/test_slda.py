@@ -279,3 +279,59 @@ def test_embeddings_that_do_not_fit_the_layout_are_refused(blocks: str, width: i
     with pytest.raises(FeatureError, match=f"width {width} cannot be divided into"):
         clf.learn(np.ones(width), "mug")
     assert clf.width is None
+
+
+def test_many_blocks_follow_many_new_labels() -> None:
+    """The coefficients of the last block have room for as many new labels as it has lessons."""
+    clf = robocle.classifier("slda:shrinkage=stepped,covariance=blocks,score=cosine,blocks=12")
+    rng = np.random.default_rng(0)
+    for number in range(920):
+        clf.learn(rng.random(48), f"{number // 2}")
+    clf.answer()
+    for number in range(120):
+        clf.learn(rng.random(48), f"new {number}")
+        clf.answer()
+    again = robocle.classifier("slda:shrinkage=stepped,covariance=blocks,score=cosine,blocks=12")
+    again.restore(clf.state())
+    queries = rng.random((5, 48))
+    np.testing.assert_allclose(clf.scores(queries), again.scores(queries), rtol=1e-7, atol=1e-9)
+
+
+def test_the_world_may_be_changed_by_its_owner_afterwards() -> None:
+    spec = "slda:shrinkage=stepped,score=cosine,world=10"
+    rng = np.random.default_rng(0)
+    world, samples = rng.random((30, 8)), rng.random((12, 8))
+    clf = robocle.classifier(spec)
+    clf.use_world(world)
+    expected = robocle.classifier(spec)
+    expected.use_world(world.copy())
+    world[:] = 0
+    for number, sample in enumerate(samples):
+        clf.learn(sample, f"{number % 3}")
+        expected.learn(sample, f"{number % 3}")
+    answers = clf.answer(), expected.answer()
+    assert answers[0] is not None
+    assert answers[1] is not None
+    np.testing.assert_array_equal(answers[0].world_familiarity, answers[1].world_familiarity)
+
+
+def test_an_interrupted_query_leaves_the_next_one_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    clf = robocle.classifier("slda:shrinkage=0.1")
+    for number in range(30):
+        clf.learn(rng.random(6), f"{number % 3}")
+    queries = rng.random((4, 6))
+    expected = clf.scores(queries)
+    clf.learn(rng.random(6), "0")
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("robocle.classifiers.slda.scatter.Scatter.add", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            clf.scores(queries)
+    again = robocle.classifier("slda:shrinkage=0.1")
+    again.restore(clf.state())
+    np.testing.assert_allclose(clf.scores(queries), again.scores(queries), rtol=1e-9)
+    assert not np.allclose(clf.scores(queries), expected)

@@ -131,3 +131,15 @@ def test_samples_that_contradict_each_other_are_lost_and_the_undo_history_is_kep
     state, (lost,) = recovered(tmp_path / "home")
     assert state.counts == {"jar": 1}
     assert lost.startswith("all pictures that were taught before the last operations (")
+
+
+def test_a_label_whose_only_kept_picture_is_damaged_is_lost_alone(tmp_path: Path) -> None:
+    learner = Learner(STUB, "avg", "slda:keep=4")
+    for number in range(12):
+        learner.teach_embedding(embedding(number, WIDTH), LABELS[number % 2])
+    learner.teach_embedding(embedding(12, WIDTH), "single")
+    learner.save(tmp_path / "home")
+    damage(tmp_path / "home", "embeddings", 3, *LOWEST_BIT)
+    state, lost = recovered(tmp_path / "home")
+    assert lost == ["a picture of 'single'"]
+    assert state.counts == {"mug": 6, "cup": 6}

@@ -167,6 +167,7 @@ def read_world(path: Path, fingerprint: str, pooling: str) -> World:
         with safe_open(path, "numpy") as file:
             head = json.loads((file.metadata() or {}).get("robocle", "{}"))
             rows = file.get_tensor("pictures").astype(np.float32)
+            rows.flags.writeable = False  # all learners of the process share them
         world = _decoded(head, rows)
     except (OSError, SafetensorError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise BackboneError(

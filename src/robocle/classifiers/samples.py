@@ -17,7 +17,7 @@ Matrix = NDArray[np.float64]
 
 
 def new_id() -> str:
-    """Return the id of a new sample: 32 random hexadecimal digits, unique in the world."""
+    """Return the id of a new sample: 32 random hexadecimal digits, globally unique."""
     return os.urandom(16).hex()
 
 

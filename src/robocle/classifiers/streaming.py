@@ -50,6 +50,9 @@ class StreamingClassifier(OneByOne, Described, ABC):
     - `self._labels` and `self._counts` are maintained here, indexed by row: the index of a label;
     - `_scores` is called only after something has been taught.
 
+    A subclass that learns many samples faster than one by one may override `_learn_next` instead,
+    as `slda` does.
+
     In return, it must index what it learns about labels by row, return finite scores for any
     embedding, return the same scores whether or not scores were computed before, and draw random
     numbers from a seed. `robocle.contract.check_classifier` checks these rules.
@@ -118,7 +121,7 @@ class StreamingClassifier(OneByOne, Described, ABC):
         Args:
             embedding: The embedding (width,). The first one fixes the width.
             label: Its label, which may be new.
-            id: The id of the sample; None for a new one. A known sample is not learned again.
+            id: The id of the sample; None for a new one. A kept sample is not learned again.
             time: When it was taught, in seconds since 1970; None for now.
 
         Raises:
@@ -230,8 +233,12 @@ class StreamingClassifier(OneByOne, Described, ABC):
         """Return how many more of the other samples are recognised, left out, without each sample.
 
         Args:
-            ids: The samples to try, which must not be the only ones of their labels.
+            ids: The samples to try.
+
+        Raises:
+            UnknownSampleError: A sample is not kept.
         """
+        self._require_samples(ids)
         return [0] * len(ids)
 
     def linear(self) -> tuple[Matrix, Vector]:
@@ -286,8 +293,7 @@ class StreamingClassifier(OneByOne, Described, ABC):
         {'mug': 1}
         """
         removed = set(ids)
-        if unknown := sorted(removed - self._taught.keys()):
-            raise UnknownSampleError(unknown[0])
+        self._require_samples(removed)
         self._replace([each for each in self._taught.values() if each.id not in removed])
 
     def rename(self, label: str, new: str) -> None:
@@ -317,7 +323,7 @@ class StreamingClassifier(OneByOne, Described, ABC):
     def merge(self, other: "StreamingClassifier") -> None:
         """Add what another classifier was taught, as if its samples had been taught to this one.
 
-        Labels of the same name become one label. A sample that both have counts once. The other
+        Labels of the same name become one label. A sample that both keep counts once. The other
         classifier does not change.
 
         Args:
@@ -335,7 +341,10 @@ class StreamingClassifier(OneByOne, Described, ABC):
         """
         self._require_mergeable(other)
         added = [each for each in other._taught.values() if each.id not in self._taught]
-        self._replace([*self._taught.values(), *added])
+        try:
+            self._replace([*self._taught.values(), *added])
+        except StateError as error:
+            raise InexactError(f"these classifiers cannot be merged: {error}") from error
 
     def state(self) -> ClassifierState:
         """Return everything that was taught.
@@ -345,7 +354,7 @@ class StreamingClassifier(OneByOne, Described, ABC):
         >>> [(sample.label, sample.embedding.tolist()) for sample in clf.state().samples]
         [('mug', [0.5, 2.0])]
         """
-        return ClassifierState(self.labels, self.samples)
+        return ClassifierState((), self.samples)
 
     def restore(self, state: ClassifierState) -> None:
         """Replace everything that was taught with a state.
@@ -437,6 +446,11 @@ class StreamingClassifier(OneByOne, Described, ABC):
 
     def _options(self) -> dict[str, object]:
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def _require_samples(self, ids: Iterable[str]) -> None:
+        """Raise UnknownSampleError if one of the samples is not kept."""
+        if unknown := sorted(set(ids) - self._taught.keys()):
+            raise UnknownSampleError(unknown[0])
 
     def _require_label(self, label: str) -> None:
         if label not in self._row_of:

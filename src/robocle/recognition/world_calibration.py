@@ -17,7 +17,7 @@ The threshold is halfway between both, because objects are seen under other cond
 were taught in, and unrelated objects differ from the world's pictures. If the bounds overlap, it is
 the bound of unrelated objects. The probability of a known object is a logistic function of its
 familiarity: 1/2 at the threshold of the default level, 95 % at the bound of known objects and 5 %
-at that of unrelated ones. Which label it is, is another question: the scores answer it.
+at that of unrelated ones. The label is decided by the scores alone.
 """
 
 import math

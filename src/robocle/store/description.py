@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from robocle.classifiers import ClassifierState
 from robocle.classifiers.embedding_numbers import embedding_numbers
 from robocle.classifiers.labels import plain_label
-from robocle.classifiers.samples import Sample
+from robocle.classifiers.samples import Sample, kept_embedding
 from robocle.errors import StateError
 from robocle.store.operations import (
     Operation,
@@ -215,7 +215,7 @@ def _base(path: Path, head: dict[str, Any], arrays: Arrays) -> ClassifierState:
 def _sample(words: object, embedding: NDArray[Any], time: object) -> Sample:
     match words:
         case [id, str(label)]:
-            values = embedding_numbers(embedding, 1)
+            values = kept_embedding(embedding_numbers(embedding, 1))
             return Sample(plain_label(label), values, valid_id(id), valid_time(time))
     raise ValueError("a sample without id or label")
 

@@ -63,8 +63,7 @@ class Mark:
 class Replay:
     """Applies operations to the stored classifier again.
 
-    That classifier is kept once it was needed: to restore it takes time, and so does its conversion
-    to the form in which it learns.
+    That classifier is kept once it was needed, because to restore it takes time.
     """
 
     def __init__(self) -> None:

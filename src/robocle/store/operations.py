@@ -189,7 +189,7 @@ def described(operations: tuple[Operation, ...]) -> str:
 
 
 def taught_after(base: ClassifierState, operations: tuple[Operation, ...]) -> ClassifierState:
-    """Return what was taught after some operations, without the folded sums but their counts.
+    """Return what was taught after some operations, with counts of folded samples only.
 
     >>> lessons = Teach("mug", np.zeros(3)), Rename("mug", "cup"), Teach("cup", np.ones(3))
     >>> taught_after(ClassifierState((), ()), lessons).counts

@@ -85,11 +85,23 @@ def _recovered_base(state: StoredState, damage: Damage, lost: list[str]) -> Stre
         folded = {}
     classifier = CLASSIFIERS.build(state.parts.classifier)
     try:
-        classifier.restore(ClassifierState(base.labels if folded else (), tuple(samples), folded))
+        kept = ClassifierState(base.labels, tuple(samples), folded)
+        classifier.restore(_without_lost_labels(kept))
     except (RobocleError, ValueError, LookupError, TypeError, ArithmeticError) as error:
         lost.append(f"all pictures that were taught before the last operations ({error})")
         return CLASSIFIERS.build(state.parts.classifier)
     return classifier
+
+
+def _without_lost_labels(state: ClassifierState) -> ClassifierState:
+    """Return a state without the labels that have neither folded samples nor others."""
+    if not state.folded:
+        return ClassifierState((), state.samples)
+    counts, taught = state.counts, {sample.label for sample in state.samples}
+    rows = [row for row, label in enumerate(state.labels) if counts[label] or label in taught]
+    selected = {name: state.folded[name][rows] for name in ("counts", "means")}
+    labels = tuple(state.labels[row] for row in rows)
+    return ClassifierState(labels, state.samples, {**state.folded, **selected})
 
 
 def _damaged_operations(history: tuple[Operation, ...], rows: list[int]) -> set[int]:

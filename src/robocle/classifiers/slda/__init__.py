@@ -1,4 +1,4 @@
-"""SLDA, the classifier of the default learner; `classifier` describes the way of a lesson."""
+"""SLDA, the classifier of the default learner; `classifier` describes the path of a lesson."""
 
 from robocle.classifiers.slda.classifier import StreamingLDA
 

@@ -1,10 +1,10 @@
-"""What predictions need after a lesson. It never changes, so predictions go on beside a lesson.
+"""What predictions need after a lesson. It never changes: predictions can run beside a lesson.
 
-Two questions have two origins. Which label it is, is asked relative to the mean c of the class
-means: what all labels have in common says nothing about it. Whether it is one of them is asked
-relative to an origin f near the mean of the world, the pictures of anything: what all labels have
-in common is then what speaks for a taught object. The score of a class with the mean m, and its
-familiarity, are
+Scores and familiarity use different origins. Scores decide between the labels and are relative to
+the mean c of the class means, because what all labels have in common does not tell them apart. The
+familiarity decides between known and unknown and is relative to an origin f near the mean of the
+world, the pictures of anything: what all labels have in common is then evidence for a taught
+object. The score of a class with the mean m, and its familiarity, are
 
     (z - c) A (m - c) / |m - c|      (z - f) A (m - f) / |m - f|,   f = c labels / (labels + world)
 

@@ -2,10 +2,10 @@
 
     scores = W z + b,   w_c = C^-1 m_c,   b_c = -1/2 m_c . w_c,   C the shrunk covariance
 
-The way of a lesson: the sample is added to the samples here, and to their sums (`sums`). The next
-answer follows it by one rank-one rule per block (`following`, `solution`), leaves samples out
-(`left_out`), and returns what predictions need (`answer`). Everything but the samples, and the sums
-of those that are not kept, is computed again after any other change.
+The path of a lesson through the code: the sample is added to the samples here, and to their sums
+(`sums`). The next answer follows it by one rank-one rule per block (`following`, `solution`),
+leaves samples out (`left_out`), and returns what predictions need (`answer`). Everything but the
+samples, and the sums of those that are not kept, is computed again after any other change.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -52,9 +52,9 @@ class StreamingLDA(StreamingClassifier):
             classes, a length that few shots estimate badly.
         blocks: The number of blocks in an embedding, or their layout, such as 3+2x672. A learner
             sets it from its pooling and its backbone.
-        keep: How many samples are kept. Beyond, the oldest of the largest class is folded into
-            sums: means and one scatter per block. Forgetting a label then leaves its share of that
-            scatter. 0: no sample is kept, as in the paper.
+        keep: How many samples are kept. Beyond, the oldest of the largest class (of all with
+            `published`) is folded into sums: means and one scatter per block. Forgetting a label
+            then leaves its share of that scatter. 0: no sample is kept, as in the paper.
         earlier: The weight in the scores of the blocks from the earlier map, or `auto`, which
             estimates it from left-out samples.
         world: How many class means the world's mean counts as in the origin of the familiarity,
@@ -93,6 +93,7 @@ class StreamingLDA(StreamingClassifier):
         if world and (score != "cosine" or scatter != "exact"):
             raise SpecError(f"world={world} needs score=cosine and scatter=exact")
         self._layout = Blocks.parse(blocks)
+        self._covariances = self._layout if covariance == "blocks" else Blocks(1)
         self.scatter: ScatterKind = scatter
         self.shrinkage: Shrinkage = shrinkage
         self.covariance = covariance
@@ -101,9 +102,11 @@ class StreamingLDA(StreamingClassifier):
         self.keep = keep
         self.earlier = earlier
         self.world = float(world)
+        self._given: object = None  # what `use_world` was called with
         self._pictures: Embeddings | None = None  # of the world
         self._world_mean: Vector = np.empty(0)
-        self._folded: Sums | None = None  # the sums of samples that are not kept
+        # The sums of samples that are not kept. With keep=0, the sums that `_following` adds to.
+        self._folded: Sums | None = None
         self._members: list[list[str]] = []  # the ids of the samples of each class
         self._following: Following | None = None  # None: to be computed from the samples
 
@@ -167,7 +170,7 @@ class StreamingLDA(StreamingClassifier):
         settings = Settings(
             self.shrinkage,
             self.earlier,
-            self._layout.last if self.covariance == "blocks" else 1,
+            self._covariances.last,
             self.score == "linear",
             self.world if self._uses_world else None,
             leaves_out=self.score == "cosine" and self.scatter == "exact" and self.keep > 0,
@@ -177,8 +180,7 @@ class StreamingLDA(StreamingClassifier):
     @property
     def _widths(self) -> tuple[int, ...]:
         """The width of each block that has a covariance of its own."""
-        width = self.width or 0
-        return self._layout.widths(width) if self.covariance == "blocks" else (width,)
+        return self._covariances.widths(self.width or 0)
 
     @property
     def forgets_exactly(self) -> bool:
@@ -232,9 +234,7 @@ class StreamingLDA(StreamingClassifier):
             widths = self._widths if width else ()
         except FeatureError as error:
             raise StateError(f"state has embeddings of another layout: {error}") from error
-        self._folded = None
-        if state.folded:
-            self._folded = Sums.of(state, widths, self.scatter, self._origin)
+        self._folded = Sums.of(state, widths, self.scatter, self._origin) if state.folded else None
         super()._begin(state, width)
 
     def _make_current(self) -> None:
@@ -242,6 +242,8 @@ class StreamingLDA(StreamingClassifier):
             raise NothingTaughtError
         if not self._is_current:
             self._following = None
+            if sum(map(len, self._members)) != len(self._taught):  # after an interrupt
+                self._begin(self.state(), self.width)
             self._is_current = True
 
     def __getstate__(self) -> dict[str, Any]:
@@ -265,9 +267,11 @@ class StreamingLDA(StreamingClassifier):
         Raises:
             FeatureError: The embeddings are not made of real, finite numbers.
         """
-        if not self.world or pictures is self._pictures:
+        if not self.world or pictures is self._given:
             return
-        self._pictures = embedding_numbers(pictures, 2)
+        found = embedding_numbers(pictures, 2)
+        # The caller may go on with its array.
+        self._given, self._pictures = pictures, found.copy() if found.flags.writeable else found
         self._world_mean = self._pictures.mean(axis=0, dtype=np.float64)
         if self._folded is not None:
             self._folded.move(self._origin)
@@ -305,7 +309,9 @@ class StreamingLDA(StreamingClassifier):
         Raises:
             NothingTaughtError: Nothing has been taught yet.
         """
-        return self._current().answer()
+        following, self._following = self._current(), None  # an interrupt may leave it half changed
+        found, self._following = following.answer(), following
+        return found
 
     def _scores(self, embeddings: Matrix) -> Scores:
         return self.answer().scores(embeddings)
@@ -316,8 +322,10 @@ class StreamingLDA(StreamingClassifier):
 
     def leave_out(self, ids: Sequence[str] | None = None) -> Iterator[LeaveOneOut]:
         """Yield leave-one-out scores in chunks; see `StreamingClassifier.leave_out`."""
+        self._require_samples(ids or ())
         return self._current().leave_out(ids)
 
     def recognised_without(self, ids: Sequence[str]) -> list[int]:
         """Return how many more of at most 128 other samples are recognised without each sample."""
+        self._require_samples(ids)
         return self._current().recognised_without(ids)

@@ -18,7 +18,6 @@ from robocle.classifiers.slda.left_out import LeaveOneOut, LeftOut, chosen
 from robocle.classifiers.slda.shrinkage import Shrinkage, Shrunk, shrunk
 from robocle.classifiers.slda.solution import MOST, Solution
 from robocle.classifiers.slda.sums import Lesson, Sums
-from robocle.errors import UnknownSampleError
 
 MOST_LESSONS = 32  # after more lessons without an answer, the solution is computed again
 
@@ -170,13 +169,9 @@ class Following:
             return
         places = chosen(list(map(len, self._members)), max(MOST, len(self._members)))
         if ids is not None:
-            wanted = set(ids)
-            places = [
-                (row, index)
-                for row, members in enumerate(self._members)
-                for index, id in enumerate(members)
-                if id in wanted
-            ]
+            rows = enumerate(self._members)
+            place_of = {id: (row, index) for row, own in rows for index, id in enumerate(own)}
+            places = sorted(place_of[id] for id in set(ids))
         for start in range(0, len(places), MOST):
             with one_blas_thread():
                 others = solution.with_other_points()
@@ -197,10 +192,8 @@ class Following:
             return [self._gained(id, self._solution, right) for id in ids]
 
     def _gained(self, id: str, solution: Solution, right: Mapping[str, bool]) -> int:
-        found = [row for row, members in enumerate(self._members) if id in members]
-        if not found:
-            raise UnknownSampleError(id)
-        row, count = found[0], self.sums.counts[found[0]]
+        row = next(row for row, members in enumerate(self._members) if id in members)
+        count = self.sums.counts[row]
         if count < 2:  # its label would be forgotten, which does not help to recognise it
             return 0
         deviation = self._samples[id].embedding - self.sums.origin - self.sums.means.view[row]

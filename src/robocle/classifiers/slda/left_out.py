@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocle.classifiers.samples import Matrix, Vector
-from robocle.classifiers.slda.solution import MOST, Solution
+from robocle.classifiers.slda.solution import LEAST_SHARED, MOST, Solution
 
 MOST_COLUMNS, SIMILAR = 256, 128  # with more classes, a sample is scored for the most similar ones
 ROUNDING = 1e-12  # a squared length below this, relative to the largest, is rounding error
-LEAST_SHARED = 1e-9
 
 Stack = NDArray[np.float64]
 """An array with one layer per block, or per map."""

@@ -25,6 +25,7 @@ from robocle.classifiers.slda.sums import Lesson, Sums, parts_of
 from robocle.classifiers.slda.weights import FollowedWeights, Weights, narrow
 
 ROOM = 32  # classes by which tables grow at least
+LEAST_SHARED = 1e-9  # of what remains without a sample: less is rounding error
 MOST = 128
 """The number of samples to leave out: enough to estimate a false-rejection rate of 5 %, few enough
 to score after every taught picture."""
@@ -192,7 +193,8 @@ class Solution:
         solved = inverse.apply(deviation[None])[0]
         along = weights.view(self.classes).times(deviation[None])[0]
         square = float(deviation @ solved)
-        gain = lesson.weight / (1 + lesson.weight * square) if math.isfinite(inverse.ridge) else 0.0
+        shared = max(1 + lesson.weight * square, LEAST_SHARED)
+        gain = lesson.weight / shared if math.isfinite(inverse.ridge) else 0.0
         moved = lesson.step * (1 - gain * square)
         return Change(lesson.row, solved, along, gain, moved, lesson.step * moved * square)
 

@@ -1,7 +1,7 @@
 """The rows A m_j of one block, with which embeddings are scored.
 
 They follow lessons without being rewritten: a lesson appends one direction and its coefficients. So
-a view of them never changes, and predictions go on with it beside a lesson.
+a view of them never changes, and predictions can use it while a lesson is taught.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from robocle.classifiers.slda.growing import Rows
 LARGEST_FLOAT32 = 1e15  # sums of products of larger values might be infinite
 MOST_FLOAT64 = 512  # with more classes, the rows are float32
 MOST_DIRECTIONS = 56  # few enough that predictions hardly notice them
-ROOM = 96  # further classes for which coefficients have room
+ROOM = 96  # new classes for which coefficients have room: a lesson adds one, and a direction
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class FollowedWeights:
         self._room = classes + ROOM
         self._directions, self._coefficients = Rows(width), Rows(self._room)
         stagger = 4 * self._number if classes > 256 else 0
-        self._most = min(max(classes // 8, 1), MOST_DIRECTIONS) + stagger
+        self._most = min(min(max(classes // 8, 1), MOST_DIRECTIONS) + stagger, ROOM - 1)
 
     def view(self, classes: int) -> Weights:
         """Return the rows as they are now."""
@@ -74,8 +74,8 @@ class FollowedWeights:
 
     def turn(self, direction: Vector, coefficients: Vector) -> None:
         """Add coefficient * direction to each row."""
-        if len(coefficients) > self._room or len(self._directions) >= self._most:
-            self._begin(self.view(min(len(coefficients), self._room)).rows())
+        if len(self._directions) >= self._most:
+            self._begin(self.view(len(coefficients)).rows())
         padded = np.zeros(self._room)
         padded[: len(coefficients)] = coefficients
         self._directions.append(direction)
