@@ -163,9 +163,9 @@ class AlreadyMergedError(StateError):
 
     def __init__(self, what: str = "the other learner", how: str = "again=True") -> None:
         super().__init__(
-            f"{what} was merged before, or is a copy, so pictures that it does not keep would count "
-            "twice: undo the earlier merge, start from states that were not merged, or use "
-            f"{how}, which counts kept pictures once"
+            f"{what} was merged before, or is a copy, so pictures that it does not keep "
+            "would count twice: undo the earlier merge, start from states that were not merged, or "
+            f"use {how}, which counts kept pictures once"
         )
 
 
