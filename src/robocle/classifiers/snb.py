@@ -52,13 +52,17 @@ class StreamingNaiveBayes(ClassMeanClassifier):
 
     def _solve(self, row: int, count: int) -> None:
         """Compute what scores need of a class."""
-        freedom = max(count - 1, 1) if self.variant == "published" else count
-        variance = (1 - self.shrinkage) * (self._squares[row] / freedom) + self.shrinkage
+        variance = self._squares[row] / self._freedom(count)
+        variance = (1 - self.shrinkage) * variance + self.shrinkage
         self._precisions[row] = 1 / variance
         self._weights[row] = self._means[row] / variance
         self._bias[row] = -0.5 * (self._means[row] @ self._weights[row])
         if self.variant == "correct":
             self._bias[row] -= 0.5 * np.log(variance).sum()
+
+    def _freedom(self, count: int) -> int:
+        """Return what the squared deviations of a class are divided by. One sample has none."""
+        return max(count - 1, 1) if self.variant == "published" else count
 
     def _scores(self, embeddings: Matrix) -> Scores:
         linear: Scores = embeddings @ self._weights.T + self._bias

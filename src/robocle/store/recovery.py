@@ -97,6 +97,9 @@ def _without_lost_labels(state: ClassifierState) -> ClassifierState:
     """Return a state without the labels that have neither folded samples nor others."""
     if not state.folded:
         return ClassifierState((), state.samples)
+    means = state.folded["means"]
+    if means.ndim != 2 or len(means) != len(state.labels):
+        raise StateError("its sums do not fit its labels")
     counts, taught = state.counts, {sample.label for sample in state.samples}
     rows = [row for row, label in enumerate(state.labels) if counts[label] or label in taught]
     selected = {name: state.folded[name][rows] for name in ("counts", "means")}
