@@ -29,7 +29,7 @@ class TaughtSample:
     """When it was taught, in seconds since 1970."""
     recognised: float | None = None
     """The probability of its label, among all labels, if it had not been taught; None if that
-    cannot be told, as for the only picture of a label."""
+    cannot be determined, as for the only picture of a label."""
     taken_for: str | None = None
     """The label that it is taken for if it had not been taught, if that is another one."""
     would_help: int = 0
