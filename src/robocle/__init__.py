@@ -13,7 +13,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from robocle.errors import (
-    AlreadyMergedError,
     BackboneError,
     BrokerError,
     CameraError,
@@ -25,6 +24,7 @@ from robocle.errors import (
     MissingExtraError,
     NothingTaughtError,
     NothingToUndoError,
+    NotLastStepError,
     QualityError,
     RobocleError,
     RosError,
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    "AlreadyMergedError",
     "Announcement",
     "BackboneError",
     "BrokerError",
@@ -65,6 +64,7 @@ __all__ = [
     "LabelError",
     "Learner",
     "MissingExtraError",
+    "NotLastStepError",
     "NothingTaughtError",
     "NothingToUndoError",
     "Prediction",

@@ -8,7 +8,8 @@
     ├── UnknownSampleError   (KeyError)      the id of a sample that does not exist
     ├── FeatureError         (ValueError)    a feature map or embedding of the wrong shape
     ├── NothingTaughtError   (RuntimeError)  a prediction before anything was taught
-    ├── NothingToUndoError   (RuntimeError)  an undo when no step can be undone
+    ├── NothingToUndoError   (RuntimeError)  an undo or a redo when there is no such step
+    ├── NotLastStepError     (RuntimeError)  an undo of a step that is not the last one
     ├── InexactError         (ValueError)    a merge that could not be exact
     ├── SpecError            (ValueError)    an unknown part name or option
     ├── BackboneError        (RuntimeError)  a backbone that cannot be built or run
@@ -17,9 +18,8 @@
     ├── CameraError          (RuntimeError)  a camera or video that cannot be read, or has ended
     ├── RosError             (RuntimeError)  ROS 2 is not set up, or the node cannot start
     ├── StateError           (ValueError)    a state file that is damaged or does not fit
-    │   ├── AlreadyMergedError               a merge after which pictures would count twice
     │   └── StateAccessError   (OSError)     a state file that cannot be read or written
-    │       └── StateLockedError             a state file that another program is teaching
+    │       └── StateLockedError             a state file that stays locked by another program
     └── MissingExtraError    (ImportError)   an optional dependency that is not installed
 
 Each also derives from the built-in exception in parentheses, so that `except ValueError` works as
@@ -30,7 +30,7 @@ traceback.
 
 import os
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 
 class RobocleError(Exception):
@@ -112,10 +112,26 @@ class NothingTaughtError(RobocleError, RuntimeError):
 
 
 class NothingToUndoError(RobocleError, RuntimeError):
-    """An undo was requested when no step can be undone."""
+    """An undo or a redo was requested when there is no such step."""
 
-    def __init__(self) -> None:
-        super().__init__("nothing to undo: no earlier step is kept")
+    def __init__(self, verb: Literal["undo", "redo"] = "undo") -> None:
+        reason = "no step was undone last" if verb == "redo" else "no earlier step is kept"
+        super().__init__(f"nothing to {verb}: {reason}")
+
+
+class NotLastStepError(RobocleError, RuntimeError):
+    """An undo or a redo of a step that is not the next one: another program changed the state.
+
+    Attributes:
+        description: What the next step did.
+    """
+
+    def __init__(self, description: str, verb: Literal["undo", "redo"] = "undo") -> None:
+        super().__init__(
+            f"nothing was changed: the next step to {verb} is now {description}, which somebody "
+            "else may have done"
+        )
+        self.description = description
 
 
 class InexactError(RobocleError, ValueError):
@@ -158,17 +174,6 @@ class StateError(RobocleError, ValueError):
     """A state file that is damaged, or that belongs to another backbone or version."""
 
 
-class AlreadyMergedError(StateError):
-    """A merge with a learner that has pictures in common: folded ones would count twice."""
-
-    def __init__(self, what: str = "the other learner", how: str = "again=True") -> None:
-        super().__init__(
-            f"{what} was merged before, or is a copy, so pictures that it does not keep "
-            "would count twice: undo the earlier merge, start from states that were not merged, or "
-            f"use {how}, which counts kept pictures once"
-        )
-
-
 class StateAccessError(StateError, OSError):
     """A state file that cannot be read or written.
 
@@ -200,13 +205,12 @@ class StateAccessError(StateError, OSError):
 
 
 class StateLockedError(StateAccessError):
-    """A state file that another program is teaching at the moment."""
+    """A state file that another program has kept locked for too long."""
 
     def __init__(self, path: Path) -> None:
         RobocleError.__init__(
             self,
-            f"{path} is being taught by another program, or by another learner of this one: close "
-            "that first, or teach a copy",
+            f"{path} is locked: another program has been writing it for too long; try again",
         )
         self.path = path
         self.reason = "locked"

@@ -26,8 +26,79 @@ from robocle.images import PREPROCESSING
 from robocle.images.views import VIEWS, Plain, Views
 from robocle.pooling import POOLINGS, Pooling, block_layout
 from robocle.spec import parse_spec
-from robocle.store.parts import Parts
 from robocle.types import Embeddings, FeatureMaps, Pixels
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The specs of a learner's parts, with every option written out."""
+
+    backbone: str
+    fingerprint: str
+    """A hash of the backbone; equal fingerprints mean equal feature maps."""
+    preprocessing: str
+    """The version of the code that turns a picture into pixels."""
+    pooling: str
+    classifier: str
+    views: str = "plain"
+    """The views of a taught picture."""
+    prediction_views: str = "plain"
+    """The views of a picture to recognise. What was learned does not depend on them."""
+    world: str = ""
+    """The identity of the world; empty without one. What was learned does not depend on it."""
+
+    @classmethod
+    def of(cls, name: str, values: Mapping[str, str]) -> "Parts":
+        """Return the parts that a state names.
+
+        Args:
+            name: The state, for messages.
+            values: The specs by name.
+
+        Raises:
+            StateError: Some are missing, or there are others.
+        """
+        try:
+            return cls(**values)
+        except TypeError as error:
+            raise StateError(f"{name} is damaged: its parts cannot be read ({error})") from error
+
+    def require_same(self, name: str, backbone: str, fingerprint: str, preprocessing: str) -> None:
+        """Require that a backbone computes the same feature maps as these parts.
+
+        Args:
+            name: What was learned with these parts, for the message.
+            backbone: The name of the backbone in use.
+            fingerprint: The fingerprint of the backbone in use.
+            preprocessing: The preprocessing in use.
+
+        Raises:
+            StateError: The fingerprint or the preprocessing differs.
+        """
+        if self.fingerprint != fingerprint:
+            raise StateError(
+                f"{name} was learned on {self.backbone} (sha {self.fingerprint[:8]}), not on "
+                f"{backbone} (sha {fingerprint[:8]}): load it with that backbone"
+            )
+        if self.preprocessing != preprocessing:
+            raise StateError(
+                f"{name} was learned with preprocessing {self.preprocessing!r}, and this robocle "
+                f"has {preprocessing!r}: use the robocle version that wrote it"
+            )
+
+    def require_mergeable(self, other: "Parts") -> None:
+        """Require that what was learned with other parts can be merged into these.
+
+        Raises:
+            StateError: A part differs that what was learned depends on.
+        """
+        other.require_same("the other learner", self.backbone, self.fingerprint, self.preprocessing)
+        for mine, theirs in ((self.pooling, other.pooling), (self.classifier, other.classifier)):
+            if theirs != mine:
+                raise StateError(
+                    f"cannot merge what was learned with {theirs} into {mine}: both learners must "
+                    "have the same parts"
+                )
 
 
 @dataclass(frozen=True)

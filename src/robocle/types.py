@@ -111,6 +111,11 @@ class Prediction:
             familiarity=familiarity,
         )
 
+    @classmethod
+    def of_nothing(cls, why: str) -> "Prediction":
+        """Return the prediction for a picture when there is no label, and why."""
+        return cls(None, 0.0, {}, "", 0.0, {}, why)
+
     @property
     def unknown(self) -> float:
         """The probability that the object is none of the taught ones: 1 - sum of `confidences`.

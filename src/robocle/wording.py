@@ -2,7 +2,7 @@
 
 import json
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 # Control and format characters, surrogates, line and paragraph separators: a terminal may obey them
 # in place of showing them. Spaces of all kinds are harmless, and so are the two joiners, which
@@ -22,6 +22,17 @@ def plural(number: int, noun: str) -> str:
     ('1 picture', '2 pictures')
     """
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def listed(items: Iterable[str], noun: str, most: int = 5) -> str:
+    """Return the first items with commas, and how many more there are.
+
+    >>> listed("abcdefg", "letter")
+    'a, b, c, d, e and 2 letters'
+    """
+    found = list(items)
+    more = f" and {plural(len(found) - most, noun)}" if len(found) > most else ""
+    return ", ".join(found[:most]) + more
 
 
 def printable(text: object, keep: str = "") -> str:

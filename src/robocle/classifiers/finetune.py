@@ -5,6 +5,7 @@ step on: `classes=40`. A learner does not know it, and its softmax grows with th
 `classes=growing`. Taught class by class, their accuracies differ by more than ten points.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -43,12 +44,13 @@ class FineTuning(StreamingClassifier):
         self.seed = seed
         self.classes = classes
 
-    def _require_new(self, label: str) -> None:
-        if len(self._labels) == self.classes:
+    def require_room(self, labels: Sequence[str]) -> None:
+        """Raise LabelError if there are more labels than classes."""
+        if not isinstance(self.classes, str) and len(labels) > self.classes:
             raise LabelError(
-                f"cannot teach {label!r}: with classes={self.classes} there are at most "
-                f"{plural(len(self._labels), 'label')}; give more classes, or classes=growing",
-                label,
+                f"cannot teach {labels[self.classes]!r}: with classes={self.classes} there are at "
+                f"most {plural(self.classes, 'label')}; give more classes, or classes=growing",
+                labels[self.classes],
             )
 
     def _reset(self) -> None:

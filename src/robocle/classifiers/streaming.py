@@ -85,8 +85,22 @@ class StreamingClassifier(OneByOne, Described, ABC):
     def _scores(self, embeddings: Matrix) -> Scores:
         """Return the scores (n, labels) of embeddings (n, width)."""
 
-    def _require_new(self, label: str) -> None:
-        """Raise LabelError if there can be no further label."""
+    def require_room(self, labels: Sequence[str]) -> None:
+        """Raise LabelError if it cannot have so many labels."""
+
+    def require_sample(self, embedding: ArrayLike, label: str) -> NDArray[Any]:
+        """Return an embedding as it would be kept, if it could be taught under a label.
+
+        Raises:
+            LabelError: The label cannot be used.
+            FeatureError: The embedding is not made of real, finite numbers, or has a different
+                width.
+        """
+        label = plain_label(label)
+        values = self._checked(embedding, 1)
+        if label not in self._row_of:
+            self.require_room([*self._labels, label])
+        return kept_embedding(np.asarray(values))
 
     def __repr__(self) -> str:
         taught = plural(sum(self._counts), "sample"), plural(len(self._labels), "label")
@@ -136,17 +150,14 @@ class StreamingClassifier(OneByOne, Described, ABC):
         >>> clf
         <NearestClassMean(), 2 samples of 2 labels>
         """
-        label = plain_label(label)
-        values = self._checked(embedding, 1)
+        values = self.require_sample(embedding, label)
         if id in self._taught:
             return
         given = {name: value for name, value in (("id", id), ("time", time)) if value is not None}
-        self._add(Sample(label, kept_embedding(np.asarray(values)), **given))  # type: ignore[arg-type]
+        self._add(Sample(plain_label(label), values, **given))  # type: ignore[arg-type]
 
     def _add(self, sample: Sample) -> None:
         """Learn a sample that was checked."""
-        if sample.label not in self._row_of:
-            self._require_new(sample.label)
         self.width = len(sample.embedding)
         self._taught[sample.id] = sample
         current, self._is_current = self._is_current, False  # as an interrupt may leave it
@@ -320,6 +331,57 @@ class StreamingClassifier(OneByOne, Described, ABC):
         self._row_of[new], self._labels[row] = row, new
         self._taught.update((each.id, _renamed(each, label, new)) for each in self.samples)
 
+    def update(self, changed: Mapping[str, Sample | None]) -> bool:
+        """Continue after some samples were changed, as cheaply as that can be done.
+
+        Args:
+            changed: By its id, a sample that was added or has another label now; None if it was
+                removed. Samples are sorted by time.
+
+        Returns:
+            Whether that was possible; if not, it has not changed and must be restored.
+
+        >>> import robocle
+        >>> clf = robocle.classifier("ncm").learn_one([0, 0], "mug")
+        >>> (mug,) = clf.samples
+        >>> clf.update({mug.id: None, "1": Sample("pan", np.ones(2), "1", mug.time + 1)})
+        True
+        >>> clf.counts
+        {'pan': 1}
+        """
+        old = {id: each for id, each in changed.items() if id in self._taught}
+        new = [each for id, each in changed.items() if id not in self._taught and each is not None]
+        last = next(reversed(self._taught.values())).time if self._taught else 0.0
+        later = all(each.time > last for each in new)
+        if not self.forgets_exactly and not (later and len(old) + len(new) == len(changed)):
+            return False  # one of them may be part of its sums
+        if later and not self._differing(old):
+            for sample in new:
+                self._add(sample)
+            return True
+        if not new and (renamed := self._renaming(old)):
+            self.rename(*renamed)
+            return True
+        left = {**self._taught, **changed}
+        samples = [each for each in left.values() if each is not None]
+        self._replace(sorted(samples, key=lambda each: (each.time, each.id)))
+        return True
+
+    def _renaming(self, changed: Mapping[str, Sample | None]) -> tuple[str, str] | None:
+        """Return a label and its new name, if that is all that has changed."""
+        before = {self._taught[id].label for id in changed}
+        after = {each.label if each is not None else "" for each in changed.values()}
+        if len(before) != 1 or len(after) != 1 or after <= {"", *self._row_of}:
+            return None
+        (old,), (new,) = before, after
+        return (old, new) if len(changed) == self._counts[self._row_of[old]] else None
+
+    def _differing(self, changed: Mapping[str, Sample | None]) -> bool:
+        """Return whether one of these samples is not taught as it is."""
+        return any(
+            each is None or each.label != self._taught[id].label for id, each in changed.items()
+        )
+
     def merge(self, other: "StreamingClassifier") -> None:
         """Add what another classifier was taught, as if its samples had been taught to this one.
 
@@ -384,9 +446,8 @@ class StreamingClassifier(OneByOne, Described, ABC):
         self._row_of = {label: row for row, label in enumerate(counts)}
         self._taught = {}
         self.width = width
+        self.require_room(tuple(state.counts))
         for sample in state.samples:
-            if sample.label not in self._row_of:
-                self._require_new(sample.label)
             self._taught[sample.id] = sample
             self._learn_next(sample, False)
         self._is_current = False

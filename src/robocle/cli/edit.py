@@ -1,13 +1,19 @@
-"""Commands that change a state: forget, rename, undo."""
+"""Commands that change a state: forget, rename, undo, redo."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from robocle.cli.app import StatePath, main, plural
 from robocle.cli.output import echo, echo_lines
 from robocle.errors import StateError
+
+if TYPE_CHECKING:
+    from robocle.learner import Learner
+    from robocle.store import Step
 
 
 @main.command(short_help="Make a state forget a label.")
@@ -19,7 +25,7 @@ def forget(state: Path, label: str, for_good: bool) -> None:
     from robocle.learner import Learner
 
     require_file(state)
-    with Learner.open(state) as learner:
+    with Learner.edit(state) as learner:
         exactly = learner.forgets_exactly
         learner.forget(label)
         if for_good:
@@ -40,7 +46,7 @@ def rename(state: Path, label: str, new: str) -> None:
     from robocle.learner import Learner
 
     require_file(state)
-    with Learner.open(state) as learner:
+    with Learner.edit(state) as learner:
         before = len(learner.labels)
         learner.rename(label, new)
         joined = len(learner.labels) < before
@@ -50,38 +56,75 @@ def rename(state: Path, label: str, new: str) -> None:
          else f"{label} is now {new} in {state}")  # fmt: skip
 
 
+times_option = click.option(
+    "--times", type=click.IntRange(1, 1000), default=1, show_default=True, help="How many steps."
+)
+list_option = click.option(
+    "--list", "only_list", is_flag=True, help="Only list the steps, the next one first."
+)
+step_option = click.option(
+    "--step", metavar="ID", help="Only if this is the next step; `robocle inspect --json` has ids."
+)
+
+
 @main.command(short_help="Undo what the last command changed.")
 @click.argument("state", type=StatePath)
-@click.option("--times", type=click.IntRange(1, 1000), default=1, show_default=True,
-              help="How many steps to undo.")  # fmt: skip
-@click.option("--list", "only_list", is_flag=True,
-              help="Only list what can be undone, the last step first.")  # fmt: skip
-def undo(state: Path, times: int, only_list: bool) -> None:
+@times_option
+@list_option
+@step_option
+def undo(state: Path, times: int, only_list: bool, step: str | None) -> None:
     """Undo the last step of STATE, which is what the last command changed.
 
-    That is all pictures of one `teach`, pictures removed, a label forgotten or renamed, or an
-    import.
+    That is all pictures of one `teach`, pictures removed, a label forgotten or renamed, or a merge.
+    Everything since STATE was made can be undone, whichever program did it, and redone.
     """
     from robocle.learner import Learner
-    from robocle.store import read_state
 
     require_file(state)
+    with Learner.edit(state) as learner:
+        _revert(state, learner, learner.steps, learner.undo, times, only_list, step)
+
+
+@main.command(short_help="Redo what was undone.")
+@click.argument("state", type=StatePath)
+@times_option
+@list_option
+@step_option
+def redo(state: Path, times: int, only_list: bool, step: str | None) -> None:
+    """Redo the step of STATE that was undone last. A later change makes that impossible."""
+    from robocle.learner import Learner
+
+    require_file(state)
+    with Learner.edit(state) as learner:
+        _revert(state, learner, learner.undone, learner.redo, times, only_list, step)
+
+
+def _revert(
+    state: Path,
+    learner: "Learner",
+    steps: "list[Step]",
+    revert: Callable[[str | None], str],
+    times: int,
+    only_list: bool,
+    step: str | None,
+) -> None:
+    """Undo or redo some steps, or list them."""
+    verb = revert.__name__
     if only_list:
-        steps = [f"{n:3}  {step}" for n, step in enumerate(read_state(state).steps, 1)]
-        echo_lines("\n".join(steps) or "nothing can be undone")
+        lines = [f"{n:3}  {step}" for n, step in enumerate(steps, 1)]
+        echo_lines("\n".join(lines) or f"nothing can be {verb.replace('do', 'done')}")
         return
-    with Learner.open(state) as learner:
-        if 0 < learner.undoable < times:
-            raise StateError(f"only {plural(learner.undoable, 'step')} of {state} can be undone")
-        for _ in range(times):
-            echo(f"undid {learner.undo()}")
-        known = plural(len(learner.labels), "label")
-    echo(f"{state} knows {known}")
+    if 0 < len(steps) < times:
+        done = verb.replace("do", "done")
+        raise StateError(f"only {plural(len(steps), 'step')} of {state} can be {done}")
+    for _ in range(times):
+        echo(f"{verb.replace('do', 'did')} {revert(step)}")
+    echo(f"{state} knows {plural(len(learner.labels), 'label')}")
 
 
 def require_file(state: Path) -> None:
     """Raise StateError if there is no state file: a command that changes one must not create it."""
+    from robocle.store.tables import no_file
+
     if not os.path.isfile(state):
-        raise StateError(
-            f"there is no state file {state}: check the name, or teach something to make it"
-        )
+        raise no_file(state)

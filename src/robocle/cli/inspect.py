@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from robocle.cli.app import StatePath, main, plural, print_error
+from robocle.cli.edit import require_file
 from robocle.cli.output import echo_json, echo_lines
 from robocle.errors import BackboneError, SpecError, StateError
 
 if TYPE_CHECKING:
+    from robocle.learner import Learner
     from robocle.recognition.readiness import Readiness
-    from robocle.store import StoredState
 
 
 @main.command(short_help="Show the labels of a state and how well they are recognised.")
@@ -24,35 +25,35 @@ def inspect(state: Path, as_json: bool) -> None:
     Some pictures of each label are left out, one at a time. The table shows how many of these are
     still recognised.
     """
-    from robocle.store import read_state
+    from robocle.learner import Learner
 
-    stored = read_state(state)
-    try:
-        counts, steps = stored.counts, stored.steps
-    except StateError as error:
-        raise StateError(f"{state} is damaged: {error}") from error
-    readiness = _readiness(state, stored)
-    summary = {
-        "labels": counts,
-        "readiness": asdict(readiness) if readiness else None,
-        "parts": vars(stored.parts),
-        "undoable": len(steps),
-        "steps": steps,
-        "bytes": state.stat().st_size,
-    }
+    require_file(state)
+    with Learner.edit(state) as learner:
+        if problems := learner.problems():
+            raise StateError(
+                f"{state} is damaged ({problems[0]}): `robocle recover` saves what is intact"
+            )
+        readiness = _readiness(learner)
+        steps = learner.steps
+        summary = {
+            "labels": learner.counts,
+            "readiness": asdict(readiness) if readiness else None,
+            "parts": vars(learner.parts),
+            "undoable": len(steps),
+            "redoable": len(learner.undone),
+            "steps": [asdict(step) for step in steps],
+            "bytes": state.stat().st_size,
+        }
     if as_json:
         echo_json(summary)
     else:
         echo_lines("\n".join(_lines(state, summary, readiness)))
 
 
-def _readiness(state: Path, stored: "StoredState") -> "Readiness | None":
+def _readiness(learner: "Learner") -> "Readiness | None":
     """Return the readiness of the labels. The backbone is not loaded."""
-    from robocle.embedding_learner import EmbeddingLearner
-    from robocle.store import LearnerState
-
     try:
-        return EmbeddingLearner(LearnerState.restore(str(state), stored)).readiness()
+        return learner.readiness()
     except (SpecError, BackboneError) as error:
         print_error(f"cannot determine which labels need more pictures: {error}")
         return None

@@ -32,14 +32,14 @@ def samples(state: Path, label: str | None, doubtful: int | None, as_json: bool)
     label, or show something else. `robocle remove` removes it.
     """
     from robocle.classifiers.labels import never_taught, spelling_of
-    from robocle.embedding_learner import EmbeddingLearner
-    from robocle.store import LearnerState, read_state
+    from robocle.learner import Learner
 
-    learner = EmbeddingLearner(LearnerState.restore(str(state), read_state(state)))
-    known = None if label is None else spelling_of(label, learner.labels)
-    if label is not None and known is None:
-        raise never_taught(label, learner.labels)
-    found = learner.samples if doubtful is None else learner.doubtful(doubtful, known)
+    require_file(state)
+    with Learner.edit(state) as learner:
+        known = None if label is None else spelling_of(label, learner.labels)
+        if label is not None and known is None:
+            raise never_taught(label, learner.labels)
+        found = learner.samples if doubtful is None else learner.doubtful(doubtful, known)
     shown = [each for each in found if known in (None, each.label)]
     if as_json:
         for each in shown:
@@ -70,10 +70,11 @@ def _table(shown: "list[TaughtSample]") -> str:
 
 
 def _remark(sample: "TaughtSample") -> str:
+    faults = [", ".join(sample.faults)] if sample.faults else []
     taken = [f"taken for {sample.taken_for}"] if sample.taken_for else []
     more = plural(sample.would_help, "more picture")
     helped = [f"without it, {more} would be recognised"] if sample.would_help > 0 else []
-    return "; ".join(taken + helped)
+    return "; ".join(faults + taken + helped)
 
 
 @main.command(short_help="Remove single taught pictures.")
@@ -87,7 +88,7 @@ def remove(state: Path, ids: tuple[str, ...]) -> None:
     from robocle.learner import Learner
 
     require_file(state)
-    with Learner.open(state) as learner:
+    with Learner.edit(state) as learner:
         before = sum(learner.counts.values())
         learner.remove(*ids)
         removed = before - sum(learner.counts.values())

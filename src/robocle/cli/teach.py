@@ -3,8 +3,7 @@
 import logging
 import os
 import sys
-from collections.abc import Callable
-from functools import partial
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -22,9 +21,9 @@ from robocle.profiles import DEFAULT, DEFAULT_PROFILE, OBJECTS, PROFILES, classi
 
 if TYPE_CHECKING:
     from robocle.embedding import Embedder, Embedding
+    from robocle.images.gate import QualityGate
     from robocle.images.quality import Gate
     from robocle.learner import Learner
-    from robocle.store import ReadState, StoredState
 
 log = logging.getLogger("robocle")
 
@@ -61,20 +60,26 @@ def teach(state: Path, what: tuple[str, ...], gate: "Gate", unreadable: Unreadab
     teaches those that are embedded; a second Ctrl-C before that teaches none.
     """
     with activity("starting"):
+        from robocle.embedding import Embedder
+        from robocle.learner import Learner
+
         lessons = lessons_of(what)
     given = _specs(profile, objects, **parts)
-    try:
-        # The state is not locked while the pictures are embedded, which takes most of the time.
-        with activity("loading the backbone"):
-            embedder, before = _embedder(state, given)
-        outcomes, interruption = _embedded(embedder, lessons, box, threads, unreadable)
-        samples = _readable(lessons, outcomes, unreadable, interruption)
-        _check(samples, gate, before.state if before else None)
-    except Interrupted as error:
-        _end_interrupted(error, [], len(lessons), state)
-    given.pop("backbone", None)
-    opened = partial(_opened, before or state, embedder, given)
-    _teach(state, opened, samples, len(lessons), interruption)
+    with ExitStack() as stack:
+        try:
+            with activity("loading the backbone"):
+                learner = stack.enter_context(_learner(state, given))
+            checks = learner.quality_gate(gate)
+            embedder = Embedder(learner.pipeline, "teaching")
+            outcomes, interruption = _embedded(embedder, lessons, box, threads, unreadable)
+            samples = _readable(lessons, outcomes, unreadable, interruption)
+            _check(samples, checks)
+        except Interrupted as error:
+            _end_interrupted(error, [], len(lessons), state)
+        if not os.path.exists(state):  # it is created once there is something to teach
+            given.pop("backbone", None)
+            learner = stack.enter_context(Learner.open(state, learner.backbone, **given))
+        _teach(state, learner, samples, len(lessons), interruption)
 
 
 def _specs(profile: str | None, objects: str | None, **parts: str | None) -> dict[str, str]:
@@ -88,23 +93,18 @@ def _specs(profile: str | None, objects: str | None, **parts: str | None) -> dic
     return specs
 
 
-def _embedder(state: Path, parts: dict[str, str]) -> "tuple[Embedder, ReadState | None]":
-    """Return an embedder for a state, and the state if there is one."""
+def _learner(state: Path, parts: dict[str, str]) -> "Learner":
+    """Return the learner of a state, or one in memory with the parts of a new state."""
     from robocle.backbones import backbone
-    from robocle.embedding import Embedder
     from robocle.learner import Learner
-    from robocle.pipeline import Pipeline
-    from robocle.store import read_with_snapshot
 
     if not os.path.exists(state):  # unlike state.exists(), no error for a name that is too long
         _require_new_state(state)
-        return Embedder(Learner(**parts).pipeline, "teaching"), None
-    found = read_with_snapshot(state)
-    stored = found.state
+        return Learner(**parts)
     network = backbone(parts["backbone"]) if "backbone" in parts else None
-    pipeline = Pipeline.of_state(str(state), stored.parts, network)
-    pipeline.require_given(str(state), stored.parts.classifier, parts)
-    return Embedder(pipeline, "teaching"), found
+    learner = Learner.open(state, network)
+    learner.pipeline.require_given(str(state), learner.parts.classifier, parts)
+    return learner
 
 
 def _require_new_state(state: Path) -> None:
@@ -176,18 +176,8 @@ def _errors(embedder: "Embedder", paths: list[Path], box: BoxOption) -> list[Ima
     return errors
 
 
-def _check(
-    samples: "list[tuple[Lesson, Embedding]]", gate: "Gate", stored: "StoredState | None"
-) -> None:
+def _check(samples: "list[tuple[Lesson, Embedding]]", checks: "QualityGate") -> None:
     """Print the faults of pictures; with the gate `refuse`, raise for the first poor picture."""
-    from robocle.images.gate import QualityGate
-    from robocle.images.sketches import Sketches, sketches_of
-
-    taught = stored.taught.samples if stored and gate != "off" else ()
-    last = {each.label: each.embedding for each in taught}
-    rows = sketches_of([each.embedding for each in taught])
-    sketches = Sketches().added(rows, [each.label for each in taught])
-    checks = QualityGate(gate, last.get, sketches)
     for (path, label), embedding in samples:
         try:
             found = checks.check(embedding.complaints, embedding.values, label)
@@ -197,36 +187,26 @@ def _check(
             print_error(f"{path}: {complaint}")
 
 
-def _opened(state: "Path | ReadState", embedder: "Embedder", parts: dict[str, str]) -> "Learner":
-    """Open the state for writing. If it has changed since it was read, it is read again."""
-    from robocle.learner import Learner
-
-    return Learner.open(state, embedder.pipeline.backbone, **parts)
-
-
 def _teach(
     state: Path,
-    opened: "Callable[[], Learner]",
+    learner: "Learner",
     samples: "list[tuple[Lesson, Embedding]]",
     given: int,
     interruption: Interrupted | None,
 ) -> None:
-    """Teach the embeddings as one step. A signal ends it after the current picture."""
-    taught: list[Lesson] = []
-    with stop_requests() as stop, opened() as learner, learner.step():
-        _point_out_similar({label for (_, label), _ in samples}, learner.labels)
-        for (path, label), embedding in progress(samples, "teaching", len(samples)):
-            if stop.received:
-                break
-            learner.teach_embedding(embedding, label)
-            taught.append((path, label))
+    """Teach the embeddings as one step, all or none of them, whatever signals come."""
+    taught = [lesson for lesson, _ in samples]
+    labels = [label for _, label in taught]
+    _point_out_similar(set(labels), learner.labels)
+    with stop_requests() as stop:
+        learner.teach_embeddings([embedding for _, embedding in samples], labels)
     log.info("%s has %.1f MB", state, state.stat().st_size / 1e6)
     interruption = stop.received or interruption
     if interruption:
         _end_interrupted(interruption, taught, given, state)
-    labels = list(dict.fromkeys(label for _, label in taught))
-    echo(f"taught {plural(len(taught), 'picture')} of {', '.join(labels)}; {state} knows "
-               f"{plural(len(learner.labels), 'label')}")  # fmt: skip
+    named = ", ".join(dict.fromkeys(labels))
+    known = plural(len(learner.labels), "label")
+    echo(f"taught {plural(len(taught), 'picture')} of {named}; {state} knows {known}")
 
 
 def _point_out_similar(labels: set[str], known: tuple[str, ...]) -> None:

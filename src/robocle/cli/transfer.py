@@ -1,51 +1,63 @@
-"""Commands that merge states or write them to another file: merge, export, import, recover."""
+"""Commands that merge states or write them to another file: merge, export, recover."""
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
-from robocle.cli.app import StatePath, main, plural
+from robocle.cli.app import StatePath, main, plural, print_error
 from robocle.cli.options import unknown_option
 from robocle.cli.output import echo
-from robocle.errors import AlreadyMergedError, StateError
+from robocle.errors import StateError
 
-if TYPE_CHECKING:
-    from robocle.learner import Learner
-
-replace_option = click.option(
-    "--replace", is_flag=True, help="Overwrite OUT if it exists and no program has it open."
-)
-again_option = click.option(
-    "--again", is_flag=True, help="Do so even if they were merged before. Kept pictures count once."
-)  # fmt: skip
+replace_option = click.option("--replace", is_flag=True, help="Overwrite OUT if it is a state.")
 
 
-@main.command(short_help="Merge several states into one.")
-@click.argument("states", nargs=-1, required=True, type=StatePath)
-@click.option("-o", "--out", type=StatePath, required=True, help="The state file to write.")
-@replace_option
-@again_option
-def merge(states: tuple[Path, ...], out: Path, replace: bool, again: bool) -> None:
-    """Merge STATES into one state, as if it had been taught all of their pictures.
+@main.command(short_help="Merge other states into one.")
+@click.argument("state", type=StatePath)
+@click.argument("files", nargs=-1, required=True, type=StatePath)
+@click.option("--unreadable", type=click.Choice(["refuse", "skip"]), default="refuse",
+              show_default=True, help="What to do about damaged files: merge none, or merge the "
+              "others and list these.")  # fmt: skip
+def merge(state: Path, files: tuple[Path, ...], unreadable: str) -> None:
+    """Merge FILES into STATE, as if it had been taught all of their pictures.
 
-    The merged state has no undo history; to merge into a state and keep its history, use `robocle
-    import`.
+    STATE is created if it does not exist. The result is a union: a picture that several states have
+    counts once, so a newer copy of a state can be merged at any time. `robocle undo` undoes it.
     """
+    from robocle.classifiers.labels import similar_label
     from robocle.learner import Learner
 
-    _require_new(out, replace)
-    first, *others = states
-    learner = Learner.load(first)
-    for other in others:
-        _merge(learner, Learner.load(other, learner.backbone), other, again)
-    learner.save(out)
-    echo(
-        f"merged {plural(len(states), 'state')} into {out}; it knows "
-        f"{plural(len(learner.labels), 'label')}, {plural(sum(learner.counts.values()), 'picture')}"
-    )
+    if not os.path.exists(state):
+        _create_like(files, state, unreadable)
+    with Learner.edit(state) as learner:
+        before = learner.labels
+        skipped = learner.merge_files(*files, skip=unreadable == "skip")
+        labels = learner.labels
+        pictures = plural(sum(learner.counts.values()), "picture")
+    for error in skipped:
+        print_error(f"skipped: {error}")
+    for label in labels:
+        if label not in before and (other := similar_label(label, labels)):
+            print_error(f"{label!r} and {other!r} are two labels: `robocle rename` joins them")
+    merged = plural(len(files) - len(skipped), "state")
+    echo(f"merged {merged} into {state}; it knows {plural(len(labels), 'label')}, {pictures}")
+
+
+def _create_like(files: tuple[Path, ...], state: Path, unreadable: str) -> None:
+    """Create an empty state with the parts of the first file that can be read."""
+    from robocle.store import State
+
+    for file in files:
+        try:
+            found = State.read(file)
+        except StateError:
+            if unreadable == "refuse" or file == files[-1]:
+                raise
+            continue
+        State.open(state, lambda parts=found.parts: parts).close()  # type: ignore[misc]
+        return
 
 
 @main.command(short_help="Write an ONNX model, or a state file to send.")
@@ -60,7 +72,7 @@ def export(context: click.Context, state: Path, out: Path, unknown: float, repla
     The ONNX model contains the backbone, the pooling, the weights, the labels and the threshold for
     unknown objects, which --unknown sets, and needs only ONNX Runtime.
 
-    A state file to send has no undo history; `robocle import` adds it to the state of another
+    A state file to send has no undo history; `robocle merge` adds it to the state of another
     device.
     """
     from robocle.learner import Learner
@@ -80,61 +92,33 @@ def export(context: click.Context, state: Path, out: Path, unknown: float, repla
     echo(f"exported {plural(len(learner.labels), 'label')} to {out}")
 
 
-@main.command(name="import", short_help="Merge an exported state into another.")
-@click.argument("state", type=StatePath)
-@click.argument("file", type=StatePath)
-@again_option
-def import_(state: Path, file: Path, again: bool) -> None:
-    """Merge an exported FILE into STATE, which is created if it does not exist.
-
-    `robocle undo` undoes it. A FILE that was imported before is refused, and so is a newer export
-    of the same state, because the pictures that are in both would count twice.
-    """
-    from robocle.learner import Learner
-
-    received = Learner.load(file)
-    if not os.path.exists(state):
-        received.save(state)
-        known = plural(len(received.labels), "label")
-    else:
-        with Learner.open(state, received.backbone) as learner:
-            _merge(learner, received, file, again)
-            known = plural(len(learner.labels), "label")
-    imported = plural(len(received.labels), "label")
-    echo(f"imported {imported} of {file}; {state} knows {known}")
-
-
 @main.command(short_help="Save what is intact in a damaged state.")
 @click.argument("state", type=StatePath)
 @click.argument("out", type=StatePath)
 @replace_option
-def recover(state: Path, out: Path, replace: bool) -> None:
-    """Write everything that is intact in a damaged STATE to OUT, and print what is lost.
+@click.option("--like", type=StatePath, metavar="OTHER",
+              help="A state with the same parts, if those of STATE are lost.")  # fmt: skip
+def recover(state: Path, out: Path, replace: bool, like: Path | None) -> None:
+    """Write every picture that is intact in a damaged STATE to OUT, and print what is lost.
 
     If nothing is intact, OUT is not written.
     """
-    from robocle.store import StateStore, recovered
+    from robocle.store import State, recovered, write_state
 
     _require_new(out, replace)
     _require_other(out, state)
-    undamaged, lost = recovered(state)
+    found, lost = recovered(state, State.read(like).parts if like else None)
     for each in lost:
         echo(f"lost: {each}")
-    if not undamaged.counts:
+    pictures = sum(row.pictures for row in found.rows("label IS NOT NULL"))
+    if not pictures:
         raise StateError(f"nothing can be recovered from {state}: {out} is not written")
-    StateStore.replace(out, undamaged)
-    echo(f"recovered {plural(len(undamaged.counts), 'label')} to {out}")
-
-
-def _merge(learner: "Learner", other: "Learner", path: Path, again: bool) -> None:
-    """Merge the learner of a state file into another, as a step that names the file."""
-    pictures = plural(sum(other.counts.values()), "picture")
-    merged = f"merging {plural(len(other.labels), 'label')}, {pictures} of {path}"
-    try:
-        with learner.step(merged):
-            learner.merge(other, again=again)
-    except AlreadyMergedError as error:
-        raise AlreadyMergedError(str(path), "--again") from error
+    if not found.parts:
+        raise StateError(
+            f"{state} has lost the names of its parts: give a state with the same parts as --like"
+        )
+    write_state(out, found)
+    echo(f"recovered {plural(pictures, 'picture')} to {out}")
 
 
 def _require_new(out: Path, replace: bool) -> None:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from robocle.cli.app import NonemptyPath, StatePath, main
+from robocle.cli.edit import require_file
 from robocle.cli.options import BoxOption, box_option, unknown_option
 from robocle.cli.output import echo, echo_json
 from robocle.cli.progress import activity
+from robocle.errors import NothingTaughtError
 
 if TYPE_CHECKING:
     from robocle.watch.mqtt import Publisher
@@ -48,26 +50,33 @@ def watch(state: Path, camera: str, as_json: bool, every: float, changes: bool, 
     if mqtt_ca and not mqtt:
         raise click.UsageError("--mqtt-ca requires --mqtt")
     with activity("starting"):
-        from robocle.cameras import open_camera
+        from robocle.cameras import Frame, open_camera
+        from robocle.learner import Learner
         from robocle.recognition.rejection import decided
         from robocle.recognition.temporal_filter import TemporalFilter
-        from robocle.watch import FollowedState, observations
+        from robocle.types import Prediction
+        from robocle.watch import observations
+
+    require_file(state)
 
     with ExitStack() as stack:
         publisher = _publisher(mqtt, mqtt_ca, name or state.stem) if mqtt else None
         if publisher:
             stack.enter_context(publisher)
         with activity("loading the backbone"):
-            followed = FollowedState(state)
+            learner = stack.enter_context(Learner.open(state))
+            if not learner.labels:
+                raise NothingTaughtError
         source = stack.enter_context(open_camera(camera, loop, reconnect=True))
         before = None
-        for seen in observations(
-            source,
-            lambda frame: decided(followed.learner.predict(frame.pixels, unknown, box=box)),
-            TemporalFilter(),
-            every,
-            followed.refresh,
-        ):
+
+        def recognised(frame: Frame) -> Prediction:
+            try:
+                return decided(learner.predict(frame.pixels, unknown, box=box))
+            except NothingTaughtError:  # another program has made the state forget everything
+                return Prediction.of_nothing("nothing is taught any more")
+
+        for seen in observations(source, recognised, TemporalFilter(), every):
             if publisher:
                 publisher.publish(seen)
             if not changes or (seen.label, seen.nothing) != before:

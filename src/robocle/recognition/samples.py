@@ -34,6 +34,8 @@ class TaughtSample:
     """The label that it is taken for if it had not been taught, if that is another one."""
     would_help: int = 0
     """How many more of the other samples would be recognised without it. Only `doubtful` tries."""
+    faults: tuple[str, ...] = ()
+    """What was wrong with the picture when it was taught, such as "dark" or "blurred"."""
 
     @property
     def is_doubtful(self) -> bool:

@@ -41,6 +41,7 @@ class RobocleNode:
         self.failure = ""
         """Why the last transition failed."""
         self._recogniser: Recogniser | None = None
+        self._announced = 0  # the version of what was last announced
         self._active = False
         self._enabled = True
         self._worker: Worker[Work] | None = None
@@ -241,12 +242,15 @@ class RobocleNode:
 
     def _announce(self) -> None:
         if self._recogniser is not None:
+            self._announced = self._recogniser.version
             self._publish.info(self._recogniser)
 
     def _report(self) -> None:
         self._frames.expire()
         recogniser = self._recogniser
         if recogniser is not None:
+            if recogniser.version != self._announced:  # another program has changed the state
+                self._announce()
             self._publish.diagnostics(
                 self._health.report(self._running, recogniser, self._matcher.unmatched)
             )

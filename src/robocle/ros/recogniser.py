@@ -41,8 +41,6 @@ class Recogniser:
 
     learner: Learner
     settings: Settings
-    version: int = 0
-    """Milliseconds since 1970 at the last change, so that it also grows over restarts."""
     learner_seconds: float = 0.0
     """CPU time spent in the learner, to recognise images."""
     _steady: TemporalFilter | None = field(default=None, init=False)
@@ -51,7 +49,6 @@ class Recogniser:
 
     def __post_init__(self) -> None:
         self.apply(self.settings)
-        self.changed()
 
     def apply(self, settings: Settings) -> None:
         """Use other settings from now on. The filter starts anew if its options change."""
@@ -61,10 +58,10 @@ class Recogniser:
             if before == self._steady:
                 self._steady = before
 
-    def changed(self) -> int:
-        """Note that something was taught or forgotten, and return the new version."""
-        self.version = max(self.version + 1, time.time_ns() // 1_000_000)
-        return self.version
+    @property
+    def version(self) -> int:
+        """The version of what was taught. It grows with every change, by any program."""
+        return self.learner.version
 
     def see(self, picture: RosPicture) -> Seen:
         """Recognise an image, or the region of interest in it.

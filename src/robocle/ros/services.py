@@ -85,7 +85,7 @@ class Services:
             return response
         counts = recogniser.learner.counts
         response.labels, response.counts = [*counts], [*counts.values()]
-        response.steps = recogniser.learner.steps
+        response.steps = [str(step) for step in recogniser.learner.steps]
         response.version = recogniser.version
         return response
 
@@ -93,7 +93,7 @@ class Services:
         """Change something, and answer with the version after it."""
         response.success, response.message = self._attempt(act, request, response)
         if response.success:
-            response.version = self._recogniser().changed()
+            response.version = self._recogniser().version
             self._announce()
         return response
 

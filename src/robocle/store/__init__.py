@@ -1,46 +1,33 @@
-"""The store: everything a learner has learned, on disk, safe from power cuts and full disks.
+"""The store: everything that a learner was taught, as a table of samples in an SQLite file.
 
-A closed state is one file, a snapshot. While it is open for teaching, a journal next to it holds
-every operation since the snapshot; an operation is on disk before its call returns. The format is
-specified in `docs/state-file.md`.
+- `schema.sql`: the tables. `tables`: how a file is opened and checked. `rows`: rows, checked.
+- `state`: a state that is open, and what is in it.
+- `change`: changes, each one transaction: teaching, decisions on labels, undo, redo, merging.
+- `folding`: from the rows to a classifier, and sums of the samples that are not kept.
+- `copying`: writing a state to another file. `recovery`: what is intact in a damaged file.
+
+`docs/state-file.md` describes the format.
 """
 
-from robocle.store.description import METADATA_KEY
-from robocle.store.learner_state import LearnerState
-from robocle.store.operations import (
-    Forget,
-    Operation,
-    Remove,
-    Rename,
-    Teach,
-    Undo,
-    stored_embedding,
-)
-from robocle.store.parts import Parts
-from robocle.store.reading import ReadState, read_state, read_with_snapshot
+from robocle.store.change import Change, NewSample, changing
+from robocle.store.copying import write_state
+from robocle.store.folding import classifier_of, fold
 from robocle.store.recovery import recovered
-from robocle.store.snapshot import write_state
-from robocle.store.state_store import StateStore
-from robocle.store.steps import Step
-from robocle.store.stored_state import StoredState
+from robocle.store.state import FilePath, Position, State, located
+from robocle.store.steps import Step, StepName
 
 __all__ = [
-    "METADATA_KEY",
-    "Forget",
-    "LearnerState",
-    "Operation",
-    "Parts",
-    "ReadState",
-    "Remove",
-    "Rename",
-    "StateStore",
+    "Change",
+    "FilePath",
+    "NewSample",
+    "Position",
+    "State",
     "Step",
-    "StoredState",
-    "Teach",
-    "Undo",
-    "read_state",
-    "read_with_snapshot",
+    "StepName",
+    "changing",
+    "classifier_of",
+    "fold",
+    "located",
     "recovered",
-    "stored_embedding",
     "write_state",
 ]

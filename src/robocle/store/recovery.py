@@ -1,128 +1,178 @@
-"""Recovery of what is intact in a damaged state, and a list of what is lost.
+"""Recovery: every sample whose row is intact, from a state file that may be damaged anywhere.
 
-A row of the samples' embeddings that is damaged loses one sample. Folded sums that are damaged are
-lost as a whole. Later operations are kept. Checkpoints are read only if the journal returns to one.
+SQLite finds rows through the pages above them, so one damaged page can hide many rows. Recovery
+does without: it looks for rows on every page by itself, and a checksum says whether an embedding is
+whole. The format of pages and records is that of https://www.sqlite.org/fileformat2.html.
 """
 
-from collections.abc import Mapping
-from dataclasses import replace
+import shutil
+import sqlite3
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
-from robocle.classifiers import CLASSIFIERS, ClassifierState, StreamingClassifier
-from robocle.classifiers.samples import Sample
-from robocle.errors import NothingToUndoError, RobocleError, StateError
-from robocle.store.description import FOLDED, HISTORY, checkpoint_prefix
-from robocle.store.journal import read_journal
-from robocle.store.operations import Operation, Remove, Teach
-from robocle.store.reading import journal_path
-from robocle.store.snapshot import Snapshot, read_snapshot
-from robocle.store.stored_state import StoredState
+from robocle.errors import RobocleError
+from robocle.store.folding import classifier_of
+from robocle.store.rows import UNREADABLE, checked, unpacked
+from robocle.store.state import FilePath, Parts, State, located
+from robocle.store.tables import PAGE, connect, translated
+from robocle.wording import plural
 
-Damage = Mapping[str, list[int]]
-"""The damaged rows, by array name."""
+TABLE_LEAF, INDEX_LEAF = 13, 10
+INTEGER_BYTES = (0, 1, 2, 3, 4, 6, 8)
+WIDEST = 14  # the number of columns of the table of samples
+KEEP_LATEST = f"""INSERT INTO samples VALUES ({",".join(WIDEST * "?")}) ON CONFLICT DO UPDATE SET
+    label = excluded.label, decided = excluded.decided WHERE excluded.decided > decided"""
 
 
-def recovered(path: Path) -> tuple[StoredState, list[str]]:
-    """Recover a damaged state.
+def recovered(path: FilePath, like: Parts | None = None) -> tuple[State, list[str]]:
+    """Return what is intact in a state file, and what is lost.
 
     Args:
-        path: The state file. Its journal, if there is one, is read as well.
+        path: The file. It is not changed.
+        like: The parts of the state, in case that those in the file are lost.
 
     Returns:
-        An intact state of what could be recovered, and one line per loss.
+        A state in memory, which has no parts if these are lost; and what is lost, as far as is
+        known.
 
     Raises:
-        StateError: Nothing can be recovered from the file.
+        StateError: The file cannot be read.
     """
-    snapshot = read_snapshot(path)
-    lost: list[str] = []
-    state = _with_journal(path, snapshot, lost)
-    undone = len(state.checkpoints) < len(snapshot.state.checkpoints)
-    prefix = checkpoint_prefix(len(state.checkpoints)) if undone else ""
-    damage = {
-        name.removeprefix(prefix): rows
-        for name, rows in snapshot.damage.items()
-        if name.startswith(prefix)
-    }
-    classifier = _recovered_base(state, damage, lost)
-    stored = snapshot.state.checkpoints[len(state.checkpoints)] if undone else snapshot.state
-    damaged = _damaged_operations(stored.history, damage.get(HISTORY, []))
-    for operation in state.history:
-        _apply(operation, classifier, id(operation) in damaged, lost)
-    return replace(state, history=()).with_base(classifier.state()), lost
+    file = located(path)
+    with translated(file, "read"):
+        records = list(_records(_content(file)))
+    parts = {each[0]: each[1] for each in records if len(each) < 4 and _are(each[:2], str, str)}
+    parts.pop("origin", None)
+    state = State.new(parts or like or {})
+    lost: Counter[str] = Counter()
+    for record in records:
+        if len(record) == WIDEST and _are(record[:3], int, bytes, bytes):
+            _insert_row(state, record, lost)
+        elif len(record) == 5 and _are(record, bytes, str, int, int, bytes):
+            with suppress(*UNREADABLE):
+                unpacked(record[4], record[3], 64)
+                state.connection.execute("INSERT OR IGNORE INTO sums VALUES (?,?,?,?,?)", record)
+    numbers = [row.number for row in state.rows()]
+    names = [f"{plural(count, 'picture')} of {label!r}" for label, count in lost.items()]
+    if missing := max(numbers, default=0) - len(numbers) - lost.total():
+        names.append(f"up to {plural(missing, 'row')} that cannot be found")
+    return state, names + _without_unusable_sums(state)
 
 
-def _with_journal(path: Path, snapshot: Snapshot, lost: list[str]) -> StoredState:
-    """Return the state of the snapshot after the operations of its journal."""
+def _are(values: list[Any], *kinds: type) -> bool:
+    return list(map(type, values)) == list(kinds)
+
+
+def _insert_row(state: State, record: list[Any], lost: Counter[str]) -> None:
+    """Insert a row if it is intact, and note the label of a sample that is not."""
     try:
-        journal = read_journal(journal_path(path))
-    except StateError as error:
-        lost.append(f"the operations in the journal ({error})")
-        return snapshot.state
-    state = snapshot.state
-    if journal is None or journal.identity != snapshot.identity:
-        return state
-    lost += [f"operation {number} of the journal" for number in journal.lost]
-    for change in journal.operations:
-        try:
-            state = state.appended(change)
-        except NothingToUndoError:
-            lost.append("an undo of a step before the journal")
-    return state
+        row = checked((*record[:6], *record[7:13]))
+        if row.label is not None:
+            row.numbers(record[13])
+        state.connection.execute(KEEP_LATEST, record)
+    except (*UNREADABLE, sqlite3.Error):
+        lost[record[3] if str(record[3]).isprintable() else "?"] += 1
 
 
-def _recovered_base(state: StoredState, damage: Damage, lost: list[str]) -> StreamingClassifier:
-    """Return the classifier before the operations, without what is damaged."""
-    base, damaged = state.base, set(damage.get("embeddings", []))
-    samples = [each for row, each in enumerate(base.samples) if row not in damaged]
-    lost += [f"a picture of {base.samples[row].label!r}" for row in sorted(damaged)]
-    if "times" in damage:
-        lost.append("when the pictures were taught")
-        samples = [Sample(each.label, each.embedding, each.id, 0.0) for each in samples]
-    folded = base.folded
-    if any(name.startswith(FOLDED) for name in damage):
-        lost.append("the sums of pictures that are not kept themselves")
-        folded = {}
-    classifier = CLASSIFIERS.build(state.parts.classifier)
+def _without_unusable_sums(state: State) -> list[str]:
+    """Remove sums that are not complete, and return what is lost with them."""
     try:
-        kept = ClassifierState(base.labels, tuple(samples), folded)
-        classifier.restore(_without_lost_labels(kept))
-    except (RobocleError, ValueError, LookupError, TypeError, ArithmeticError) as error:
-        lost.append(f"all pictures that were taught before the last operations ({error})")
-        return CLASSIFIERS.build(state.parts.classifier)
-    return classifier
+        if state.parts and (state.folds() or state.rows("fold > 0")):
+            classifier_of(state)
+    except RobocleError:
+        pictures = sum(row.pictures for row in state.rows("fold > 0"))
+        state.connection.execute("DELETE FROM sums")
+        state.connection.execute("DELETE FROM samples WHERE fold > 0")
+        return [f"the sums of {plural(pictures, 'picture')} that are not kept"]
+    return []
 
 
-def _without_lost_labels(state: ClassifierState) -> ClassifierState:
-    """Return a state without the labels that have neither folded samples nor others."""
-    if not state.folded:
-        return ClassifierState((), state.samples)
-    means = state.folded["means"]
-    if means.ndim != 2 or len(means) != len(state.labels):
-        raise StateError("its sums do not fit its labels")
-    counts, taught = state.counts, {sample.label for sample in state.samples}
-    rows = [row for row, label in enumerate(state.labels) if counts[label] or label in taught]
-    selected = {name: state.folded[name][rows] for name in ("counts", "means")}
-    labels = tuple(state.labels[row] for row in rows)
-    return ClassifierState(labels, state.samples, {**state.folded, **selected})
+def _content(file: Path) -> bytes:
+    """Return the content of a file, after what a killed program began in it was undone."""
+    journal = Path(f"{file}-journal")
+    if not journal.is_file():
+        return file.read_bytes()
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder).resolve() / "state"
+        shutil.copyfile(file, copy)
+        shutil.copyfile(journal, f"{copy}-journal")
+        with suppress(sqlite3.Error):
+            connection = connect(copy)
+            with suppress(sqlite3.Error):
+                connection.execute("SELECT 1 FROM sqlite_master").fetchall()
+            connection.close()
+        return copy.read_bytes()
 
 
-def _damaged_operations(history: tuple[Operation, ...], rows: list[int]) -> set[int]:
-    """Return the identities of the operations whose embeddings are damaged."""
-    taught = [operation for operation in history if isinstance(operation, Teach)]
-    return {id(taught[row]) for row in rows if row < len(taught)}
+def _records(content: bytes) -> Iterator[list[Any]]:
+    """Yield the records on all pages that hold rows."""
+    for start in range(0, len(content), PAGE):
+        head = start + 100 if start == 0 else start
+        kind = content[head : head + 1]
+        if kind not in (bytes([TABLE_LEAF]), bytes([INDEX_LEAF])):
+            continue
+        for cell in range(min(int.from_bytes(content[head + 3 : head + 5]), PAGE // 4)):
+            at = head + 8 + 2 * cell
+            # Damage may put anything in place of a cell: any error means that it is no row.
+            with suppress(ValueError, IndexError, OverflowError):
+                offset = start + int.from_bytes(content[at : at + 2])
+                yield _record(content, offset, kind[0])
 
 
-def _apply(
-    operation: Operation, classifier: StreamingClassifier, damaged: bool, lost: list[str]
-) -> None:
-    if damaged and isinstance(operation, Teach):
-        lost.append(f"a picture of {operation.label!r}")
-        return
-    if isinstance(operation, Remove):
-        left = {sample.id for sample in classifier.samples}
-        operation = replace(operation, ids=tuple(id for id in operation.ids if id in left))
-    try:
-        operation.apply(classifier)
-    except RobocleError as error:
-        lost.append(f"{operation} ({error})")
+def _record(content: bytes, at: int, kind: int) -> list[Any]:
+    """Return the values of a record."""
+    size, at = _varint(content, at)
+    number, at = _varint(content, at) if kind == TABLE_LEAF else (0, at)
+    payload = _payload(content, at, size, kind)
+    end, at = _varint(payload, 0)
+    types: list[int] = []
+    while at < end and len(types) <= WIDEST:
+        found, at = _varint(payload, at)
+        types.append(found)
+    values = list(_values(payload, end, types))
+    # A table whose key is the number of the row does not store it twice.
+    return [number, *values[1:]] if kind == TABLE_LEAF and values[0] is None else values
+
+
+def _payload(content: bytes, at: int, size: int, kind: int) -> bytes:
+    """Return the payload of a cell, part of which may be on further pages."""
+    least = (PAGE - 12) * 32 // 255 - 23
+    most = PAGE - 35 if kind == TABLE_LEAF else (PAGE - 12) * 64 // 255 - 23
+    here = size if size <= most else least + (size - least) % (PAGE - 4)
+    here = here if here <= most else least
+    pieces, rest = [content[at : at + here]], min(size, len(content)) - here
+    page = int.from_bytes(content[at + here : at + here + 4])
+    while rest > 0 and page > 0:
+        start = (page - 1) * PAGE
+        pieces.append(content[start + 4 : start + min(rest + 4, PAGE)])
+        page = int.from_bytes(content[start : start + 4]) if pieces[-1] else 0
+        rest -= len(pieces[-1])
+    return b"".join(pieces)
+
+
+def _varint(content: bytes, at: int) -> tuple[int, int]:
+    """Return a number of one to nine bytes, and where it ends."""
+    value = 0
+    for byte in content[at : at + 8]:
+        at += 1
+        value = value << 7 | byte & 127
+        if byte < 128:
+            return value, at
+    return value << 8 | content[at], at + 1
+
+
+def _values(payload: bytes, at: int, types: list[int]) -> Iterator[Any]:
+    for kind in types:
+        if kind in (0, 8, 9):
+            yield None if kind == 0 else kind - 8
+            continue
+        size = INTEGER_BYTES[kind] if kind < 12 else (kind - 12) // 2
+        value, at = payload[at : at + size], at + size
+        if len(value) < size:
+            raise ValueError("a value that ends too early")
+        number = int.from_bytes(value, signed=True) if kind < 12 else 0
+        yield number if kind < 12 else value.decode() if kind % 2 else value

@@ -1,86 +1,68 @@
 """Steps: what the user did in one go, which is undone in one go."""
 
 import secrets
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from robocle.wording import plural
+from robocle.wording import listed, plural
 
-MAX_DESCRIPTION = 1000
-NAMED_LABELS = 5
-"""How many labels a description names."""
-
-
-def _new_token() -> str:
-    return secrets.token_hex(8)
+MAX_TEXT = 1000
 
 
 @dataclass(frozen=True)
 class Step:
-    """What the user did in one go: its operations have one token and are undone together."""
+    """A step that can be undone or redone."""
 
-    description: str | None = None
-    """What was done; None if the operations say it themselves."""
-    token: str = field(default_factory=_new_token)
+    id: str
+    """What `undo` and `redo` take to name it. Several programs may change a state at once."""
+    description: str
+    """What it did, such as "teaching 3 pictures of 'mug'"."""
+    time: float
+    """When it was begun, in seconds since 1970."""
+    number: int = 0
+    """In which order the steps of the file were done."""
 
-    def __post_init__(self) -> None:
-        texts = [self.token, self.description or ""]
-        if not all(isinstance(text, str) and text.isprintable() for text in texts):
-            raise ValueError("step with control characters")
-        if max(map(len, texts)) > MAX_DESCRIPTION:
-            raise ValueError(f"step with more than {MAX_DESCRIPTION} characters")
+    def __str__(self) -> str:
+        return self.description
+
+
+@dataclass(frozen=True)
+class StepName:
+    """What the operations of a step are recorded under."""
+
+    title: str | None = None
+    """What the user calls it; None if the operations say what they did."""
+    token: str = field(default_factory=lambda: secrets.token_hex(8))
 
     @classmethod
-    def of(cls, description: str | None, token: str | None = None) -> "Step":
-        """Return a new step; what cannot be printed on one line is left out of its description.
+    def of(cls, title: str | None, token: str | None = None) -> "StepName":
+        """Return a name; what cannot be printed on one line is left out.
 
-        Args:
-            description: What is done; None if the operations say it themselves.
-            token: The token; None for a new one.
+        >>> StepName.of("the\nkitchen").title
+        'the kitchen'
         """
-        token = token or _new_token()
-        if description is None:
-            return cls(None, token)
-        line = " ".join(str(description).split())
-        return cls("".join(filter(str.isprintable, line))[:MAX_DESCRIPTION], token)
+        given = {} if token is None else {"token": _line(token)}
+        return cls(None if title is None else _line(title), **given)
 
 
-def step_words(step: Step) -> dict[str, str]:
-    """Return a step as an object for JSON."""
-    described = {} if step.description is None else {"description": step.description}
-    return {"step": step.token, **described}
+def _line(text: object) -> str:
+    return "".join(filter(str.isprintable, " ".join(str(text).split())))[:MAX_TEXT]
 
 
-def step_from_words(described: object) -> Step:
-    """Return the step that an object of JSON describes.
+def described(title: str | None, done: str, taught: str) -> str:
+    r"""Return what a step did.
 
-    Raises:
-        ValueError: It describes no step.
+    Args:
+        title: What the user calls it, if anything.
+        done: What it did beside teaching, one line each.
+        taught: The label of each picture that it taught, one line each.
+
+    >>> described(None, "", "mug\npan\nmug")
+    "teaching 3 pictures of 'mug', 'pan'"
     """
-    match described:
-        case {"step": str(token), "description": str(description)}:
-            return Step(description, token)
-        case {"step": str(token)}:
-            return Step(None, token)
-    raise ValueError("unknown step")
-
-
-def same_step(one: Step | None, other: Step | None) -> bool:
-    """Return whether two operations with these steps are undone together."""
-    return one is not None and other is not None and one.token == other.token
-
-
-def teaching(pictures: int, labels: Iterable[str]) -> str:
-    """Return that pictures of these labels were taught."""
-    return f"teaching {plural(pictures, 'picture')} of {listed(map(repr, labels), 'other label')}"
-
-
-def listed(items: Iterable[str], noun: str) -> str:
-    """Return the first items with commas, and how many more there are.
-
-    >>> listed("abcdefg", "letter")
-    'a, b, c, d, e and 2 letters'
-    """
-    first = list(items)
-    more = f" and {plural(len(first) - NAMED_LABELS, noun)}" if len(first) > NAMED_LABELS else ""
-    return ", ".join(first[:NAMED_LABELS]) + more
+    if title is not None:
+        return title
+    pictures = taught.splitlines()
+    labels = listed(map(repr, dict.fromkeys(pictures)), "other label")
+    number = f"{plural(len(pictures), 'picture')} of " if len(pictures) > 1 else ""
+    return listed([*([f"teaching {number}{labels}"] if taught else []), *done.splitlines()],
+                  "other change")  # fmt: skip

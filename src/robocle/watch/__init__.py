@@ -1,7 +1,6 @@
 """Watching: what a camera sees, steadily, on stdout and over MQTT."""
 
-from robocle.watch.followed_state import FollowedState
 from robocle.watch.observation import Observation
 from robocle.watch.watching import observations
 
-__all__ = ["FollowedState", "Observation", "observations"]
+__all__ = ["Observation", "observations"]

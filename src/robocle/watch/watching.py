@@ -21,7 +21,6 @@ def observations(
     recognise: Recognise,
     steady: TemporalFilter,
     every: float = 1.0,
-    refresh: Callable[[], object] = lambda: None,
 ) -> Iterator[Observation]:
     """Yield what a camera sees, at regular intervals, until a video ends.
 
@@ -33,7 +32,6 @@ def observations(
         recognise: What returns the prediction for a frame.
         steady: The temporal filter.
         every: Seconds between two observations.
-        refresh: Called before each observation, such as to load a state that has changed.
 
     Raises:
         CameraError: The camera failed.
@@ -45,7 +43,6 @@ def observations(
             until = time.monotonic() + every
             while (left := until - time.monotonic()) > 0:
                 eye.look(left)
-            refresh()
             yield eye.observation()
     except CameraError as error:
         if not error.ended:

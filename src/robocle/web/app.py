@@ -14,10 +14,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
 
 from robocle.errors import (
-    AlreadyMergedError,
     CameraError,
     NothingTaughtError,
     NothingToUndoError,
+    NotLastStepError,
     QualityError,
     RobocleError,
     StateAccessError,
@@ -40,7 +40,7 @@ STATUSES: tuple[tuple[type[RobocleError], int], ...] = (
     (UnknownLabelError, 404),
     (NothingTaughtError, 409),
     (NothingToUndoError, 409),
-    (AlreadyMergedError, 409),
+    (NotLastStepError, 409),
     (StateAccessError, 503),
     (CameraError, 503),
     (RobocleError, 422),
@@ -55,6 +55,7 @@ API: tuple[tuple[str, str, Callable[[Request], Any]], ...] = (
     ("POST", "/api/teach", routes.teach),
     ("POST", "/api/predict", routes.predict),
     ("POST", "/api/undo", routes.undo),
+    ("POST", "/api/redo", routes.redo),
     ("POST", "/api/forget", routes.forget),
     ("POST", "/api/rename", routes.rename),
     ("POST", "/api/check", routes.check),

@@ -1,5 +1,6 @@
 """Knowledge: what a learner knows, as every client receives it after each change."""
 
+from dataclasses import asdict
 from typing import Any
 
 from robocle.learner import Learner
@@ -38,8 +39,9 @@ def knowledge_of(learner: Learner, found: Readiness | None) -> dict[str, Any]:
     return {
         "labels": labels,
         "confusable": confusable,
-        "steps": steps[:SHOWN_STEPS],
+        "steps": [asdict(step) for step in steps[:SHOWN_STEPS]],
         "undoable": len(steps),
+        "redoable": len(learner.undone),
     }
 
 

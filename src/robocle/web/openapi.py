@@ -70,8 +70,9 @@ SCHEMAS: Json = {
         version=COUNT,
         labels=_list(_ref("Label")),
         confusable=_list(_ref("Pair")),
-        steps=_list(TEXT),
+        steps=_list(_object(id=TEXT, description=TEXT, time=NUMBER)),
         undoable=COUNT,
+        redoable=COUNT,
         file=TEXT,
         bytes=COUNT,
         robocle=TEXT,
@@ -99,6 +100,12 @@ LABEL = _query(
     "What the picture shows.",
     {"type": "string", "minLength": 1, "maxLength": MAX_LABEL_LENGTH},
     required=True,
+)
+STEP = _query(
+    "step",
+    "The id of the step that is expected to be the next one, as in `steps`: another client or "
+    "program may have changed the state.",
+    {"type": "string", "maxLength": 1000},
 )
 BOX = _query(
     "box",
@@ -208,12 +215,16 @@ PATHS: Json = {
         "Recognise one picture", _ref("Prediction"),
         parameters=(BOX, TOP, EXPLAIN, SOURCE), body=PICTURE, errors=UPLOAD)},
     "/api/undo": {"post": _operation(
-        "Undo the last step", _object(undone=TEXT, **CHANGED), errors=(409,))},
+        "Undo the last step", _object(undone=TEXT, **CHANGED), parameters=(STEP,),
+        errors=(409,))},
+    "/api/redo": {"post": _operation(
+        "Redo the step that was undone last", _object(redone=TEXT, **CHANGED), parameters=(STEP,),
+        errors=(409,))},
     "/api/forget": {"post": _operation(
-        "Forget a label", _object(forgot=TEXT, **CHANGED), body=_json_body(label=TEXT),
+        "Forget a label", _object(forgot=TEXT, step=TEXT, **CHANGED), body=_json_body(label=TEXT),
         errors=UPLOAD)},
     "/api/rename": {"post": _operation(
-        "Rename a label", _object(renamed=TEXT, new=TEXT, **CHANGED),
+        "Rename a label", _object(renamed=TEXT, new=TEXT, step=TEXT, **CHANGED),
         body=_json_body(label=TEXT, new=TEXT), errors=UPLOAD)},
     "/api/check": {"post": _operation(
         "Test one picture clean and under corruptions; nothing is taught", _ref("Check"),

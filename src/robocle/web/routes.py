@@ -110,24 +110,34 @@ async def predict(request: Request) -> Response:
 async def undo(request: Request) -> Response:
     """Undo the last step."""
     service = service_of(request)
-    undone = await service.change(service.shared.undo)
+    step = request.query_params.get("step")
+    undone = await service.change(partial(service.shared.undo, step))
     return JSONResponse({"undone": undone, "version": service.shared.version})
+
+
+async def redo(request: Request) -> Response:
+    """Redo the step that was undone last."""
+    service = service_of(request)
+    step = request.query_params.get("step")
+    redone = await service.change(partial(service.shared.redo, step))
+    return JSONResponse({"redone": redone, "version": service.shared.version})
 
 
 async def forget(request: Request) -> Response:
     """Forget a label."""
     service = service_of(request)
     (label,) = await json_of(request, "label")
-    await service.change(partial(service.shared.forget, label))
-    return JSONResponse({"forgot": label, "version": service.shared.version})
+    step = await service.change(partial(service.shared.forget, label))
+    return JSONResponse({"forgot": label, "step": step, "version": service.shared.version})
 
 
 async def rename(request: Request) -> Response:
     """Rename a label."""
     service = service_of(request)
     label, new = await json_of(request, "label", "new")
-    await service.change(partial(service.shared.rename, label, new))
-    return JSONResponse({"renamed": label, "new": new, "version": service.shared.version})
+    step = await service.change(partial(service.shared.rename, label, new))
+    answer = {"renamed": label, "new": new, "step": step, "version": service.shared.version}
+    return JSONResponse(answer)
 
 
 async def check(request: Request) -> Response:

@@ -86,7 +86,9 @@ def serve(path: Path, settings: Settings, tell: Callable[[str], None]) -> None:
         server.when_stopped = service.stop
         server.when_started = lambda: _started(address, path, settings, tell)
         server.run([listener])
-    tell("stopped; everything that was taught is saved")
+        is_saved = learner.is_saved
+    tell("stopped; everything that was taught is saved" if is_saved else
+         f"stopped; {path} was deleted or replaced meanwhile")  # fmt: skip
 
 
 def require_token(token: str) -> str:

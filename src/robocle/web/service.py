@@ -8,6 +8,7 @@ import asyncio
 import json
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from robocle.errors import CameraError
@@ -20,6 +21,8 @@ from robocle.web.shared_learner import Lesson, SharedLearner
 from robocle.web.workers import Workers
 
 Result = TypeVar("Result")
+POLL = 1.0
+"""Seconds after which a change by another program is noticed, at most."""
 PAUSE = 0.1
 """Seconds between two messages about the state, at least."""
 SHARE = 3.0
@@ -80,12 +83,20 @@ class Service:
     async def tell_changes(self) -> None:
         """Send the knowledge to all clients after each change, for ever."""
         while True:
-            await self._stale.wait()
+            await self._wait_for_change()
             self._stale.clear()
             start = time.perf_counter()
             self.clients.tell_all("state", await self._state_message())
             took = time.perf_counter() - start
             await asyncio.sleep(max(PAUSE, SHARE * took))
+
+    async def _wait_for_change(self) -> None:
+        """Wait until something was changed here, or by another program."""
+        while not self._stale.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stale.wait(), POLL)
+            if len(self.clients) and self.shared.version != self._state_event[0]:
+                return
 
     async def greet(self, client: Client) -> None:
         """Tell a new client who it is and what the learner knows."""

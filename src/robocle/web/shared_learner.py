@@ -4,6 +4,7 @@ Every method is called in a worker thread. What `teach` and the other changes re
 """
 
 import os
+import secrets
 import tempfile
 import time
 from collections import OrderedDict
@@ -15,7 +16,7 @@ from typing import Any
 
 import robocle
 from robocle.classifiers.labels import require_label, spelling_of
-from robocle.errors import AlreadyMergedError, StateError
+from robocle.errors import StateError
 from robocle.evaluation.check.conditions import CONDITIONS, IN_WORDS, Conditions
 from robocle.evaluation.corruptions import corruption
 from robocle.images import Picture
@@ -24,7 +25,6 @@ from robocle.images.quality import Gate
 from robocle.learner import Learner
 from robocle.recognition.explanation import Explanation
 from robocle.recognition.readiness import Readiness
-from robocle.store.reading import journal_path
 from robocle.types import Prediction
 from robocle.web.knowledge import knowledge_of
 from robocle.web.limits import MAX_LABELS, RequestError
@@ -61,12 +61,15 @@ class SharedLearner:
         self.learner = learner
         self.path = path
         self.unknown = unknown
-        self.version = 1
-        """Increases with every change."""
         self._changed = 0.0
         self._readiness: Readiness | None = None
         self._readiness_seconds = 0.0
         self._answers: OrderedDict[tuple[str, int], dict[str, Any]] = OrderedDict()
+
+    @property
+    def version(self) -> int:
+        """The version of what was taught. It differs after every change, by any program."""
+        return self.learner.version
 
     def knowledge(self) -> dict[str, Any]:
         """Return what the learner knows, and the version of that.
@@ -92,10 +95,9 @@ class SharedLearner:
 
     def about(self) -> dict[str, Any]:
         """Return where the state is and what it consists of."""
-        files = self.path, journal_path(self.path)
         return {
             "file": self.path.name,
-            "bytes": sum(each.stat().st_size for each in files if each.is_file()),
+            "bytes": self.path.stat().st_size if self.path.is_file() else 0,
             "robocle": robocle.__version__,
             "licence": "Apache-2.0",
             "parts": vars(self.learner.parts),
@@ -129,21 +131,33 @@ class SharedLearner:
         """Recognise a picture, and explain the prediction."""
         return self.learner.explain(picture, self.unknown, box=box)
 
-    def undo(self) -> str:
-        """Undo the last step and return what it was."""
-        undone = self.learner.undo()
+    def undo(self, step: str | None = None) -> str:
+        """Undo the last step, if it is the one that is expected, and return what it was."""
+        undone = self.learner.undo(step)
         self._count_change()
         return undone
 
-    def forget(self, label: str) -> None:
-        """Forget a label."""
-        self.learner.forget(label)
+    def redo(self, step: str | None = None) -> str:
+        """Redo the step that was undone last, if it is the one that is expected."""
+        redone = self.learner.redo(step)
         self._count_change()
+        return redone
 
-    def rename(self, label: str, new: str) -> None:
-        """Rename a label."""
-        self.learner.rename(label, new)
+    def forget(self, label: str) -> str:
+        """Forget a label, and return the id of this step."""
+        step = secrets.token_hex(8)
+        with self.learner.step(token=step):
+            self.learner.forget(label)
         self._count_change()
+        return step
+
+    def rename(self, label: str, new: str) -> str:
+        """Rename a label, and return the id of this step."""
+        step = secrets.token_hex(8)
+        with self.learner.step(token=step):
+            self.learner.rename(label, new)
+        self._count_change()
+        return step
 
     def check(self, picture: bytes, label: str, draws: int) -> dict[str, Any]:
         """Test a picture clean and under corruptions; nothing is taught.
@@ -184,7 +198,7 @@ class SharedLearner:
         """Merge a state that was exported elsewhere, and return what was merged.
 
         Raises:
-            StateError: It is no state, has other parts, or was merged before.
+            StateError: It is no state, or has other parts.
         """
         with self._folder() as folder:
             (folder / "imported").write_bytes(content)
@@ -196,23 +210,15 @@ class SharedLearner:
             pictures = plural(sum(other.counts.values()), "picture")
             merged = f"importing {plural(len(other.labels), 'label')}, {pictures}"
             with self.learner.step(merged):
-                self._merge(other)
+                self.learner.merge(other)
         self._count_change()
         return merged
 
-    def _merge(self, other: Learner) -> None:
-        try:
-            self.learner.merge(other)
-        except AlreadyMergedError as error:
-            how = "`robocle import --again` on the command line"
-            raise AlreadyMergedError("the file", how) from error
-
     def close(self) -> None:
-        """Compact the journal and release the lock."""
+        """Close the state."""
         self.learner.close()
 
     def _count_change(self) -> None:
-        self.version += 1
         self._changed = time.monotonic()
 
     def _label(self, label: str) -> str:

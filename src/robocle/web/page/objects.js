@@ -120,10 +120,11 @@ function startRenaming(name) {
     event.preventDefault();
     const wanted = input.value.trim();
     const joined = names().includes(wanted);
-    if (wanted && wanted !== name && (await change("api/rename", { label: name, new: wanted }))) {
+    const step = wanted && wanted !== name && (await change("api/rename", { label: name, new: wanted }));
+    if (step) {
       if (store.selected === name) store.selected = wanted;
       remember(wanted);
-      showDone(joined ? `${name} is part of ${wanted} now` : `${name} is now ${wanted}`);
+      showDone(joined ? `${name} is part of ${wanted} now` : `${name} is now ${wanted}`, step);
     }
     stop();
     byId("hold").focus();
@@ -143,20 +144,21 @@ function confirmForgetting(name) {
   dialog.returnValue = "no";
   dialog.onclose = async () => {
     if (dialog.returnValue !== "yes") return rows.get(name)?.querySelector(".dots")?.focus();
-    if (await change("api/forget", { label: name })) showDone(`Forgot ${name}`);
+    const step = await change("api/forget", { label: name });
+    if (step) showDone(`Forgot ${name}`, step);
     byId("hold").focus();
   };
   dialog.showModal();
 }
 
 // Sends a change; returns whether it was made.
+// Returns the id of the step, or nothing if it failed.
 async function change(path, values) {
   try {
-    await postJson(path, values);
-    return true;
+    return (await postJson(path, values)).step;
   } catch (error) {
     showHint(error.message, "error");
-    return false;
+    return "";
   }
 }
 

@@ -27,6 +27,7 @@ const NEXT = ["Good. Turn it a little", "Good. Move it", "Good. Tilt it", "Good.
 let held = false;
 let recording = false;
 let undoTimer = 0;
+let doneStep; // the id of the step that the last message is about
 
 export const isRecording = () => recording;
 
@@ -34,7 +35,8 @@ export function showHint(text, kind = "hint") {
   say(byId("hint"), text, kind);
 }
 
-export function showDone(text) {
+export function showDone(text, step) {
+  doneStep = step;
   say(byId("done-text"), text);
   byId("done").hidden = false;
   clearTimeout(undoTimer);
@@ -74,7 +76,7 @@ async function record(goesOn, most, between) {
       showHint(refused || NEXT[(taught - 1) % NEXT.length], refused ? "hint" : "good");
       if (goesOn() && taught < most) await pause(refused ? 120 : between);
     }
-    finish(label, taught);
+    finish(label, taught, lesson);
   } catch (error) {
     showHint(error.message, "error");
   }
@@ -97,10 +99,10 @@ async function teachOne(label, picture, options) {
   }
 }
 
-function finish(label, taught) {
+function finish(label, taught, lesson) {
   if (taught) {
     showHint("");
-    showDone(`Learned ${plural(taught, "picture")} of ${label}`);
+    showDone(`Learned ${plural(taught, "picture")} of ${label}`, `lesson ${lesson}`);
   } else if (!byId("hint").textContent) {
     showHint("Hold the button a little longer.");
   }
@@ -114,10 +116,12 @@ function mark(on, taught) {
   say(byId("count"), taught ? String(taught) : "");
 }
 
+// Undoes the last step, if it is the expected one: somebody else may have taught meanwhile.
 export async function undo() {
+  const step = byId("done").hidden ? store.steps[0]?.id : doneStep;
   byId("done").hidden = true;
   try {
-    const { undone } = await post("api/undo");
+    const { undone } = await post(`api/undo?${new URLSearchParams(step ? { step } : {})}`);
     showHint(`Undid ${undone}`, "good");
   } catch (error) {
     showHint(error.message, "error");
@@ -132,9 +136,9 @@ listen(() => {
   byId("arrow").hidden = store.labels.length > 0 || !store.known;
   say(byId("arrow"), name ? "Now hold this and turn the object" : "Type its name, then hold this");
   byId("undo").disabled = !store.undoable;
-  byId("undo").textContent = store.steps.length ? `Undo ${store.steps[0]}` : "Undo last";
+  byId("undo").textContent = store.steps.length ? `Undo ${store.steps[0].description}` : "Undo last";
   say(byId("history-count"), store.undoable ? `(${store.undoable})` : "");
-  byId("steps").replaceChildren(...store.steps.map((step) => make("li", { textContent: step })));
+  byId("steps").replaceChildren(...store.steps.map((step) => make("li", { textContent: step.description })));
 });
 
 hold.addEventListener("pointerdown", (event) => {

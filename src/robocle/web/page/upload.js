@@ -26,7 +26,7 @@ export async function upload(lessons) {
     }
   }
   const labels = [...new Set(lessons.map(([label]) => label))];
-  if (taught) showDone(`Learned ${plural(taught, "picture")} of ${labels.join(", ")}`);
+  if (taught) showDone(`Learned ${plural(taught, "picture")} of ${labels.join(", ")}`, `lesson ${lesson}`);
   const more = refused.length > 1 ? ` (and ${refused.length - 1} more)` : "";
   showHint(refused.length ? refused[0] + more : warned, refused.length ? "error" : "hint");
 }

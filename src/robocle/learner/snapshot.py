@@ -10,7 +10,7 @@ from robocle.classifiers.embedding_numbers import require_width
 from robocle.classifiers.slda.answer import Answer
 from robocle.label_numbers import LabelNumbers
 from robocle.recognition.calibration import AnyCalibration, recognise
-from robocle.store.learned import Taught
+from robocle.store.state import Position
 from robocle.types import Prediction, Scores
 
 
@@ -53,7 +53,7 @@ class Scored:
 class Snapshot:
     """What predictions need after some change. It never changes, so threads share it."""
 
-    taught: Taught
+    position: Position
     labels: tuple[str, ...]
     width: int
     answer: Answer

@@ -1,0 +1,22 @@
+"""The learner: pictures in, labels out.
+
+- `learner`: Learner, the class that programs use.
+- `learned`: what was learned, in memory: a classifier that follows the state.
+- `snapshot`: what predictions need after a change. `lessons`: pictures with one label each.
+"""
+
+from robocle.learner.learner import (
+    DEFAULT_BACKBONE,
+    DEFAULT_CLASSIFIER,
+    DEFAULT_POOLING,
+    DEFAULT_VIEWS,
+    Learner,
+)
+
+__all__ = [
+    "DEFAULT_BACKBONE",
+    "DEFAULT_CLASSIFIER",
+    "DEFAULT_POOLING",
+    "DEFAULT_VIEWS",
+    "Learner",
+]

@@ -1,0 +1,379 @@
+"""What was learned, in memory: a classifier that follows a state.
+
+The state has all that was taught, and other programs may change it as well. So a change is written
+to the state first, and the classifier follows: before each use it is taught the rows that have
+changed since, whoever has changed them. While the classifier is in use there is none here: if an
+exception such as an interrupt ends the use, it is computed again from the state.
+
+What predictions need is computed once after each change, as a snapshot that never changes. While
+another thread makes a change, predictions go on with the snapshot before it.
+"""
+
+import logging
+import os
+import threading
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robocle.backbones.world import World, used_world
+from robocle.classifiers import CLASSIFIERS, StreamingClassifier
+from robocle.errors import RobocleError, SpecError, StateError
+from robocle.images.sketches import PROJECTIONS, Sketches, sketch
+from robocle.imports import imported
+from robocle.pipeline import Parts
+from robocle.store import (
+    Change,
+    NewSample,
+    Position,
+    State,
+    Step,
+    StepName,
+    changing,
+    classifier_of,
+    fold,
+)
+from robocle.store.tables import translated
+
+if TYPE_CHECKING:
+    from robocle.learner.snapshot import Scored, Snapshot
+    from robocle.recognition.calibration import AnyCalibration
+
+
+log = logging.getLogger("robocle")
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """What is in a state, without the embeddings. It never changes."""
+
+    position: Position
+    counts: dict[str, int]
+    sketches: Sketches
+    last: int
+    """The number of the last row."""
+
+
+class Learned:
+    """What was learned. It lends the classifier to one thread at a time.
+
+    Args:
+        state: The state.
+        parts: The specs of the learner's parts, in the form that this version writes.
+    """
+
+    def __init__(self, state: State, parts: Parts) -> None:
+        self.state = state
+        # An empty classifier, which checks what is taught: to teach, the others need not be read.
+        self._empty = built(str(state.path or "the state in memory"), parts.classifier)
+        world = used_world(self._empty, parts.backbone, parts.fingerprint, parts.pooling)
+        self.world: World | None = world
+        self.parts = replace(parts, world=world.identity if world else "")
+        self._guard = threading.RLock()
+        self._busy = False  # whether a thread is changing the state
+        self._changed: Position = (0, 0)  # after the last change that was made here
+        self._warned = ""
+        self._steps = threading.local()  # the step that each thread is in, if any
+        self._classifier: StreamingClassifier | None = None
+        self._at: Position = (0, 0)  # of what the classifier was taught
+        self._summary: Summary | None = None
+        self._now: Snapshot | None = None
+        self._calibrated: tuple[object, AnyCalibration | None] | None = None
+        _in_use.add(self)
+
+    # Following the state
+
+    def exclusive(self) -> threading.RLock:
+        """Return a context in which no other thread changes the state."""
+        return self._guard
+
+    def _position(self) -> Position:
+        """Return where the state is now, or was when it could last be read."""
+        if not self.state.is_open:
+            return self._at
+        try:
+            return self.state.position()
+        except StateError as error:
+            if self._at == (0, 0):
+                raise
+            if str(error) != self._warned:
+                log.warning("%s; going on with what was taught before", error)
+            self._warned = str(error)
+            return self._at
+
+    def _may_lag(self, cached: "Summary | Snapshot | None") -> bool:
+        """Return whether something may be used that was computed before a change going on."""
+        return cached is not None and self._busy and cached.position >= self._changed
+
+    @property
+    def summary(self) -> Summary:
+        """What is in the state now, without waiting for a change that is going on."""
+        found = self._summary
+        if found is not None and self._may_lag(found):
+            return found
+        with self._guard:
+            if not self.state.is_open and self._summary is not None:
+                return self._summary
+            position = self._position()
+            if self._summary is None or self._summary.position != position:
+                self._summary = self._summarised(self._summary, position)
+            return self._summary
+
+    def _summarised(self, before: Summary | None, position: Position) -> Summary:
+        """Return the summary at a position, from the rows that have changed if that is enough."""
+        since = before.position[1] if before and before.position[0] == position[0] else 0
+        found = list(self.state.summary(since))
+        appended = before and all(each[0] > before.last and each[4] is None for each in found)
+        if not since or not appended:
+            before, found = None, list(self.state.summary())
+        counts = dict(before.counts) if before else {}
+        taught = [each for each in found if each[1] is not None]
+        for _, label, count, *_ in taught:
+            counts[label] = counts.get(label, 0) + count
+        rows = [(label, row) for _, label, _, row, _ in taught if row is not None]
+        sketches = [np.frombuffer(row, np.int8) for _, row in rows if len(row) == PROJECTIONS]
+        known = before.sketches if before else Sketches()
+        last = max((number for number, *_ in found), default=before.last if before else 0)
+        return Summary(position, counts, known.added(sketches, [label for label, _ in rows]), last)
+
+    @contextmanager
+    def classifier(self) -> Iterator[StreamingClassifier]:
+        """Lend the classifier to one thread at a time. Even a query may change what it caches."""
+        with self._guard:
+            classifier = self._taken()
+            try:
+                yield classifier
+            except RobocleError:
+                self._classifier = classifier
+                raise
+            self._classifier = classifier
+
+    def _taken(self) -> StreamingClassifier:
+        """Return the classifier, which is computed again unless it is given back."""
+        position = self._position()
+        classifier, self._classifier = self._classifier, None
+        if classifier is not None and position != self._at:
+            classifier = classifier if self._follows(classifier, position) else None
+        if classifier is None:
+            classifier = classifier_of(self.state)
+        self._at = position
+        if self.world is not None:
+            classifier.use_world(self.world.pictures)
+        return classifier
+
+    def _follows(self, classifier: StreamingClassifier, position: Position) -> bool:
+        """Teach a classifier the rows that have changed, and return whether that was possible."""
+        if position[0] != self._at[0]:  # another file
+            return False
+        rows = self.state.embedded(self._at[1])
+        if any(row.fold is not None for row, _ in rows):
+            return False
+        rows.sort(key=lambda each: (each[0].time, each[0].id))
+        with self.state.reading():
+            changed = {
+                row.id.hex(): None if row.label is None else row.sample(content)
+                for row, content in rows
+            }
+        return classifier.update(changed)
+
+    # Changes
+
+    @contextmanager
+    def step(self, title: str | None, token: str | None = None) -> Iterator[None]:
+        """Make all changes of this thread one step until the context ends; see `Learner.step`."""
+        outer = self._step
+        self._steps.now = outer or StepName.of(title, token)
+        try:
+            yield
+        finally:
+            self._steps.now = outer
+
+    @property
+    def _step(self) -> StepName | None:
+        step: StepName | None = getattr(self._steps, "now", None)
+        return step
+
+    @contextmanager
+    def change(self, step: StepName | None = None, merged: int = 0) -> Iterator[Change]:
+        """Make one change of the state, as part of the step that this thread is in, if any."""
+        with self._guard:
+            self._busy = True
+            try:
+                with changing(self.state, self._step or step or StepName(), merged) as change:
+                    yield change
+                self._changed = self.state.position()
+            finally:
+                self._busy = False
+
+    def teach(self, lessons: Sequence[tuple[str, NDArray[Any], str]]) -> None:
+        """Teach embeddings, all or none of them.
+
+        Args:
+            lessons: The label, the embedding and the faults of each picture.
+        """
+        with self._guard:
+            samples = self._checked(lessons)
+            with self.change() as change:
+                change.teach(samples)
+                fold(change, self._empty)
+
+    def _checked(self, lessons: Sequence[tuple[str, NDArray[Any], str]]) -> list[NewSample]:
+        """Return the samples to teach, if all of them can be taught."""
+        labels = list(self.summary.counts)
+        checks = CLASSIFIERS.build(self.parts.classifier) if len(lessons) > 1 else self._empty
+        checks.width = self._width()
+        samples = []
+        for label, embedding, quality in lessons:
+            kept = checks.require_sample(embedding, label)
+            checks.width = len(kept)
+            samples.append(NewSample(label, kept, sketch(kept).tobytes(), quality))
+        checks.require_room(list(dict.fromkeys([*labels, *(each.label for each in samples)])))
+        return samples
+
+    def _width(self) -> int | None:
+        """Return the width of the embeddings; None before the first."""
+        if self._classifier is not None and self._classifier.width:
+            return self._classifier.width
+        return self.state.width()
+
+    def relabel(self, label: str, new: str | None, what: str) -> None:
+        """Give all samples of a label another one, or remove them if that is None."""
+        with self.change() as change:
+            for row in self.state.rows("label = ?", label):
+                change.decide(row, new)
+            change.did(what)
+            self._require_usable()
+
+    def remove(self, ids: Sequence[str], what: str) -> None:
+        """Remove samples."""
+        with self.change() as change:
+            for id in ids:
+                for row in self.state.rows("id = ? AND label IS NOT NULL", bytes.fromhex(id)):
+                    change.decide(row, None)
+            change.did(what)
+
+    def undo(self, step: str | None) -> Step:
+        """Undo the last step."""
+        with self.change() as change:
+            return change.revert(0, step)
+
+    def redo(self, step: str | None) -> Step:
+        """Redo the step that was undone last."""
+        with self.change() as change:
+            return change.revert(1, step)
+
+    def purge(self) -> None:
+        """Erase what could be undone, and everything that was removed."""
+        with self._guard:
+            with self.change() as change:
+                change.forget_steps()
+            with translated(self.state.path, "write"):
+                self.state.connection.execute("VACUUM")
+
+    def merge(self, others: Iterable[State], title: str) -> None:
+        """Merge other states into this one, all or none of them.
+
+        Args:
+            others: The states. Each is read when the one before it is merged.
+            title: What is merged.
+        """
+        with self.change(StepName.of(title), merged=1) as change:
+            for other in others:
+                self.parts.require_mergeable(Parts.of("the other state", other.parts))
+                change.unite(other)
+            labels = dict.fromkeys(each[1] for each in self.state.summary() if each[1])
+            self._empty.require_room(list(labels))
+            self._require_usable()
+
+    def _require_usable(self) -> None:
+        """Raise, before a change is written, if the sums cannot be used after it."""
+        if self.state.folds():
+            classifier_of(self.state)
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._guard:
+            if self.state.is_open and self.state.path is not None:
+                _ = self.summary
+                self.state.close()
+
+    # Queries
+
+    def scored(self, values: NDArray[Any]) -> "Scored":
+        """Return the scores of an embedding, and what they mean."""
+        now = self._now
+        if now is None or not self._may_lag(now):
+            with self.classifier() as classifier:
+                now = self._snapshot(classifier)
+                if now is None:
+                    from robocle.learner.snapshot import Scored
+
+                    scores = classifier.scores(values[None])[0]
+                    return Scored(classifier.labels, scores, float(scores.max()), None)
+        return now.scored(values)
+
+    def _snapshot(self, classifier: StreamingClassifier) -> "Snapshot | None":
+        """Return what predictions need, computed once after each change; None if it can change."""
+        if self._now is None:
+            imported("robocle.learner.snapshot")  # a fork waits for that
+        from robocle.learner.snapshot import Snapshot
+
+        if self._now is None or self._now.position != self._at:
+            answer = classifier.answer()
+            if answer is None:
+                return None
+            labels, width = classifier.labels, classifier.width or 0
+            calibration = self.calibration_of(classifier)
+            self._now = Snapshot(self._at, labels, width, answer, calibration)
+        return self._now
+
+    def calibration_of(self, classifier: StreamingClassifier) -> "AnyCalibration | None":
+        """Return the calibration of a classifier's scores, which is computed once."""
+        from robocle.recognition.calibration import calibrated
+
+        answer = classifier.answer() if classifier.labels else None
+        if answer is None:
+            return None
+        if self._calibrated is None or self._calibrated[0] is not answer:
+            self._calibrated = answer, calibrated(answer, self.world)
+        return self._calibrated[1]
+
+
+def built(name: str, spec: str) -> StreamingClassifier:
+    """Return an empty classifier for a state.
+
+    Raises:
+        StateError: The classifier is not installed.
+    """
+    try:
+        return CLASSIFIERS.build(spec)
+    except SpecError as error:
+        raise StateError(f"{name} needs a part that is not installed: {error}") from error
+
+
+# What is in use in this process. A fork waits until no thread changes any of it: the fork would
+# have locks that no thread will ever release, and half a change.
+_in_use: "weakref.WeakSet[Learned]" = weakref.WeakSet()
+_held: list[Learned] = []
+
+
+def _before_fork() -> None:
+    for each in list(_in_use):
+        each._guard.acquire()
+        _held.append(each)
+
+
+def _after_fork() -> None:
+    while _held:
+        _held.pop()._guard.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
+    )

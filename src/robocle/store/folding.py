@@ -1,0 +1,118 @@
+"""From the rows of a state to a classifier, and sums in place of the samples that are not kept.
+
+A state folds only samples that it was taught itself, into sums of its own origin. So each sample is
+in one place, a row or the sums of one origin, and a later version of these sums contains all
+earlier ones: merged in any order, nothing counts twice. What is left of a folded sample is its id.
+"""
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from robocle.classifiers import CLASSIFIERS, ClassifierState, StreamingClassifier
+from robocle.classifiers.samples import Sample
+from robocle.errors import LabelError, SpecError, StateError
+from robocle.store.change import INSERT, Change
+from robocle.store.rows import Row, packed
+from robocle.store.state import State
+
+SPARE = 20
+"""Samples are folded when there is one more than `keep` for so many: to fold takes time."""
+CLASSES = "fold > 0 AND pictures > 0 AND origin = ? AND label IS NOT NULL ORDER BY time, id"
+REMOVE = """UPDATE samples SET label = NULL, pictures = 0, fold = ?, changed = ?, quality = NULL,
+    sketch = NULL, crc = NULL, bits = NULL, embedding = NULL WHERE number = ?"""
+
+
+def classifier_of(state: State) -> StreamingClassifier:
+    """Return a classifier that was taught what is in a state.
+
+    Raises:
+        StateError: The state is damaged, or needs a classifier that is not installed.
+    """
+    samples = _samples(state, state.embedded())
+    first, *others = state.folds() or [b""]
+    classifier = _taught(state, first, samples)
+    for origin in others:
+        classifier.merge(_taught(state, origin, []))
+    return classifier
+
+
+def _samples(state: State, found: Sequence[tuple[Row, bytes | None]]) -> list[Sample]:
+    """Return samples in the order in which they were taught."""
+    with state.reading():
+        kept = [
+            row.sample(content)
+            for row, content in found
+            if row.label is not None and row.fold is None
+        ]
+    return sorted(kept, key=lambda sample: (sample.time, sample.id))
+
+
+def _taught(state: State, origin: bytes, samples: Sequence[Sample]) -> StreamingClassifier:
+    """Return a classifier that was taught samples and the sums of an origin."""
+    name = state.path or "the state in memory"
+    classes = state.rows(CLASSES, origin)
+    sums = state.sums(origin) if classes or samples else {}
+    labels: dict[str, Row] = {}
+    for row in classes:  # that have one label by now are joined below
+        labels[row.id.hex() if row.label in labels else row.label or ""] = row
+    if sums:
+        rows = [state.embedding(row) for row in classes]
+        means = np.array(rows) if rows else np.empty((0, len(samples[0].embedding)))
+        sums |= {"counts": np.array([row.pictures for row in classes], np.int64), "means": means}
+    try:
+        classifier = CLASSIFIERS.build(state.parts["classifier"])
+        classifier.restore(ClassifierState(tuple(labels), tuple(samples), sums))
+    except SpecError as error:
+        raise StateError(f"{name} needs a part that is not installed: {error}") from error
+    except (LabelError, StateError) as error:
+        raise StateError(f"{name} is damaged: {error}") from error
+    for label, row in labels.items():
+        if label != row.label:
+            classifier.rename(label, row.label or "")
+    return classifier
+
+
+def fold(change: Change, classifier: StreamingClassifier) -> None:
+    """Fold the samples that were taught to a state beyond those that its classifier keeps.
+
+    Args:
+        change: The change that adds samples.
+        classifier: Any classifier with the options of the state.
+    """
+    state, keep = change.state, getattr(classifier, "keep", 0)
+    query = "SELECT count(*) FROM samples WHERE label IS NOT NULL AND fold IS NULL AND origin = ?"
+    (count,) = change.execute(query, (state.origin,)).fetchone()
+    if not classifier.FOLDS or count <= keep + keep // SPARE:
+        return
+    own = [each for each in state.embedded() if each[0].origin == state.origin]
+    folded = _taught(state, state.origin, _samples(state, own))
+    kept = {sample.id for sample in folded.samples}
+    gone = [row for row, _ in own if row.label and row.fold is None and row.id.hex() not in kept]
+    _write(change, gone, folded.state())
+
+
+def _write(change: Change, gone: Sequence[Row], taught: ClassifierState) -> None:
+    """Write sums in place of samples."""
+    origin, now = change.state.origin, change.now
+    before = change.state.rows(CLASSES, origin)
+    first: dict[str, int] = {}
+    for row in (*before, *gone):
+        first[row.label or ""] = min(row.time, first.get(row.label or "", row.time))
+        change.execute(REMOVE, (now, now, row.number))
+    change.forget_folded_steps()
+    sums = dict(taught.folded)
+    means, counts = sums.pop("means"), sums.pop("counts").tolist()
+    change.write_sums(origin, now, sums)
+    known = {row.id: row for row in before}
+    for label, mean, count in zip(taught.labels, means, counts, strict=True):
+        if count:
+            id = hashlib.blake2b(origin + label.encode(), digest_size=16).digest()
+            crc, bits, content = packed(np.asarray(mean, np.float64))
+            number, decided = None, change.decided
+            if id in known:
+                number, decided = known[id].number, known[id].decided
+            values = number, id, origin, label, decided, first[label], count, now
+            change.execute("DELETE FROM samples WHERE id = ?", (id,))
+            change.execute(INSERT, (*values, None, None, crc, bits, content, now))

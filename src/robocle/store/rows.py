@@ -1,0 +1,100 @@
+"""The rows of the table of samples, checked when they are read.
+
+A row is a sample, what remains of one that was removed or folded, or a folded class: the mean of
+the folded samples of a label, and their number.
+"""
+
+import zlib
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robocle.classifiers.embedding_numbers import embedding_numbers
+from robocle.classifiers.labels import plain_label
+from robocle.classifiers.samples import Sample
+from robocle.errors import FeatureError, LabelError
+
+LATEST = 2**53
+"""The latest time that is taken from elsewhere, in microseconds: the year 2255."""
+MICRO = 1_000_000
+COLUMNS = "number, id, origin, label, decided, time, pictures, fold, quality, sketch, crc, bits"
+UNREADABLE = (ValueError, TypeError, FeatureError, LabelError)
+"""What reading a damaged row raises."""
+
+
+class Row(NamedTuple):
+    """A row without its embedding. Its fields are columns of the table; see `schema.sql`."""
+
+    number: int
+    id: bytes
+    origin: bytes
+    label: str | None
+    decided: int
+    time: int
+    pictures: int
+    fold: int | None
+    quality: str | None
+    sketch: bytes | None
+    crc: int | None
+    bits: int | None
+
+    @property
+    def decision(self) -> tuple[int, str]:
+        """What decides between two versions of a row: the larger one wins."""
+        return self.decided, self.label or ""
+
+    def numbers(self, content: object) -> NDArray[Any]:
+        """Return the embedding, given its bytes.
+
+        Raises:
+            ValueError: They are not what was stored.
+        """
+        return unpacked(content, self.crc, self.bits)
+
+    def sample(self, content: object) -> Sample:
+        """Return the sample, given the bytes of its embedding; see `numbers`."""
+        return Sample(self.label or "", self.numbers(content), self.id.hex(), self.time / MICRO)
+
+
+def checked(values: tuple[Any, ...]) -> Row:
+    """Return a row as it was read.
+
+    Raises:
+        ValueError: A value cannot be one of its column, or contradicts another one.
+    """
+    row = Row(*values)
+    numbers = row.number, row.decided, row.time, row.pictures, row.fold or 0, row.crc or 0
+    if not all(type(each) is int and 0 <= each < 2**62 for each in numbers):
+        raise ValueError("a sample with a number that is out of range")
+    if not all(isinstance(each, bytes) and len(each) == 16 for each in (row.id, row.origin)):
+        raise ValueError("a sample with an id that is not 16 bytes")
+    if row.label is not None and plain_label(row.label) != row.label:
+        raise ValueError("a sample with a label that is no text")
+    if (row.fold is None and row.pictures != 1) or row.bits not in (None, 32, 64):
+        raise ValueError("a sample with an impossible count or type")
+    if row.label is not None and (row.bits is None or not row.pictures or not row.decided):
+        raise ValueError("a sample without an embedding")
+    if not isinstance(row.quality or "", str) or not (row.quality or "").isprintable():
+        raise ValueError("a sample with faults that are no text")
+    if row.sketch is not None and not (isinstance(row.sketch, bytes) and len(row.sketch) == 64):
+        raise ValueError("a sample with a sketch of another size")
+    return row
+
+
+def packed(numbers: NDArray[Any]) -> tuple[int, int, bytes]:
+    """Return the checksum, the bits and the bytes of an array of float32 or float64."""
+    content = numbers.astype(numbers.dtype.newbyteorder("<"), copy=False).tobytes()
+    return zlib.crc32(content), 8 * numbers.itemsize, content
+
+
+def unpacked(content: object, crc: object, bits: int | None) -> NDArray[Any]:
+    """Return an array, given its bytes.
+
+    Raises:
+        ValueError: They are not what was stored.
+    """
+    if not isinstance(content, bytes) or zlib.crc32(content) != crc or not bits:
+        raise ValueError("a checksum is wrong")
+    values = np.frombuffer(content, f"<f{bits // 8}")
+    return embedding_numbers(values.astype(values.dtype.newbyteorder("="), copy=False), 1, np.inf)

@@ -1,0 +1,57 @@
+-- A state: what a learner was taught, as a table of samples. All times are microseconds since 1970.
+
+CREATE TABLE parts (
+  name TEXT, -- of a part of the learner; "origin": 32 digits that no other file has
+  value TEXT, -- its spec, with all options
+  PRIMARY KEY (name, value)
+)
+;
+CREATE TABLE samples (
+  number INTEGER PRIMARY KEY, -- in this file only
+  id BLOB NOT NULL UNIQUE, -- 16 bytes that never change, in any file
+  origin BLOB NOT NULL, -- 16 bytes: the file in which it was taught
+  label TEXT, -- NULL: it was removed
+  decided INTEGER NOT NULL, -- when its label was decided; 0: it is not here, as a merge was undone
+  time INTEGER NOT NULL, -- when it was taught
+  changed INTEGER NOT NULL, -- the clock of this file when the row last changed
+  pictures INTEGER NOT NULL, -- 1; 0 if it is folded; of a folded class, how many it has
+  fold INTEGER, -- NULL for a sample; else when it was folded, or the class was
+  quality TEXT, -- the faults of the picture
+  sketch BLOB, -- 64 bytes that show when the same picture is taught again
+  crc INTEGER, -- CRC-32 of the embedding
+  bits INTEGER, -- of each number of the embedding: 32 or 64
+  embedding BLOB -- little-endian numbers, of a class its mean; NULL if it is no longer needed
+)
+;
+CREATE INDEX samples_changed ON samples (changed)
+;
+CREATE TABLE steps (
+  number INTEGER PRIMARY KEY,
+  token TEXT NOT NULL, -- what follows with the same token belongs to the step
+  title TEXT, -- what the user calls it
+  done TEXT NOT NULL, -- what it did beside teaching, one line each
+  time INTEGER NOT NULL,
+  merged INTEGER NOT NULL, -- 1: a merge, which is undone as if it had never been
+  undone INTEGER NOT NULL -- 1: it can be redone
+)
+;
+CREATE TABLE changes (
+  step INTEGER NOT NULL,
+  sample INTEGER NOT NULL, -- its number
+  label_before TEXT,
+  decided_before INTEGER NOT NULL, -- 0: it was not here
+  label_after TEXT,
+  decided_after INTEGER NOT NULL
+)
+;
+CREATE INDEX changes_step ON changes (step)
+;
+CREATE TABLE sums (
+  origin BLOB NOT NULL, -- of the samples that are folded
+  name TEXT NOT NULL, -- totals, scatter0, scatter1, ...
+  fold INTEGER NOT NULL, -- when: of two versions of an origin, the later one wins
+  crc INTEGER NOT NULL,
+  numbers BLOB NOT NULL, -- 64 bits each, little-endian
+  PRIMARY KEY (origin, name)
+)
+;

@@ -1,0 +1,361 @@
+"""A state: everything that a learner was taught, as a table of samples.
+
+It is a file, or a database in memory. Several programs may have a file open and change it; each
+change is one transaction (`robocle.store.change`). Every change sets the clock of the file, and the
+rows that it changed carry that time, so whoever has read the others reads only these.
+"""
+
+import logging
+import os
+import sqlite3
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+from numpy.typing import NDArray
+
+from robocle.classifiers.samples import new_id
+from robocle.errors import StateAccessError, StateError
+from robocle.files import require_writable
+from robocle.store.rows import COLUMNS, MICRO, UNREADABLE, Row, checked, unpacked
+from robocle.store.steps import Step, described
+from robocle.store.tables import (
+    Access,
+    connect,
+    create_tables,
+    damaged,
+    no_file,
+    require_header,
+    require_tables,
+    translated,
+)
+
+log = logging.getLogger("robocle")
+
+FilePath = str | os.PathLike[str]
+Parts = dict[str, str]
+"""The specs of the parts of a learner, by name."""
+Position = tuple[int, int]
+"""Which file is open, counted from 1, and the clock of that file."""
+SUMMARY = "SELECT number, label, pictures, sketch, fold FROM samples WHERE changed > ?"
+
+
+def located(path: FilePath) -> Path:
+    """Return the absolute path of a state file, with links resolved.
+
+    Raises:
+        StateError: The path is empty, which would stand for the folder of the program, or no file
+            can have it.
+    """
+    if os.fspath(path) == "" or "\0" in str(path):
+        raise StateError(f"{str(path)!r} is not the path of a state file: give its name")
+    return Path(os.path.realpath(path))
+
+
+def is_writable(path: Path) -> bool:
+    """Return whether a file may be written, or does not exist."""
+    try:
+        require_writable(path)
+    except PermissionError:
+        return False
+    return True
+
+
+class State:
+    """A state that is open. Callers see to it that one thread at a time uses it.
+
+    Args:
+        path: Its file; None for a state in memory.
+        access: Whether the file may be changed, or only read.
+        create: Returns the parts of a new state. Without it, the file must exist.
+    """
+
+    def __init__(
+        self, path: Path | None, access: Access = "rw", create: Callable[[], Parts] | None = None
+    ) -> None:
+        self.path = path
+        self._access = access
+        self._connection: sqlite3.Connection | None = None
+        self._position: Position = (0, 0)
+        self._use(*self._opened(create))
+
+    @classmethod
+    def new(cls, parts: Parts) -> Self:
+        """Return an empty state in memory."""
+        return cls(None, create=lambda: parts)
+
+    @classmethod
+    def open(cls, path: FilePath, create: Callable[[], Parts] | None = None) -> Self:
+        """Open a state file, to change it. One that is read-only can only be read.
+
+        Args:
+            path: The file.
+            create: Returns the parts of a new state if there is no file; None: there must be one.
+
+        Raises:
+            StateError: The file is missing or damaged.
+        """
+        found = located(path)
+        return cls(found, "rw" if is_writable(found) else "ro", create)
+
+    @classmethod
+    def read(cls, path: FilePath) -> Self:
+        """Return a copy of a state file in memory. The file is only read.
+
+        Raises:
+            StateError: The file is missing or damaged.
+        """
+        found = located(path)
+        # A program that was killed while it wrote leaves a journal: what it began is undone first.
+        unfinished = os.path.exists(f"{found}-journal") and is_writable(found)
+        stored = cls(found, "rw" if unfinished else "ro")
+        try:
+            copy = cls.new(stored.parts)
+            with stored.reading() as connection:
+                connection.backup(copy.connection)
+        finally:
+            stored.close()
+        copy.origin = stored.origin
+        return copy
+
+    def _opened(self, create: Callable[[], Parts] | None) -> tuple[sqlite3.Connection, Parts]:
+        """Return a connection to the file that is now at the path, and what its parts are."""
+        path = self.path
+        with translated(path, "read" if self._access == "ro" else "write"):
+            begins = path is None or not os.path.exists(path) or not os.path.getsize(path)
+            if begins and create is None:
+                raise no_file(path)
+            # To close another handle of a file would release the locks that SQLite holds on it.
+            if path is not None and not begins and not _is_open_here(path):
+                require_header(path)
+            parts = {**create(), "origin": new_id()} if begins and create is not None else None
+            connection = connect(path, "rwc" if begins else self._access)
+            try:
+                if parts is not None:
+                    create_tables(connection, parts)
+                require_tables(connection, path)
+                found = connection.execute("SELECT name, value FROM parts").fetchall()
+            except BaseException:
+                connection.close()
+                if begins and path is not None and not os.path.getsize(path):
+                    path.unlink()
+                raise
+        # Printable text cannot send control sequences to a terminal when it is shown.
+        if not all(str(each).isprintable() for row in found for each in row):
+            raise self.damaged("its parts are no text")
+        return connection, {str(name): str(value) for name, value in found}
+
+    def _use(self, connection: sqlite3.Connection, parts: Parts) -> None:
+        self._forsake()
+        origin = parts.pop("origin", "")
+        self.parts, self.origin = parts, bytes.fromhex(origin) if len(origin) == 32 else bytes(16)
+        self._connection, self._process = connection, os.getpid()
+        self._identity = _identity(self.path)
+        self._position = self._position[0] + 1, 0
+        self._is_lost = False
+        _open_states.add(self)
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The connection to the database.
+
+        Raises:
+            StateError: The state is closed.
+        """
+        if self._connection is None:
+            raise StateError(f"{self.path} is closed: open it again")
+        return self._connection
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the state was not closed."""
+        return self._connection is not None
+
+    def close(self) -> None:
+        """Close the file. A state in memory stays as it is."""
+        if self.path is not None:
+            self._forsake()
+
+    def _forsake(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None and self._process == os.getpid():
+            connection.close()
+        elif connection is not None:  # to close it would disturb the process that was forked
+            _of_other_processes.append(connection)
+
+    def follow_file(self) -> None:
+        """Notice if the file was replaced or deleted, or if this process was forked.
+
+        Raises:
+            StateError: The file that is now there cannot be used.
+        """
+        if self.connection.in_transaction:  # an interrupt has ended it
+            self.connection.rollback()
+        now = _identity(self.path)
+        if now is None and self.path is not None and not self._is_lost:
+            log.warning("%s was deleted: nothing more can be saved in it", self.path)
+        self._is_lost = now is None and self.path is not None
+        if now is not None and (now != self._identity or self._process != os.getpid()):
+            connection, parts = self._opened(None)
+            if {**parts, "origin": ""} != {**self.parts, "origin": ""}:
+                connection.close()
+                raise StateError(f"{self.path} was replaced by a state with other parts")
+            self._use(connection, parts)
+
+    def require_writable(self) -> None:
+        """Raise StateError if the file is read-only, or was deleted while it was open."""
+        if self._access == "ro" and self.path is not None:
+            raise StateAccessError("write", self.path, "it is read-only; make it writable first")
+        if not self.is_saved:
+            raise StateError(
+                f"{self.path} was deleted or replaced while it was open, so this is not saved: put "
+                "it back, or save to another file"
+            )
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether the file that was opened is still there."""
+        return _identity(self.path) == self._identity
+
+    # What is in it
+
+    def position(self) -> Position:
+        """Return which file this is, and its clock: it differs after every change."""
+        self.follow_file()
+        if not self._is_lost:
+            with self.reading() as connection:
+                self._position = self._position[0], clock_of(connection)
+        return self._position
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Lend the connection for queries."""
+        with translated(self.path, "read"):
+            try:
+                yield self.connection
+            except UNREADABLE as error:
+                if isinstance(error, StateError):
+                    raise
+                raise self.damaged(error) from error
+
+    def damaged(self, why: object) -> StateError:
+        """Return the error for something in it that cannot be what was written."""
+        return damaged(self.path or "the state in memory", why)
+
+    def rows(self, where: str = "1", *values: object) -> list[Row]:
+        """Return rows, without their embeddings.
+
+        Raises:
+            StateError: A row is damaged.
+        """
+        with self.reading() as connection:
+            query = f"SELECT {COLUMNS} FROM samples WHERE {where}"
+            return list(map(checked, connection.execute(query, values)))
+
+    def embedded(self, since: int = 0) -> list[tuple[Row, bytes | None]]:
+        """Return the rows that changed after a time of the clock, with the bytes of embeddings.
+
+        Raises:
+            StateError: A row is damaged.
+        """
+        with self.reading() as connection:
+            query = f"SELECT embedding, {COLUMNS} FROM samples WHERE changed > ?"
+            found = connection.execute(query, (since,)).fetchall()
+            return [(checked(values), content) for content, *values in found]
+
+    def embedding(self, row: Row) -> NDArray[Any]:
+        """Return the embedding of a row.
+
+        Raises:
+            StateError: It is damaged.
+        """
+        with self.reading() as connection:
+            query = "SELECT embedding FROM samples WHERE number = ?"
+            (content,) = connection.execute(query, (row.number,)).fetchone()
+            return row.numbers(content)
+
+    def width(self) -> int | None:
+        """Return the width of the embeddings; None if there are none."""
+        with self.reading() as connection:
+            query = "SELECT length(embedding) * 8 / bits FROM samples WHERE bits > 0 LIMIT 1"
+            return next((int(width) for (width,) in connection.execute(query)), None)
+
+    def summary(self, since: int = 0) -> list[Any]:
+        """Return number, label, pictures, sketch and fold of rows that changed after a time."""
+        with self.reading() as connection:
+            found = connection.execute(f"{SUMMARY} ORDER BY time, id", (since,)).fetchall()
+            if not all(str(each[1]).isprintable() and each[2] >= 0 for each in found):
+                raise ValueError("a sample with a label that is no text")
+            return found
+
+    def folds(self) -> dict[bytes, int]:
+        """Return the version of the folded sums of each origin."""
+        with self.reading() as connection:
+            return dict(connection.execute("SELECT origin, max(fold) FROM sums GROUP BY origin"))
+
+    def sums(self, origin: bytes) -> dict[str, NDArray[Any]]:
+        """Return the folded sums of an origin, without the counts and means of its classes.
+
+        Raises:
+            StateError: They are damaged.
+        """
+        with self.reading() as connection:
+            query = "SELECT name, numbers, crc FROM sums WHERE origin = ?"
+            found = connection.execute(query, (origin,))
+            return {str(name): unpacked(numbers, crc, 64) for name, numbers, crc in found}
+
+    def steps(self, undone: int = 0, most: int = -1) -> list[Step]:
+        """Return the steps that can be undone, the last one first, or redone, the next one first.
+
+        Args:
+            undone: 0 for those that can be undone, 1 for those that can be redone.
+            most: How many steps to return; -1 for all.
+        """
+        order = "ASC" if undone else "DESC"
+        with self.reading() as connection:
+            steps = connection.execute(
+                f"""SELECT number, token, title, done, time, (SELECT group_concat(label_after,
+                char(10)) FROM changes WHERE step = number AND decided_before = 0) FROM steps
+                WHERE undone = ? ORDER BY number {order} LIMIT ?""",
+                (undone, most),
+            )
+            return [
+                Step(token, described(title, done, taught or ""), time / MICRO, number)
+                for number, token, title, done, time, taught in steps
+            ]
+
+    def problems(self) -> list[str]:
+        """Return what a quick check of the file finds; empty if it is intact."""
+        with self.reading() as connection:
+            found = [str(row[0]) for row in connection.execute("PRAGMA quick_check(10)")]
+        return [] if found == ["ok"] else found
+
+
+def clock_of(connection: sqlite3.Connection) -> int:
+    """Return the time of the last change."""
+    (clock,) = connection.execute("SELECT max(changed) FROM samples").fetchone()
+    return int(clock or 0)
+
+
+def _identity(path: Path | None) -> tuple[int, int] | None:
+    """Return what tells a file from another one at the same path; None if there is none."""
+    try:
+        found = os.stat(path or "")
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _is_open_here(path: Path) -> bool:
+    """Return whether this process has a file open. Then its header was checked."""
+    identity = _identity(path)
+    return any(
+        each.is_open and each._identity == identity and each._process == os.getpid()
+        for each in _open_states
+    )
+
+
+_open_states: "weakref.WeakSet[State]" = weakref.WeakSet()
+_of_other_processes: list[sqlite3.Connection] = []

@@ -1,0 +1,158 @@
+"""How the database of a state is opened, and what is checked before anything in it is used.
+
+A file may come from anyone, so nothing in it is believed: before SQLite opens a file its header is
+checked, and before anything is read its tables must be exactly those of `schema.sql`.
+"""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from robocle.errors import StateAccessError, StateError, StateLockedError
+
+FORMAT = 5
+APPLICATION = 0x52424C45  # "RBLE"
+PAGE = 4096
+BUSY_SECONDS = 20.0
+"""How long a program waits for another one that is writing."""
+SCHEMA = Path(__file__).with_name("schema.sql").read_text("utf-8").split("\n;\n")[:-1]
+SCHEMA[0] = SCHEMA[0].partition("\n\n")[2]  # without what the file says about itself
+# A transaction ends when its journal is removed. EXTRA also flushes that removal, without which a
+# power failure could bring the journal back and undo what was acknowledged.
+SETTINGS = f"""
+    PRAGMA page_size = {PAGE}; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;
+    PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON;
+    PRAGMA fullfsync = ON; PRAGMA synchronous = EXTRA;
+"""
+# Whatever is read later is read here once, while what that may cost is bounded.
+CLAIMS = (
+    "SELECT sum(length(embedding)) FROM samples",
+    "SELECT sum(length(numbers)) FROM sums",
+    "SELECT max(length(label) + length(quality) + length(sketch)) FROM samples",
+    "SELECT max(length(token) + length(title) + length(done)) FROM steps",
+    "SELECT max(length(label_before) + length(label_after)) FROM changes",
+    "SELECT count(*) FROM samples UNION ALL SELECT count(*) FROM changes",
+)
+REASONS = {
+    sqlite3.SQLITE_FULL: "the disk is full",
+    sqlite3.SQLITE_IOERR: "the disk failed, or it is full",
+    sqlite3.SQLITE_READONLY: "it or its folder is read-only; make them writable first",
+    sqlite3.SQLITE_PERM: "permission denied",
+    sqlite3.SQLITE_CANTOPEN: "it or its folder cannot be opened",
+}
+
+Access = Literal["rwc", "rw", "ro"]
+
+
+def connect(path: Path | None, access: Access = "rw") -> sqlite3.Connection:
+    """Return a connection to a file, or to a new database in memory.
+
+    Args:
+        path: The absolute path of the file; None for a database in memory.
+        access: Whether the file may be created, written, or only read.
+    """
+    name = ":memory:" if path is None else f"{path.as_uri()}?mode={access}"
+    connection = sqlite3.connect(name, BUSY_SECONDS, 0, None, False, uri=path is not None)
+    connection.executescript(SETTINGS)
+    return connection
+
+
+def create_tables(connection: sqlite3.Connection, parts: dict[str, str]) -> None:
+    """Create the tables of a state, unless another program has done so meanwhile."""
+    connection.execute("BEGIN IMMEDIATE")
+    if not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+        for statement in (
+            f"PRAGMA application_id = {APPLICATION}", f"PRAGMA user_version = {FORMAT}", *SCHEMA
+        ):  # fmt: skip
+            connection.execute(statement)
+        connection.executemany("INSERT INTO parts VALUES (?, ?)", parts.items())
+    connection.execute("COMMIT")
+
+
+def damaged(path: object, why: object) -> StateError:
+    """Return the error for a file that cannot be what was written."""
+    return StateError(f"{path} is damaged ({why}): `robocle recover` saves what is intact")
+
+
+def require_header(path: Path) -> None:
+    """Check the first bytes of a file, before SQLite opens it.
+
+    SQLite would create further files beside one in its WAL mode. And it would remove any file that
+    a journal names as that of a transaction over several databases, which no state has.
+
+    Raises:
+        StateError: The file is not a state.
+        OSError: It cannot be read.
+    """
+    with open(path, "rb") as file:
+        head = file.read(100)
+    if head[:16] != b"SQLite format 3\0" or int.from_bytes(head[68:72]) != APPLICATION:
+        raise StateError(
+            f"{path} is not a robocle state, or was written before version 0.2: give another file"
+        )
+    if (version := int.from_bytes(head[60:64])) != FORMAT:
+        raise StateError(
+            f"{path} has state format {version}, and this robocle reads format {FORMAT}: use the "
+            "robocle version that wrote it"
+        )
+    if int.from_bytes(head[16:18]) != PAGE or head[18:21] != b"\1\1\0":
+        raise damaged(path, "its header cannot be that of a state")
+    journal = Path(f"{path}-journal")
+    content = journal.read_bytes() if journal.is_file() else b""
+    if content[:8] and content[:8] == content[-8:]:
+        raise damaged(path, "its journal names another file, which that of no state does")
+
+
+def require_tables(connection: sqlite3.Connection, path: object) -> None:
+    """Check that a database has the tables of a state, and holds no more than its size.
+
+    Raises:
+        StateError: It has other tables, or triggers or views, or claims an impossible size.
+    """
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    size = max(PAGE * pages, 1_000_000)
+    turns = iter(range(100 + size // 10_000))
+    largest = connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, size)
+    connection.set_progress_handler(lambda: next(turns, None) is None, 10_000)
+    try:
+        query = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL OR type != 'index'"
+        found = sorted(str(sql) for (sql,) in connection.execute(query).fetchmany(100))
+        if found != sorted(SCHEMA):
+            raise damaged(path, "its tables are not those of a state")
+        if sum(n or 0 for query in CLAIMS for (n,) in connection.execute(query)) > size:
+            raise damaged(path, "it claims to hold more than its size")
+    finally:
+        connection.set_progress_handler(None, 0)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, largest)
+
+
+@contextmanager
+def translated(path: object, action: Literal["read", "write"]) -> Iterator[None]:
+    """Turn errors of SQLite and of the system into those of robocle."""
+    file = Path(str(path or "the state in memory"))
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise StateLockedError(file) from error
+        if code == sqlite3.SQLITE_CANTOPEN and not os.path.isdir(file.parent):
+            raise StateAccessError.of(action, file, FileNotFoundError()) from error
+        if code in REASONS:
+            reason = "it is a folder" if os.path.isdir(file) else REASONS[code]
+            raise StateAccessError(action, file, reason) from error
+        raise damaged(file, error) from error
+    except OSError as error:
+        if isinstance(error, StateError):
+            raise
+        raise StateAccessError.of(action, file, error) from error
+
+
+def no_file(path: object) -> StateError:
+    """Return the error for a state that does not exist."""
+    return StateError(
+        f"there is no state file {path}: check the name, or teach something to make it"
+    )
