@@ -38,6 +38,8 @@ class Sample:
     """It never changes, and copies of a sample keep it."""
     time: float = field(default_factory=time.time)
     """When it was taught, in seconds since 1970."""
+    faults: str = ""
+    """What was wrong with the picture, such as "dark blurred"."""
 
     def __copy__(self) -> Self:
         return self

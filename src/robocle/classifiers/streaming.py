@@ -7,6 +7,7 @@ the set of samples; what a classifier computes from them is then computed again,
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -532,4 +533,4 @@ def _renamed(sample: Sample, label: str, new: str) -> Sample:
     """Return a sample, with another label if it has this one."""
     if sample.label != label:
         return sample
-    return Sample(new, sample.embedding, sample.id, sample.time)
+    return replace(sample, label=new)

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 @main.command(short_help="Make a state forget a label.")
 @click.argument("state", type=StatePath)
 @click.argument("label")
-@click.option("--for-good", is_flag=True, help="Also erase the undo history of STATE.")
+@click.option("--for-good", is_flag=True,
+              help="Also erase the undo history of STATE and everything that it could bring "
+              "back.")  # fmt: skip
 def forget(state: Path, label: str, for_good: bool) -> None:
     """Make STATE forget LABEL, as if it had never been taught."""
     from robocle.learner import Learner
@@ -63,8 +65,10 @@ list_option = click.option(
     "--list", "only_list", is_flag=True, help="Only list the steps, the next one first."
 )
 step_option = click.option(
-    "--step", metavar="ID", help="Only if this is the next step; `robocle inspect --json` has ids."
-)
+    "--step", metavar="ID",
+    help="Only if this is the next step, and fail if it is another one. `robocle inspect --json` "
+    "lists the ids.",
+)  # fmt: skip
 
 
 @main.command(short_help="Undo what the last command changed.")
@@ -73,10 +77,10 @@ step_option = click.option(
 @list_option
 @step_option
 def undo(state: Path, times: int, only_list: bool, step: str | None) -> None:
-    """Undo the last step of STATE, which is what the last command changed.
+    """Undo the last step of STATE: what one command changed, or one lesson on the teach page.
 
-    That is all pictures of one `teach`, pictures removed, a label forgotten or renamed, or a merge.
-    Everything since STATE was made can be undone, whichever program did it, and redone.
+    That is all pictures of one `teach`, pictures removed, a label forgotten or renamed, or a merge,
+    whichever program did it. `robocle redo` redoes it.
     """
     from robocle.learner import Learner
 
@@ -91,7 +95,10 @@ def undo(state: Path, times: int, only_list: bool, step: str | None) -> None:
 @list_option
 @step_option
 def redo(state: Path, times: int, only_list: bool, step: str | None) -> None:
-    """Redo the step of STATE that was undone last. A later change makes that impossible."""
+    """Redo the step of STATE that was undone last.
+
+    Any other change of STATE makes that impossible.
+    """
     from robocle.learner import Learner
 
     require_file(state)
@@ -110,15 +117,17 @@ def _revert(
 ) -> None:
     """Undo or redo some steps, or list them."""
     verb = revert.__name__
+    done = verb.replace("do", "done")
     if only_list:
-        lines = [f"{n:3}  {step}" for n, step in enumerate(steps, 1)]
-        echo_lines("\n".join(lines) or f"nothing can be {verb.replace('do', 'done')}")
+        lines = [f"{n:3}  {each}" for n, each in enumerate(steps, 1)]
+        echo_lines("\n".join(lines) or f"nothing can be {done}")
         return
+    if step and times > 1:
+        raise click.UsageError("--step is for one step: leave out --times")
     if 0 < len(steps) < times:
-        done = verb.replace("do", "done")
         raise StateError(f"only {plural(len(steps), 'step')} of {state} can be {done}")
-    for _ in range(times):
-        echo(f"{verb.replace('do', 'did')} {revert(step)}")
+    for expected in [step] if step or not steps else [each.id for each in steps[:times]]:
+        echo(f"{verb.replace('do', 'did')} {revert(expected)}")
     echo(f"{state} knows {plural(len(learner.labels), 'label')}")
 
 

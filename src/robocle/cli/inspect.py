@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 @main.command(short_help="Show the labels of a state and how well they are recognised.")
 @click.argument("state", type=StatePath)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with the ids of steps.")
 def inspect(state: Path, as_json: bool) -> None:
     """Show the labels of STATE, which of them need more pictures, and which are easily confused.
 
     Some pictures of each label are left out, one at a time. The table shows how many of these are
-    still recognised.
+    still recognised. A damaged STATE is refused: `robocle recover` saves what is intact.
     """
     from robocle.learner import Learner
 
@@ -40,8 +40,8 @@ def inspect(state: Path, as_json: bool) -> None:
             "readiness": asdict(readiness) if readiness else None,
             "parts": vars(learner.parts),
             "undoable": len(steps),
-            "redoable": len(learner.undone),
             "steps": [asdict(step) for step in steps],
+            "undone": [asdict(step) for step in learner.undone],
             "bytes": state.stat().st_size,
         }
     if as_json:

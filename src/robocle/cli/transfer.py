@@ -18,26 +18,37 @@ replace_option = click.option("--replace", is_flag=True, help="Overwrite OUT if 
 @click.argument("state", type=StatePath)
 @click.argument("files", nargs=-1, required=True, type=StatePath)
 @click.option("--unreadable", type=click.Choice(["refuse", "skip"]), default="refuse",
-              show_default=True, help="What to do about damaged files: merge none, or merge the "
-              "others and list these.")  # fmt: skip
+              show_default=True, help="What to do if files are damaged or have other parts: "
+              "merge none, or merge the others and list these.")  # fmt: skip
 def merge(state: Path, files: tuple[Path, ...], unreadable: str) -> None:
     """Merge FILES into STATE, as if it had been taught all of their pictures.
 
     STATE is created if it does not exist. The result is a union: a picture that several states have
-    counts once, so a newer copy of a state can be merged at any time. `robocle undo` undoes it.
+    counts once. So a file can be merged again, such as a newer export of the same robot.
+    `robocle undo` undoes a merge.
     """
     from robocle.classifiers.labels import similar_label
     from robocle.learner import Learner
 
-    if not os.path.exists(state):
+    is_new = not os.path.exists(state)
+    if is_new:
         _create_like(files, state, unreadable)
-    with Learner.edit(state) as learner:
-        before = learner.labels
-        skipped = learner.merge_files(*files, skip=unreadable == "skip")
-        labels = learner.labels
-        pictures = plural(sum(learner.counts.values()), "picture")
+    try:
+        with Learner.edit(state) as learner:
+            before = learner.labels
+            skipped = learner.merge_files(*files, skip=unreadable == "skip")
+            labels = learner.labels
+            pictures = plural(sum(learner.counts.values()), "picture")
+    except BaseException:
+        if is_new:
+            _remove_empty(state)
+        raise
+    if len(files) == len(skipped) == 1:
+        raise skipped[0]
     for error in skipped:
         print_error(f"skipped: {error}")
+    if len(skipped) == len(files):
+        raise StateError(f"none of the {len(files)} files can be merged")
     for label in labels:
         if label not in before and (other := similar_label(label, labels)):
             print_error(f"{label!r} and {other!r} are two labels: `robocle rename` joins them")
@@ -58,6 +69,16 @@ def _create_like(files: tuple[Path, ...], state: Path, unreadable: str) -> None:
             continue
         State.open(state, lambda parts=found.parts: parts).close()  # type: ignore[misc]
         return
+
+
+def _remove_empty(state: Path) -> None:
+    """Remove a state that was created in vain, unless another program has taught it meanwhile."""
+    from robocle.learner import Learner
+
+    with Learner.edit(state) as learner:
+        is_empty = not learner.version
+    if is_empty:
+        state.unlink()
 
 
 @main.command(short_help="Write an ONNX model, or a state file to send.")

@@ -32,7 +32,6 @@ from robocle.store import (
     NewSample,
     Position,
     State,
-    Step,
     StepName,
     changing,
     classifier_of,
@@ -241,32 +240,6 @@ class Learned:
             return self._classifier.width
         return self.state.width()
 
-    def relabel(self, label: str, new: str | None, what: str) -> None:
-        """Give all samples of a label another one, or remove them if that is None."""
-        with self.change() as change:
-            for row in self.state.rows("label = ?", label):
-                change.decide(row, new)
-            change.did(what)
-            self._require_usable()
-
-    def remove(self, ids: Sequence[str], what: str) -> None:
-        """Remove samples."""
-        with self.change() as change:
-            for id in ids:
-                for row in self.state.rows("id = ? AND label IS NOT NULL", bytes.fromhex(id)):
-                    change.decide(row, None)
-            change.did(what)
-
-    def undo(self, step: str | None) -> Step:
-        """Undo the last step."""
-        with self.change() as change:
-            return change.revert(0, step)
-
-    def redo(self, step: str | None) -> Step:
-        """Redo the step that was undone last."""
-        with self.change() as change:
-            return change.revert(1, step)
-
     def purge(self) -> None:
         """Erase what could be undone, and everything that was removed."""
         with self._guard:
@@ -288,9 +261,9 @@ class Learned:
                 change.unite(other)
             labels = dict.fromkeys(each[1] for each in self.state.summary() if each[1])
             self._empty.require_room(list(labels))
-            self._require_usable()
+            self.require_usable()
 
-    def _require_usable(self) -> None:
+    def require_usable(self) -> None:
         """Raise, before a change is written, if the sums cannot be used after it."""
         if self.state.folds():
             classifier_of(self.state)

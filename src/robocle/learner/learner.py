@@ -4,7 +4,7 @@ Learner() and Learner.load keep a learner in memory; Learner.open keeps it in a 
 """
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Self
@@ -17,7 +17,6 @@ from robocle.classifiers import CLASSIFIERS
 from robocle.classifiers.labels import never_taught, require_label, spelling_of
 from robocle.embedding import BATCH_SIZE, Embedder, Embedding, values_for
 from robocle.errors import (
-    InexactError,
     NothingTaughtError,
     SpecError,
     StateError,
@@ -37,6 +36,7 @@ from robocle.recognition.levels import DEFAULT_UNKNOWN
 from robocle.spec import require_whole
 from robocle.store import (
     FilePath,
+    Row,
     State,
     Step,
     classifier_of,
@@ -543,33 +543,16 @@ class Learner:
         Raises:
             RobocleError: As in `predict`, or `top` is out of range.
         """
-        from robocle.recognition.explanation import explanation  # teaching does not need it
+        from robocle.recognition.explanation import explanation, heat_of  # not to teach
 
         require_whole("top", top, 1, 1_000_000)
         self._require_taught()
         embedding, maps = self._for_prediction.look(picture, box)
         prediction = self.predict_embedding(embedding, unknown)
-        heat = self._heat(prediction.nearest, maps.grid[0])
+        with self._learned.classifier() as classifier:
+            found = prediction.nearest, self.pooling, maps.grid[0], self._learned.world
+            heat = heat_of(classifier, *found)
         return explanation(prediction, self.calibration(), unknown, top, heat)
-
-    def _heat(self, label: str, grid: NDArray[np.float32]) -> NDArray[np.float32] | None:
-        """Return where in a picture the evidence for a label is, if the classifier can tell."""
-        from robocle.recognition.explanation import heat_map
-
-        try:
-            with self._learned.classifier() as classifier:
-                rows, bias = classifier.linear()
-                answer = classifier.answer()
-                familiarity = answer.familiarity() if answer is not None else None
-                rows = familiarity.linear(rows, bias)[0] if familiarity else rows
-                weights = dict(zip(classifier.labels, rows, strict=True))
-        except (InexactError, NothingTaughtError):
-            return None
-        if label not in weights:  # another thread has forgotten it meanwhile
-            return None
-        world = self._learned.world
-        anything = world.pictures.mean(axis=0, dtype=np.float64) if world else None
-        return heat_map(self.pooling, grid, weights[label], anything)
 
     def embed_for_teaching(self, picture: Picture, box: Box | None = None) -> Embedding:
         """Return the embedding that `teach_embedding` takes: the mean over the picture's views.
@@ -622,17 +605,7 @@ class Learner:
         from robocle.recognition.samples import taught_samples
 
         with self._learned.classifier() as classifier:
-            found = taught_samples(classifier, self._learned.calibration_of(classifier))
-            return self._with_faults(found)
-
-    def _with_faults(self, samples: "list[TaughtSample]") -> "list[TaughtSample]":
-        state = self._learned.state
-        rows = state.rows("quality != ''") if state.is_open else []
-        faults = {row.id.hex(): (row.quality or "").split() for row in rows}
-        return [
-            replace(each, faults=tuple(faults[each.id])) if each.id in faults else each
-            for each in samples
-        ]
+            return taught_samples(classifier, self._learned.calibration_of(classifier))
 
     def doubtful(self, most: int = 5, label: str | None = None) -> "list[TaughtSample]":
         """Return the taught pictures that hurt, the worst first; see `remove`.
@@ -654,8 +627,7 @@ class Learner:
         known = None if label is None else self._known(label)
         with self._learned.classifier() as classifier:
             calibration = self._learned.calibration_of(classifier)
-            found = doubtful_samples(classifier, calibration, most, known)
-            return self._with_faults(found)
+            return doubtful_samples(classifier, calibration, most, known)
 
     def unknown_below(self, unknown: float = DEFAULT_UNKNOWN) -> float | None:
         """Return the threshold: an object whose familiarity is below it is called unknown.
@@ -722,7 +694,7 @@ class Learner:
         """
         with self._learned.exclusive():
             known = self._known(label)
-            self._learned.relabel(known, None, f"forgetting {known!r}")
+            self._decide(f"forgetting {known!r}", None, lambda row: row.label == known)
 
     def remove(self, *ids: str) -> None:
         """Remove taught pictures, as if they had never been taught. This can be undone.
@@ -743,11 +715,12 @@ class Learner:
             ({'mug': 1}, 'removing 1 picture', {'mug': 2})
         """
         with self._learned.exclusive():
-            where = "label IS NOT NULL AND fold IS NULL"
-            known = [row.id.hex() for row in self._learned.state.rows(where)]
-            found = list(dict.fromkeys(_whole_id(id, known) for id in ids))
+            taught = self._learned.state.rows("label IS NOT NULL AND fold IS NULL")
+            known = [row.id.hex() for row in taught]
+            found = {_whole_id(id, known) for id in ids}
             if found:
-                self._learned.remove(found, f"removing {plural(len(found), 'picture')}")
+                what = f"removing {plural(len(found), 'picture')}"
+                self._decide(what, None, lambda row: row.fold is None and row.id.hex() in found)
 
     def rename(self, label: str, new: str) -> None:
         """Rename a label. If the new name is a label already, the two become one.
@@ -762,7 +735,15 @@ class Learner:
         with self._learned.exclusive():
             old = self._known(label)
             if old != new:
-                self._learned.relabel(old, new, f"renaming {old!r} to {new!r}")
+                self._decide(f"renaming {old!r} to {new!r}", new, lambda row: row.label == old)
+
+    def _decide(self, what: str, label: str | None, concerns: Callable[[Row], bool]) -> None:
+        """Give some samples another label, or remove them if that is None."""
+        with self._learned.change() as change:
+            for row in filter(concerns, self._learned.state.rows("label IS NOT NULL")):
+                change.decide(row, label)
+            change.did(what)
+            self._learned.require_usable()
 
     def _known(self, label: str) -> str:
         """Return the label as it is spelled in the state."""
@@ -884,7 +865,8 @@ class Learner:
             NotLastStepError: The last step is another one. Nothing has changed.
             StateError: The change cannot be written to the learner's file.
         """
-        return self._learned.undo(step).description
+        with self._learned.change() as change:
+            return change.revert(0, step).description
 
     def redo(self, step: str | None = None) -> str:
         """Redo the step that was undone last. A new step makes that impossible.
@@ -906,7 +888,8 @@ class Learner:
             >>> learner.undo(), learner.redo(), learner.labels
             ("teaching 'mug'", "teaching 'mug'", ('mug',))
         """
-        return self._learned.redo(step).description
+        with self._learned.change() as change:
+            return change.revert(1, step).description
 
     def purge(self) -> None:
         """Erase the undo history, and with it everything that was forgotten or undone.

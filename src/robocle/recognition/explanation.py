@@ -13,7 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from robocle.backbones.world import World
+from robocle.classifiers import StreamingClassifier
 from robocle.classifiers.samples import Vector
+from robocle.errors import InexactError, NothingTaughtError
 from robocle.label_numbers import numbers_of
 from robocle.pooling import Pooling
 from robocle.pooling.average import Average
@@ -82,6 +85,35 @@ def _reason(prediction: Prediction, calibration: AnyCalibration | None, unknown:
         f"{nearest!r} is nearest, and it looks more like a taught object than unrelated pictures "
         f"do, but less than taught objects that are seen again: {facts}"
     )
+
+
+def heat_of(
+    classifier: StreamingClassifier,
+    label: str,
+    pooling: Pooling,
+    grid: NDArray[np.float32],
+    world: World | None,
+) -> NDArray[np.float32] | None:
+    """Return where in a picture the evidence for a label is; None if that cannot be told.
+
+    Args:
+        classifier: The classifier.
+        label: The label.
+        pooling: The pooling.
+        grid: The feature map of the picture, (positions, channels).
+        world: The world of the classifier, if it has one.
+    """
+    try:
+        rows, bias = classifier.linear()
+    except (InexactError, NothingTaughtError):
+        return None
+    if label not in classifier.labels:  # another thread has forgotten it meanwhile
+        return None
+    answer = classifier.answer()
+    familiarity = answer.familiarity() if answer is not None else None
+    rows = familiarity.linear(rows, bias)[0] if familiarity else rows
+    anything = world.pictures.mean(axis=0, dtype=np.float64) if world else None
+    return heat_map(pooling, grid, rows[classifier.labels.index(label)], anything)
 
 
 def heat_map(

@@ -6,7 +6,7 @@ wrong label, show something else, or be too poor.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -53,10 +53,13 @@ def taught_samples(
         calibration: The calibration of its scores. Without one, samples are not judged.
     """
     judged = dict(_judged(classifier, calibration)) if calibration is not None else {}
-    return [
-        TaughtSample(each.id, each.label, each.time, *judged.get(each.id, ()))
-        for each in classifier.samples
-    ]
+    found = []
+    for each in classifier.samples:
+        recognised, taken_for = judged.get(each.id, (None, None))
+        faults = tuple(each.faults.split())
+        sample = each.id, each.label, each.time, recognised, taken_for
+        found.append(TaughtSample(*sample, faults=faults))
+    return found
 
 
 def _judged(
@@ -95,10 +98,7 @@ def doubtful_samples(
     judged = [each for each in found if each.recognised is not None]
     worst = sorted(judged, key=lambda each: each.recognised or 0.0)[: max(CANDIDATES, 2 * most)]
     helped = classifier.recognised_without([each.id for each in worst])
-    tried = [
-        TaughtSample(each.id, each.label, each.time, each.recognised, each.taken_for, more)
-        for each, more in zip(worst, helped, strict=True)
-    ]
+    tried = [replace(each, would_help=more) for each, more in zip(worst, helped, strict=True)]
     doubtful = [each for each in tried if each.is_doubtful]
     doubtful.sort(key=lambda each: (-each.would_help, each.recognised))
     return doubtful[:most]

@@ -13,6 +13,7 @@ from robocle.store.change import Change, NewSample, changing
 from robocle.store.copying import write_state
 from robocle.store.folding import classifier_of, fold
 from robocle.store.recovery import recovered
+from robocle.store.rows import Row
 from robocle.store.state import FilePath, Position, State, located
 from robocle.store.steps import Step, StepName
 
@@ -21,6 +22,7 @@ __all__ = [
     "FilePath",
     "NewSample",
     "Position",
+    "Row",
     "State",
     "Step",
     "StepName",

@@ -54,7 +54,8 @@ class Row(NamedTuple):
 
     def sample(self, content: object) -> Sample:
         """Return the sample, given the bytes of its embedding; see `numbers`."""
-        return Sample(self.label or "", self.numbers(content), self.id.hex(), self.time / MICRO)
+        values = self.label or "", self.numbers(content), self.id.hex(), self.time / MICRO
+        return Sample(*values, faults=self.quality or "")
 
 
 def checked(values: tuple[Any, ...]) -> Row:
