@@ -86,18 +86,22 @@ class Parts:
                 f"has {preprocessing!r}: use the robocle version that wrote it"
             )
 
-    def require_mergeable(self, other: "Parts") -> None:
+    def require_mergeable(self, other: "Parts", name: str = "the other learner") -> None:
         """Require that what was learned with other parts can be merged into these.
+
+        Args:
+            other: The other parts.
+            name: What has them.
 
         Raises:
             StateError: A part differs that what was learned depends on.
         """
-        other.require_same("the other learner", self.backbone, self.fingerprint, self.preprocessing)
+        other.require_same(name, self.backbone, self.fingerprint, self.preprocessing)
         for mine, theirs in ((self.pooling, other.pooling), (self.classifier, other.classifier)):
             if theirs != mine:
                 raise StateError(
-                    f"cannot merge what was learned with {theirs} into {mine}: both learners must "
-                    "have the same parts"
+                    f"cannot merge what was learned with {theirs} into {mine}: {name} must have "
+                    "the same parts"
                 )
 
 

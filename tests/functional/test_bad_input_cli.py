@@ -1,6 +1,9 @@
 """Every command refuses bad pictures, labels and states with a one-line error and no change."""
 
+import itertools
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +12,6 @@ from PIL import Image
 
 from command_line import assert_one_line, assert_refused, run, run_subprocess
 from picture_files import black_png, encoded
-from state_files import replaced, rewrite
 
 
 def picture(kind: str) -> bytes:
@@ -153,13 +155,14 @@ def arguments(objects: Path) -> dict[str, Arguments]:
         "forget": ["ball"],
         "rename": ["ball", "toy"],
         "undo": [],
+        "redo": [],
         "samples": [],
         "remove": ["0"],
     }
 
 
 @pytest.mark.parametrize(
-    "verb", ["predict", "inspect", "forget", "rename", "undo", "samples", "remove"]
+    "verb", ["predict", "inspect", "forget", "rename", "undo", "redo", "samples", "remove"]
 )
 def test_a_missing_state_is_refused(
     verb: str, arguments: dict[str, Arguments], tmp_path: Path
@@ -182,26 +185,47 @@ def test_a_state_name_that_cannot_exist_is_refused(
     assert_refused(run(verb, "x" * 5000, *arguments[verb]))
 
 
+def execute(statement: str) -> Callable[[Path], None]:
+    """Return a function that changes a state file with a statement of SQL."""
+
+    def change(path: Path) -> None:
+        with closing(sqlite3.connect(path)) as file, file:
+            file.execute(statement)
+
+    return change
+
+
+def part(name: str, value: str) -> Callable[[Path], None]:
+    return execute(f"UPDATE parts SET value = '{value}' WHERE name = '{name}'")
+
+
+# Which names of parts a command needs depends on whether it computes embeddings.
 WRONG_STATES: dict[str, tuple[Callable[[Path], object], str]] = {
-    "another version": (lambda path: rewrite(path, replaced(format=99)), "format 99"),
-    "another backbone": (lambda path: rewrite(path, replaced(fingerprint="1f3a" * 16)), "1f3a1f3a"),
-    "an unknown backbone": (lambda path: rewrite(path, replaced(backbone="resnet50")), "resnet50"),
-    "another preprocessing": (
-        lambda path: rewrite(path, replaced(preprocessing="crop/7")),
-        "crop/7",
-    ),
+    "another version": (execute("PRAGMA user_version = 99"), "format 99"),
+    "another classifier": (part("classifier", "elephant"), "elephant"),
+    "other tables": (execute("ALTER TABLE samples ADD COLUMN colour TEXT"), "is damaged"),
     "text": (lambda path: path.write_text("milk, bread, eggs\n" * 30), "robocle state"),
-    "empty": (lambda path: path.write_bytes(b""), "robocle state"),
-    "truncated": (lambda path: path.write_bytes(path.read_bytes()[:-100]), "robocle state"),
+    "old": (lambda path: path.write_bytes(b"\x08\0\0\0\0\0\0\0{}      "), "robocle state"),
+    "truncated": (lambda path: path.write_bytes(path.read_bytes()[:-5000]), "is damaged"),
+}
+WRONG_NETWORKS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "another backbone": (part("fingerprint", "1f3a" * 16), "1f3a1f3a"),
+    "an unknown backbone": (part("backbone", "resnet50"), "resnet50"),
+    "another preprocessing": (part("preprocessing", "crop/7"), "crop/7"),
 }
 
 
-@pytest.mark.parametrize("verb", ["teach", "predict", "forget", "rename", "undo", "remove"])
-@pytest.mark.parametrize("name", WRONG_STATES)
+@pytest.mark.parametrize(
+    ("name", "verb"),
+    [
+        *itertools.product(WRONG_STATES, ["teach", "predict", "forget", "undo", "redo", "remove"]),
+        *itertools.product(WRONG_NETWORKS, ["teach", "predict"]),
+    ],
+)
 def test_a_wrong_state_is_refused_and_not_changed(
     name: str, verb: str, state: Path, arguments: dict[str, Arguments]
 ) -> None:
-    damage, words = WRONG_STATES[name]
+    damage, words = {**WRONG_STATES, **WRONG_NETWORKS}[name]
     damage(state)
     before = state.read_bytes()
     assert_refused(run(verb, state, *arguments[verb]), words)
@@ -213,7 +237,7 @@ def test_a_wrong_state_is_refused_and_not_changed(
 def test_a_wrong_state_is_refused_in_one_line_from_a_shell(
     name: str, state: Path, objects: Path
 ) -> None:
-    damage, words = WRONG_STATES[name]
+    damage, words = {**WRONG_STATES, **WRONG_NETWORKS}[name]
     damage(state)
     result = run_subprocess("predict", state, objects / "ball" / "0.jpg")
     assert_one_line(result.stderr.decode())
@@ -228,8 +252,9 @@ def test_a_wrong_state_is_refused_in_one_line_from_a_shell(
         ("predict", "", "mug.jpg"),
         ("predict", "home.robocle", ""),
         ("check", ""),
-        ("merge", "home.robocle", "-o", ""),
-        ("import", "", "sent.robocle"),
+        ("merge", "", "sent.robocle"),
+        ("merge", "home.robocle", ""),
+        ("recover", "home.robocle", ""),
         ("sim", ""),
         ("demo", "--pictures", ""),
         ("teach", "", "mug", "mug.jpg"),

@@ -1,14 +1,20 @@
-"""`robocle inspect`, `forget`, `rename` and `undo`: what is in a state, and how to change it."""
+"""`robocle inspect`, `forget`, `rename`, `undo`, `redo`: what is in a state, and how to change it."""
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pytest
 
-from command_line import assert_refused, run
-from robocle.store import read_state
-from state_files import replaced, rewrite
+from command_line import assert_refused, counts_of, run
+from robocle import Learner
+
+
+def summary_of(state: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(run("inspect", "--json", state).stdout)
+    return found
 
 
 def test_inspect_shows_labels_counts_and_parts(state: Path) -> None:
@@ -23,7 +29,7 @@ def test_inspect_shows_labels_counts_and_parts(state: Path) -> None:
     ]
     shown = {line.split()[0]: line.split()[1] for line in lines[6:]}
     assert shown["backbone"] == "efficientnet_lite0"
-    assert shown["pooling"] == read_state(state).parts.pooling
+    assert shown["pooling"] == summary_of(state)["parts"]["pooling"]
 
 
 def test_inspect_shows_the_counts_if_there_are_no_leave_one_out_scores(
@@ -36,12 +42,23 @@ def test_inspect_shows_the_counts_if_there_are_no_leave_one_out_scores(
 
 
 def test_inspect_as_json_prints_one_object(state: Path) -> None:
-    result = run("inspect", "--json", state)
-    summary = json.loads(result.stdout)
+    summary = summary_of(state)
     assert [each["recognised"] for each in summary["readiness"]["labels"]] == [2, 2]
     assert summary["labels"] == {"ball": 2, "box": 2}
-    assert summary["parts"] == vars(read_state(state).parts)
+    with Learner.edit(state) as learner:
+        assert summary["parts"] == vars(learner.parts)
     assert summary["bytes"] == state.stat().st_size
+    assert summary["steps"] == summary["undone"] == []
+
+
+def test_inspect_finds_damage_that_no_row_shows(state: Path) -> None:
+    with closing(sqlite3.connect(state)) as file:
+        query = "SELECT rootpage FROM sqlite_master WHERE name = 'samples_changed'"
+        (page,) = file.execute(query).fetchone()
+    content = bytearray(state.read_bytes())
+    content[4096 * (page - 1) + 8 : 4096 * page] = bytes(4088)
+    state.write_bytes(content)
+    assert_refused(run("inspect", state), str(state), "is damaged", "`robocle recover`")
 
 
 @pytest.fixture(scope="session")
@@ -53,39 +70,10 @@ def sums(objects: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return state.with_name("sent").read_bytes()
 
 
-WRONG_COUNTS = {
-    "none": np.zeros(0, np.int64),
-    "three": np.ones(3, np.int64),
-    "two axes": np.ones((2, 1), np.int64),
-    "no axis": np.array(2),
-    "not numbers": np.full(2, np.nan),
-    "infinite": np.full(2, np.inf),
-}
-
-
-@pytest.mark.parametrize("name", WRONG_COUNTS)
-def test_inspecting_a_state_with_wrong_counts_is_refused(
-    name: str, sums: bytes, tmp_path: Path
-) -> None:
-    state = tmp_path / "home.robocle"
-    state.write_bytes(sums)
-    assert run("inspect", state).exit_code == 0
-    rewrite(state, arrays=lambda found: found | {"folded.counts": WRONG_COUNTS[name]})
-    assert_refused(run("inspect", state), str(state), "is damaged")
-
-
-@pytest.mark.parametrize("text", ["\x1b[2Jboo", "tea\ncup"])
-@pytest.mark.parametrize("entry", ["samples", "pooling"])
-def test_inspect_prints_only_plain_text(entry: str, text: str, state: Path) -> None:
-    samples = [[f"{number:032}", text] for number in range(4)]
-    rewrite(state, replaced(**{entry: samples if entry == "samples" else text}))
-    assert_refused(run("inspect", state), str(state), "is damaged")
-
-
 def test_forgetting_removes_a_label(state: Path, objects: Path) -> None:
     result = run("forget", state, "ball")
     assert result.stdout == f"forgot ball; {state} knows 1 label\n"
-    assert list(read_state(state).counts) == ["box"]
+    assert list(counts_of(state)) == ["box"]
     prediction = run("predict", state, objects / "ball" / "2.jpg")
     assert prediction.stdout.split("\t")[1] == "unknown"
     assert prediction.stdout.endswith("most like box\n")
@@ -103,66 +91,126 @@ def test_forget_says_if_the_label_stays_in_the_shared_statistics(
 
 
 @pytest.mark.slow
-def test_undo_reverts_one_command_at_a_time_until_none_is_left(state: Path, objects: Path) -> None:
-    picture = objects / "ball" / "3.jpg"
-    before = run("predict", "--json", state, picture).stdout
+def test_undo_and_redo_revert_one_command_at_a_time_until_none_is_left(
+    state: Path, objects: Path
+) -> None:
+    def prediction() -> str:
+        return run("predict", "--json", state, objects / "ball" / "3.jpg").stdout
+
+    before = prediction()
     run("teach", state, "ball", objects / "box" / "2.jpg", objects / "box" / "3.jpg")
-    between = run("predict", "--json", state, picture).stdout
+    between = prediction()
     run("teach", state, objects)
+    after = prediction()
     assert run("undo", state).stdout.splitlines() == [
         "undid teaching 8 pictures of 'ball', 'box'",
         f"{state} knows 2 labels",
     ]
-    assert run("predict", "--json", state, picture).stdout == between
+    assert prediction() == between
     assert run("undo", state).stdout.startswith("undid teaching 2 pictures of 'ball'\n")
-    assert run("predict", "--json", state, picture).stdout == before
+    assert prediction() == before
     assert_refused(run("undo", state), "nothing to undo: no earlier step is kept")
+    assert run("redo", state).stdout.splitlines() == [
+        "redid teaching 2 pictures of 'ball'",
+        f"{state} knows 2 labels",
+    ]
+    assert prediction() == between
+    assert run("redo", state).exit_code == 0
+    assert prediction() == after
+    assert_refused(run("redo", state), "nothing to redo: no step was undone last")
 
 
-def test_undo_lists_what_it_can_undo_and_undoes_several_steps(state: Path, objects: Path) -> None:
+def test_steps_are_listed_and_several_are_undone_and_redone(state: Path, objects: Path) -> None:
+    def steps_of(verb: str) -> list[list[str]]:
+        return [line.split(None, 1) for line in run(verb, state, "--list").stdout.splitlines()]
+
     run("teach", state, "toy", objects / "box" / "2.jpg")
     run("rename", state, "toy", "bag")
     run("forget", state, "ball")
     before = state.read_bytes()
-    assert [line.split(None, 1) for line in run("undo", state, "--list").stdout.splitlines()] == [
+    assert steps_of("undo") == [
         ["1", "forgetting 'ball'"],
         ["2", "renaming 'toy' to 'bag'"],
         ["3", "teaching 'toy'"],
     ]
     assert state.read_bytes() == before
-    assert json.loads(run("inspect", "--json", state).stdout)["undoable"] == 3
+    assert summary_of(state)["undoable"] == 3
     assert run("undo", state, "--times", "2").stdout.splitlines() == [
         "undid forgetting 'ball'",
         "undid renaming 'toy' to 'bag'",
         f"{state} knows 3 labels",
     ]
+    assert steps_of("redo") == [["1", "renaming 'toy' to 'bag'"], ["2", "forgetting 'ball'"]]
+    assert run("redo", state, "--times", "2").stdout.splitlines() == [
+        "redid renaming 'toy' to 'bag'",
+        "redid forgetting 'ball'",
+        f"{state} knows 2 labels",
+    ]
+    assert counts_of(state) == {"box": 2, "bag": 1}
 
 
-def test_undo_lists_nothing_for_a_state_without_history(state: Path) -> None:
-    assert run("undo", state, "--list").stdout == "nothing can be undone\n"
+@pytest.mark.parametrize("verb", ["undo", "redo"])
+def test_a_state_without_history_lists_nothing(verb: str, state: Path) -> None:
+    assert run(verb, state, "--list").stdout == f"nothing can be {verb}ne\n"
 
 
-def test_undo_of_more_steps_than_there_are_changes_nothing(state: Path, objects: Path) -> None:
-    run("teach", state, "ball", objects / "box" / "2.jpg")
+def test_undo_and_redo_of_more_steps_than_there_are_change_nothing(state: Path) -> None:
+    run("forget", state, "ball")
     before = state.read_bytes()
     assert_refused(run("undo", state, "--times", "3"), f"only 1 step of {state} can be undone")
     assert state.read_bytes() == before
+    run("undo", state)
+    before = state.read_bytes()
+    assert_refused(run("redo", state, "--times", "2"), f"only 1 step of {state} can be redone")
+    assert state.read_bytes() == before
+
+
+def test_undo_and_redo_of_a_step_do_nothing_if_another_one_is_next(state: Path) -> None:
+    run("rename", state, "ball", "toy")
+    (mine,) = summary_of(state)["steps"]
+    run("forget", state, "box")
+    before = state.read_bytes()
+    refused = run("undo", state, "--step", mine["id"])
+    assert_refused(refused, "nothing was changed: the next step to undo is now forgetting 'box'")
+    assert state.read_bytes() == before
+    run("undo", state)
+    assert run("undo", state, "--step", mine["id"]).stdout.startswith("undid renaming 'ball'")
+    first, second = summary_of(state)["undone"]
+    assert first == mine
+    assert_refused(run("redo", state, "--step", second["id"]), "the next step to redo is now")
+    assert run("redo", state, "--step", first["id"]).exit_code == 0
+    assert counts_of(state) == {"toy": 2, "box": 2}
+    several = run("undo", state, "--step", first["id"], "--times", "2")
+    assert several.exit_code == 2
+    assert "--step is for one step" in several.stderr
+
+
+def test_another_change_makes_redo_impossible(state: Path) -> None:
+    run("forget", state, "ball")
+    run("undo", state)
+    run("rename", state, "ball", "toy")
+    assert_refused(run("redo", state), "nothing to redo")
+    assert counts_of(state) == {"toy": 2, "box": 2}
 
 
 def test_forgetting_can_be_undone_unless_it_is_for_good(state: Path, objects: Path) -> None:
     before = run("predict", "--json", state, objects / "ball" / "3.jpg").stdout
+    with closing(sqlite3.connect(state)) as file:
+        ((embedding,), *_) = file.execute("SELECT embedding FROM samples WHERE label = 'ball'")
     run("forget", state, "ball")
     assert run("undo", state).stdout.startswith("undid forgetting 'ball'\n")
     assert run("predict", "--json", state, objects / "ball" / "3.jpg").stdout == before
+    assert embedding[:64] in state.read_bytes()
     run("forget", state, "ball", "--for-good")
     assert_refused(run("undo", state), "nothing to undo")
     assert b"ball" not in state.read_bytes()
+    assert embedding[:64] not in state.read_bytes()
 
 
 def test_a_renamed_label_is_predicted_under_its_new_name(state: Path, objects: Path) -> None:
     result = run("rename", state, "ball", "Kugel ⚽")
     assert result.stdout == f"ball is now Kugel ⚽ in {state}\n"
-    assert list(read_state(state).counts) == ["Kugel ⚽", "box"]
+    assert list(counts_of(state)) == ["Kugel ⚽", "box"]
     prediction = run("predict", state, objects / "ball" / "2.jpg")
     assert prediction.stdout.split("\t")[1] == "Kugel ⚽"
 
@@ -173,13 +221,13 @@ def test_a_label_that_is_renamed_to_another_one_joins_it_and_can_be_undone(
 ) -> None:
     result = run("rename", state, "ball", spelling)
     assert result.stdout == f"ball is now part of box, with 4 pictures, in {state}\n"
-    assert read_state(state).counts == {"box": 4}
+    assert counts_of(state) == {"box": 4}
     assert run("predict", state, objects / "ball" / "2.jpg").stdout.split("\t")[1] == "box"
     assert run("undo", state).stdout.splitlines() == [
         "undid renaming 'ball' to 'box'",
         f"{state} knows 2 labels",
     ]
-    assert read_state(state).counts == {"ball": 2, "box": 2}
+    assert counts_of(state) == {"ball": 2, "box": 2}
 
 
 def test_labels_that_do_not_exist_are_refused(state: Path, taught: bytes) -> None:

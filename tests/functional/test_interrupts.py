@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from command_line import run
+from command_line import counts_of, run
 from environments import unmeasured_environment
+from robocle import Learner
 from robocle.cli.interrupts import Interrupted, interruptible, stop_requests
 from robocle.demo.pictures import home_pictures
-from robocle.store import read_state
 
 PICTURES = 200
 PATIENCE = 120  # seconds
@@ -95,13 +95,13 @@ def test_an_interrupted_teach_keeps_the_pictures_that_were_embedded_and_says_whi
     assert found == code
     message = re.match(KEPT, line)
     assert message
-    counts = read_state(state).counts
+    counts = counts_of(state)
     assert 0 < sum(counts.values()) == int(message[1]) < PICTURES
     expected = sorted(many.rglob("*.jpg"))[: int(message[1])]
     assert message[2] == str(expected[-1])
     assert set(counts) == {path.parent.name for path in expected}
     assert run("undo", state).exit_code == 0
-    assert read_state(state).counts == {}
+    assert counts_of(state) == {}
 
 
 @pytest.mark.slow
@@ -193,29 +193,24 @@ def test_the_handlers_of_a_program_are_restored() -> None:
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
 
 
-def test_a_signal_while_pictures_are_taught_ends_after_the_current_one(
+def test_a_signal_while_pictures_are_written_ends_after_all_of_them(
     objects: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from robocle.embedding_learner import EmbeddingLearner
+    teach = Learner.teach_embeddings
 
-    teach = EmbeddingLearner.teach_embedding
-    calls: list[str] = []
+    def interrupted_teach(self: Learner, *arguments: Any) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        teach(self, *arguments)
 
-    def interrupted_teach(self: EmbeddingLearner, embedding: object, label: str) -> None:
-        teach(self, embedding, label)  # type: ignore[arg-type]
-        calls.append(label)
-        if len(calls) == 3:
-            os.kill(os.getpid(), signal.SIGINT)
-
-    monkeypatch.setattr(EmbeddingLearner, "teach_embedding", interrupted_teach)
+    monkeypatch.setattr(Learner, "teach_embeddings", interrupted_teach)
     state = tmp_path / "home.robocle"
     result = run("teach", state, objects)
     assert (result.exit_code, result.stdout) == (130, "")
     assert result.stderr == (
-        f"robocle: interrupted: taught the first 3 of 8 pictures, up to {objects / 'ball/2.jpg'}; "
+        f"robocle: interrupted: taught the first 8 of 8 pictures, up to {objects / 'box/3.jpg'}; "
         f"`robocle undo {state}` reverts that\n"
     )
-    assert read_state(state).counts == {"ball": 3}
+    assert counts_of(state) == {"ball": 4, "box": 4}
 
 
 def test_a_second_signal_before_the_first_picture_is_taught_teaches_nothing(

@@ -6,9 +6,11 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
-from command_line import assert_refused, assert_usage_error, run
-from robocle.store import read_state
+from command_line import assert_refused, assert_usage_error, counts_of, run
+from robocle import Learner
+from robocle.recognition.samples import TaughtSample
 
 HEAD = ["id", "label", "taught", "recognised", "when", "left", "out"]
 
@@ -22,8 +24,13 @@ def mistaken(state: Path, objects: Path) -> Path:
     return state
 
 
+def samples_of(state: Path) -> list[TaughtSample]:
+    with Learner.edit(state) as learner:
+        return learner.samples
+
+
 def ids_of(state: Path) -> list[str]:
-    return [sample.id for sample in read_state(state).taught.samples]
+    return [sample.id for sample in samples_of(state)]
 
 
 def shown_by(*arguments: str | Path) -> list[list[str]]:
@@ -40,7 +47,7 @@ def test_samples_are_listed_with_their_id_label_and_time(state: Path) -> None:
     assert head == HEAD
     assert [line[0] for line in lines] == [id[:8] for id in ids_of(state)]
     assert [line[1] for line in lines] == ["ball", "ball", "box", "box"]
-    times = [sample.time for sample in read_state(state).taught.samples]
+    times = [sample.time for sample in samples_of(state)]
     shown = [datetime.strptime(f"{line[2]} {line[3]}", "%Y-%m-%d %H:%M") for line in lines]
     assert all(0 <= time - at.timestamp() < 60 for time, at in zip(times, shown, strict=True))
     assert all(re.fullmatch(r"\d+%", line[4]) and len(line) == 5 for line in lines)
@@ -50,6 +57,15 @@ def test_a_picture_that_is_taken_for_another_label_is_marked(mistaken: Path) -> 
     *_, last = shown_by("samples", mistaken)
     assert last[1] == "box"
     assert last[5:8] == ["taken", "for", "ball"]
+
+
+def test_the_faults_of_a_picture_are_listed(state: Path, objects: Path, tmp_path: Path) -> None:
+    with Image.open(objects / "ball" / "2.jpg") as image:
+        image.point([level // 12 for level in range(256)] * 3).save(tmp_path / "dark.png")
+    run("teach", state, "ball", tmp_path / "dark.png")
+    *_, last = shown_by("samples", state)
+    assert last[1] == "ball"
+    assert last[5].startswith("dark")
 
 
 def test_pictures_that_cannot_be_left_out_are_listed_without_a_judgement(
@@ -89,7 +105,7 @@ def test_samples_as_json_are_one_object_per_line(mistaken: Path) -> None:
     result = run("samples", mistaken, "--json")
     found = [json.loads(line) for line in result.stdout.splitlines()]
     assert [each["id"] for each in found] == ids_of(mistaken)
-    keys = ["id", "label", "time", "recognised", "taken_for", "would_help"]
+    keys = ["id", "label", "time", "recognised", "taken_for", "would_help", "faults"]
     assert [list(each) for each in found] == [keys] * 8
     assert (found[-1]["label"], found[-1]["taken_for"]) == ("box", "ball")
     assert 0 <= found[-1]["recognised"] < 0.5
@@ -112,7 +128,7 @@ def test_removed_pictures_come_back_with_an_undo(state: Path, objects: Path) -> 
     before, ids = run("predict", "--json", state, picture).stdout, ids_of(state)
     result = run("remove", state, ids[0], ids[1])
     assert result.stdout == f"removed 2 pictures; {state} knows 1 label\n"
-    assert read_state(state).counts == {"box": 2}
+    assert counts_of(state) == {"box": 2}
     assert run("undo", state).stdout.splitlines() == [
         "undid removing 2 pictures",
         f"{state} knows 2 labels",

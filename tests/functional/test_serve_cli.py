@@ -15,8 +15,7 @@ from typing import Any
 
 import pytest
 
-from command_line import assert_refused, run
-from robocle.store import read_state
+from command_line import assert_refused, counts_of, run
 from video_sources import home_picture
 from web_client import Api, ServeProcess
 
@@ -34,7 +33,7 @@ def test_a_signal_stops_it_and_the_state_is_whole(number: int, tmp_path: Path) -
     assert (code, err) == (0, "")
     assert out.endswith("stopped; everything that was taught is saved\n")
     assert [each.name for each in tmp_path.iterdir()] == ["home.robocle"]
-    assert read_state(tmp_path / "home.robocle").counts == {"mug": 1}
+    assert counts_of(tmp_path / "home.robocle") == {"mug": 1}
 
 
 @pytest.mark.slow
@@ -44,12 +43,13 @@ def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
     for number in range(4):
         assert server.api.teach("mug", picture("mug", number), lesson="a", number=number).json
     server.kill()
-    assert read_state(state).counts == {"mug": 4}
+    assert counts_of(state) == {"mug": 4}
     again = ServeProcess(state)
-    assert again.api.get("/api/state").json["steps"] == ["teaching 4 pictures of 'mug'"]
+    (step,) = again.api.get("/api/state").json["steps"]
+    assert step["description"] == "teaching 4 pictures of 'mug'"
     assert again.api.post("/api/undo").status == 200
     again.kill()
-    assert read_state(state).counts == {}
+    assert counts_of(state) == {}
 
 
 @pytest.mark.slow
@@ -81,11 +81,39 @@ def test_a_token_can_be_chosen(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_second_server_of_the_same_state_is_refused(tmp_path: Path) -> None:
-    server = ServeProcess(tmp_path / "home.robocle")
-    refused = run("serve", tmp_path / "home.robocle", "--port", "0", "--no-browser")
-    server.stop()
-    assert_refused(refused, "is being taught by another program")
+def test_two_servers_and_a_command_teach_the_same_state(tmp_path: Path) -> None:
+    state = tmp_path / "home.robocle"
+    first, second = ServeProcess(state), ServeProcess(state)
+    assert first.api.teach("mug", picture("mug")).status == 200
+    assert second.api.teach("clock", picture("clock")).status == 200
+    taught = run("teach", state, "key", home_picture("clean/key_01/0"))
+    assert taught.stdout == f"taught 1 picture of key; {state} knows 3 labels\n"
+    for server in (first, second):
+        labels = server.api.get("/api/labels").json["labels"]
+        assert [each["label"] for each in labels] == ["mug", "clock", "key"]
+        assert server.stop()[0] == 0
+    assert counts_of(state) == {"mug": 1, "clock": 1, "key": 1}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["deleted", "replaced"])
+def test_if_the_file_is_deleted_or_replaced_the_last_line_says_so(
+    what: str, home_state: bytes, tmp_path: Path
+) -> None:
+    state = tmp_path / "home.robocle"
+    server = ServeProcess(state)
+    assert server.api.teach("mug", picture()).status == 200
+    if what == "deleted":
+        state.unlink()
+    else:
+        (tmp_path / "other").write_bytes(home_state)
+        os.replace(tmp_path / "other", state)
+    answer = server.api.teach("mug", picture("mug", 1))
+    assert answer.status == (503 if what == "deleted" else 200)
+    code, out, err = server.stop()
+    assert code == 0
+    assert out.splitlines()[-1].startswith(f"stopped; {state} was deleted or replaced meanwhile")
+    assert err.count("was deleted") == (what == "deleted")
 
 
 def test_a_port_that_is_in_use_is_refused_with_what_to_do(tmp_path: Path) -> None:

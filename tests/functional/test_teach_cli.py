@@ -1,20 +1,22 @@
 """`robocle teach`: labels, folders, parts, boxes, threads, and poor pictures."""
 
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from PIL import Image
 
-from command_line import assert_refused, assert_usage_error, run, run_subprocess
+from command_line import assert_refused, assert_usage_error, counts_of, run, run_subprocess
+from robocle import Learner
 from robocle.embedding import Embedder
-from robocle.store import read_state
-from robocle.store.operations import Teach
 
 
 def test_pictures_are_taught_and_predicted_from_a_shell(objects: Path, tmp_path: Path) -> None:
@@ -38,7 +40,7 @@ def test_a_folder_of_label_folders_is_taught_at_once(objects: Path, tmp_path: Pa
     result = run("teach", tmp_path / "all.robocle", objects)
     expected = f"taught 8 pictures of ball, box; {tmp_path / 'all.robocle'} knows 2 labels\n"
     assert (result.exit_code, result.stdout, result.stderr) == (0, expected, "")
-    assert read_state(tmp_path / "all.robocle").counts == {"ball": 4, "box": 4}
+    assert counts_of(tmp_path / "all.robocle") == {"ball": 4, "box": 4}
 
 
 @pytest.mark.slow
@@ -58,7 +60,7 @@ def test_hidden_folders_are_not_labels(objects: Path, tmp_path: Path) -> None:
 
 def test_teaching_a_known_label_adds_to_its_pictures(state: Path, objects: Path) -> None:
     assert run("teach", state, "ball", objects / "ball" / "2.jpg").exit_code == 0
-    assert read_state(state).counts == {"ball": 3, "box": 2}
+    assert counts_of(state) == {"ball": 3, "box": 2}
 
 
 # ---- parts
@@ -68,7 +70,8 @@ def test_a_new_state_can_have_other_parts(objects: Path, tmp_path: Path) -> None
     parts = ("--pooling", "avg", "--classifier", "ncm", "--backbone", "efficientnet_lite0")
     path = tmp_path / "other.robocle"
     assert run("teach", *parts, path, "ball", objects / "ball" / "0.jpg").exit_code == 0
-    assert (read_state(path).parts.pooling, read_state(path).parts.classifier) == ("avg", "ncm")
+    with Learner.edit(path) as learner:
+        assert (learner.parts.pooling, learner.parts.classifier) == ("avg", "ncm")
     assert run("predict", path, objects / "ball" / "0.jpg").exit_code == 0
 
 
@@ -120,6 +123,13 @@ def test_a_wrong_spec_is_refused_and_creates_no_state(
 # ---- boxes and threads
 
 
+def embeddings_of(state: Path) -> NDArray[np.float32]:
+    """Return the embeddings that a state was taught, in their order."""
+    with closing(sqlite3.connect(state)) as file:
+        rows = file.execute("SELECT embedding FROM samples ORDER BY number").fetchall()
+    return np.array([np.frombuffer(content, "<f4") for (content,) in rows])
+
+
 def test_teaching_a_box_equals_teaching_the_cropped_picture(objects: Path, tmp_path: Path) -> None:
     pictures = [objects / "ball" / f"{number}.jpg" for number in (0, 1)]
     result = run("teach", tmp_path / "box", "ball", *pictures, "--box", "60,40,200,160.5")
@@ -131,10 +141,7 @@ def test_teaching_a_box_equals_teaching_the_cropped_picture(objects: Path, tmp_p
     assert run("teach", tmp_path / "cropped", "ball", *cropped).exit_code == 0
     assert run("teach", tmp_path / "whole", "ball", *pictures).exit_code == 0
     found, expected, other = (
-        np.array(
-            [op.embedding for op in read_state(tmp_path / name).history if isinstance(op, Teach)]
-        )
-        for name in ("box", "cropped", "whole")
+        embeddings_of(tmp_path / name) for name in ("box", "cropped", "whole")
     )
     assert len(found) == 2
     assert np.array_equal(found, expected)
@@ -170,8 +177,7 @@ def test_several_threads_teach_the_same_in_the_same_order(objects: Path, tmp_pat
         result = run("teach", state, "toy", *pictures, "--threads", str(threads))
         assert result.exit_code == 0
         outputs.append((result.stdout, result.stderr))
-        taught = [each for each in read_state(state).history if isinstance(each, Teach)]
-        embeddings.append(np.array([each.embedding for each in taught]))
+        embeddings.append(embeddings_of(state))
         state.unlink()
     assert outputs[0] == outputs[1]
     assert len(embeddings[0]) == len(pictures)
@@ -204,7 +210,7 @@ def test_a_dark_picture_is_taught_with_a_warning(state: Path, dark: Path) -> Non
     result = run("teach", state, "ball", dark)
     assert result.exit_code == 0
     assert result.stderr.startswith(f"robocle: {dark}: the picture is very dark")
-    assert read_state(state).counts == {"ball": 3, "box": 2}
+    assert counts_of(state) == {"ball": 3, "box": 2}
 
 
 def test_with_the_gate_refuse_one_poor_picture_prevents_teaching_any(
@@ -306,7 +312,7 @@ def test_a_picture_that_was_taught_before_is_refused_by_the_gate(
 def test_a_state_that_another_program_teaches_while_pictures_are_embedded_keeps_both(
     state: Path, objects: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    counts = read_state(state).counts
+    counts = counts_of(state)
     embed_each = Embedder.embed_each
     before_that: list[Path] = [state]
 
@@ -319,7 +325,7 @@ def test_a_state_that_another_program_teaches_while_pictures_are_embedded_keeps_
     monkeypatch.setattr(Embedder, "embed_each", embed_late)
     result = run("teach", state, "cup", objects / "box" / "3.jpg")
     assert (result.exit_code, result.stderr) == (0, "")
-    assert read_state(state).counts == {**counts, "pan": 1, "cup": 1}
+    assert counts_of(state) == {**counts, "pan": 1, "cup": 1}
 
 
 IMPORTED = """
@@ -341,6 +347,6 @@ def test_teaching_one_picture_imports_nothing_that_it_does_not_need(
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     said, imported = result.stdout.splitlines()
     assert said.startswith("taught 1 picture of cup; ")
-    predicting = {"prediction_snapshot", "recognition.calibration", "recognition.explanation"}
+    predicting = {"learner.snapshot", "recognition.calibration", "recognition.explanation"}
     unneeded = {f"robocle.{name}" for name in predicting}
     assert not {"concurrent.futures", "importlib.resources", *unneeded} & set(imported.split())

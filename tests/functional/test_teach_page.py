@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 
 from chromium import CHROMIUM, NO_BROWSER
+from command_line import run
 from fake_webcam import CHROMIUM_OPTIONS, FakeWebcam
 from robocle.learner import Learner
 from robocle.web.certificate import own_address
@@ -263,6 +264,45 @@ def test_two_browsers_see_each_others_changes(tmp_path: Path, opened: Open) -> N
         expect(one.row("mug")).to_have_count(0)
 
 
+def test_the_page_shows_what_others_teach_and_undoes_their_steps_only_if_told_so(
+    tmp_path: Path, opened: Open
+) -> None:
+    from playwright.sync_api import expect
+
+    state = tmp_path / "home.robocle"
+    with serving(state) as server:
+        user = opened(server.address)
+        page = user.page
+        expect(page.locator("#none")).to_be_visible()
+        assert run("teach", state, "clock", *views_of("clock", 3)).exit_code == 0
+        user.expect_pictures("clock", 3)
+        user.teach("mug", pictures=2)
+        server.api.teach("pan", views_of("pan")[0].read_bytes())
+        page.click("#done-undo")  # of the mug
+        now = "nothing was changed: the next step to undo is now teaching 'pan'"
+        expect(page.locator("#hint")).to_contain_text(now)
+        expect(page.locator("#list > li")).to_have_count(3)
+
+        page.locator(".history summary").click()
+        expect(page.locator("#redo")).to_be_hidden()
+        expect(page.locator("#steps li")).to_have_text(
+            ["teaching 'pan'", re.compile("of 'mug'$"), "teaching 3 pictures of 'clock'"]
+        )
+        expect(page.locator("#undo")).to_have_text("Undo teaching 'pan'")
+        page.click("#undo")
+        expect(page.locator("#hint")).to_have_text("Undid teaching 'pan'")
+        expect(page.locator("#list > li")).to_have_count(2)
+        expect(page.locator("#redo")).to_have_text("Redo teaching 'pan'")
+        page.click("#redo")
+        expect(page.locator("#hint")).to_have_text("Redid teaching 'pan'")
+        user.expect_pictures("pan", 1)
+        expect(page.locator("#redo")).to_be_hidden()
+        state.unlink()
+        server.api.teach("pan", views_of("pan")[1].read_bytes())
+        page.click("#undo")
+        expect(page.locator("#hint")).to_contain_text("was deleted or replaced while it was open")
+
+
 def test_without_a_camera_the_page_says_what_to_do_and_takes_pictures(
     tmp_path: Path, strict_browser: "Browser", opened: Open
 ) -> None:
@@ -425,8 +465,11 @@ def test_the_second_page_tests_exports_and_imports(tmp_path: Path, opened: Open)
         other = opened(second.address).page
         other.click("#tab-more")
         other.set_input_files("#import", [exported])
-        expect(other.locator("#share-status")).to_contain_text("importing 3 labels, 9 pictures")
+        status = other.locator("#share-status")
+        expect(status).to_have_text("Merged 3 labels, 9 pictures. Undo reverts it.")
         assert len(second.api.get("/api/labels").json["labels"]) == 3
+        other.set_input_files("#import", [exported])
+        expect(status).to_have_text("It has 3 labels, 9 pictures, all of them known.")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -1,6 +1,8 @@
-"""`robocle merge`, `export`, `import` and `recover`: states and models in other files."""
+"""`robocle merge`, `export` and `recover`: states and models in other files."""
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -8,10 +10,36 @@ import onnxruntime
 import pytest
 from PIL import Image
 
-from command_line import assert_refused, run
+from command_line import assert_one_line, assert_refused, counts_of, run
 from robocle import Learner
-from robocle.store import read_state
-from state_files import damage
+
+
+@pytest.fixture
+def mine(objects: Path, tmp_path: Path) -> Path:
+    """A state that was taught one picture of a toy."""
+    path = tmp_path / "mine"
+    assert run("teach", path, "toy", objects / "ball" / "3.jpg").exit_code == 0
+    return path
+
+
+def damage(state: Path, where: str = "label = 'box'", table: str = "samples") -> None:
+    """Flip a bit in one embedding, or in the numbers of sums."""
+    column = "embedding" if table == "samples" else "numbers"
+    with closing(sqlite3.connect(state)) as file:
+        query = f"SELECT {column} FROM {table} WHERE {where}"
+        (numbers,) = file.execute(query).fetchone()
+    content = bytearray(state.read_bytes())
+    content[content.index(numbers[:64]) + 1] ^= 1
+    state.write_bytes(content)
+
+
+@pytest.fixture
+def damaged(taught: bytes, tmp_path: Path) -> Path:
+    """A state with one damaged picture."""
+    path = tmp_path / "damaged"
+    path.write_bytes(taught)
+    damage(path)
+    return path
 
 
 @pytest.mark.slow
@@ -21,90 +49,132 @@ def test_states_of_two_robots_can_be_merged_in_any_order(objects: Path, tmp_path
         run("teach", tmp_path / "one", label, first)
         run("teach", tmp_path / "two", label, second)
         run("teach", tmp_path / "all", label, first, second)
-    for name, order in (("ab", ("one", "two")), ("ba", ("two", "one"))):
-        result = run("merge", *[tmp_path / each for each in order], "-o", tmp_path / name)
-        assert result.stdout.endswith("it knows 2 labels, 4 pictures\n")
-    found = [
+    for new, order in (("ab", ("one", "two")), ("ba", ("two", "one"))):
+        result = run("merge", tmp_path / new, *[tmp_path / each for each in order])
+        assert result.stdout == (
+            f"merged 2 states into {tmp_path / new}; it knows 2 labels, 4 pictures\n"
+        )
+    ab, ba, expected = (
         json.loads(run("predict", "--json", tmp_path / name, objects / "box" / "3.jpg").stdout)
         for name in ("ab", "ba", "all")
-    ]
-    assert found[0]["scores"] == pytest.approx(found[2]["scores"], rel=1e-6)
-    assert found[1]["scores"] == pytest.approx(found[2]["scores"], rel=1e-6)
-    assert_refused(run("merge", tmp_path / "one", "-o", tmp_path / "ab"), "exists")
+    )
+    assert ab == ba
+    assert ab["scores"] == pytest.approx(expected["scores"], rel=1e-6)
 
 
-def test_a_state_or_its_copy_is_not_imported_into_it(
-    state: Path, objects: Path, tmp_path: Path
+def test_a_state_is_merged_into_another_one_and_that_can_be_undone_and_redone(
+    state: Path, mine: Path
 ) -> None:
-    run("export", state, tmp_path / "sent")
-    run("teach", state, "toy", objects / "ball" / "3.jpg")
-    before = state.read_bytes()
-    for file in (state, tmp_path / "sent"):
-        assert_refused(run("import", state, file), str(file), "would count twice", "--again")
-    assert state.read_bytes() == before
-    refused = run("merge", state, tmp_path / "sent", "-o", tmp_path / "both")
-    assert_refused(refused, "would count twice")
-    assert not (tmp_path / "both").exists()
+    result = run("merge", mine, state)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == f"merged 1 state into {mine}; it knows 3 labels, 5 pictures\n"
+    assert run("undo", mine).stdout == f"undid merging {state}\n{mine} knows 1 label\n"
+    assert counts_of(mine) == {"toy": 1}
+    assert run("redo", mine).exit_code == 0
+    assert counts_of(mine) == {"toy": 1, "ball": 2, "box": 2}
 
 
-def test_a_file_that_was_imported_before_is_noticed_until_that_is_undone(
-    state: Path, objects: Path, tmp_path: Path
+def test_a_picture_counts_once_however_often_its_state_is_merged(
+    state: Path, mine: Path, objects: Path, tmp_path: Path
 ) -> None:
-    mine, sent, newer = tmp_path / "mine", tmp_path / "sent", tmp_path / "newer"
-    run("teach", mine, "toy", objects / "ball" / "3.jpg")
-    run("export", state, sent)
+    for file in (state, state, mine):
+        assert run("merge", mine, file).exit_code == 0
+    assert counts_of(mine) == {"toy": 1, "ball": 2, "box": 2}
+    assert run("undo", mine, "--list").stdout.splitlines()[0].endswith(f"merging {state}")
+    assert run("inspect", mine).stdout.count("2 steps") == 1  # nothing new is no step
+    run("export", state, tmp_path / "old")
     run("teach", state, "ball", objects / "ball" / "2.jpg")
-    run("export", state, newer)
-    assert run("import", mine, sent).exit_code == 0
-    assert_refused(run("import", mine, sent), f"{sent} was merged before")
-    assert_refused(run("import", mine, newer), f"{newer} was merged before")
-    assert run("undo", mine).stdout.splitlines() == [
-        f"undid merging 2 labels, 4 pictures of {sent}",
-        f"{mine} knows 1 label",
-    ]
-    assert run("import", mine, newer).exit_code == 0
-    assert read_state(mine).counts == {"toy": 1, "ball": 3, "box": 2}
-    assert run("import", mine, sent, "--again").exit_code == 0
-    assert read_state(mine).counts == {"toy": 1, "ball": 3, "box": 2}  # each picture counts once
+    run("forget", state, "box")
+    run("export", state, tmp_path / "newer")
+    for name in ("newer", "old"):  # of two versions the later decision counts, in any order
+        assert run("merge", mine, tmp_path / name).exit_code == 0
+        assert counts_of(mine) == {"toy": 1, "ball": 3}
+
+
+def test_a_merge_that_was_undone_can_be_made_again(state: Path, mine: Path) -> None:
+    run("merge", mine, state)
+    run("undo", mine)
+    assert run("merge", mine, state).exit_code == 0
+    assert counts_of(mine) == {"toy": 1, "ball": 2, "box": 2}
+
+
+def test_labels_that_differ_in_case_only_are_named_when_they_are_merged(
+    state: Path, mine: Path
+) -> None:
+    run("rename", mine, "toy", "BALL")
+    result = run("merge", mine, state)
+    expected = "robocle: 'ball' and 'BALL' are two labels: `robocle rename` joins them\n"
+    assert (result.exit_code, result.stderr) == (0, expected)
+    assert run("merge", mine, state).stderr == ""  # only when they are new
+    assert run("rename", mine, "BALL", "ball").exit_code == 0
+    assert counts_of(mine) == {"ball": 3, "box": 2}
+
+
+def test_a_damaged_file_is_named_and_nothing_is_merged_unless_it_is_skipped(
+    state: Path, mine: Path, damaged: Path, tmp_path: Path
+) -> None:
+    before = mine.read_bytes()
+    for target in (mine, tmp_path / "new"):
+        refused = run("merge", target, state, damaged)
+        assert_refused(refused, str(damaged), "is damaged", "`robocle recover`")
+    assert mine.read_bytes() == before
+    assert not (tmp_path / "new").exists()
+    for target, files in ((mine, (state, damaged)), (tmp_path / "new", (damaged, state))):
+        result = run("merge", target, *files, "--unreadable", "skip")
+        assert result.exit_code == 0
+        assert_one_line(result.stderr)
+        assert result.stderr.startswith(f"robocle: skipped: {damaged} is damaged")
+        assert result.stdout.startswith(f"merged 1 state into {target}; ")
+    assert counts_of(tmp_path / "new") == {"ball": 2, "box": 2}
+
+
+def test_if_no_file_can_be_merged_the_command_fails(mine: Path, damaged: Path) -> None:
+    before = mine.read_bytes()
+    skip = ("--unreadable", "skip")
+    assert_refused(run("merge", mine, damaged, *skip), str(damaged), "is damaged")
+    result = run("merge", mine, damaged, damaged, *skip)
+    assert result.exit_code == 1
+    assert result.stderr.endswith("robocle: none of the 2 files can be merged\n")
+    assert mine.read_bytes() == before
+
+
+def test_a_state_with_other_parts_is_not_merged(
+    state: Path, mine: Path, objects: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    run("teach", other, "pan", objects / "box" / "3.jpg", "--pooling", "avg")
+    before = mine.read_bytes()
+    for target in (mine, tmp_path / "new"):
+        assert_refused(run("merge", target, state, other), str(other), "avg")
+    assert mine.read_bytes() == before
+    assert not (tmp_path / "new").exists()
+    result = run("merge", mine, other, state, "--unreadable", "skip")
+    assert result.stderr.startswith("robocle: skipped: cannot merge what was learned with avg")
+    assert str(other) in result.stderr
+    assert counts_of(mine) == {"toy": 1, "ball": 2, "box": 2}
+
+
+def test_a_missing_file_is_named_and_no_state_is_created(mine: Path, tmp_path: Path) -> None:
+    for target in (mine, tmp_path / "new"):
+        refused = run("merge", target, tmp_path / "gone")
+        assert_refused(refused, f"there is no state file {tmp_path / 'gone'}")
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["mine"]
 
 
 @pytest.mark.slow
-def test_files_are_replaced_only_if_asked_and_not_while_they_are_open(
-    state: Path, objects: Path, tmp_path: Path
+@pytest.mark.parametrize("verb", ["export", "recover"])
+def test_a_file_is_replaced_only_if_asked_and_a_program_that_has_it_open_follows(
+    verb: str, state: Path, mine: Path
 ) -> None:
-    run("teach", tmp_path / "mine", "toy", objects / "ball" / "3.jpg")
-    commands: list[list[str | Path]] = [
-        ["export", state],
-        ["merge", state, tmp_path / "mine", "-o"],
-        ["recover", state],
-    ]
-    for command in commands:
-        out = tmp_path / f"{command[0]}ed"
-        run("teach", out, "old", objects / "ball" / "3.jpg")
-        before = out.read_bytes()
-        assert_refused(run(*command, out), str(out), "exists", "--replace")
-        with Learner.open(out):
-            assert_refused(run(*command, out, "--replace"), "being taught by another program")
-        assert out.read_bytes() == before
-        assert run(*command, out, "--replace").exit_code == 0
-        assert "old" not in read_state(out).counts
-    run("merge", state, tmp_path / "mine", "-o", tmp_path / "mine", "--replace")
-    assert read_state(tmp_path / "mine").counts == {"ball": 2, "box": 2, "toy": 1}
-    for verb in ("export", "recover"):
-        assert_refused(run(verb, state, state, "--replace"), "itself", "choose another name")
-
-
-def test_an_exported_state_can_be_imported_by_another_robot(
-    state: Path, objects: Path, tmp_path: Path
-) -> None:
-    run("teach", tmp_path / "mine", "toy", objects / "ball" / "3.jpg")
-    run("export", state, tmp_path / "sent")
-    result = run("import", tmp_path / "mine", tmp_path / "sent")
-    assert result.stdout == (
-        f"imported 2 labels of {tmp_path / 'sent'}; {tmp_path / 'mine'} knows 3 labels\n"
-    )
-    assert run("import", tmp_path / "new", tmp_path / "sent").exit_code == 0
-    assert read_state(tmp_path / "new").counts == {"ball": 2, "box": 2}
+    before = mine.read_bytes()
+    assert_refused(run(verb, state, mine), str(mine), "exists", "--replace")
+    assert mine.read_bytes() == before
+    with Learner.edit(mine) as learner:
+        assert run(verb, state, mine, "--replace").exit_code == 0
+        assert learner.counts == counts_of(mine) == {"ball": 2, "box": 2}
+        learner.rename("ball", "toy")
+    assert counts_of(mine) == {"toy": 2, "box": 2}
+    assert_refused(run(verb, state, state, "--replace"), "itself", "choose another name")
 
 
 @pytest.mark.slow
@@ -177,34 +247,53 @@ def test_a_learner_that_cannot_be_converted_to_onnx_is_refused(
     assert not (tmp_path / "x.onnx").exists()
 
 
-@pytest.mark.slow
 def test_the_intact_pictures_of_a_damaged_state_can_be_recovered(
-    objects: Path, tmp_path: Path
+    damaged: Path, objects: Path, tmp_path: Path
 ) -> None:
-    state = tmp_path / "home"
-    parts = ["--classifier", "ncm", "--pooling", "avg"]
-    run("teach", tmp_path / "taught", objects, *parts)
-    run("export", tmp_path / "taught", state)
-    damage(state, "embeddings", row=6)
-    refused = run("predict", state, objects / "ball" / "0.jpg")
-    assert_refused(refused, "embeddings", "row 7", "recover")
-    result = run("recover", state, tmp_path / "rest")
+    refused = run("predict", damaged, objects / "ball" / "0.jpg")
+    assert_refused(refused, f"{damaged} is damaged", "`robocle recover` saves what is intact")
+    result = run("recover", damaged, tmp_path / "rest")
+    assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout.splitlines() == [
-        "lost: a picture of 'box'",
-        f"recovered 2 labels to {tmp_path / 'rest'}",
+        "lost: 1 picture of 'box'",
+        f"recovered 3 pictures to {tmp_path / 'rest'}",
     ]
-    assert read_state(tmp_path / "rest").counts == {"ball": 4, "box": 3}
+    assert counts_of(tmp_path / "rest") == {"ball": 2, "box": 1}
+    predicted = run("predict", tmp_path / "rest", objects / "ball" / "2.jpg")
+    assert predicted.stdout.split("\t")[1] == "ball"
+
+
+def test_recovery_takes_the_parts_of_another_state_if_they_are_lost(
+    state: Path, mine: Path, tmp_path: Path
+) -> None:
+    with closing(sqlite3.connect(state)) as file:
+        ((page,),) = file.execute("SELECT rootpage FROM sqlite_master WHERE name = 'parts'")
+    content = bytearray(state.read_bytes())
+    for start in [
+        at for at in range(0, len(content), 4096) if b"efficientnet" in content[at : at + 4096]
+    ]:
+        content[start : start + 4096] = bytes(4096)
+    assert page
+    state.write_bytes(content)
+    refused = run("recover", state, tmp_path / "rest")
+    assert refused.exit_code == 1
+    assert "has lost the names of its parts: give a state with the same parts as --like" in (
+        refused.stderr
+    )
+    assert not (tmp_path / "rest").exists()
+    result = run("recover", state, tmp_path / "rest", "--like", mine)
+    assert result.exit_code == 0, result.stderr
+    assert counts_of(tmp_path / "rest") == {"ball": 2, "box": 2}
 
 
 def test_a_state_of_which_nothing_is_intact_is_not_recovered(objects: Path, tmp_path: Path) -> None:
     state = tmp_path / "home"
     parts = ["--classifier", "slda:keep=0", "--pooling", "avg"]
-    run("teach", tmp_path / "taught", objects, *parts)
-    run("export", tmp_path / "taught", state)
-    damage(state, "folded.means")
+    run("teach", state, objects, *parts)
+    damage(state, "name LIKE 'scatter%'", "sums")
     result = run("recover", state, tmp_path / "rest")
     assert result.exit_code == 1
-    assert result.stdout == "lost: the sums of pictures that are not kept themselves\n"
+    assert result.stdout == "lost: the sums of 8 pictures that are not kept\n"
     assert result.stderr == (
         f"robocle: nothing can be recovered from {state}: {tmp_path / 'rest'} is not written\n"
     )

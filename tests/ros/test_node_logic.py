@@ -3,6 +3,7 @@
 import threading
 import time
 from importlib.util import find_spec
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,6 +26,7 @@ from robocle.ros.settings import PARAMETERS, Settings
 from robocle.ros.stamps import StampMatcher
 from robocle.ros.worker import Worker
 from robocle.types import Prediction
+from stub_backbone import embedding
 
 
 @pytest.fixture
@@ -164,11 +166,41 @@ def test_boxes_are_labelled_and_one_outside_is_an_error(recogniser: Recogniser) 
     assert isinstance(invalid, ImageError)
 
 
-def test_a_version_grows_with_every_change_and_over_restarts(recogniser: Recogniser) -> None:
-    versions = [recogniser.version, *(recogniser.changed() for _ in range(50))]
-    assert versions == sorted(set(versions))
-    time.sleep(0.1)
-    assert Recogniser(recogniser.learner, recogniser.settings).version > versions[-1]
+def test_a_version_grows_with_every_change_of_any_program(lite0: Backbone, tmp_path: Path) -> None:
+    path, settings = tmp_path / "home.robocle", Settings.of({})
+    Learner(lite0, "avg", "ncm").save(path)
+    with Learner.open(path, lite0) as learner, Learner.edit(path) as other:
+        recogniser = Recogniser(learner, settings)
+        versions = [recogniser.version]
+        for number in range(20):
+            (learner if number % 2 else other).teach_embedding(embedding(number, 8), "mug")
+            versions.append(recogniser.version)
+        other.undo()
+        versions.append(recogniser.version)
+        assert versions == sorted(set(versions))
+    with Learner.open(path, lite0) as learner:
+        assert Recogniser(learner, settings).version == versions[-1]
+
+
+def test_a_node_goes_on_while_its_file_cannot_be_read(
+    lite0: Backbone, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path, mug = tmp_path / "home.robocle", home_picture("clean/mug_01/5").read_bytes()
+    with Learner.open(path, lite0) as learner:
+        recogniser = Recogniser(learner, Settings.of({"filter": False}))
+        recogniser.teach([home_picture("clean/mug_01/0").read_bytes()], "mug", None)
+        version = recogniser.version
+        path.rename(tmp_path / "aside")
+        path.write_text("milk, bread, eggs\n" * 30)
+        services = Services(lambda: recogniser, lambda: None)
+        assert (recogniser.version, recogniser.see(mug).nearest) == (version, "mug")
+        assert list(answer_of(services, "list_labels").labels) == ["mug"]
+        answer = answer_of(services, "undo")
+        assert not answer.success
+        assert "is not a robocle state" in answer.message
+        (tmp_path / "aside").replace(path)
+        assert answer_of(services, "undo").success
+    assert caplog.text.count("going on with what was taught before") == 1
 
 
 def test_without_the_filter_each_image_is_its_own(recogniser: Recogniser) -> None:

@@ -1,4 +1,4 @@
-"""Functions that run the command `robocle` in tests and check the form of its errors."""
+"""Functions that run the command `robocle` in tests and check its errors and its states."""
 
 import os
 import subprocess
@@ -8,6 +8,7 @@ from pathlib import Path
 from click.testing import CliRunner, Result
 
 from robocle.cli import main
+from robocle.learner import Learner
 
 
 def run(*arguments: str | Path) -> Result:
@@ -59,3 +60,9 @@ def error_of(*arguments: str | Path) -> str:
     (line,) = result.stderr.splitlines()
     assert line.startswith("robocle: ")
     return line.removeprefix("robocle: ")
+
+
+def counts_of(state: Path) -> dict[str, int]:
+    """Return the labels of a state file, each with its number of pictures."""
+    with Learner.edit(state) as learner:
+        return learner.counts

@@ -1,27 +1,30 @@
-"""Interrupts at a chosen bytecode, as an impatient user or a time-out may cause them."""
+"""Interrupts at a chosen instant, as an impatient user or a time-out may cause them."""
 
+import contextlib
+import dis
 import sys
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import CodeType, FrameType, TracebackType
 from typing import Any, Self
 
 import robocle
 
-SOURCE = str(Path(robocle.__file__).parent)
-# Python looks for interrupts after calls and jumps, and never between taking a lock and the block
-# that releases it. A trace function can interrupt there, and would leave these global locks taken.
-NOT_INTERRUPTED = {str(Path(SOURCE, name)) for name in ("blas.py", "imports.py")}
+SOURCES = str(Path(robocle.__file__).parent), str(contextlib.__file__)
+# Python looks for interrupts when it has executed one of these, and never between taking a lock and
+# the block that releases it.
+INTERRUPTED_AFTER = ("CALL", "JUMP_BACKWARD", "POP_JUMP_BACKWARD", "RESUME")
 
 
 class Interrupt:
-    """Raises KeyboardInterrupt before a bytecode of robocle.
+    """Raises KeyboardInterrupt in robocle, after a bytecode at which Python looks for interrupts.
 
     Args:
-        at: Its number among the bytecodes that are executed in this context; 0 only counts them.
+        at: Its number among those that are executed in this context; 0 only counts them.
     """
 
     def __init__(self, at: int = 0) -> None:
         self._at = at
+        self._codes: dict[CodeType, bytes] = {}
         self.count = 0
 
     def __enter__(self) -> Self:
@@ -39,15 +42,20 @@ class Interrupt:
         return kind is KeyboardInterrupt
 
     def _entered(self, frame: FrameType, event: str, argument: Any) -> Any:
-        file = frame.f_code.co_filename
-        if not file.startswith(SOURCE) or file in NOT_INTERRUPTED:
+        if not frame.f_code.co_filename.startswith(SOURCES):
             return None
         frame.f_trace_opcodes = True
-        return self._traced
+        code = self._codes.setdefault(frame.f_code, frame.f_code.co_code)
+        last = ""
 
-    def _traced(self, frame: FrameType, event: str, argument: Any) -> Any:
-        if event == "opcode":
-            self.count += 1
-            if self.count == self._at:
-                raise KeyboardInterrupt
-        return self._traced
+        def traced(frame: FrameType, event: str, argument: Any) -> Any:
+            nonlocal last
+            if event == "opcode":
+                if last.startswith(INTERRUPTED_AFTER):
+                    self.count += 1
+                    if self.count == self._at:
+                        raise KeyboardInterrupt
+                last = dis.opname[code[frame.f_lasti]]
+            return traced
+
+        return traced

@@ -1,17 +1,14 @@
-"""Random operations on a learner, and the lessons that they amount to."""
+"""Random operations on a learner, and what they amount to."""
 
 import random
 
-from from_scratch import Lesson
+from from_scratch import Lesson, equals_learning_from_scratch
 from robocle import Learner
 from stub_backbone import STUB, embedding
 
 WIDTH = 96
-# Fewer operations than usual can be undone, so that many steps need a checkpoint.
-UNDOABLE = 6
 LABELS = ("mug", "cup", "pan", "jar")
-# Pictures of a step: a small step, and one that needs a checkpoint.
-PICTURES = (2, 5, UNDOABLE + 3, 5 * UNDOABLE)
+PICTURES = (2, 5)  # of a step
 Words = list[str]
 """An operation: its verb, its step (empty if it is a step of its own), and its arguments. A taught
 embedding is named by its seed. "remove" removes the first picture of a label."""
@@ -20,6 +17,7 @@ embedding is named by its seed. "remove" removes the first picture of a label.""
 VERBS = {
     "teach": 60,
     "undo": 22,
+    "redo": 10,
     "forget": 10,
     "remove": 10,
     "rename": 10,
@@ -38,7 +36,7 @@ def next_operations(rng: random.Random, learner: Learner, key: str) -> list[Word
     if verb == "rename" and known:
         old = rng.choice(known)
         return [["rename", "", old, rng.choice([label for label in LABELS if label != old])]]
-    if verb in ("undo", "purge"):
+    if verb in ("undo", "redo", "purge"):
         return [[verb, ""]]
     if verb == "step":
         pictures = range(rng.choice(PICTURES))
@@ -64,23 +62,32 @@ def perform(learner: Learner, words: Words) -> None:
         getattr(learner, verb)(*rest)
 
 
-def without_undone(operations: list[Words]) -> list[Words]:
-    """Return the operations that no later undo has undone."""
-    left: list[Words] = []
+def steps_of(operations: list[Words]) -> tuple[list[Words], list[list[Words]], list[list[Words]]]:
+    """Return the operations that are permanent, the steps that can be undone, and those undone."""
+    permanent: list[Words] = []
+    steps: list[list[Words]] = []
+    undone: list[list[Words]] = []
     for words in operations:
         if words[0] == "undo":
-            _, step, *_ = left.pop()
-            while step and left and left[-1][1] == step:
-                left.pop()
-        elif words[0] != "purge":
-            left.append(words)
-    return left
+            undone.append(steps.pop())
+        elif words[0] == "redo":
+            steps.append(undone.pop())
+        elif words[0] == "purge":
+            permanent += [each for step in steps for each in step]
+            steps, undone = [], []
+        elif steps and words[1] and steps[-1][0][1] == words[1]:
+            steps[-1].append(words)
+        else:
+            steps.append([words])
+            undone = []
+    return permanent, steps, undone
 
 
 def equivalent_lessons(operations: list[Words]) -> list[Lesson]:
     """Return the lessons that, taught alone, give the same state as the operations."""
     lessons: list[Lesson] = []
-    for verb, _, *rest in without_undone(operations):
+    permanent, steps, _ = steps_of(operations)
+    for verb, _, *rest in [*permanent, *(words for step in steps for words in step)]:
         if verb in ("teach", "merge"):
             lessons.append(lesson(*rest))
         elif verb == "forget":
@@ -91,3 +98,15 @@ def equivalent_lessons(operations: list[Words]) -> list[Lesson]:
             old, new = rest
             lessons = [(taught, new if label == old else label) for taught, label in lessons]
     return lessons
+
+
+def is_result_of(operations: list[Words], learner: Learner) -> bool:
+    """Return whether a learner has what operations amount to, and their steps.
+
+    Samples that are folded make the steps that taught them permanent.
+    """
+    _, steps, undone = steps_of(operations)
+    found = len(learner.steps), len(learner.undone)
+    if learner.forgets_exactly and found != (len(steps), len(undone)):
+        return False
+    return equals_learning_from_scratch(learner, equivalent_lessons(operations))

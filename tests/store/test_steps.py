@@ -1,6 +1,6 @@
-"""Undo by what the user did: a step is undone as a whole, whatever its size, in memory and file."""
+"""Steps: what the user did in one go is undone and redone in one go, by any program, at any time."""
 
-import os
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,64 +8,183 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from command_line import run
 from from_scratch import equals_learning_from_scratch
 from refusal import Refusal
 from robocle import Learner
 from robocle.backbones import Backbone
-from robocle.classifiers import StreamingClassifier
-from robocle.errors import AlreadyMergedError, LabelError, NothingToUndoError, StateError
-from robocle.store import Teach, read_state, recovered
-from robocle.store.history import MARKED, UNDOABLE
-from robocle.store.stored_state import CHECKPOINT_BYTES, MAX_SOURCES
-from state_files import damage, replaced, rewrite
-from stub_backbone import STUB, embedding
-
-WIDTH = 24
+from robocle.classifiers import CLASSIFIERS
+from robocle.errors import LabelError, NothingToUndoError, NotLastStepError
+from robots import WIDTH, another, are_close, in_memory, loaded, opened, scores, teach, visible
+from stub_backbone import embedding
 
 
-def opened(path: Path, classifier: str = "ncm") -> Learner:
-    return Learner.open(path, STUB, pooling="avg", classifier=classifier)
+def titles(learner: Learner) -> list[str]:
+    return [step.description for step in learner.steps]
 
 
-def teach(learner: Learner, label: str, pictures: int, seed: int = 0) -> None:
-    for number in range(pictures):
-        learner.teach_embedding(embedding([seed, number], WIDTH), label)
+def first_id(learner: Learner) -> str:
+    return learner.samples[0].id
 
 
-def another(label: str, pictures: int, classifier: str = "ncm") -> Learner:
-    """Return another learner that was taught pictures of a label."""
-    learner = Learner(STUB, "avg", classifier)
-    teach(learner, label, pictures, seed=99)
-    return learner
+def visit(learner: Learner) -> None:
+    """Make all kinds of changes in one step."""
+    with learner.step("a visit"):
+        teach(learner, "jar", 2, seed=3)
+        learner.merge(another("cup", 2))
+        learner.rename("mug", "jar")
+        learner.remove(first_id(learner))
+        learner.forget("cup")
+        teach(learner, "cup", 1, seed=4)
 
 
-def crash(learner: Learner) -> None:
-    """Release the lock without compacting the journal."""
-    assert learner._state._store is not None
-    learner._state._store.close()
+CHANGES: dict[str, Callable[[Learner], object]] = {
+    "teaching 'mug'": lambda learner: teach(learner, "mug", 1, seed=3),
+    "teaching 3 pictures of 'jar', 'mug'": lambda learner: learner.teach_embeddings(
+        [embedding([3, number], WIDTH) for number in range(3)], ["jar", "mug", "jar"]
+    ),
+    "forgetting 'mug'": lambda learner: learner.forget("mug"),
+    "removing 1 picture": lambda learner: learner.remove(first_id(learner)),
+    "renaming 'mug' to 'cup'": lambda learner: learner.rename("mug", "cup"),
+    "renaming 'mug' to 'pan'": lambda learner: learner.rename("mug", "pan"),
+    "merging 1 label, 2 pictures": lambda learner: learner.merge(another("mug", 2)),
+    "a visit": visit,
+}
 
 
-@pytest.mark.parametrize("pictures", [2, UNDOABLE + 1, 2 * UNDOABLE + 1, 7 * UNDOABLE + 3])
-@pytest.mark.parametrize("when", ["at once", "after closing", "after a crash"])
-def test_a_step_of_any_size_is_undone_as_a_whole_and_so_is_what_came_before_it(
-    pictures: int, when: str, tmp_path: Path
+@pytest.mark.parametrize("restarts", [False, True], ids=["at once", "after restarts"])
+@pytest.mark.parametrize("description", CHANGES)
+def test_every_change_is_undone_and_redone_as_a_whole(
+    description: str, restarts: bool, tmp_path: Path
 ) -> None:
-    path = tmp_path / "home"
-    learner = opened(path)
+    learner = opened(tmp_path / "home")
+
+    def known() -> tuple[dict[str, str], dict[str, int]]:
+        nonlocal learner
+        if restarts:
+            learner.close()
+            learner = opened(tmp_path / "home")
+        assert visible(loaded(tmp_path / "home")) == visible(learner)
+        return visible(learner), learner.counts
+
     teach(learner, "mug", 3)
-    with learner.step():
-        teach(learner, "pan", pictures)
-    assert learner.undoable == 4
-    if when != "at once":
-        (Learner.close if when == "after closing" else crash)(learner)
-        learner = opened(path)
-    assert learner.steps[0] == f"teaching {pictures} pictures of 'pan'"
-    assert learner.undo() == f"teaching {pictures} pictures of 'pan'"
-    assert learner.counts == read_state(path).counts == {"mug": 3}
-    assert learner.undo() == "teaching 'mug'"
-    assert learner.counts == read_state(path).counts == {"mug": 2}
-    learner.close()
-    assert Learner.load(path, STUB).steps == ["teaching 'mug'", "teaching 'mug'"]
+    teach(learner, "pan", 2, seed=1)
+    before = known()
+    CHANGES[description](learner)
+    after = known()
+    assert before != after
+    for _ in range(2):
+        assert learner.undo() == description
+        assert known() == before
+        assert titles(learner) == ["teaching 'pan'"] * 2 + ["teaching 'mug'"] * 3
+        assert learner.redo() == description
+        assert known() == after
+        assert titles(learner)[0] == description
+
+
+@pytest.mark.parametrize("classifier", CLASSIFIERS.names())
+def test_every_classifier_is_as_it_was_after_undo_and_redo(classifier: str) -> None:
+    learner = in_memory(classifier)
+    for number in range(9):
+        teach(learner, f"{number % 3}", 1, seed=number)
+    before = scores(learner)
+    visit_of_one = [lambda: teach(learner, "new", 2, seed=50), lambda: learner.rename("0", "1")]
+    for change in visit_of_one:
+        change()
+        after = scores(learner)
+        while titles(learner)[0] != "teaching '2'":
+            learner.undo()
+        assert are_close(scores(learner), before)
+        while learner.undone:
+            learner.redo()
+        assert are_close(scores(learner), after)
+        while titles(learner)[0] != "teaching '2'":
+            learner.undo()
+
+
+@pytest.mark.slow
+def test_three_hundred_steps_are_undone_and_redone_across_restarts(tmp_path: Path) -> None:
+    path = tmp_path / "home"
+    with opened(path) as learner:
+        for number in range(100):
+            teach(learner, "mug", 1, seed=number)
+            learner.rename("mug", "cup")
+            learner.remove(first_id(learner)) if number % 2 else learner.rename("cup", "mug")
+    expected = visible(loaded(path))
+    for verb, steps in (("undo", 300), ("redo", 300)):
+        for _ in range(3):
+            with opened(path) as learner:
+                for _ in range(steps // 3):
+                    getattr(learner, verb)()
+        assert len(visible(loaded(path))) == (0 if verb == "undo" else len(expected))
+    assert visible(loaded(path)) == expected
+    with opened(path) as learner:
+        assert (len(learner.steps), learner.undoable, learner.undone) == (300, 300, [])
+        assert [step.description for step in learner.last_steps(2)] == titles(learner)[:2]
+
+
+def test_steps_are_undone_by_any_program_and_only_if_they_are_the_last(
+    tmp_path: Path, refusal: Refusal
+) -> None:
+    with opened(tmp_path / "home") as here, opened(tmp_path / "home") as there:
+        teach(here, "mug")
+        (mine,) = here.steps
+        teach(there, "pan", 1, seed=1)
+        message = refusal(NotLastStepError, lambda: here.undo(mine.id))
+        assert "teaching 'pan'" in message
+        assert here.counts == {"mug": 1, "pan": 1}
+        theirs = here.steps[0]
+        assert here.undo(theirs.id) == str(theirs) == "teaching 'pan'"
+        assert there.undo(mine.id) == "teaching 'mug'"
+        refusal(NothingToUndoError, lambda: here.undo(mine.id))
+        refusal(NotLastStepError, lambda: here.redo(theirs.id))
+        assert there.counts == {}
+        assert [step.id for step in here.undone] == [mine.id, theirs.id]
+        assert here.redo(mine.id) == "teaching 'mug'"
+        assert here.steps == [mine]
+
+
+def test_a_new_step_of_any_program_makes_redo_impossible(tmp_path: Path, refusal: Refusal) -> None:
+    with opened(tmp_path / "home") as here, opened(tmp_path / "home") as there:
+        teach(here, "mug", 2)
+        here.undo()
+        teach(there, "pan", 1, seed=1)
+        assert here.undone == []
+        assert refusal(NothingToUndoError, here.redo) == (
+            "nothing to redo: no step was undone last"
+        )
+        assert titles(here) == ["teaching 'pan'", "teaching 'mug'"]
+
+
+@pytest.mark.parametrize("change", ["forget", "merge", "merge again", "rename"])
+def test_a_change_after_an_undone_step_can_be_undone_and_redone(
+    change: str, tmp_path: Path
+) -> None:
+    """What only the undone step could bring back is erased when that is no longer possible."""
+    other = another("cup", 2)
+    with opened(tmp_path / "home") as learner:
+        teach(learner, "mug", 2)
+        learner.merge(other)
+        if change == "merge again":
+            learner.undo()
+        else:
+            teach(learner, "jar", 1, seed=5)
+            learner.undo()
+        before = visible(learner)
+        {
+            "forget": lambda: learner.forget("mug"),
+            "merge": lambda: learner.merge(another("jar", 2, seed=6)),
+            "merge again": lambda: learner.merge(other),
+            "rename": lambda: learner.rename("mug", "jar"),
+        }[change]()
+        after = visible(learner)
+        learner.undo()
+        assert visible(learner) == visible(loaded(tmp_path / "home")) == before
+        learner.redo()
+        assert visible(learner) == visible(loaded(tmp_path / "home")) == after != before
+
+
+# ---- what belongs to a step, and what it is called
 
 
 def test_teaching_many_pictures_in_one_call_is_one_step(
@@ -77,35 +196,29 @@ def test_teaching_many_pictures_in_one_call_is_one_step(
     assert learner.labels == ()
 
 
-def test_a_step_says_what_it_was_told_to_say() -> None:
-    learner = Learner(STUB, "avg", "ncm")
+def test_a_step_is_called_what_it_was_told_or_what_it_did() -> None:
+    learner = in_memory()
     with learner.step("the kitchen,\n\x1bfirst shelf"):
         teach(learner, "mug", 2)
         with learner.step("a step within"):
             learner.rename("mug", "cup")
-    assert learner.steps == ["the kitchen, first shelf"]
     with learner.step():
         teach(learner, "mug", 2)
         learner.rename("mug", "jug")
         learner.forget("cup")
-    description = "teaching 2 pictures of 'mug', renaming 'mug' to 'jug', forgetting 'cup'"
-    assert learner.undo() == description
-    assert learner.undo() == "the kitchen, first shelf"
-    with pytest.raises(NothingToUndoError):
-        learner.undo()
-
-
-def test_a_step_with_many_labels_names_the_first_five() -> None:
-    learner = Learner(STUB, "avg", "ncm")
     with learner.step():
         for number in range(9):
-            teach(learner, f"{number}", 1)
+            teach(learner, f"{number}")
     named = "'0', '1', '2', '3', '4'"
-    assert learner.steps == [f"teaching 9 pictures of {named} and 4 other labels"]
+    assert titles(learner) == [
+        f"teaching 9 pictures of {named} and 4 other labels",
+        "teaching 2 pictures of 'mug', renaming 'mug' to 'jug', forgetting 'cup'",
+        "the kitchen, first shelf",
+    ]
 
 
 def test_an_error_within_a_step_keeps_what_was_taught_before_it_as_one_step() -> None:
-    learner = Learner(STUB, "avg", "ncm")
+    learner = in_memory()
 
     def lesson() -> None:
         with learner.step():
@@ -114,418 +227,136 @@ def test_an_error_within_a_step_keeps_what_was_taught_before_it_as_one_step() ->
 
     with pytest.raises(LabelError):
         lesson()
-    teach(learner, "pan", 1)
+    teach(learner, "pan")
     assert learner.counts == {"mug": 2, "pan": 1}
-    assert learner.steps == ["teaching 'pan'", "teaching 2 pictures of 'mug'"]
+    assert titles(learner) == ["teaching 'pan'", "teaching 2 pictures of 'mug'"]
 
 
-@pytest.mark.parametrize("classifier", ["ncm", "slda", "sqda", "ridge"])
-def test_a_merge_can_be_undone_and_so_can_what_came_before_it(
-    classifier: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "home"
-    learner = opened(path, classifier)
-    teach(learner, "mug", 3)
-    learner.merge(another("pan", 4, classifier))
-    teach(learner, "jar", 2)
-    learner.close()
-    learner = opened(path, classifier)
-    assert learner.counts == {"mug": 3, "pan": 4, "jar": 2}
-    assert [learner.undo() for _ in range(3)] == [
-        "teaching 'jar'",
-        "teaching 'jar'",
-        "merging 1 label, 4 pictures",
-    ]
-    assert learner.undo() == "teaching 'mug'"
-    learner.close()
-    lessons = [(embedding([0, number], WIDTH), "mug") for number in range(2)]
-    assert equals_learning_from_scratch(Learner.load(path, STUB), lessons)
-
-
-def test_merges_and_lessons_in_one_step_are_undone_together() -> None:
-    learner = Learner(STUB, "avg", "ncm")
-    teach(learner, "mug", 1)
-    with learner.step("a visit"):
-        teach(learner, "pan", 2)
-        learner.merge(another("jar", 1))
-        teach(learner, "pan", 70)
-        learner.merge(another("cup", 1))
-        teach(learner, "pan", 1)
-    assert learner.steps == ["a visit", "teaching 'mug'"]
-    learner.undo()
-    assert learner.counts == {"mug": 1}
-
-
-def test_the_history_in_a_file_is_bounded(tmp_path: Path) -> None:
-    with opened(tmp_path / "home") as learner:
-        for number in range(5):
-            with learner.step():
-                teach(learner, f"{number}", 170)
-            teach(learner, "mug", 20)
-    stored = read_state(tmp_path / "home")
-    assert UNDOABLE <= len(stored.history) <= 4 * UNDOABLE
-    assert all(len(each.history) <= 3 * UNDOABLE for each in stored.checkpoints)
-    assert len(stored.steps) == 20 + 5 + 4 * 20  # nothing is lost while checkpoints are small
-
-
-@pytest.mark.slow
-def test_checkpoints_beyond_the_bound_are_dropped_but_for_the_last(tmp_path: Path) -> None:
-    wide = CHECKPOINT_BYTES // 4 // 3  # three samples of this width fill the bound
-    with opened(tmp_path / "home") as learner:
-        for number in range(5):
-            other = Learner(STUB, "avg", "ncm")
-            other.teach_embedding(embedding(number, wide), f"{number}")
-            learner.merge(other)
-    assert [len(each.base.samples) for each in read_state(tmp_path / "home").checkpoints] == [4]
-    with opened(tmp_path / "home") as learner:
-        assert learner.undo() == "merging 1 label, 1 picture"
-        assert len(learner.labels) == 4
-        assert learner.undoable == 0
-
-
-def test_no_part_of_a_step_can_be_undone_once_its_checkpoint_is_dropped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("robocle.store.stored_state.CHECKPOINT_BYTES", 1)
-    with opened(tmp_path / "home") as learner:
-        with learner.step():
-            teach(learner, "pan", 120)
-        teach(learner, "mug", 2)
-        with learner.step():
-            teach(learner, "jar", 60)
-        learner.merge(another("cup", 1))
-    with opened(tmp_path / "home") as learner:
-        undone = [learner.undo() for _ in range(learner.undoable)]
-        assert undone == ["merging 1 label, 1 picture"]
-        assert learner.counts == {"pan": 120, "mug": 2, "jar": 60}
-        with learner.step():
-            teach(learner, "box", 60)
-        teach(learner, "mug", 1)
-    with opened(tmp_path / "home") as learner:
-        undone = [learner.undo() for _ in range(learner.undoable)]
-        assert undone == ["teaching 'mug'", "teaching 60 pictures of 'box'"]
-        assert learner.counts == {"pan": 120, "mug": 2, "jar": 60}
-
-
-def test_a_large_step_can_be_undone_until_fifty_operations_follow(tmp_path: Path) -> None:
-    with opened(tmp_path / "home") as learner:
-        with learner.step():
-            teach(learner, "pan", 120)
-        teach(learner, "mug", UNDOABLE - 1)
-    with opened(tmp_path / "home") as learner:
-        assert learner.undoable == UNDOABLE
-        teach(learner, "mug", 3 * UNDOABLE)
-    stored = read_state(tmp_path / "home")
-    assert stored.checkpoints == ()
-    assert len(stored.steps) >= UNDOABLE
-
-
-def test_a_purge_deletes_checkpoints(tmp_path: Path) -> None:
-    with opened(tmp_path / "home") as learner:
-        teach(learner, "secret", 3)
-        learner.merge(another("pan", 1))
-        learner.forget("secret")
-        assert b"secret" in (tmp_path / "home").read_bytes()
-        learner.purge()
-        assert learner.undoable == 0
-    assert b"secret" not in (tmp_path / "home").read_bytes()
-
-
-def test_a_copy_has_no_checkpoints(tmp_path: Path) -> None:
-    learner = another("mug", 1)
-    learner.merge(another("pan", 1))
-    learner.save(tmp_path / "copy")
-    assert read_state(tmp_path / "copy").checkpoints == ()
-
-
-# ---- pictures that would count twice
-
-
-def test_what_was_merged_before_is_not_merged_again(tmp_path: Path, refusal: Refusal) -> None:
-    path = tmp_path / "home"
-    other = another("pan", 1)
-    with opened(path) as learner:
-        teach(learner, "mug", 1)
-        learner.merge(other)
-        teach(other, "jar", 1)
-        message = refusal(AlreadyMergedError, lambda: learner.merge(other))
-        assert "again=True" in message
-    with opened(path) as learner:
-        refusal(AlreadyMergedError, lambda: learner.merge(other))
-        refusal(AlreadyMergedError, lambda: other.merge(learner))
-        refusal(AlreadyMergedError, lambda: learner.merge(learner))
-        assert learner.counts == {"mug": 1, "pan": 1}
-        learner.undo()
-        learner.merge(other)
-        learner.merge(other, again=True)
-        assert learner.counts == {"mug": 1, "pan": 1, "jar": 1}  # each picture counts once
-
-
-def test_sums_that_are_merged_again_count_twice() -> None:
-    other = another("pan", 2, "slda:keep=0")
-    learner = another("mug", 1, "slda:keep=0")
-    learner.merge(other)
-    learner.merge(other, again=True)
-    assert learner.counts == {"mug": 1, "pan": 4}
-
-
-def test_two_robots_that_imported_the_same_state_are_not_merged(refusal: Refusal) -> None:
-    shared = another("pan", 1)
-    kitchen, office = another("mug", 1), another("pen", 1)
-    kitchen.merge(shared)
-    office.merge(shared)
-    refusal(AlreadyMergedError, lambda: kitchen.merge(office))
-
-
-def test_copies_of_an_empty_state_have_nothing_in_common(tmp_path: Path) -> None:
-    Learner(STUB, "avg", "ncm").save(tmp_path / "empty")
-    one, two = (Learner.load(tmp_path / "empty", STUB) for _ in range(2))
-    teach(one, "mug", 1)
-    teach(two, "mug", 1)
-    one.merge(two)
-    assert one.counts == {"mug": 2}
-
-
-def test_the_number_of_sources_is_bounded() -> None:
-    stored = another("mug", 1)._state.stored()
-    many = stored.with_sources(f"{number}" for number in range(3 * MAX_SOURCES))
-    assert len(many.sources) == MAX_SOURCES
-    assert (many.sources[0], many.sources[-1]) == (stored.sources[0], f"{3 * MAX_SOURCES - 1}")
-
-
-# ---- failures
-
-
-def test_a_merge_that_could_not_be_read_back_is_not_written(
-    tmp_path: Path, refusal: Refusal
-) -> None:
-    path = tmp_path / "home"
-    for name, means in (("home", np.full((1, WIDTH), 1e60)), ("other", np.zeros((1, WIDTH)))):
-        another("mug", 2, "slda:keep=0").save(tmp_path / name)
-        rewrite(tmp_path / name, arrays=replaced(**{"folded.means": means}))
-    before = path.read_bytes()
-    with opened(path, "slda:keep=0") as learner:
-        message = refusal(StateError, lambda: learner.merge(Learner.load(tmp_path / "other", STUB)))
-        assert message.startswith("what would be merged is damaged: ")
-        assert learner.counts == {"mug": 2}
-    assert path.read_bytes() == before
-
-
-def failing(error: BaseException) -> Callable[..., None]:
-    def call(*_: object, **__: object) -> None:
-        raise error
-
-    return call
-
-
-@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
-@pytest.mark.parametrize("call", ["replace", "fdatasync"])
-def test_a_merge_that_cannot_be_written_changes_nothing(
-    call: str, error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "home"
-    with opened(path) as learner:
-        teach(learner, "mug", 2)
-        with monkeypatch.context() as patched:
-            patched.setattr(os, call, failing(error))
-            with pytest.raises((StateError, KeyboardInterrupt)):
-                learner.merge(another("pan", 1))
-        assert learner.counts == read_state(path).counts == {"mug": 2}
-        teach(learner, "mug", 1)
-        learner.undo()
-        learner.undo()
-    assert read_state(path).counts == {"mug": 1}
-
-
-@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
-def test_an_undo_of_a_step_that_cannot_be_written_changes_nothing(
-    error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "home"
-    with opened(path) as learner:
-        with learner.step():
-            teach(learner, "mug", 130)
-        with monkeypatch.context() as patched:
-            patched.setattr("robocle.store.journal._write", failing(error))
-            with pytest.raises((StateError, KeyboardInterrupt)):
-                learner.undo()
-        assert learner.counts == read_state(path).counts == {"mug": 130}
-        learner.undo()
-        assert learner.counts == read_state(path).counts == {}
-
-
-def test_after_an_interrupted_merge_memory_decides_and_the_file_follows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "home"
-    with opened(path) as learner:
-        teach(learner, "mug", 2)
-        with monkeypatch.context() as patched:
-            store = learner._state._store
-            patched.setattr(type(store), "_drop_journal", failing(KeyboardInterrupt()))
-            with pytest.raises(KeyboardInterrupt):
-                learner.merge(another("pan", 1))
-        assert learner.counts == {"mug": 2}
-        teach(learner, "mug", 1)
-        assert learner.counts == read_state(path).counts == {"mug": 3}
-        learner.merge(another("pan", 1))
-    assert read_state(path).counts == {"mug": 3, "pan": 1}
-
-
-def test_an_interrupt_while_the_history_is_bounded_changes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with opened(tmp_path / "home") as learner:
-        teach(learner, "mug", MARKED + 1)
-    learner = opened(tmp_path / "home")  # without a mark, the operations are applied again
-    learnt, apply = [], Teach.apply
-
-    def interrupted(operation: Teach, classifier: StreamingClassifier) -> None:
-        learnt.append(operation.label)
-        if len(learnt) == UNDOABLE + 11:  # the tenth that is applied to the stored classifier
-            raise KeyboardInterrupt
-        apply(operation, classifier)
-
-    monkeypatch.setattr(Teach, "apply", interrupted)
-    teach(learner, "mug", UNDOABLE)
-    with pytest.raises(KeyboardInterrupt):
-        teach(learner, "pan", 1)
-    teach(learner, "jar", 1)
-    assert learner.counts == {"mug": 3 * UNDOABLE + 1, "pan": 1, "jar": 1}
-    for _ in range(3):
-        learner.undo()
-    mugs = [(embedding([0, number], WIDTH), "mug") for number in range(MARKED + 1)]
-    mugs += [(embedding([0, number], WIDTH), "mug") for number in range(UNDOABLE - 1)]
-    assert equals_learning_from_scratch(learner, mugs)
-
-
-def test_an_interrupt_while_the_state_is_marked_loses_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    learner = Learner(STUB, "avg", "slda")
-    teach(learner, "mug", MARKED - 1)
-    with monkeypatch.context() as patched:
-        patched.setattr(StreamingClassifier, "state", failing(KeyboardInterrupt()))
-        with pytest.raises(KeyboardInterrupt):
-            teach(learner, "pan", 1)
-    assert learner.counts == {"mug": MARKED - 1, "pan": 1}
-    learner.undo()
-    mugs = [(embedding([0, number], WIDTH), "mug") for number in range(MARKED - 1)]
-    assert equals_learning_from_scratch(learner, mugs)
-
-
-@pytest.mark.parametrize("undone", [0, 10])
-@pytest.mark.parametrize("in_one_step", [1, 20])
-def test_a_history_continues_from_a_mark_only_if_that_divides_no_step(
-    undone: int, in_one_step: int
-) -> None:
-    learner = Learner(STUB, "avg", "slda")
-    teach(learner, "mug", MARKED - 5)
-    with learner.step():  # the mark is in the middle of the longer one
-        teach(learner, "pan", in_one_step)
-    teach(learner, "jar", 10)
-    for _ in range(undone):
-        learner.undo()
-    teach(learner, "cup", 2 * UNDOABLE)
-    taught = [("mug", MARKED - 5), ("pan", in_one_step), ("jar", 10 - undone), ("cup", UNDOABLE)]
-    assert len(learner._state.stored().history) < 3 * UNDOABLE
-    for _ in range(UNDOABLE):
-        learner.undo()
-    lessons = [
-        (embedding([0, number], WIDTH), label) for label, many in taught for number in range(many)
-    ]
-    assert equals_learning_from_scratch(learner, lessons)
-
-
-def test_a_journal_cut_off_anywhere_holds_a_step_up_to_the_cut_or_not_its_undo(
+def test_steps_with_the_same_token_that_follow_each_other_are_one_even_after_restarts(
     tmp_path: Path,
 ) -> None:
-    path, journal = tmp_path / "home", tmp_path / "home-journal"
-    learner = opened(path)
-    teach(learner, "mug", 1)
-    with learner.step():
-        teach(learner, "pan", 3)
-    before = journal.stat().st_size
-    learner.undo()
-    content = journal.read_bytes()
-    crash(learner)
-    for cut in range(before, len(content)):
-        journal.write_bytes(content[:cut])
-        assert read_state(path).counts == {"mug": 1, "pan": 3}
-        assert read_state(path).steps == ["teaching 3 pictures of 'pan'", "teaching 'mug'"]
-    journal.write_bytes(content)
-    assert read_state(path).counts == {"mug": 1}
-
-
-def test_damage_to_a_checkpoint_loses_only_the_undo_history(
-    tmp_path: Path, refusal: Refusal
-) -> None:
-    path = tmp_path / "home"
-    with opened(path) as learner:
-        teach(learner, "mug", 2)
-        learner.save(path)
-        learner.merge(another("pan", 1))
-    damage(path, "undo.0.history", row=1)
-    message = refusal(StateError, lambda: read_state(path))
-    assert "undo.0.history" in message
-    assert "recover" in message
-    state, lost = recovered(path)
-    assert (state.counts, lost) == ({"mug": 2, "pan": 1}, [])
-
-
-@pytest.mark.parametrize("damaged", ["embeddings", "undo.0.embeddings", "undo.0.history"])
-def test_recovery_returns_to_a_checkpoint_if_the_journal_does(damaged: str, tmp_path: Path) -> None:
-    path = tmp_path / "home"
-    with opened(path) as learner:
-        teach(learner, "mug", 200)  # most of them are samples of the checkpoint
-        learner.merge(another("pan", 1))
-    learner = opened(path)
-    learner.undo()
-    teach(learner, "jar", 1)
-    crash(learner)
-    damage(path, damaged)
-    state, lost = recovered(path)
-    is_needed = damaged != "embeddings"  # what was merged is undone
-    assert lost == ["a picture of 'mug'"] * is_needed
-    assert state.counts == {"mug": 200 - is_needed, "jar": 1}
-
-
-def test_a_checkpoint_with_impossible_contents_is_refused_when_it_is_needed(
-    tmp_path: Path, refusal: Refusal
-) -> None:
-    path = tmp_path / "home"
-    with opened(path) as learner:
-        teach(learner, "mug", 2)
-        learner.merge(another("pan", 1))
-    impossible = {"history": [["forget", "jar"]], "labels": [], "samples": [], "sources": []}
-    rewrite(path, replaced(checkpoints=[{"step": "x", **impossible}]))
-    with opened(path) as learner:
-        assert "undo history is damaged" in refusal(StateError, learner.undo)
-        assert learner.counts == {"mug": 2, "pan": 1}
-
-
-@pytest.mark.parametrize(
-    "checkpoints", [None, 3, ["x"], [{}], [{"step": 3, "labels": [], "history": []}], [[]]]
-)
-def test_a_description_with_wrong_checkpoints_is_refused(
-    checkpoints: object, tmp_path: Path, refusal: Refusal
-) -> None:
-    another("mug", 1).save(tmp_path / "home")
-    rewrite(tmp_path / "home", replaced(checkpoints=checkpoints))
-    assert "is damaged" in refusal(StateError, lambda: read_state(tmp_path / "home"))
-
-
-def test_steps_with_the_same_token_that_follow_each_other_are_one_even_after_closing(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "home.robocle"
     for seed in (1, 2):
-        with opened(path) as learner, learner.step(token="lesson a"):
+        with opened(tmp_path / "home") as learner, learner.step("a lesson", token="a"):
             teach(learner, "mug", 2, seed)
-    with opened(path) as learner:
-        assert learner.steps == ["teaching 4 pictures of 'mug'"]
-        teach(learner, "pan", 1)
-        with learner.step(token="lesson a"):
+    with opened(tmp_path / "home") as learner, opened(tmp_path / "home") as other:
+        assert titles(learner) == ["a lesson"]
+        teach(other, "pan")
+        with learner.step(token="a"):
             teach(learner, "mug", 1, seed=3)
-        assert learner.steps[0] == "teaching 'mug'"
-        assert learner.undoable == 3
+        assert titles(learner) == ["teaching 'mug'", "teaching 'pan'", "a lesson"]
+        learner.undo()
+        with learner.step(token="a"):  # it does not go on with a step that was undone
+            teach(learner, "jar", 1, seed=4)
+        assert titles(learner) == ["teaching 'jar'", "teaching 'pan'", "a lesson"]
+        assert [learner.undo() for _ in range(3)][-1] == "a lesson"
+        assert learner.counts == {}
+
+
+# ---- merges, exports and undo
+
+
+def test_a_merge_that_was_undone_can_be_made_again_and_leaves_no_trace_elsewhere(
+    tmp_path: Path,
+) -> None:
+    other = another("pan", 2)
+    with opened(tmp_path / "home") as learner:
+        teach(learner, "mug")
+        for _ in range(3):
+            learner.merge(other)
+            assert learner.counts == {"mug": 1, "pan": 2}
+            learner.undo()
+            assert learner.counts == {"mug": 1}
+        learner.save(tmp_path / "copy")
+        other.merge_files(tmp_path / "copy")
+        assert other.counts == {"pan": 2, "mug": 1}
+        with learner.step("a visit"):
+            learner.merge(other)
+            teach(learner, "jar")
+        learner.undo()
+        learner.merge(other)
+        assert learner.counts == {"mug": 1, "pan": 2}
+
+
+def test_an_old_export_does_not_bring_back_what_was_undone_forgotten_or_removed(
+    tmp_path: Path,
+) -> None:
+    with opened(tmp_path / "home") as learner:
+        teach(learner, "mug", 3)
+        teach(learner, "pan", 1, seed=1)
+        learner.save(tmp_path / "old")
+        learner.undo()
+        learner.remove(first_id(learner))
+        learner.merge_files(tmp_path / "old")
+        assert learner.counts == {"mug": 2}
+        learner.forget("mug")
+        learner.merge_files(tmp_path / "old")
+        assert learner.counts == {}
+        learner.undo()
+        learner.save(tmp_path / "new")
+    fleet = in_memory()
+    fleet.merge_files(tmp_path / "new", tmp_path / "old")
+    assert fleet.counts == {"mug": 2}
+
+
+def test_what_is_folded_or_merged_with_folded_pictures_can_no_longer_be_undone(
+    tmp_path: Path,
+) -> None:
+    folded, plain = another("jar", 4, "slda:keep=2"), another("cup", 2, "slda:keep=2", seed=5)
+    folded.purge()
+    folded.save(tmp_path / "folded")
+    plain.save(tmp_path / "plain")
+    with opened(tmp_path / "home", "slda:keep=2") as learner:
+        learner.merge_files(tmp_path / "folded", tmp_path / "plain")
+        assert titles(learner) == []
+        teach(learner, "mug", 2)
+        assert learner.undo() == learner.undo() == "teaching 'mug'"
+        assert learner.counts == {"jar": 4, "cup": 2}
+        teach(learner, "pan", 70, seed=1)  # more than are kept one by one
+        undone = len([learner.undo() for _ in titles(learner)])
+        assert undone < 70
+        assert learner.counts == {"jar": 4, "cup": 2, "pan": 70 - undone}
+        assert learner.counts == loaded(tmp_path / "home").counts
+
+
+# ---- erasing for good
+
+
+def in_files(folder: Path, *texts: bytes) -> list[bytes]:
+    """Return which of these texts are in a file of a folder."""
+    return [text for text in texts if any(text in file.read_bytes() for file in folder.iterdir())]
+
+
+@pytest.mark.parametrize("by", ["purge", "--for-good"])
+def test_a_purge_erases_what_was_removed_and_no_old_export_brings_it_back(
+    by: str, tmp_path: Path
+) -> None:
+    folder, old = tmp_path / "home", tmp_path / "old"
+    folder.mkdir()
+    with opened(folder / "state") as learner:
+        teach(learner, "secret", 5)
+        teach(learner, "pan", 2, seed=1)
+        learner.remove(learner.samples[-1].id)
+        learner.save(old)
+        learner.merge(another("whisper", 3, seed=2))
+        learner.undo()
+        secret = [embedding([0, number], WIDTH).tobytes() for number in range(5)]
+        secret += [embedding([1, 1], WIDTH).tobytes(), embedding([2, 0], WIDTH).tobytes()]
+        assert in_files(folder, *secret, b"secret", b"whisper") == [*secret, b"secret", b"whisper"]
+        if by == "purge":
+            learner.forget("secret")
+            learner.purge()
+        else:
+            assert run("forget", folder / "state", "secret", "--for-good").exit_code == 0
+        assert (learner.counts, learner.steps, learner.undone) == ({"pan": 1}, [], [])
+        assert in_files(folder, *secret, b"secret", b"whisper") == []
+        learner.merge_files(old)
+        assert learner.counts == {"pan": 1}
+        assert in_files(folder, *secret, b"secret") == []
+    assert in_files(folder, embedding([1, 0], WIDTH).tobytes())
+    assert equals_learning_from_scratch(
+        loaded(folder / "state"), [(embedding([1, 0], WIDTH), "pan")]
+    )
+    with sqlite3.connect(folder / "state") as database:  # what old exports are told by
+        query = "SELECT count(*) FROM samples WHERE label IS NULL AND embedding IS NULL"
+        assert database.execute(query).fetchone()[0] >= 6
+    database.close()

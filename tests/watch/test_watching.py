@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -14,14 +15,16 @@ from refusal import Refusal
 from robocle import Learner
 from robocle.backbones import Backbone
 from robocle.cameras import open_camera
-from robocle.errors import BrokerError, NothingTaughtError
+from robocle.errors import BrokerError
 from robocle.recognition.temporal_filter import TemporalFilter
 from robocle.types import Prediction
-from robocle.watch import FollowedState, Observation, observations
+from robocle.watch import Observation, observations
 from robocle.watch.broker import Broker
 from robocle.watch.home_assistant import Topics
 from robocle.watch.watching import NO_FRAME
 from video_sources import home_picture, write_video
+from waiting import wait_for
+from watch_process import watching
 
 
 def runs(labels: list[str | None]) -> list[str | None]:
@@ -86,40 +89,35 @@ def test_frames_that_stop_coming_are_reported_as_nothing_to_see(
     assert second.state == "nothing"
 
 
-def test_a_state_that_another_program_teaches_is_loaded_again(state: Path, lite0: Backbone) -> None:
-    followed = FollowedState(state)
-    assert not followed.refresh()
-    with Learner.open(state, lite0) as learner:
-        learner.teach(home_picture("clean/key_01/0"), "key", "off")
-        assert followed.refresh()
-        assert followed.learner.labels == ("mug", "clock", "banana", "key")
-    followed.refresh()
-    assert followed.learner.labels == ("mug", "clock", "banana", "key")
-    assert not followed.refresh()
+@pytest.mark.slow
+def test_watch_follows_what_other_programs_do_to_its_state(state: Path, tmp_path: Path) -> None:
+    keys = [home_picture(f"clean/key_01/{number}") for number in range(6)]
+    video = write_video(tmp_path / "key.avi", keys, rate=10, repeat=5)
 
+    def wait_until(**wanted: str | None) -> None:
+        wait_for(lambda: watch.last.items() >= wanted.items(), f"{wanted} after {watch.last}")
 
-@pytest.mark.parametrize("damage", ["damaged", "gone", "empty"])
-def test_a_state_that_cannot_be_used_any_more_leaves_the_learner_as_it_was(
-    damage: str, state: Path, lite0: Backbone, caplog: pytest.LogCaptureFixture
-) -> None:
-    followed = FollowedState(state)
-    before = followed.learner
-    if damage == "damaged":
-        state.write_bytes(b"not a state")
-    elif damage == "gone":
+    with watching(state, "--camera", video) as watch:
+        wait_until(state="unknown object")
+        assert run("teach", state, "key", *keys[:4]).exit_code == 0
+        wait_until(label="key")
+        for label in ("mug", "clock", "banana", "key"):
+            assert run("forget", state, label).exit_code == 0
+        wait_until(state="nothing", nothing="nothing is taught any more")
+        assert run("undo", state, "--times", "4").exit_code == 0
+        wait_until(label="key")
         state.unlink()
-    else:
-        Learner(lite0).save(state)
-    assert not followed.refresh()
-    assert not followed.refresh()
-    assert followed.learner is before
-    assert len(caplog.records) == 1
+        watch.goes_on()
+        wait_until(label="key")
+        assert watch.end(signal.SIGINT) == 130
+    assert [line for line in watch.errors if "was deleted" in line]
+    assert len(watch.errors) == 2  # that, and that it was interrupted
 
 
 def test_a_state_without_labels_cannot_be_watched(tmp_path: Path, lite0: Backbone) -> None:
     Learner(lite0).save(tmp_path / "empty.robocle")
-    with pytest.raises(NothingTaughtError):
-        FollowedState(tmp_path / "empty.robocle")
+    error = error_of("watch", tmp_path / "empty.robocle", "--camera", "0")
+    assert error.startswith("nothing has been taught yet")
 
 
 def test_an_observation_lists_the_best_labels_only() -> None:
@@ -177,5 +175,5 @@ def test_a_name_of_spaces_is_refused(refusal: Refusal) -> None:
 
 
 def test_a_black_frame_is_nothing_or_unknown_but_no_error(state: Path) -> None:
-    learner = FollowedState(state).learner
+    learner = Learner.load(state)
     assert learner.predict(np.zeros((64, 64, 3), np.uint8)).label in (None, *learner.labels)

@@ -332,41 +332,32 @@ class StreamingClassifier(OneByOne, Described, ABC):
         self._row_of[new], self._labels[row] = row, new
         self._taught.update((each.id, _renamed(each, label, new)) for each in self.samples)
 
-    def update(self, changed: Mapping[str, Sample | None]) -> bool:
+    def update(self, changed: Mapping[str, Sample | None]) -> None:
         """Continue after some samples were changed, as cheaply as that can be done.
 
         Args:
             changed: By its id, a sample that was added or has another label now; None if it was
-                removed. Samples are sorted by time.
-
-        Returns:
-            Whether that was possible; if not, it has not changed and must be restored.
+                removed. Samples are sorted by time. None of them is part of sums.
 
         >>> import robocle
         >>> clf = robocle.classifier("ncm").learn_one([0, 0], "mug")
         >>> (mug,) = clf.samples
         >>> clf.update({mug.id: None, "1": Sample("pan", np.ones(2), "1", mug.time + 1)})
-        True
         >>> clf.counts
         {'pan': 1}
         """
         old = {id: each for id, each in changed.items() if id in self._taught}
         new = [each for id, each in changed.items() if id not in self._taught and each is not None]
         last = next(reversed(self._taught.values())).time if self._taught else 0.0
-        later = all(each.time > last for each in new)
-        if not self.forgets_exactly and not (later and len(old) + len(new) == len(changed)):
-            return False  # one of them may be part of its sums
-        if later and not self._differing(old):
+        if all(each.time > last for each in new) and not self._differing(old):
             for sample in new:
                 self._add(sample)
-            return True
-        if not new and (renamed := self._renaming(old)):
+        elif not new and (renamed := self._renaming(old)):
             self.rename(*renamed)
-            return True
-        left = {**self._taught, **changed}
-        samples = [each for each in left.values() if each is not None]
-        self._replace(sorted(samples, key=lambda each: (each.time, each.id)))
-        return True
+        else:
+            left = {**self._taught, **changed}
+            samples = [each for each in left.values() if each is not None]
+            self._replace(sorted(samples, key=lambda each: (each.time, each.id)))
 
     def _renaming(self, changed: Mapping[str, Sample | None]) -> tuple[str, str] | None:
         """Return a label and its new name, if that is all that has changed."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @main.command(short_help="Show the labels of a state and how well they are recognised.")
 @click.argument("state", type=StatePath)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with the ids of steps.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with the steps.")
 def inspect(state: Path, as_json: bool) -> None:
     """Show the labels of STATE, which of them need more pictures, and which are easily confused.
 

@@ -1,6 +1,7 @@
 """Commands that merge states or write them to another file: merge, export, recover."""
 
 import os
+from dataclasses import fields
 from pathlib import Path
 
 import click
@@ -124,6 +125,7 @@ def recover(state: Path, out: Path, replace: bool, like: Path | None) -> None:
 
     If nothing is intact, OUT is not written.
     """
+    from robocle.pipeline import Parts
     from robocle.store import State, recovered, write_state
 
     _require_new(out, replace)
@@ -134,7 +136,9 @@ def recover(state: Path, out: Path, replace: bool, like: Path | None) -> None:
     pictures = sum(row.pictures for row in found.rows("label IS NOT NULL"))
     if not pictures:
         raise StateError(f"nothing can be recovered from {state}: {out} is not written")
-    if not found.parts:
+    names = {each.name for each in fields(Parts)}
+    found.parts = {name: spec for name, spec in found.parts.items() if name in names}
+    if len(found.parts) < len(names):
         raise StateError(
             f"{state} has lost the names of its parts: give a state with the same parts as --like"
         )

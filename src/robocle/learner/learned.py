@@ -14,7 +14,7 @@ import os
 import threading
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from robocle.backbones.world import World, used_world
 from robocle.classifiers import CLASSIFIERS, StreamingClassifier
+from robocle.classifiers.embedding_numbers import require_width
 from robocle.errors import RobocleError, SpecError, StateError
 from robocle.images.sketches import PROJECTIONS, Sketches, sketch
 from robocle.imports import imported
@@ -55,7 +56,7 @@ class Summary:
     counts: dict[str, int]
     sketches: Sketches
     last: int
-    """The number of the last row."""
+    """When the last picture was taught."""
 
 
 class Learned:
@@ -69,12 +70,12 @@ class Learned:
     def __init__(self, state: State, parts: Parts) -> None:
         self.state = state
         # An empty classifier, which checks what is taught: to teach, the others need not be read.
-        self._empty = built(str(state.path or "the state in memory"), parts.classifier)
+        self._empty = built(state.name, parts.classifier)
         world = used_world(self._empty, parts.backbone, parts.fingerprint, parts.pooling)
         self.world: World | None = world
         self.parts = replace(parts, world=world.identity if world else "")
         self._guard = threading.RLock()
-        self._busy = False  # whether a thread is changing the state
+        self._busy = False  # whether a thread is using the classifier, or changing the state
         self._changed: Position = (0, 0)  # after the last change that was made here
         self._warned = ""
         self._steps = threading.local()  # the step that each thread is in, if any
@@ -94,19 +95,21 @@ class Learned:
     def _position(self) -> Position:
         """Return where the state is now, or was when it could last be read."""
         if not self.state.is_open:
-            return self._at
+            return self._summary.position if self._summary else self._at
         try:
             return self.state.position()
         except StateError as error:
-            if self._at == (0, 0):
+            seen = self._summary.position if self._summary else self._at
+            known = max(self._at, self._changed, seen)
+            if known == (0, 0):
                 raise
             if str(error) != self._warned:
                 log.warning("%s; going on with what was taught before", error)
             self._warned = str(error)
-            return self._at
+            return known
 
     def _may_lag(self, cached: "Summary | Snapshot | None") -> bool:
-        """Return whether something may be used that was computed before a change going on."""
+        """Return whether something may be used that was computed before what is going on."""
         return cached is not None and self._busy and cached.position >= self._changed
 
     @property
@@ -134,16 +137,20 @@ class Learned:
         taught = [each for each in found if each[1] is not None]
         for _, label, count, *_ in taught:
             counts[label] = counts.get(label, 0) + count
-        rows = [(label, row) for _, label, _, row, _ in taught if row is not None]
-        sketches = [np.frombuffer(row, np.int8) for _, row in rows if len(row) == PROJECTIONS]
+        rows = [
+            each for each in taught if isinstance(each[3], bytes) and len(each[3]) == PROJECTIONS
+        ]
         known = before.sketches if before else Sketches()
-        last = max((number for number, *_ in found), default=before.last if before else 0)
-        return Summary(position, counts, known.added(sketches, [label for label, _ in rows]), last)
+        sketches = known.added(
+            [np.frombuffer(each[3], np.int8) for each in rows], [each[1] for each in rows]
+        )
+        last = max((time for time, *_ in found), default=before.last if before else 0)
+        return Summary(position, counts, sketches, last)
 
     @contextmanager
     def classifier(self) -> Iterator[StreamingClassifier]:
         """Lend the classifier to one thread at a time. Even a query may change what it caches."""
-        with self._guard:
+        with self._guard, self._being_busy():
             classifier = self._taken()
             try:
                 yield classifier
@@ -151,6 +158,15 @@ class Learned:
                 self._classifier = classifier
                 raise
             self._classifier = classifier
+
+    @contextmanager
+    def _being_busy(self) -> Iterator[None]:
+        """Let predictions of other threads go on with what was computed before."""
+        before, self._busy = self._busy, True
+        try:
+            yield
+        finally:
+            self._busy = before
 
     def _taken(self) -> StreamingClassifier:
         """Return the classifier, which is computed again unless it is given back."""
@@ -170,7 +186,9 @@ class Learned:
         if position[0] != self._at[0]:  # another file
             return False
         rows = self.state.embedded(self._at[1])
-        if any(row.fold is not None for row, _ in rows):
+        # What its sums contain is not known, so these follow only what was taught since.
+        later = classifier.forgets_exactly or all(row.time > self._at[1] for row, _ in rows)
+        if not later or any(row.fold is not None for row, _ in rows):
             return False
         rows.sort(key=lambda each: (each[0].time, each[0].id))
         with self.state.reading():
@@ -178,7 +196,8 @@ class Learned:
                 row.id.hex(): None if row.label is None else row.sample(content)
                 for row, content in rows
             }
-        return classifier.update(changed)
+        classifier.update(changed)
+        return True
 
     # Changes
 
@@ -200,14 +219,10 @@ class Learned:
     @contextmanager
     def change(self, step: StepName | None = None, merged: int = 0) -> Iterator[Change]:
         """Make one change of the state, as part of the step that this thread is in, if any."""
-        with self._guard:
-            self._busy = True
-            try:
-                with changing(self.state, self._step or step or StepName(), merged) as change:
-                    yield change
-                self._changed = self.state.position()
-            finally:
-                self._busy = False
+        with self._guard, self._being_busy():
+            with changing(self.state, self._step or step or StepName(), merged) as change:
+                yield change
+            self._changed = self.state.position()
 
     def teach(self, lessons: Sequence[tuple[str, NDArray[Any], str]]) -> None:
         """Teach embeddings, all or none of them.
@@ -218,6 +233,7 @@ class Learned:
         with self._guard:
             samples = self._checked(lessons)
             with self.change() as change:
+                require_width(samples[0].embedding, self.state.width() or len(samples[0].embedding))
                 change.teach(samples)
                 fold(change, self._empty)
 
@@ -244,9 +260,16 @@ class Learned:
         """Erase what could be undone, and everything that was removed."""
         with self._guard:
             with self.change() as change:
+                fold(change, self._empty, spare=0)
                 change.forget_steps()
             with translated(self.state.path, "write"):
                 self.state.connection.execute("VACUUM")
+
+    def fold_all(self) -> None:
+        """Fold the samples that wait for it, if none is to be kept."""
+        if getattr(self._empty, "keep", 1) == 0:
+            with self.change() as change:
+                fold(change, self._empty, spare=0)
 
     def merge(self, others: Iterable[State], title: str) -> None:
         """Merge other states into this one, all or none of them.
@@ -257,11 +280,27 @@ class Learned:
         """
         with self.change(StepName.of(title), merged=1) as change:
             for other in others:
-                self.parts.require_mergeable(Parts.of("the other state", other.parts))
+                self.require_mergeable(other)
                 change.unite(other)
+            change.forget_folded_steps()
             labels = dict.fromkeys(each[1] for each in self.state.summary() if each[1])
             self._empty.require_room(list(labels))
             self.require_usable()
+
+    def require_mergeable(self, other: State, name: str = "the other learner") -> None:
+        """Raise StateError if another state has other parts, or sums that cannot be added."""
+        self.parts.require_mergeable(Parts.of(name, other.parts), name)
+        ours, theirs = self.state.width(), other.width()
+        if None not in (ours, theirs) and ours != theirs:
+            raise StateError(
+                f"cannot merge embeddings of width {theirs} with embeddings of width {ours}: "
+                f"{name} must have the same parts"
+            )
+        if self.state.has_diverged(other):
+            raise StateError(
+                f"{name} is a copy of the same file, and both were taught beyond what is kept, so "
+                "their sums cannot be merged: copy states with `robocle export`"
+            )
 
     def require_usable(self) -> None:
         """Raise, before a change is written, if the sums cannot be used after it."""
@@ -272,7 +311,8 @@ class Learned:
         """Close the file."""
         with self._guard:
             if self.state.is_open and self.state.path is not None:
-                _ = self.summary
+                with suppress(StateError):
+                    _ = self.summary
                 self.state.close()
 
     # Queries
@@ -336,7 +376,7 @@ _held: list[Learned] = []
 
 
 def _before_fork() -> None:
-    for each in list(_in_use):
+    for each in sorted(_in_use, key=id):  # as a merge of two does
         each._guard.acquire()
         _held.append(each)
 

@@ -117,7 +117,9 @@ class Learner:
             prediction_views or chosen.prediction_views,
         )
         parts = pipeline.parts(CLASSIFIERS.build(spec, blocks=pipeline.blocks))
-        self._begin(Learned(State.new(asdict(parts)), parts), pipeline)
+        learned = Learned(State.new(asdict(parts)), parts)
+        learned.state.parts = asdict(learned.parts)  # with the world, as in a file
+        self._begin(learned, pipeline)
 
     def _begin(self, learned: Learned, pipeline: Pipeline | None) -> None:
         self._learned = learned
@@ -771,8 +773,9 @@ class Learner:
             raise StateError(f"only a learner can be merged, not {other!r}: load it first")
         if other is self:
             return
-        first, second = sorted((self, other), key=id)  # two learners may merge each other
-        with first._learned.exclusive(), second._learned.exclusive():
+        # Two learners may merge each other.
+        first, second = sorted((self._learned, other._learned), key=id)
+        with first.exclusive(), second.exclusive():
             other._learned.state.follow_file()
             self._learned.merge([other._learned.state], f"merging {other._size()}")
 
@@ -798,8 +801,10 @@ class Learner:
         """Yield states that can be merged, read whole."""
         for path in paths:
             try:
+                if located(path) == self._learned.state.path:
+                    continue
                 state = State.read(path)
-                self.parts.require_mergeable(Parts.of(str(path), state.parts))
+                self._learned.require_mergeable(state, str(path))
                 classifier_of(state)  # damage is found now
             except StateError as error:
                 if skipped is None:
@@ -848,7 +853,13 @@ class Learner:
     @property
     def undoable(self) -> int:
         """How many steps can be undone."""
-        return len(self.steps)
+        with self._learned.exclusive():
+            return self._learned.state.count_steps()
+
+    def last_steps(self, most: int) -> list[Step]:
+        """Return as many of the steps that can be undone, the last one first."""
+        with self._learned.exclusive():
+            return self._learned.state.steps(most=most)
 
     def undo(self, step: str | None = None) -> str:
         """Undo the last step: a change such as `teach`, `teach_many` or `merge`, or a `step`.
@@ -913,6 +924,7 @@ class Learner:
         state = self._learned.state
         with self._learned.exclusive():
             if state.path is None or located(path) != state.path:
+                self._learned.fold_all()
                 write_state(path, state)
 
     @property

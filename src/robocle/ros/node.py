@@ -41,7 +41,7 @@ class RobocleNode:
         self.failure = ""
         """Why the last transition failed."""
         self._recogniser: Recogniser | None = None
-        self._announced = 0  # the version of what was last announced
+        self._announced = -1  # the version of what was announced last
         self._active = False
         self._enabled = True
         self._worker: Worker[Work] | None = None
@@ -78,6 +78,7 @@ class RobocleNode:
         self._worker = Worker(self._work)
         self._matcher = StampMatcher(int(settings.tolerance * 1e9))
         self._subscribe(settings)
+        self._announced = -1
         self._announce()
         return self._results.SUCCESS
 
@@ -88,7 +89,7 @@ class RobocleNode:
         return self._results.SUCCESS
 
     def on_deactivate(self, _state: Any) -> Any:
-        """Stop to recognise."""
+        """Stop recognising."""
         self._active = False
         self._frames.cancel()
         return self._results.SUCCESS
@@ -241,16 +242,17 @@ class RobocleNode:
         return response
 
     def _announce(self) -> None:
-        if self._recogniser is not None:
-            self._announced = self._recogniser.version
-            self._publish.info(self._recogniser)
+        """Publish what was taught, if this node or another program has changed it."""
+        recogniser = self._recogniser
+        if recogniser is not None and recogniser.version != self._announced:
+            self._announced = recogniser.version
+            self._publish.info(recogniser)
 
     def _report(self) -> None:
         self._frames.expire()
+        self._announce()
         recogniser = self._recogniser
         if recogniser is not None:
-            if recogniser.version != self._announced:  # another program has changed the state
-                self._announce()
             self._publish.diagnostics(
                 self._health.report(self._running, recogniser, self._matcher.unmatched)
             )

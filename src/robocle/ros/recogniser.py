@@ -60,7 +60,7 @@ class Recogniser:
 
     @property
     def version(self) -> int:
-        """The version of what was taught. It grows with every change, by any program."""
+        """The version of what was taught. It grows with every change, by whichever program."""
         return self.learner.version
 
     def see(self, picture: RosPicture) -> Seen:

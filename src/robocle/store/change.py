@@ -25,14 +25,11 @@ from robocle.store.steps import MAX_TEXT, Step, StepName
 from robocle.store.tables import translated
 
 INSERT = f"INSERT INTO samples ({COLUMNS}, embedding, changed) VALUES ({','.join(14 * '?')})"
-# What only steps could bring back, when these are gone.
-ERASE = (
-    "DELETE FROM changes WHERE step NOT IN (SELECT number FROM steps)",
-    """DELETE FROM samples WHERE decided = 0 AND fold IS NULL
-    AND number NOT IN (SELECT sample FROM changes)""",
-    """UPDATE samples SET embedding = NULL, sketch = NULL, quality = NULL, crc = NULL, bits = NULL
-    WHERE label IS NULL AND bits > 0 AND number NOT IN (SELECT sample FROM changes)""",
-)
+# What no step could bring back. The rows stay: classifiers follow rows that have changed, and would
+# miss those that are gone.
+ERASE = """
+    UPDATE samples SET embedding = NULL, crc = NULL, bits = NULL, sketch = NULL, quality = NULL
+    WHERE label IS NULL AND bits > 0 AND number NOT IN (SELECT sample FROM changes)"""
 
 
 class NewSample(NamedTuple):
@@ -53,7 +50,7 @@ def changing(state: State, step: StepName | None = None, merged: int = 0) -> "It
     Args:
         state: The state.
         step: What it is recorded under; None: it cannot be undone.
-        merged: Whether the step is a merge.
+        merged: 1 for a merge.
 
     Raises:
         StateError: The change cannot be written. Nothing has changed.
@@ -64,7 +61,9 @@ def changing(state: State, step: StepName | None = None, merged: int = 0) -> "It
     with translated(state.path, "write"):
         try:
             connection.execute("BEGIN IMMEDIATE")
-            yield Change(state, connection, step, merged)
+            yield (change := Change(state, connection, step, merged))
+            if change.erases:
+                connection.execute(ERASE)
             connection.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:
@@ -83,6 +82,7 @@ class Change:
         self.execute = connection.execute
         self._name, self._merged = step, merged
         self._number = 0  # of the step, once it is recorded
+        self.erases = False  # whether rows may have what no step could bring back
         self.now = max(time.time_ns() // 1000, clock_of(connection) + 1)
 
     @property
@@ -93,14 +93,16 @@ class Change:
     def _step(self) -> int:
         """Return the number of the step, which is recorded with its first change."""
         if self._name is not None and not self._number:
-            self.forget_steps("undone = 1")  # it cannot be redone after another step
-            query = "SELECT number, token FROM steps ORDER BY number DESC LIMIT 1"
+            query = "SELECT number, token, undone FROM steps ORDER BY number DESC LIMIT 1"
             last = self.execute(query).fetchone()
+            if last and last[2]:  # it cannot be redone after another step
+                self.forget_steps("undone = 1")
+                last = self.execute(query).fetchone()
             if last and last[1] == self._name.token:
                 self._number = last[0]
             else:
-                values = self._name.token, self._name.title, "", self.now, self._merged, 0
-                query = "INSERT INTO steps VALUES (NULL, ?, ?, ?, ?, ?, ?)"
+                values = self._name.token, self._name.title, "", self.now, 0
+                query = "INSERT INTO steps VALUES (NULL, ?, ?, ?, ?, ?)"
                 self._number = self.execute(query, values).lastrowid or 0
         return self._number
 
@@ -142,7 +144,8 @@ class Change:
     def _record(self, before: Row, label: str | None, decided: int) -> None:
         if self._name is not None:
             values = self._step(), before.number, before.label, before.decided, label, decided
-            self.execute("INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?)", values)
+            query = "INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?)"
+            self.execute(query, (*values, self._merged))
 
     def revert(self, undone: int, expected: str | None) -> Step:
         """Undo the last step, or redo the step that was undone last, and return it.
@@ -163,8 +166,8 @@ class Change:
         if expected not in (None, step.id):
             raise NotLastStepError(step.description, verb)
         changes = self.execute(
-            f"""SELECT sample, label_{side}, decided_{side}, merged FROM changes JOIN steps
-            ON number = step WHERE step = ? ORDER BY changes.rowid {order}""",
+            f"""SELECT sample, label_{side}, decided_{side}, merged FROM changes
+            WHERE step = ? ORDER BY rowid {order}""",
             (step.number,),
         )
         for sample, label, decided, merged in changes.fetchall():
@@ -173,10 +176,10 @@ class Change:
         return step
 
     def forget_steps(self, which: str = "1") -> None:
-        """Make steps permanent, and erase what only they could bring back."""
+        """Make steps permanent. What only they could bring back is erased with the change."""
         if self.execute(f"DELETE FROM steps WHERE {which}").rowcount or which == "1":
-            for statement in ERASE:
-                self.execute(statement)
+            self.execute("DELETE FROM changes WHERE step NOT IN (SELECT number FROM steps)")
+            self.erases = True
 
     def forget_folded_steps(self) -> None:
         """Make permanent the steps that changed what is folded now, and those before them."""
@@ -199,6 +202,11 @@ class Change:
         Raises:
             StateError: The other state is damaged.
         """
+        with other.at_once():
+            self._unite_all(other)
+        self.erases = True  # an embedding may come with a row that was removed here
+
+    def _unite_all(self, other: State) -> None:
         rows = [row for row in other.rows() if row.decided or row.fold]
         latest = max((max(row.decided, row.time, row.fold or 0) for row in rows), default=0)
         if latest > LATEST:
@@ -210,14 +218,15 @@ class Change:
         for origin, fold in other.folds().items():
             if fold > ours.get(origin, 0):
                 self.write_sums(origin, fold, other.sums(origin))
-                self.forget_folded_steps()
 
     def _unite(self, row: Row, other: State) -> None:
         """Merge a row: what was folded later, and what was decided later."""
         content = None if row.label is None else packed(other.embedding(row))[2]
+        if content is None:
+            row = Row(*row[:8], None, None, None, None)
         ours = next(iter(self.state.rows("id = ?", row.id)), None)
         if ours is None:
-            self.insert(row if content else Row(*row[:8], None, None, None, None), content)
+            self.insert(row, content)
             return
         has_content = bool(ours.bits)
         if (row.fold or 0, bool(content)) > (ours.fold or 0, has_content):

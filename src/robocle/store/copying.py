@@ -7,7 +7,7 @@ from pathlib import Path
 
 from robocle.files import flush_folder, patiently, require_writable
 from robocle.store.change import changing
-from robocle.store.state import FilePath, State, located
+from robocle.store.state import FilePath, State, is_open_here, located
 from robocle.store.tables import connect, require_header, translated
 
 
@@ -21,7 +21,8 @@ def write_state(path: FilePath, state: State) -> None:
     temporary = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
     with translated(path, "write"):
         if os.path.exists(path):
-            require_header(path)
+            if not is_open_here(path):
+                require_header(path)
             require_writable(path)
         try:
             written = State.open(temporary, lambda: state.parts)

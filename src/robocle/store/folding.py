@@ -17,8 +17,8 @@ from robocle.store.change import INSERT, Change
 from robocle.store.rows import Row, packed
 from robocle.store.state import State
 
-SPARE = 20
-"""Samples are folded when there is one more than `keep` for so many: to fold takes time."""
+SPARE = 64
+"""How many samples more than `keep` a file has before they are folded, at least: it takes time."""
 CLASSES = "fold > 0 AND pictures > 0 AND origin = ? AND label IS NOT NULL ORDER BY time, id"
 REMOVE = """UPDATE samples SET label = NULL, pictures = 0, fold = ?, changed = ?, quality = NULL,
     sketch = NULL, crc = NULL, bits = NULL, embedding = NULL WHERE number = ?"""
@@ -30,11 +30,12 @@ def classifier_of(state: State) -> StreamingClassifier:
     Raises:
         StateError: The state is damaged, or needs a classifier that is not installed.
     """
-    samples = _samples(state, state.embedded())
-    first, *others = state.folds() or [b""]
-    classifier = _taught(state, first, samples)
-    for origin in others:
-        classifier.merge(_taught(state, origin, []))
+    with state.at_once():
+        samples = _samples(state, state.embedded())
+        first, *others = state.folds() or [b""]
+        classifier = _taught(state, first, samples)
+        for origin in others:
+            classifier.merge(_taught(state, origin, []))
     return classifier
 
 
@@ -51,15 +52,14 @@ def _samples(state: State, found: Sequence[tuple[Row, bytes | None]]) -> list[Sa
 
 def _taught(state: State, origin: bytes, samples: Sequence[Sample]) -> StreamingClassifier:
     """Return a classifier that was taught samples and the sums of an origin."""
-    name = state.path or "the state in memory"
+    name = state.name
     classes = state.rows(CLASSES, origin)
-    sums = state.sums(origin) if classes or samples else {}
+    sums = state.sums(origin) if classes else {}
     labels: dict[str, Row] = {}
     for row in classes:  # that have one label by now are joined below
         labels[row.id.hex() if row.label in labels else row.label or ""] = row
     if sums:
-        rows = [state.embedding(row) for row in classes]
-        means = np.array(rows) if rows else np.empty((0, len(samples[0].embedding)))
+        means = np.array([state.embedding(row) for row in classes])
         sums |= {"counts": np.array([row.pictures for row in classes], np.int64), "means": means}
     try:
         classifier = CLASSIFIERS.build(state.parts["classifier"])
@@ -74,18 +74,24 @@ def _taught(state: State, origin: bytes, samples: Sequence[Sample]) -> Streaming
     return classifier
 
 
-def fold(change: Change, classifier: StreamingClassifier) -> None:
+def fold(change: Change, classifier: StreamingClassifier, spare: int | None = None) -> None:
     """Fold the samples that were taught to a state beyond those that its classifier keeps.
 
     Args:
         change: The change that adds samples.
         classifier: Any classifier with the options of the state.
+        spare: How many samples more there may be; None for a twentieth, or SPARE.
     """
     state, keep = change.state, getattr(classifier, "keep", 0)
-    query = "SELECT count(*) FROM samples WHERE label IS NOT NULL AND fold IS NULL AND origin = ?"
-    (count,) = change.execute(query, (state.origin,)).fetchone()
-    if not classifier.FOLDS or count <= keep + keep // SPARE:
+    most = keep + (max(SPARE, keep // 20) if spare is None else spare)
+    (last,) = change.execute("SELECT max(number) FROM samples").fetchone()
+    if not classifier.FOLDS or (last or 0) <= most:  # there are no more rows than that
         return
+    query = "SELECT count(*) FROM samples WHERE label IS NOT NULL AND fold IS NULL AND origin = ?"
+    if change.execute(query, (state.origin,)).fetchone()[0] <= most:
+        return
+    if getattr(classifier, "scatter", "") == "published" and state.folds().keys() - {state.origin}:
+        return  # such sums cannot be added to others
     own = [each for each in state.embedded() if each[0].origin == state.origin]
     folded = _taught(state, state.origin, _samples(state, own))
     kept = {sample.id for sample in folded.samples}

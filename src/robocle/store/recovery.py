@@ -14,18 +14,21 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from robocle.errors import RobocleError
+from robocle.errors import RobocleError, StateError
 from robocle.store.folding import classifier_of
-from robocle.store.rows import UNREADABLE, checked, unpacked
+from robocle.store.rows import LATEST, UNREADABLE, checked, unpacked
 from robocle.store.state import FilePath, Parts, State, located
-from robocle.store.tables import PAGE, connect, translated
+from robocle.store.tables import PAGE, connect, require_journal, translated
 from robocle.wording import plural
 
 TABLE_LEAF, INDEX_LEAF = 13, 10
 INTEGER_BYTES = (0, 1, 2, 3, 4, 6, 8)
 WIDEST = 14  # the number of columns of the table of samples
-KEEP_LATEST = f"""INSERT INTO samples VALUES ({",".join(WIDEST * "?")}) ON CONFLICT DO UPDATE SET
-    label = excluded.label, decided = excluded.decided WHERE excluded.decided > decided"""
+MOST_USES = 10
+"""How often a page may be part of a row, on average. Damage, and attackers, make up more than one."""
+# Rows get new numbers: a damaged one may be that of another row.
+KEEP_LATEST = f"""INSERT INTO samples VALUES (NULL{(WIDEST - 1) * ", ?"}) ON CONFLICT (id) DO UPDATE
+    SET label = excluded.label, decided = excluded.decided WHERE excluded.decided > decided"""
 
 
 def recovered(path: FilePath, like: Parts | None = None) -> tuple[State, list[str]]:
@@ -33,55 +36,67 @@ def recovered(path: FilePath, like: Parts | None = None) -> tuple[State, list[st
 
     Args:
         path: The file. It is not changed.
-        like: The parts of the state, in case that those in the file are lost.
+        like: The parts of the state, in case that some of those in the file are lost.
 
     Returns:
-        A state in memory, which has no parts if these are lost; and what is lost, as far as is
-        known.
+        A state in memory, without the parts that are lost; and what is lost, as far as is known.
 
     Raises:
         StateError: The file cannot be read.
     """
     file = located(path)
     with translated(file, "read"):
-        records = list(_records(_content(file)))
-    parts = {each[0]: each[1] for each in records if len(each) < 4 and _are(each[:2], str, str)}
-    parts.pop("origin", None)
-    state = State.new(parts or like or {})
-    lost: Counter[str] = Counter()
-    for record in records:
-        if len(record) == WIDEST and _are(record[:3], int, bytes, bytes):
-            _insert_row(state, record, lost)
-        elif len(record) == 5 and _are(record, bytes, str, int, int, bytes):
+        content = _content(file)
+    state = State.new({})
+    parts: dict[str, set[str]] = {}
+    intact, broken = list[list[Any]](), list[list[Any]]()
+    for record in _records(content):
+        kinds = list(map(type, record))
+        if len(record) == WIDEST and kinds[:3] == [int, bytes, bytes]:
+            (intact if _inserted(state, record) else broken).append(record[:8])
+        elif kinds == [bytes, str, int, int, bytes]:
             with suppress(*UNREADABLE):
                 unpacked(record[4], record[3], 64)
                 state.connection.execute("INSERT OR IGNORE INTO sums VALUES (?,?,?,?,?)", record)
-    numbers = [row.number for row in state.rows()]
-    names = [f"{plural(count, 'picture')} of {label!r}" for label, count in lost.items()]
-    if missing := max(numbers, default=0) - len(numbers) - lost.total():
-        names.append(f"up to {plural(missing, 'row')} that cannot be found")
-    return state, names + _without_unusable_sums(state)
+        elif kinds[:2] == [str, str] and len(record) < 4:
+            parts.setdefault(record[0], set()).add(record[1])
+    # The file has each part twice. Which one is damaged cannot be known.
+    known = {name: found.pop() for name, found in parts.items() if len(found) == 1}
+    known.pop("origin", None)
+    state.parts = {**(like or {}), **known}
+    return state, [*_lost(intact, broken), *_without_unusable_sums(state)]
 
 
-def _are(values: list[Any], *kinds: type) -> bool:
-    return list(map(type, values)) == list(kinds)
-
-
-def _insert_row(state: State, record: list[Any], lost: Counter[str]) -> None:
-    """Insert a row if it is intact, and note the label of a sample that is not."""
+def _inserted(state: State, record: list[Any]) -> bool:
+    """Insert a row if it is intact, and return whether it is."""
     try:
         row = checked((*record[:6], *record[7:13]))
         if row.label is not None:
             row.numbers(record[13])
-        state.connection.execute(KEEP_LATEST, record)
+        state.connection.execute(KEEP_LATEST, record[1:])
     except (*UNREADABLE, sqlite3.Error):
-        lost[record[3] if str(record[3]).isprintable() else "?"] += 1
+        return False
+    return True
+
+
+def _lost(intact: list[list[Any]], broken: list[list[Any]]) -> list[str]:
+    """Return what is lost, given the first columns of the rows that are intact and that are not."""
+    lost: Counter[str] = Counter()
+    ids = {id for _, id, *_ in intact}
+    for _, id, _, label, *_, pictures in broken:
+        if isinstance(label, str) and id not in ids:
+            several = type(pictures) is int and 1 < pictures < LATEST
+            lost[label if label.isprintable() else "?"] += pictures if several else 1
+    last = max((number for number, *_ in intact), default=0)
+    missing = last - len({number for number, *_ in intact + broken if 0 < number <= last})
+    names = [f"{plural(count, 'picture')} of {label!r}" for label, count in lost.items()]
+    return names + ([f"up to {plural(missing, 'row')} that cannot be found"] if missing else [])
 
 
 def _without_unusable_sums(state: State) -> list[str]:
     """Remove sums that are not complete, and return what is lost with them."""
     try:
-        if state.parts and (state.folds() or state.rows("fold > 0")):
+        if "classifier" in state.parts and (state.folds() or state.rows("fold > 0")):
             classifier_of(state)
     except RobocleError:
         pictures = sum(row.pictures for row in state.rows("fold > 0"))
@@ -94,7 +109,12 @@ def _without_unusable_sums(state: State) -> list[str]:
 def _content(file: Path) -> bytes:
     """Return the content of a file, after what a killed program began in it was undone."""
     journal = Path(f"{file}-journal")
-    if not journal.is_file():
+    try:
+        require_journal(file)
+        unfinished = journal.is_file()
+    except StateError:  # nothing in it can be believed
+        unfinished = False
+    if not unfinished:
         return file.read_bytes()
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder).resolve() / "state"
@@ -110,6 +130,7 @@ def _content(file: Path) -> bytes:
 
 def _records(content: bytes) -> Iterator[list[Any]]:
     """Yield the records on all pages that hold rows."""
+    left = [MOST_USES * len(content)]
     for start in range(0, len(content), PAGE):
         head = start + 100 if start == 0 else start
         kind = content[head : head + 1]
@@ -120,14 +141,14 @@ def _records(content: bytes) -> Iterator[list[Any]]:
             # Damage may put anything in place of a cell: any error means that it is no row.
             with suppress(ValueError, IndexError, OverflowError):
                 offset = start + int.from_bytes(content[at : at + 2])
-                yield _record(content, offset, kind[0])
+                yield _record(content, offset, kind[0], left)
 
 
-def _record(content: bytes, at: int, kind: int) -> list[Any]:
+def _record(content: bytes, at: int, kind: int, left: list[int]) -> list[Any]:
     """Return the values of a record."""
     size, at = _varint(content, at)
     number, at = _varint(content, at) if kind == TABLE_LEAF else (0, at)
-    payload = _payload(content, at, size, kind)
+    payload = _payload(content, at, size, kind, left)
     end, at = _varint(payload, 0)
     types: list[int] = []
     while at < end and len(types) <= WIDEST:
@@ -138,19 +159,28 @@ def _record(content: bytes, at: int, kind: int) -> list[Any]:
     return [number, *values[1:]] if kind == TABLE_LEAF and values[0] is None else values
 
 
-def _payload(content: bytes, at: int, size: int, kind: int) -> bytes:
-    """Return the payload of a cell, part of which may be on further pages."""
+def _payload(content: bytes, at: int, size: int, kind: int, left: list[int]) -> bytes:
+    """Return the payload of a cell, part of which may be on further pages.
+
+    Args:
+        content: The file.
+        at: Where the payload begins.
+        size: Its size.
+        kind: That of the page.
+        left: How many bytes may still be read from further pages.
+    """
     least = (PAGE - 12) * 32 // 255 - 23
     most = PAGE - 35 if kind == TABLE_LEAF else (PAGE - 12) * 64 // 255 - 23
     here = size if size <= most else least + (size - least) % (PAGE - 4)
     here = here if here <= most else least
     pieces, rest = [content[at : at + here]], min(size, len(content)) - here
     page = int.from_bytes(content[at + here : at + here + 4])
-    while rest > 0 and page > 0:
+    while rest > 0 and page > 0 and left[0] > 0:
         start = (page - 1) * PAGE
         pieces.append(content[start + 4 : start + min(rest + 4, PAGE)])
         page = int.from_bytes(content[start : start + 4]) if pieces[-1] else 0
         rest -= len(pieces[-1])
+        left[0] -= len(pieces[-1])
     return b"".join(pieces)
 
 

@@ -66,7 +66,7 @@ def checked(values: tuple[Any, ...]) -> Row:
     """
     row = Row(*values)
     numbers = row.number, row.decided, row.time, row.pictures, row.fold or 0, row.crc or 0
-    if not all(type(each) is int and 0 <= each < 2**62 for each in numbers):
+    if not all(type(each) is int and 0 <= each < 2 * LATEST for each in numbers):
         raise ValueError("a sample with a number that is out of range")
     if not all(isinstance(each, bytes) and len(each) == 16 for each in (row.id, row.origin)):
         raise ValueError("a sample with an id that is not 16 bytes")

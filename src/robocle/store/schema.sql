@@ -4,7 +4,7 @@ CREATE TABLE parts (
   name TEXT, -- of a part of the learner; "origin": 32 digits that no other file has
   value TEXT, -- its spec, with all options
   PRIMARY KEY (name, value)
-)
+) STRICT
 ;
 CREATE TABLE samples (
   number INTEGER PRIMARY KEY, -- in this file only
@@ -13,7 +13,7 @@ CREATE TABLE samples (
   label TEXT, -- NULL: it was removed
   decided INTEGER NOT NULL, -- when its label was decided; 0: it is not here, as a merge was undone
   time INTEGER NOT NULL, -- when it was taught
-  changed INTEGER NOT NULL, -- the clock of this file when the row last changed
+  changed INTEGER NOT NULL CHECK (changed < 1 << 62), -- the clock of this file at its last change
   pictures INTEGER NOT NULL, -- 1; 0 if it is folded; of a folded class, how many it has
   fold INTEGER, -- NULL for a sample; else when it was folded, or the class was
   quality TEXT, -- the faults of the picture
@@ -21,7 +21,7 @@ CREATE TABLE samples (
   crc INTEGER, -- CRC-32 of the embedding
   bits INTEGER, -- of each number of the embedding: 32 or 64
   embedding BLOB -- little-endian numbers, of a class its mean; NULL if it is no longer needed
-)
+) STRICT
 ;
 CREATE INDEX samples_changed ON samples (changed)
 ;
@@ -31,9 +31,8 @@ CREATE TABLE steps (
   title TEXT, -- what the user calls it
   done TEXT NOT NULL, -- what it did beside teaching, one line each
   time INTEGER NOT NULL,
-  merged INTEGER NOT NULL, -- 1: a merge, which is undone as if it had never been
   undone INTEGER NOT NULL -- 1: it can be redone
-)
+) STRICT
 ;
 CREATE TABLE changes (
   step INTEGER NOT NULL,
@@ -41,8 +40,9 @@ CREATE TABLE changes (
   label_before TEXT,
   decided_before INTEGER NOT NULL, -- 0: it was not here
   label_after TEXT,
-  decided_after INTEGER NOT NULL
-)
+  decided_after INTEGER NOT NULL,
+  merged INTEGER NOT NULL -- 1: by a merge, which is undone as if it had never been
+) STRICT
 ;
 CREATE INDEX changes_step ON changes (step)
 ;
@@ -53,5 +53,5 @@ CREATE TABLE sums (
   crc INTEGER NOT NULL,
   numbers BLOB NOT NULL, -- 64 bits each, little-endian
   PRIMARY KEY (origin, name)
-)
+) STRICT
 ;

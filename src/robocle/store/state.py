@@ -7,6 +7,7 @@ rows that it changed carry that time, so whoever has read the others reads only 
 
 import logging
 import os
+import re
 import sqlite3
 import weakref
 from collections.abc import Callable, Iterator
@@ -27,6 +28,7 @@ from robocle.store.tables import (
     create_tables,
     damaged,
     no_file,
+    problems_of,
     require_header,
     require_tables,
     translated,
@@ -39,7 +41,9 @@ Parts = dict[str, str]
 """The specs of the parts of a learner, by name."""
 Position = tuple[int, int]
 """Which file is open, counted from 1, and the clock of that file."""
-SUMMARY = "SELECT number, label, pictures, sketch, fold FROM samples WHERE changed > ?"
+NOT_LEARNED = {"origin": "", "world": "", "prediction_views": ""}
+"""What may differ between two states although they were learned with the same parts."""
+SUMMARY = "SELECT time, label, pictures, sketch, fold FROM samples WHERE changed > ?"
 
 
 def located(path: FilePath) -> Path:
@@ -76,6 +80,7 @@ class State:
         self, path: Path | None, access: Access = "rw", create: Callable[[], Parts] | None = None
     ) -> None:
         self.path = path
+        self.name = str(path or "the state in memory")
         self._access = access
         self._connection: sqlite3.Connection | None = None
         self._position: Position = (0, 0)
@@ -117,7 +122,7 @@ class State:
                 connection.backup(copy.connection)
         finally:
             stored.close()
-        copy.origin = stored.origin
+        copy.name = stored.name  # and an origin of its own: it may be taught something else
         return copy
 
     def _opened(self, create: Callable[[], Parts] | None) -> tuple[sqlite3.Connection, Parts]:
@@ -127,30 +132,35 @@ class State:
             begins = path is None or not os.path.exists(path) or not os.path.getsize(path)
             if begins and create is None:
                 raise no_file(path)
-            # To close another handle of a file would release the locks that SQLite holds on it.
-            if path is not None and not begins and not _is_open_here(path):
+            if path is not None and not begins and not is_open_here(path):
                 require_header(path)
             parts = {**create(), "origin": new_id()} if begins and create is not None else None
             connection = connect(path, "rwc" if begins else self._access)
             try:
+                connection.execute("PRAGMA page_count").fetchone()  # undoes an unfinished change
+                if path is not None and not begins and not os.path.getsize(path):
+                    connection.close()
+                    return self._opened(create)  # that change was its creation
                 if parts is not None:
                     create_tables(connection, parts)
                 require_tables(connection, path)
                 found = connection.execute("SELECT name, value FROM parts").fetchall()
+                # Printable text cannot send control sequences to a terminal when it is shown.
+                if not all(str(each).isprintable() for row in found for each in row):
+                    raise self.damaged("its parts are no text")
+                named = {str(name): str(value) for name, value in found}
+                if not re.fullmatch("[0-9a-f]{32}", named.get("origin", "")):
+                    raise self.damaged("it does not say where its samples come from")
             except BaseException:
                 connection.close()
                 if begins and path is not None and not os.path.getsize(path):
                     path.unlink()
                 raise
-        # Printable text cannot send control sequences to a terminal when it is shown.
-        if not all(str(each).isprintable() for row in found for each in row):
-            raise self.damaged("its parts are no text")
-        return connection, {str(name): str(value) for name, value in found}
+        return connection, named
 
     def _use(self, connection: sqlite3.Connection, parts: Parts) -> None:
         self._forsake()
-        origin = parts.pop("origin", "")
-        self.parts, self.origin = parts, bytes.fromhex(origin) if len(origin) == 32 else bytes(16)
+        self.origin, self.parts = bytes.fromhex(parts.pop("origin")), parts
         self._connection, self._process = connection, os.getpid()
         self._identity = _identity(self.path)
         self._position = self._position[0] + 1, 0
@@ -199,9 +209,11 @@ class State:
         self._is_lost = now is None and self.path is not None
         if now is not None and (now != self._identity or self._process != os.getpid()):
             connection, parts = self._opened(None)
-            if {**parts, "origin": ""} != {**self.parts, "origin": ""}:
+            if {**parts, **NOT_LEARNED} != {**self.parts, **NOT_LEARNED}:
                 connection.close()
-                raise StateError(f"{self.path} was replaced by a state with other parts")
+                raise StateError(
+                    f"{self.path} was replaced by a state with other parts: open it again"
+                )
             self._use(connection, parts)
 
     def require_writable(self) -> None:
@@ -232,7 +244,7 @@ class State:
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """Lend the connection for queries."""
-        with translated(self.path, "read"):
+        with translated(self.name, "read"):
             try:
                 yield self.connection
             except UNREADABLE as error:
@@ -240,9 +252,22 @@ class State:
                     raise
                 raise self.damaged(error) from error
 
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Let all queries in this context see the same state, while other programs change it."""
+        with self.reading() as connection:
+            is_outermost = not connection.in_transaction
+            if is_outermost:
+                connection.execute("BEGIN")
+            try:
+                yield
+            finally:
+                if is_outermost:
+                    connection.rollback()
+
     def damaged(self, why: object) -> StateError:
         """Return the error for something in it that cannot be what was written."""
-        return damaged(self.path or "the state in memory", why)
+        return damaged(self.name, why)
 
     def rows(self, where: str = "1", *values: object) -> list[Row]:
         """Return rows, without their embeddings.
@@ -283,10 +308,11 @@ class State:
             return next((int(width) for (width,) in connection.execute(query)), None)
 
     def summary(self, since: int = 0) -> list[Any]:
-        """Return number, label, pictures, sketch and fold of rows that changed after a time."""
+        """Return time, label, pictures, sketch and fold of rows that changed after a time."""
         with self.reading() as connection:
             found = connection.execute(f"{SUMMARY} ORDER BY time, id", (since,)).fetchall()
-            if not all(str(each[1]).isprintable() and each[2] >= 0 for each in found):
+            labels = {label for _, label, *_ in found}
+            if not all(label is None or label.isprintable() for label in labels):
                 raise ValueError("a sample with a label that is no text")
             return found
 
@@ -306,6 +332,18 @@ class State:
             found = connection.execute(query, (origin,))
             return {str(name): unpacked(numbers, crc, 64) for name, numbers, crc in found}
 
+    def has_diverged(self, other: "State") -> bool:
+        """Return whether both have sums of one origin, and neither contains the other's."""
+        ours, theirs = self.folds(), other.folds()
+        for origin in ours.keys() & theirs.keys():
+            found = [each.rows("fold > 0 AND origin = ?", origin) for each in (self, other)]
+            mine, yours = ({row.id for row in rows} for rows in found)
+            if ours[origin] != theirs[origin] and not (
+                mine <= yours if ours[origin] < theirs[origin] else yours <= mine
+            ):
+                return True
+        return False
+
     def steps(self, undone: int = 0, most: int = -1) -> list[Step]:
         """Return the steps that can be undone, the last one first, or redone, the next one first.
 
@@ -316,9 +354,10 @@ class State:
         order = "ASC" if undone else "DESC"
         with self.reading() as connection:
             steps = connection.execute(
-                f"""SELECT number, token, title, done, time, (SELECT group_concat(label_after,
-                char(10)) FROM changes WHERE step = number AND decided_before = 0) FROM steps
-                WHERE undone = ? ORDER BY number {order} LIMIT ?""",
+                f"""SELECT number, token, title, done, time,
+                (SELECT group_concat(label_after, char(10)) FROM changes
+                WHERE step = number AND decided_before + merged = 0)
+                FROM steps WHERE undone = ? ORDER BY number {order} LIMIT ?""",
                 (undone, most),
             )
             return [
@@ -326,11 +365,16 @@ class State:
                 for number, token, title, done, time, taught in steps
             ]
 
-    def problems(self) -> list[str]:
-        """Return what a quick check of the file finds; empty if it is intact."""
+    def count_steps(self, undone: int = 0) -> int:
+        """Return how many steps can be undone, or redone."""
         with self.reading() as connection:
-            found = [str(row[0]) for row in connection.execute("PRAGMA quick_check(10)")]
-        return [] if found == ["ok"] else found
+            query = "SELECT count(*) FROM steps WHERE undone = ?"
+            return int(connection.execute(query, (undone,)).fetchone()[0])
+
+    def problems(self) -> list[str]:
+        """Return what a check of the file finds; empty if it is intact."""
+        with self.reading() as connection:
+            return problems_of(connection, 10)
 
 
 def clock_of(connection: sqlite3.Connection) -> int:
@@ -348,8 +392,12 @@ def _identity(path: Path | None) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _is_open_here(path: Path) -> bool:
-    """Return whether this process has a file open. Then its header was checked."""
+def is_open_here(path: Path) -> bool:
+    """Return whether this process has a file open. Then its header was checked.
+
+    It must not be read again: to close another handle of a file would release the locks that SQLite
+    holds on it.
+    """
     identity = _identity(path)
     return any(
         each.is_open and each._identity == identity and each._process == os.getpid()

@@ -35,7 +35,7 @@ class StepName:
 
     @classmethod
     def of(cls, title: str | None, token: str | None = None) -> "StepName":
-        """Return a name; what cannot be printed on one line is left out.
+        r"""Return a name; what cannot be printed on one line is left out.
 
         >>> StepName.of("the\nkitchen").title
         'the kitchen'

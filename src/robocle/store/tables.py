@@ -16,6 +16,10 @@ from robocle.errors import StateAccessError, StateError, StateLockedError
 FORMAT = 5
 APPLICATION = 0x52424C45  # "RBLE"
 PAGE = 4096
+JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
+"""The first bytes of a journal that is complete, and the last ones if it names another file."""
+MOST_TO_OPEN = 100_000
+"""How many operations SQLite may take to read the definitions of tables."""
 BUSY_SECONDS = 20.0
 """How long a program waits for another one that is writing."""
 SCHEMA = Path(__file__).with_name("schema.sql").read_text("utf-8").split("\n;\n")[:-1]
@@ -27,15 +31,6 @@ SETTINGS = f"""
     PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON;
     PRAGMA fullfsync = ON; PRAGMA synchronous = EXTRA;
 """
-# Whatever is read later is read here once, while what that may cost is bounded.
-CLAIMS = (
-    "SELECT sum(length(embedding)) FROM samples",
-    "SELECT sum(length(numbers)) FROM sums",
-    "SELECT max(length(label) + length(quality) + length(sketch)) FROM samples",
-    "SELECT max(length(token) + length(title) + length(done)) FROM steps",
-    "SELECT max(length(label_before) + length(label_after)) FROM changes",
-    "SELECT count(*) FROM samples UNION ALL SELECT count(*) FROM changes",
-)
 REASONS = {
     sqlite3.SQLITE_FULL: "the disk is full",
     sqlite3.SQLITE_IOERR: "the disk failed, or it is full",
@@ -56,7 +51,11 @@ def connect(path: Path | None, access: Access = "rw") -> sqlite3.Connection:
     """
     name = ":memory:" if path is None else f"{path.as_uri()}?mode={access}"
     connection = sqlite3.connect(name, BUSY_SECONDS, 0, None, False, uri=path is not None)
+    # The settings read the tables' definitions, of which a state has few and a file could claim any
+    # number.
+    connection.set_progress_handler(lambda: 1, MOST_TO_OPEN)
     connection.executescript(SETTINGS)
+    connection.set_progress_handler(None, 0)
     return connection
 
 
@@ -80,8 +79,7 @@ def damaged(path: object, why: object) -> StateError:
 def require_header(path: Path) -> None:
     """Check the first bytes of a file, before SQLite opens it.
 
-    SQLite would create further files beside one in its WAL mode. And it would remove any file that
-    a journal names as that of a transaction over several databases, which no state has.
+    SQLite would create further files beside one in its WAL mode.
 
     Raises:
         StateError: The file is not a state.
@@ -89,9 +87,13 @@ def require_header(path: Path) -> None:
     """
     with open(path, "rb") as file:
         head = file.read(100)
+    journal = require_journal(path)
+    if not any(head) and journal.startswith(JOURNAL_MAGIC) and not any(journal[16:20]):
+        return  # it was empty before the power failed, and SQLite empties it again
     if head[:16] != b"SQLite format 3\0" or int.from_bytes(head[68:72]) != APPLICATION:
         raise StateError(
-            f"{path} is not a robocle state, or was written before version 0.2: give another file"
+            f"{path} is not a robocle state, or one of an earlier version, which this one cannot "
+            "read: give another file, or teach a new one"
         )
     if (version := int.from_bytes(head[60:64])) != FORMAT:
         raise StateError(
@@ -100,33 +102,56 @@ def require_header(path: Path) -> None:
         )
     if int.from_bytes(head[16:18]) != PAGE or head[18:21] != b"\1\1\0":
         raise damaged(path, "its header cannot be that of a state")
-    journal = Path(f"{path}-journal")
-    content = journal.read_bytes() if journal.is_file() else b""
-    if content[:8] and content[:8] == content[-8:]:
-        raise damaged(path, "its journal names another file, which that of no state does")
+
+
+def require_journal(path: Path) -> bytes:
+    """Check the journal of a file, if it has one, before SQLite opens the file.
+
+    SQLite would remove any file that a journal names as that of a transaction over several
+    databases, which no state has. And it would enlarge the file to the size in the journal.
+
+    Returns:
+        The header of the journal.
+
+    Raises:
+        StateError: It cannot be the journal of a state.
+        OSError: It cannot be read.
+    """
+    try:
+        with open(f"{path}-journal", "rb") as file:
+            head, size = file.read(28), file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - 8))
+            named = file.read() == JOURNAL_MAGIC
+    except FileNotFoundError:
+        return b""
+    pages, page = int.from_bytes(head[16:20]), int.from_bytes(head[24:28])
+    larger = PAGE * pages > size + os.path.getsize(path)
+    if named or (head.startswith(JOURNAL_MAGIC) and (larger or page != PAGE)):
+        raise damaged(path, "its journal cannot be that of a state")
+    return head
 
 
 def require_tables(connection: sqlite3.Connection, path: object) -> None:
-    """Check that a database has the tables of a state, and holds no more than its size.
+    """Check that a database has the tables of a state, and that no page is used twice.
+
+    Otherwise a small file could claim to hold any number of rows of any size.
 
     Raises:
-        StateError: It has other tables, or triggers or views, or claims an impossible size.
+        StateError: It has other tables, or triggers or views, or its pages are damaged.
     """
-    (pages,) = connection.execute("PRAGMA page_count").fetchone()
-    size = max(PAGE * pages, 1_000_000)
-    turns = iter(range(100 + size // 10_000))
-    largest = connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, size)
-    connection.set_progress_handler(lambda: next(turns, None) is None, 10_000)
-    try:
-        query = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL OR type != 'index'"
-        found = sorted(str(sql) for (sql,) in connection.execute(query).fetchmany(100))
-        if found != sorted(SCHEMA):
-            raise damaged(path, "its tables are not those of a state")
-        if sum(n or 0 for query in CLAIMS for (n,) in connection.execute(query)) > size:
-            raise damaged(path, "it claims to hold more than its size")
-    finally:
-        connection.set_progress_handler(None, 0)
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, largest)
+    query = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL OR type != 'index'"
+    found = sorted(str(sql) for (sql,) in connection.execute(query).fetchmany(100))
+    if found != sorted(SCHEMA):
+        raise damaged(path, "its tables are not those of a state")
+    if problems := problems_of(connection, 1):
+        raise damaged(path, problems[0])
+
+
+def problems_of(connection: sqlite3.Connection, most: int) -> list[str]:
+    """Return what a check of all pages finds, up to a number of problems."""
+    rows = connection.execute(f"PRAGMA integrity_check({most})").fetchall()
+    found = [" ".join(text.replace("*** in database main ***", "").split()) for (text,) in rows]
+    return [] if found == ["ok"] else found
 
 
 @contextmanager

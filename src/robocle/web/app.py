@@ -21,6 +21,7 @@ from robocle.errors import (
     QualityError,
     RobocleError,
     StateAccessError,
+    StateError,
     UnknownLabelError,
 )
 from robocle.web import routes
@@ -105,12 +106,15 @@ def status_of(error: RobocleError) -> int:
 
 async def _robocle_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, RobocleError)
+    status = status_of(error)
+    if isinstance(error, StateError) and not request.app.state.service.shared.learner.is_saved:
+        status = 503  # whatever the request is, the file of the state is gone
     content: dict[str, Any] = {"error": str(error)}
     if isinstance(error, QualityError):
         content["complaints"] = [
             {"kind": each.kind, "advice": each.advice} for each in error.complaints
         ]
-    return JSONResponse(content, status_of(error))
+    return JSONResponse(content, status)
 
 
 async def _http_error(request: Request, error: Exception) -> Response:

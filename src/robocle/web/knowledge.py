@@ -10,7 +10,7 @@ from robocle.wording import plural
 GOAL = 5
 """How many pictures of an object the page asks for."""
 SHOWN_STEPS = 50
-"""How many steps that can be undone are listed."""
+"""How many steps that can be undone or redone are listed."""
 
 
 def knowledge_of(learner: Learner, found: Readiness | None) -> dict[str, Any]:
@@ -20,7 +20,7 @@ def knowledge_of(learner: Learner, found: Readiness | None) -> dict[str, Any]:
         learner: The learner.
         found: Its readiness, which may be older than its last change; None if it has none.
     """
-    counts, steps = learner.counts, learner.steps
+    counts, steps = learner.counts, learner.last_steps(SHOWN_STEPS)
     ready = {each.label: each for each in found.labels} if found else {}
     labels = [
         {
@@ -39,9 +39,9 @@ def knowledge_of(learner: Learner, found: Readiness | None) -> dict[str, Any]:
     return {
         "labels": labels,
         "confusable": confusable,
-        "steps": [asdict(step) for step in steps[:SHOWN_STEPS]],
-        "undoable": len(steps),
-        "redoable": len(learner.undone),
+        "steps": [asdict(step) for step in steps],
+        "undoable": learner.undoable,
+        "undone": [asdict(step) for step in learner.undone[:SHOWN_STEPS]],
     }
 
 

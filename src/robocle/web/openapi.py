@@ -36,6 +36,11 @@ def _prediction(**properties: Json) -> Json:
     return found
 
 
+STEP_ID: Json = {
+    "type": "string",
+    "description": "the id of the step, for `undo`; empty if nothing was changed",
+}
+CHANGED = {"step": STEP_ID, "version": COUNT}
 SCHEMAS: Json = {
     "Error": {
         "type": "object",
@@ -44,6 +49,7 @@ SCHEMAS: Json = {
     },
     "Complaint": _object(kind={"enum": list(KINDS)}, advice=TEXT),
     "Label": _object(label=TEXT, pictures=COUNT, ready=FLAG, advice=TEXT),
+    "Step": _object(id=TEXT, description=TEXT, time=NUMBER, number=COUNT),
     "Pair": _object(label=TEXT, other=TEXT, likelihood=NUMBER),
     "Heat": {
         **_object(rows=COUNT, columns=COUNT, values=_list(COUNT)),
@@ -63,16 +69,16 @@ SCHEMAS: Json = {
         label=TEXT,
         pictures=COUNT,
         complaints=_list(_ref("Complaint")),
-        version=COUNT,
+        **CHANGED,
         repeated={"type": "boolean", "description": "whether it had been taught before"},
     ),
     "State": _object(
         version=COUNT,
         labels=_list(_ref("Label")),
         confusable=_list(_ref("Pair")),
-        steps=_list(_object(id=TEXT, description=TEXT, time=NUMBER)),
+        steps=_list(_ref("Step")),
         undoable=COUNT,
-        redoable=COUNT,
+        undone=_list(_ref("Step")),
         file=TEXT,
         bytes=COUNT,
         robocle=TEXT,
@@ -103,8 +109,9 @@ LABEL = _query(
 )
 STEP = _query(
     "step",
-    "The id of the step that is expected to be the next one, as in `steps`: another client or "
-    "program may have changed the state.",
+    "The id of the step that is expected, as in the answer to a change, in `steps` or in `undone`. "
+    "If it is not the next one, because another client or program changed the state, nothing is "
+    "changed.",
     {"type": "string", "maxLength": 1000},
 )
 BOX = _query(
@@ -190,7 +197,7 @@ MEANINGS = {
     404: "The label was never taught, or the server has no camera.",
     405: "The method is another one.",
     408: "The body took too long.",
-    409: "There is nothing to do it with: nothing was taught, or nothing can be undone.",
+    409: "Nothing was taught, or nothing can be undone, or the next step is not the expected one.",
     413: "The body is too large.",
     421: "The Host is no name of this server.",
     422: "The picture, the label or the file cannot be used; the error says why.",
@@ -198,7 +205,6 @@ MEANINGS = {
     503: "The server is busy, or the camera or the disk fails.",
 }
 UPLOAD = (404, 408, 409, 413)
-CHANGED = {"version": COUNT}
 PATHS: Json = {
     "/api/health": {"get": _operation("Tell that the server answers", _object(
         status=TEXT, robocle=TEXT))},
@@ -215,16 +221,16 @@ PATHS: Json = {
         "Recognise one picture", _ref("Prediction"),
         parameters=(BOX, TOP, EXPLAIN, SOURCE), body=PICTURE, errors=UPLOAD)},
     "/api/undo": {"post": _operation(
-        "Undo the last step", _object(undone=TEXT, **CHANGED), parameters=(STEP,),
-        errors=(409,))},
+        "Undo the last step", _object(undone=TEXT, version=COUNT),
+        parameters=(STEP,), errors=(409,))},
     "/api/redo": {"post": _operation(
-        "Redo the step that was undone last", _object(redone=TEXT, **CHANGED), parameters=(STEP,),
-        errors=(409,))},
+        "Redo the step that was undone last", _object(redone=TEXT, version=COUNT),
+        parameters=(STEP,), errors=(409,))},
     "/api/forget": {"post": _operation(
-        "Forget a label", _object(forgot=TEXT, step=TEXT, **CHANGED), body=_json_body(label=TEXT),
+        "Forget a label", _object(forgot=TEXT, **CHANGED), body=_json_body(label=TEXT),
         errors=UPLOAD)},
     "/api/rename": {"post": _operation(
-        "Rename a label", _object(renamed=TEXT, new=TEXT, step=TEXT, **CHANGED),
+        "Rename a label", _object(renamed=TEXT, new=TEXT, **CHANGED),
         body=_json_body(label=TEXT, new=TEXT), errors=UPLOAD)},
     "/api/check": {"post": _operation(
         "Test one picture clean and under corruptions; nothing is taught", _ref("Check"),

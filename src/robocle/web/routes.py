@@ -111,33 +111,28 @@ async def undo(request: Request) -> Response:
     """Undo the last step."""
     service = service_of(request)
     step = request.query_params.get("step")
-    undone = await service.change(partial(service.shared.undo, step))
-    return JSONResponse({"undone": undone, "version": service.shared.version})
+    return JSONResponse(await service.change(partial(service.shared.undo, step)))
 
 
 async def redo(request: Request) -> Response:
     """Redo the step that was undone last."""
     service = service_of(request)
     step = request.query_params.get("step")
-    redone = await service.change(partial(service.shared.redo, step))
-    return JSONResponse({"redone": redone, "version": service.shared.version})
+    return JSONResponse(await service.change(partial(service.shared.redo, step)))
 
 
 async def forget(request: Request) -> Response:
     """Forget a label."""
     service = service_of(request)
     (label,) = await json_of(request, "label")
-    step = await service.change(partial(service.shared.forget, label))
-    return JSONResponse({"forgot": label, "step": step, "version": service.shared.version})
+    return JSONResponse(await service.change(partial(service.shared.forget, label)))
 
 
 async def rename(request: Request) -> Response:
     """Rename a label."""
     service = service_of(request)
     label, new = await json_of(request, "label", "new")
-    step = await service.change(partial(service.shared.rename, label, new))
-    answer = {"renamed": label, "new": new, "step": step, "version": service.shared.version}
-    return JSONResponse(answer)
+    return JSONResponse(await service.change(partial(service.shared.rename, label, new)))
 
 
 async def check(request: Request) -> Response:
@@ -167,8 +162,7 @@ async def import_state(request: Request) -> Response:
     """Merge a state that was exported elsewhere. This can be undone."""
     service = service_of(request)
     content = await body_of(request, MAX_STATE_BYTES)
-    merged = await service.change(partial(service.shared.merge, content))
-    return JSONResponse({"merged": merged, "version": service.shared.version})
+    return JSONResponse(await service.change(partial(service.shared.merge, content)))
 
 
 async def camera_stream(request: Request) -> Response:

@@ -1,6 +1,6 @@
 """The server: listens, opens the state, and stops without losing anything.
 
-Ctrl-C or SIGTERM ends it: it answers what it has begun, compacts the journal and releases the lock.
+Ctrl-C or SIGTERM ends it: it answers what it has begun and closes the state.
 """
 
 import asyncio
@@ -74,6 +74,7 @@ def serve(path: Path, settings: Settings, tell: Callable[[str], None]) -> None:
         listener = stack.enter_context(_listening(settings.host, settings.port))
         secured = _secured(settings)
         learner = stack.enter_context(Learner.open(path, profile=settings.profile))
+        opened = _identity(path)
         camera = RobotCamera(settings.camera) if settings.camera else None
         if camera:
             stack.callback(camera.close)
@@ -86,9 +87,18 @@ def serve(path: Path, settings: Settings, tell: Callable[[str], None]) -> None:
         server.when_stopped = service.stop
         server.when_started = lambda: _started(address, path, settings, tell)
         server.run([listener])
-        is_saved = learner.is_saved
-    tell("stopped; everything that was taught is saved" if is_saved else
-         f"stopped; {path} was deleted or replaced meanwhile")  # fmt: skip
+    tell("stopped; everything that was taught is saved" if _identity(path) == opened else
+         f"stopped; {path} was deleted or replaced meanwhile, so what was taught before is not in "
+         "it")  # fmt: skip
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from another one at the same path; None if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def require_token(token: str) -> str:

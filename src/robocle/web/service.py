@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from robocle.errors import CameraError
+from robocle.errors import CameraError, RobocleError
 from robocle.images import Picture
 from robocle.web.clients import Client, Clients
 from robocle.web.limits import MAX_BYTES_IN_FLIGHT, RequestError
@@ -83,20 +83,27 @@ class Service:
     async def tell_changes(self) -> None:
         """Send the knowledge to all clients after each change, for ever."""
         while True:
-            await self._wait_for_change()
-            self._stale.clear()
-            start = time.perf_counter()
-            self.clients.tell_all("state", await self._state_message())
-            took = time.perf_counter() - start
-            await asyncio.sleep(max(PAUSE, SHARE * took))
+            try:
+                await self._wait_for_change()
+                self._stale.clear()
+                start = time.perf_counter()
+                self.clients.tell_all("state", await self._state_message())
+                pause = max(PAUSE, SHARE * (time.perf_counter() - start))
+            except RobocleError:  # the file cannot be read: requests are answered with that
+                pause = POLL
+            await asyncio.sleep(pause)
 
     async def _wait_for_change(self) -> None:
         """Wait until something was changed here, or by another program."""
         while not self._stale.is_set():
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stale.wait(), POLL)
-            if len(self.clients) and self.shared.version != self._state_event[0]:
+            if len(self.clients) and await self._version() != self._state_event[0]:
                 return
+
+    async def _version(self) -> int:
+        """Return the version of what was taught. That may wait for a program that writes."""
+        return await asyncio.to_thread(lambda: self.shared.version)
 
     async def greet(self, client: Client) -> None:
         """Tell a new client who it is and what the learner knows."""
@@ -107,7 +114,7 @@ class Service:
     async def _state_message(self) -> str:
         """Return the event with the knowledge, which is computed once after each change."""
         version, message = self._state_event
-        if version != self.shared.version:
+        if version != await self._version() or not message:
             knowledge = await self.workers.predict(self.shared.knowledge_in_lesson)
             message = json.dumps({"event": "state", **knowledge})
             if knowledge["complete"]:
@@ -152,7 +159,7 @@ class Service:
             "robocle_clients": ("Open WebSockets.", len(self.clients)),
             "robocle_labels": ("Labels taught.", len(counts)),
             "robocle_pictures": ("Pictures taught, of all labels.", sum(counts.values())),
-            "robocle_version": ("Changes since the start.", self.shared.version),
+            "robocle_version": ("The version of what was taught.", self.shared.version),
         }
 
     def stop(self) -> None:

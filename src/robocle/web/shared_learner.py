@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,7 @@ class SharedLearner:
         self.learner = learner
         self.path = path
         self.unknown = unknown
-        self._changed = 0.0
+        self._changed_at = 0.0
         self._readiness: Readiness | None = None
         self._readiness_seconds = 0.0
         self._answers: OrderedDict[tuple[str, int], dict[str, Any]] = OrderedDict()
@@ -87,7 +87,7 @@ class SharedLearner:
 
         If the readiness takes long, the result has the last one and is not complete.
         """
-        is_quiet = time.monotonic() > self._changed + QUIET_SECONDS
+        is_quiet = time.monotonic() > self._changed_at + QUIET_SECONDS
         if is_quiet or self._readiness_seconds < SLOW_SECONDS:
             return {**self.knowledge(), "complete": True}
         known = knowledge_of(self.learner, self._readiness)
@@ -113,13 +113,12 @@ class SharedLearner:
         if lesson.name and key in self._answers:
             return {**self._answers[key], "repeated": True}
         label = self._label(lesson.label)
-        with self._step(lesson.name):
+        with self._step(f"lesson {lesson.name}" if lesson.name else "") as step:
             found = self.learner.teach(picture, label, lesson.gate, box=lesson.box)
-        self._count_change()
         complaints = [{"kind": each.kind, "advice": each.advice} for each in found]
-        count = self.learner.counts[label]
+        count = self.learner.counts.get(label, 0)  # another program may have forgotten it meanwhile
         answer = {"label": label, "pictures": count, "complaints": complaints}
-        answer |= {"version": self.version, "repeated": False}
+        answer = self._changed(**answer, step=step, repeated=False)
         self._remember(key, answer)
         return answer
 
@@ -131,33 +130,25 @@ class SharedLearner:
         """Recognise a picture, and explain the prediction."""
         return self.learner.explain(picture, self.unknown, box=box)
 
-    def undo(self, step: str | None = None) -> str:
-        """Undo the last step, if it is the one that is expected, and return what it was."""
-        undone = self.learner.undo(step)
-        self._count_change()
-        return undone
+    def undo(self, step: str | None = None) -> dict[str, Any]:
+        """Undo the last step, if it is the one that is expected."""
+        return self._changed(undone=self.learner.undo(step))
 
-    def redo(self, step: str | None = None) -> str:
+    def redo(self, step: str | None = None) -> dict[str, Any]:
         """Redo the step that was undone last, if it is the one that is expected."""
-        redone = self.learner.redo(step)
-        self._count_change()
-        return redone
+        return self._changed(redone=self.learner.redo(step))
 
-    def forget(self, label: str) -> str:
-        """Forget a label, and return the id of this step."""
-        step = secrets.token_hex(8)
-        with self.learner.step(token=step):
+    def forget(self, label: str) -> dict[str, Any]:
+        """Forget a label."""
+        with self._step() as step:
             self.learner.forget(label)
-        self._count_change()
-        return step
+        return self._changed(forgot=label, step=step)
 
-    def rename(self, label: str, new: str) -> str:
-        """Rename a label, and return the id of this step."""
-        step = secrets.token_hex(8)
-        with self.learner.step(token=step):
+    def rename(self, label: str, new: str) -> dict[str, Any]:
+        """Rename a label."""
+        with self._step() as step:
             self.learner.rename(label, new)
-        self._count_change()
-        return step
+        return self._changed(renamed=label, new=new, step=step)
 
     def check(self, picture: bytes, label: str, draws: int) -> dict[str, Any]:
         """Test a picture clean and under corruptions; nothing is taught.
@@ -194,32 +185,34 @@ class SharedLearner:
         content: bytes = onnx_model(self.learner, self.unknown).SerializeToString()
         return content
 
-    def merge(self, content: bytes) -> str:
-        """Merge a state that was exported elsewhere, and return what was merged.
+    def merge(self, content: bytes) -> dict[str, Any]:
+        """Merge a state that was exported elsewhere. The step is empty if nothing in it is new.
 
         Raises:
             StateError: It is no state, or has other parts.
         """
         with self._folder() as folder:
-            (folder / "imported").write_bytes(content)
+            (folder / "sent").write_bytes(content)
             try:
-                other = Learner.load(folder / "imported", self.learner.backbone)
+                other = Learner.load(folder / "sent", self.learner.backbone)
             except StateError as error:
-                reason = str(error).replace(str(folder / "imported"), "the file")
+                reason = str(error).replace(str(folder / "sent"), "the file")
                 raise StateError(reason) from error
-            pictures = plural(sum(other.counts.values()), "picture")
-            merged = f"importing {plural(len(other.labels), 'label')}, {pictures}"
-            with self.learner.step(merged):
+            size = f"{plural(len(other.labels), 'label')}, "
+            size += plural(sum(other.counts.values()), "picture")
+            with self._step(title=f"merging {size}") as step:
                 self.learner.merge(other)
-        self._count_change()
-        return merged
+        is_new = any(each.id == step for each in self.learner.steps)
+        return self._changed(merged=size, step=step if is_new else "")
 
     def close(self) -> None:
         """Close the state."""
         self.learner.close()
 
-    def _count_change(self) -> None:
-        self._changed = time.monotonic()
+    def _changed(self, **answer: Any) -> dict[str, Any]:
+        """Return the answer to a change, with the version after it."""
+        self._changed_at = time.monotonic()
+        return {**answer, "version": self.version}
 
     def _label(self, label: str) -> str:
         """Return a label as the learner spells it."""
@@ -231,8 +224,12 @@ class SharedLearner:
             )
         return known or require_label(label)
 
-    def _step(self, lesson: str) -> AbstractContextManager[None]:
-        return self.learner.step(token=f"lesson {lesson}") if lesson else nullcontext()
+    @contextmanager
+    def _step(self, id: str = "", title: str | None = None) -> Iterator[str]:
+        """Make changes one step, and lend its id, by which a client can undo it later."""
+        id = id or secrets.token_hex(8)
+        with self.learner.step(title, token=id):
+            yield id
 
     def _remember(self, key: tuple[str, int], answer: dict[str, Any]) -> None:
         self._answers[key] = answer

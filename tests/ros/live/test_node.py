@@ -9,6 +9,9 @@ import pytest
 
 pytest.importorskip("rclpy", reason="needs ROS 2: `make ros` installs it and runs these tests")
 
+from robocle_interfaces.srv import List
+
+from command_line import run_subprocess
 from home_pictures import home_picture
 from ros_robot import compressed_image, raw_image
 from waiting import wait_for
@@ -130,8 +133,10 @@ def test_a_node_that_is_killed_comes_back_with_all_that_was_taught(
     teach_all(robot)
     version = robot.call("list").version
     node.end(signal.SIGKILL)
+    count = len(robot.infos)
     again = start(state, "-p", "filter:=false")
-    wait_for(lambda: robot.infos[-1].version > version, "the info of the new node")
+    wait_for(lambda: len(robot.infos) > count, "the info of the new node")
+    assert robot.infos[-1].version == version
     assert list(robot.infos[-1].labels) == list(LABELS)
     assert list(robot.infos[-1].counts) == [4, 4, 4]
     assert robot.show(raw_image(picture("banana", 5))).label == "banana"
@@ -144,19 +149,29 @@ def test_a_node_that_is_killed_comes_back_with_all_that_was_taught(
     assert not third.logged("Traceback")
 
 
-def test_a_state_that_another_program_teaches_ends_the_command_with_one_line(
+def test_what_a_command_teaches_is_announced_and_recognised_by_all_nodes(
     robot: "Robot", start: Start, state: Path
 ) -> None:
-    start(state)
-    robot.call("list")
-    second = start(state, "-r", "__node:=second")
-    assert second.process.wait(60) == 1
-    wait_for(lambda: second.logged("robocle: "), "an error")
-    assert [line for line in second.lines if line.startswith("robocle: ")] == [
-        f"robocle: {state} is being taught by another program, or by another learner of this one: "
-        "close that first, or teach a copy"
-    ]
-    assert not second.logged("Traceback")
+    nodes = start(state, "-p", "filter:=false"), start(state, "-r", "__ns:=/second")
+    teach_all(robot, ("mug", "clock"))
+    before = robot.call("list").version
+    taught = run_subprocess("teach", state, "banana", *(picture("banana", n) for n in range(4)))
+    assert taught.returncode == 0, taught.stderr
+    wait_for(lambda: robot.infos[-1].version > before, "the info after another program's lesson")
+    assert list(robot.infos[-1].labels) == list(LABELS)
+    assert robot.show(raw_image(picture("banana", 5))).label == "banana"
+    others = robot.node.create_client(List, "/second/robocle/list")
+    assert others.wait_for_service(30)
+    answer = others.call_async(List.Request())
+    wait_for(answer.done, "the list of the second node")
+    assert list(answer.result().labels) == list(LABELS)
+    for label in LABELS:
+        assert run_subprocess("forget", state, label).returncode == 0
+    wait_for(lambda: not robot.infos[-1].labels, "the info after everything was forgotten")
+    assert robot.show(raw_image(picture("mug", 5))).label == ""
+    for node in nodes:
+        assert not node.logged("Traceback")
+        assert node.end() == 0
 
 
 @pytest.mark.parametrize("encoding", ["rgb8", "bgr8", "mono8"])

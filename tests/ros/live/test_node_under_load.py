@@ -145,7 +145,7 @@ def test_the_example_detector_and_the_node_work_together(
                     named = [label]
                     wait_for(lambda named=named: names(robot) == named, f"a {label}")  # type: ignore[misc]
         finally:
-            detector.terminate()
+            detector.kill()  # rclpy may miss a signal that comes while it begins to wait
 
 
 def names(robot: "Robot") -> list[str]:

@@ -4,11 +4,12 @@ import { moveBox, toggleBox } from "./box.js";
 import { byId } from "./dom.js";
 import { closeMenu } from "./objects.js";
 import { names, select } from "./store.js";
-import { startHolding, stopHolding, takeFive, undo } from "./teach.js";
+import { redo, startHolding, stopHolding, takeFive, undo } from "./teach.js";
 
 const KEYS = {
   n: () => byId("name").focus(),
   u: undo,
+  r: redo,
   h: () => byId("heat-toggle").click(),
   b: () => toggleBox(),
   f: takeFive,

@@ -23,8 +23,8 @@ function onEvent(event) {
     store.client = event.client;
     camera.start(event.camera);
   } else if (event.event === "state") {
-    const { labels, confusable, steps, undoable } = event;
-    Object.assign(store, { labels, confusable, steps, undoable, known: true });
+    const { labels, confusable, steps, undoable, undone } = event;
+    Object.assign(store, { labels, confusable, steps, undoable, undone, known: true });
     changed();
   } else if (event.event === "taught" && event.by !== store.client && !event.repeated) {
     showOther(event);

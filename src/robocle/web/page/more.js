@@ -90,8 +90,8 @@ opens(byId("import-open"), byId("import"), async ([file]) => {
   const status = byId("share-status");
   say(status, `Importing ${file.name}`, "good");
   try {
-    const { merged } = await post("api/import", file);
-    say(status, `Done: ${merged}. Undo reverts it.`, "good");
+    const { merged, step } = await post("api/import", file);
+    say(status, step ? `Merged ${merged}. Undo reverts it.` : `It has ${merged}, all of them known.`, "good");
   } catch (error) {
     say(status, error.message, "error");
   }

@@ -151,8 +151,7 @@ function confirmForgetting(name) {
   dialog.showModal();
 }
 
-// Sends a change; returns whether it was made.
-// Returns the id of the step, or nothing if it failed.
+// Sends a change; returns the id of its step, or nothing if it failed.
 async function change(path, values) {
   try {
     return (await postJson(path, values)).step;

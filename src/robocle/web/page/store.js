@@ -7,7 +7,8 @@ export const store = {
   labels: [], // {label, pictures, ready, advice}, as the server sends them
   added: [], // names that were typed but not taught yet
   confusable: [],
-  steps: [],
+  steps: [], // {id, description, time} that can be undone, the last first
+  undone: [], // the same that can be redone
   undoable: 0,
   known: false, // whether the server has told its state
   selected: "",

@@ -117,12 +117,14 @@ function mark(on, taught) {
 }
 
 // Undoes the last step, if it is the expected one: somebody else may have taught meanwhile.
-export async function undo() {
-  const step = byId("done").hidden ? store.steps[0]?.id : doneStep;
+export const undo = () => revert("undo", byId("done").hidden ? store.steps[0]?.id : doneStep);
+export const redo = () => revert("redo", store.undone[0]?.id);
+
+async function revert(verb, step) {
   byId("done").hidden = true;
   try {
-    const { undone } = await post(`api/undo?${new URLSearchParams(step ? { step } : {})}`);
-    showHint(`Undid ${undone}`, "good");
+    const { undone, redone } = await post(`api/${verb}?${new URLSearchParams(step ? { step } : {})}`);
+    showHint(undone ? `Undid ${undone}` : `Redid ${redone}`, "good");
   } catch (error) {
     showHint(error.message, "error");
   }
@@ -137,6 +139,8 @@ listen(() => {
   say(byId("arrow"), name ? "Now hold this and turn the object" : "Type its name, then hold this");
   byId("undo").disabled = !store.undoable;
   byId("undo").textContent = store.steps.length ? `Undo ${store.steps[0].description}` : "Undo last";
+  byId("redo").hidden = !store.undone.length;
+  byId("redo").textContent = `Redo ${store.undone[0]?.description}`;
   say(byId("history-count"), store.undoable ? `(${store.undoable})` : "");
   byId("steps").replaceChildren(...store.steps.map((step) => make("li", { textContent: step.description })));
 });
@@ -151,4 +155,5 @@ hold.addEventListener("contextmenu", (event) => event.preventDefault());
 window.addEventListener("blur", stopHolding);
 byId("five").addEventListener("click", takeFive);
 byId("undo").addEventListener("click", undo);
+byId("redo").addEventListener("click", redo);
 byId("done-undo").addEventListener("click", undo);
