@@ -75,7 +75,8 @@ def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lite0: Backbone) -> d
     )
     other = robocle.Learner(lite0)
     other.teach("mug2.jpg", "mug")
-    other.save("office-sent.robocle")
+    for name in ("office", "hall"):
+        other.save(f"{name}-sent.robocle")
     write_video(Path("kitchen.avi"), [Path("mug1.jpg")])
     frame = np.asarray(Image.open("mug1.jpg"))
     opencv = SimpleNamespace(read=lambda: (True, frame[..., ::-1]))

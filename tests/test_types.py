@@ -150,7 +150,7 @@ def test_a_picture_of_nothing_has_confidences_of_zero() -> None:
 def test_a_prediction_keeps_nothing_of_the_learner_but_its_labels() -> None:
     learner = taught()
     found = learner.predict_embedding(embedding(99, 24))
-    snapshot = learner._now
+    snapshot = learner._learned._now
     assert snapshot is not None
     kept = [vars(found)[name] for name in ("_scores", "_confidences")]
     assert all(each.labels is snapshot.labels for each in kept)

@@ -1,4 +1,4 @@
-"""`robocle inspect`, `forget`, `rename`, `undo`, `redo`: what is in a state, and how to change it."""
+"""`robocle inspect`, `forget`, `rename`, `undo`, `redo`: what is in a state, and changes of it."""
 
 import json
 import sqlite3
@@ -66,8 +66,9 @@ def sums(objects: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The bytes of a state that keeps no samples."""
     state = tmp_path_factory.mktemp("sums") / "home.robocle"
     run("teach", state, objects, "--classifier", "slda:keep=0", "--pooling", "avg")
-    run("export", state, state.with_name("sent"))
-    return state.with_name("sent").read_bytes()
+    with Learner.edit(state) as learner:
+        learner.purge()
+    return state.read_bytes()
 
 
 def test_forgetting_removes_a_label(state: Path, objects: Path) -> None:

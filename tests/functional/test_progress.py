@@ -22,8 +22,6 @@ def test_verbose_says_what_is_going_on(objects: Path, tmp_path: Path) -> None:
         "loading the backbone: N s",
         "embedding: 8",
         "embedding: 8 in N s, N ms each",
-        "teaching: 8",
-        "teaching: 8 in N s, N ms each",
         f"{state} has N MB",
     ]
     result = run_subprocess("predict", state, objects / "ball", "-v")

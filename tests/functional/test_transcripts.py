@@ -38,7 +38,18 @@ def test_a_page_can_be_followed_word_for_word(
 
 def test_the_tutorial_shows_the_commands_that_a_maker_needs() -> None:
     commands = [step.source for step in steps_of(TUTORIAL.read_text("utf-8"))]
-    for name in ("demo", "teach", "predict", "inspect", "check", "rename", "forget", "undo"):
+    for name in (
+        "demo",
+        "teach",
+        "predict",
+        "inspect",
+        "check",
+        "rename",
+        "forget",
+        "undo",
+        "redo",
+        "merge",
+    ):
         assert any(command.startswith(f"robocle {name} ") for command in commands)
 
 

@@ -290,6 +290,8 @@ def test_a_state_of_which_nothing_is_intact_is_not_recovered(objects: Path, tmp_
     state = tmp_path / "home"
     parts = ["--classifier", "slda:keep=0", "--pooling", "avg"]
     run("teach", state, objects, *parts)
+    with Learner.edit(state) as learner:
+        learner.purge()
     damage(state, "name LIKE 'scatter%'", "sums")
     result = run("recover", state, tmp_path / "rest")
     assert result.exit_code == 1

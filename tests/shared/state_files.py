@@ -1,69 +1,90 @@
-"""State files with another description or other arrays and correct checksums."""
+"""State files edited with plain sqlite3, page by page, or damaged."""
 
-import json
-import struct
-from collections.abc import Callable, Mapping
+import re
+import sqlite3
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from numpy.typing import NDArray
-from safetensors.numpy import load, save
+import numpy as np
+from numpy.typing import ArrayLike
 
-from robocle.store import METADATA_KEY
-from robocle.store.description import checksums, sealed
-
-Arrays = dict[str, NDArray[Any]]
-Description = dict[str, Any]
-
-
-def header_size(content: bytes | bytearray) -> int:
-    """Return where the header of a state file ends and its values begin."""
-    (length,) = struct.unpack("<Q", content[:8])
-    return 8 + int(length)
+PAGE = 4096
+LAST = "number = (SELECT max(number) FROM samples WHERE label IS NOT NULL AND fold IS NULL)"
+"""The last sample, in SQL."""
+Statement = str | tuple[str, tuple[object, ...]]
 
 
-def description_of(content: bytes) -> Description:
-    """Return what the metadata of a state file says about it."""
-    header = json.loads(content[8 : header_size(content)])
-    description: Description = json.loads(header["__metadata__"][METADATA_KEY])
-    return description
+def rows(path: Path, query: str) -> list[Any]:
+    """Return what a query finds in a state file."""
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute(query).fetchall()
 
 
-def sealed_file(description: Description, arrays: Arrays) -> bytes:
-    """Return a state file whose checksums are those of its arrays and its description."""
-    described = {key: value for key, value in description.items() if key != "seal"}
-    if isinstance(described.get("crc32"), Mapping):
-        described["crc32"] = {name: checksums(array) for name, array in arrays.items()}
-    return save(arrays, sealed(described))
+def edit(path: Path, *statements: Statement) -> None:
+    """Change a state file with SQL. Any value can be put into any column."""
+    with _loose(path), closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA synchronous = OFF")
+        for each in statements:
+            connection.execute(*((each,) if isinstance(each, str) else each))
+        connection.commit()
 
 
-def damage(path: Path, array: str, row: int = 0, byte: int = 0, bits: int = 1) -> None:
-    """Flip bits in one byte of a row of an array of a state file."""
-    content = bytearray(path.read_bytes())
-    start, end = json.loads(content[8 : header_size(content)])[array]["data_offsets"]
-    rows = len(load(bytes(content))[array])
-    content[header_size(content) + start + row * (end - start) // rows + byte] ^= bits
-    path.write_bytes(content)
+@contextmanager
+def _loose(path: Path) -> Iterator[None]:
+    """Remove the types of columns for a while."""
+    found: dict[str, str] = dict(rows(path, "SELECT name, sql FROM sqlite_master WHERE sql > ''"))
+    free = r" (TEXT|INTEGER)(?! PRIMARY)| NOT NULL|(?<=\)) STRICT"
+    define(path, {name: re.sub(free, "", sql) for name, sql in found.items()})
+    try:
+        yield
+    finally:
+        define(path, found)
 
 
-def replaced(**changes: object) -> Callable[[Description], Description]:
-    """Return a function that replaces or adds entries of a description."""
-    return lambda found: found | changes
+def define(path: Path, definitions: Mapping[str, str]) -> None:
+    """Replace the definitions of tables by others, whether or not their rows fit."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute("PRAGMA writable_schema = ON")
+        for name, sql in definitions.items():
+            connection.execute("UPDATE sqlite_master SET sql = ? WHERE name = ?", (sql, name))
+        connection.commit()
 
 
-def rewrite(
-    path: Path,
-    description: Callable[[Description], object] = lambda found: found,
-    arrays: Callable[[Arrays], Arrays] = lambda found: found,
-) -> None:
-    """Replace a state file by one with another description or other arrays.
+def set_parts(path: Path, **parts: str) -> None:
+    """Replace parts of a state, or add others."""
+    names = ", ".join(f"'{name}'" for name in parts)
+    inserted = [("INSERT INTO parts VALUES (?, ?)", each) for each in parts.items()]
+    edit(path, f"DELETE FROM parts WHERE name IN ({names})", *inserted)
 
-    A description that is text is written as it is.
-    """
-    content = path.read_bytes()
-    changed, others = description(description_of(content)), arrays(load(content))
-    if isinstance(changed, dict) and "seal" in changed:
-        path.write_bytes(sealed_file(changed, others))
-    else:
-        text = changed if isinstance(changed, str) else json.dumps(changed)
-        path.write_bytes(save(others, {METADATA_KEY: text}))
+
+def set_embedding(path: Path, numbers: ArrayLike, which: str = LAST) -> None:
+    """Replace the embedding of samples, with a correct checksum."""
+    content = np.asarray(numbers).tobytes()
+    bits = 8 * np.asarray(numbers).itemsize
+    query = f"UPDATE samples SET embedding = ?, crc = ?, bits = ? WHERE {which}"
+    edit(path, (query, (content, zlib.crc32(content), bits)))
+
+
+def damage_embedding(path: Path, which: str = LAST) -> None:
+    """Flip a bit in the embedding of the first of some samples, and leave its checksum as it is."""
+    (content,) = rows(path, f"SELECT embedding FROM samples WHERE {which} ORDER BY number")[0]
+    file = bytearray(path.read_bytes())
+    file[file.index(content[:100])] ^= 1
+    path.write_bytes(file)
+
+
+def write_at(path: Path, at: int, content: bytes) -> None:
+    """Overwrite a part of a file."""
+    with open(path, "r+b") as file:
+        file.seek(at)
+        file.write(content)
+
+
+def files_in(folder: Path) -> dict[str, tuple[bytes, int]]:
+    """Return the content and the time of the last change of each file in a folder."""
+    files = [each for each in folder.iterdir() if each.is_file()]
+    return {each.name: (each.read_bytes(), each.stat().st_mtime_ns) for each in files}

@@ -1,149 +1,125 @@
-"""Opening a state creates it under the lock, reads it once, and builds one classifier."""
+"""Opening a state: its path and its parts, and what happens to its file while it is open."""
 
 import gc
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
+from refusal import Refusal
 from robocle import Learner
 from robocle.backbones import Backbone
-from robocle.classifiers import CLASSIFIERS
 from robocle.errors import SpecError, StateError, StateLockedError
 from robocle.learner import DEFAULT_CLASSIFIER, DEFAULT_POOLING, DEFAULT_VIEWS
-from robocle.store import (
-    StateStore,
-    StoredState,
-    lock,
-    read_state,
-    read_with_snapshot,
-    snapshot,
-    state_store,
+from robots import QUERY, another, are_close, in_memory, loaded, opened, scores, teach, visible
+from stub_backbone import STUB, embedding
+
+
+def files_in(folder: Path) -> list[str]:
+    return sorted(file.name for file in folder.iterdir())
+
+
+# ---- paths
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a b.robocle",
+        "чашка",
+        "100%",
+        "%41",
+        "a?mode=ro",
+        "a#b",
+        "a&b;c",
+        "'quoted\"",
+        ":memory:",
+        "-",
+    ],
 )
-from robocle.store.reading import journal_path
-from stub_backbone import STUB
-
-
-@pytest.fixture
-def path(lite0: Backbone, tmp_path: Path) -> Path:
-    """A state with an undo history and a journal, as it is after a crash."""
-    path = tmp_path / "home.robocle"
-    learner = Learner.open(path, lite0)
-    for number in range(3):
-        learner.teach_embedding(np.full(6, number, np.float32), "mug")
-    learner.save(path)
-    learner.teach_embedding(np.ones(6, np.float32), "cup")
-    assert learner._state._store is not None
-    learner._state._store.close()
-    return path
-
-
-def test_opening_reads_each_file_once_and_builds_one_classifier(
-    path: Path, lite0: Backbone, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls: list[str] = []
-
-    def count_calls(target: Any, name: str) -> None:
-        real = getattr(target, name)
-
-        def call(*arguments: Any, **options: Any) -> Any:
-            calls.append(name)
-            return real(*arguments, **options)
-
-        monkeypatch.setattr(target, name, call)
-
-    count_calls(state_store, "read_snapshot")
-    count_calls(state_store, "read_journal")
-    count_calls(state_store, "read_identity")
-    count_calls(snapshot, "safe_open")
-    count_calls(CLASSIFIERS, "build")
-    with Learner.open(path, lite0) as learner:
-        learner.teach_embedding(np.ones(6, np.float32), "cup")
-        assert learner.counts == {"mug": 3, "cup": 2}
-    assert calls == ["read_snapshot", "safe_open", "read_journal", "build"]
-
-
-def test_a_state_is_created_under_the_lock(lite0: Backbone, tmp_path: Path) -> None:
-    path = tmp_path / "home.robocle"
-    refused = []
-
-    def create() -> StoredState:
-        with pytest.raises(StateLockedError) as caught:
-            Learner.open(path, lite0)
-        refused.append(caught.value)
-        return Learner(lite0)._state.stored()
-
-    store, found = StateStore.open(path, create)
-    store.close()
-    assert found is None
-    assert refused[0].path == path
-
-
-def test_a_state_that_another_program_has_just_created_is_not_overwritten(
-    lite0: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "home.robocle"
-    acquire = lock.acquire
-
-    def acquire_late(wanted: Path) -> int:
-        monkeypatch.undo()
-        with Learner.open(path, lite0) as other:
-            other.teach_embedding(np.ones(6, np.float32), "theirs")
-        return acquire(wanted)
-
-    monkeypatch.setattr(lock, "acquire", acquire_late)
-    with Learner.open(path, lite0) as learner:
-        learner.teach_embedding(np.zeros(6, np.float32), "ours")
-    assert Learner.load(path, lite0).labels == ("theirs", "ours")
-
-
-def test_a_link_leads_to_one_state_with_one_journal_and_one_lock(
-    path: Path, lite0: Backbone
-) -> None:
-    link = path.with_name("link.robocle")
-    link.symlink_to(path.name)
-    with Learner.open(link, lite0) as learner:
-        learner.teach_embedding(np.ones(6, np.float32), "by the link")
-        assert Learner.load(link, lite0).labels == Learner.load(path, lite0).labels
-        with pytest.raises(StateLockedError):
-            Learner.open(path, lite0)
-    assert link.is_symlink()
-    assert Learner.load(path, lite0).labels == ("mug", "cup", "by the link")
-    Learner.load(path, lite0).save(link)
-    assert link.is_symlink()
-    assert sorted(file.name for file in path.parent.iterdir()) == [path.name, link.name]
+def test_a_state_may_have_any_name(name: str, tmp_path: Path) -> None:
+    with opened(tmp_path / name) as learner:
+        teach(learner, "mug", 2)
+        assert files_in(tmp_path) == [name]
+        learner.save(tmp_path / f"copy of {name}")
+    assert loaded(tmp_path / name).counts == {"mug": 2}
+    with Learner.edit(tmp_path / name) as learner:
+        learner.merge_files(tmp_path / f"copy of {name}")
+        learner.forget("mug")
+    assert loaded(tmp_path / name).counts == {}
+    assert files_in(tmp_path) == sorted([name, f"copy of {name}"])
 
 
 def test_the_working_directory_may_change_while_a_state_is_open(
-    path: Path, lite0: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    monkeypatch.chdir(path.parent)
-    with Learner.open(path.name, lite0) as learner:
-        monkeypatch.chdir(elsewhere)
-        learner.teach_embedding(np.ones(6, np.float32), "cup")
-        learner.save(path)  # compacts its journal: it is the learner's own file
-        learner.teach_embedding(np.ones(6, np.float32), "cup")
-    assert not list(elsewhere.iterdir())
-    assert sorted(file.name for file in path.parent.iterdir()) == [elsewhere.name, path.name]
-    assert Learner.load(path, lite0).counts == {"mug": 3, "cup": 3}
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with opened(Path("home")) as learner:
+        monkeypatch.chdir("elsewhere")
+        teach(learner, "mug")
+        learner.save("../home")
+        learner.save("copy")
+        assert learner.is_saved
+        teach(learner, "mug", 1, seed=1)
+    assert files_in(tmp_path) == ["elsewhere", "home"]
+    assert loaded(tmp_path / "home").counts == {"mug": 2}
+    assert loaded(tmp_path / "elsewhere" / "copy").counts == {"mug": 1}
 
 
-def test_a_learner_that_is_dropped_without_being_closed_releases_its_lock(
-    path: Path, lite0: Backbone
+def test_a_link_leads_to_the_state_and_its_journal_is_beside_that(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    (tmp_path / "link").symlink_to("far/home")
+    with opened(tmp_path / "link") as learner, opened(tmp_path / "far" / "home") as same:
+        teach(learner, "mug")
+        teach(same, "pan", 1, seed=1)
+        assert learner.counts == same.counts == loaded(tmp_path / "link").counts
+    assert files_in(tmp_path / "far") == ["home"]
+    assert (tmp_path / "link").is_symlink()
+
+
+@pytest.mark.parametrize("wrong", ["", "home\0.robocle"])
+def test_a_path_that_no_state_can_have_is_an_error_of_one_line(
+    wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: Refusal
 ) -> None:
-    learner = Learner.open(path, lite0)
-    learner.teach_embedding(np.ones(6, np.float32), "cup")
-    with pytest.raises(StateLockedError, match="another learner of this one"):
-        Learner.open(path, lite0)
-    del learner
-    gc.collect()
-    with Learner.open(path, lite0) as again:
-        assert again.counts == {"mug": 3, "cup": 2}
-    assert [file.name for file in path.parent.iterdir()] == [path.name]
+    monkeypatch.chdir(tmp_path)
+    attempts: list[Callable[[str], object]] = [
+        lambda path: Learner.open(path, STUB), Learner.load, Learner.edit, in_memory().save
+    ]  # fmt: skip
+    for attempt in attempts:
+        with pytest.raises(StateError, match="is not the path of a state file: give its name"):
+            attempt(wrong)
+    assert files_in(tmp_path) == []
+
+
+def test_what_is_missing_is_not_created_where_it_cannot_be_or_should_not_be(
+    tmp_path: Path, refusal: Refusal
+) -> None:
+    missing = tmp_path / "missing"
+    assert f"there is no folder {missing}" in refusal(StateError, lambda: opened(missing / "home"))
+    for call in (Learner.load, Learner.edit, in_memory().merge_files):
+        with pytest.raises(StateError, match="there is no state file"):
+            call(tmp_path / "home")
+    assert "Is a directory" in refusal(StateError, lambda: Learner.load(tmp_path))
+    assert files_in(tmp_path) == []
+
+
+def test_an_empty_file_becomes_a_state(tmp_path: Path) -> None:
+    (tmp_path / "home").touch()
+    with Learner.open(tmp_path / "home", STUB, pooling="avg", classifier="ncm") as learner:
+        teach(learner, "mug")
+    assert loaded(tmp_path / "home").counts == {"mug": 1}
+
+
+# ---- parts
 
 
 @pytest.mark.parametrize(
@@ -155,154 +131,293 @@ def test_a_learner_that_is_dropped_without_being_closed_releases_its_lock(
         ("views", "plain", "views centre"),
     ],
 )
-def test_an_existing_state_is_not_opened_with_another_part(
-    path: Path, lite0: Backbone, part: str, spec: str, kept: str
+def test_an_existing_state_is_opened_only_with_the_parts_that_it_has(
+    part: str, spec: str, kept: str, lite0: Backbone, tmp_path: Path
 ) -> None:
-    with pytest.raises(StateError, match=f"keeps its {kept}.*leave out the {part}"):
-        Learner.open(path, lite0, **{part: spec})
-    with Learner.open(path, lite0) as learner:  # it is not locked
-        assert learner.counts == {"mug": 3, "cup": 1}
-
-
-def test_an_existing_state_is_opened_with_the_parts_it_has(path: Path, lite0: Backbone) -> None:
     parts = {"pooling": DEFAULT_POOLING, "classifier": DEFAULT_CLASSIFIER, "views": DEFAULT_VIEWS}
-    with Learner.open(path, lite0, **parts) as learner:
-        written_out = learner.parts
-    Learner.open(path, lite0, pooling=written_out.pooling, views=written_out.views).close()
-    Learner.open(path, lite0, classifier=written_out.classifier).close()
-
-
-def test_an_unknown_part_of_an_existing_state_is_an_error(path: Path, lite0: Backbone) -> None:
-    with pytest.raises(SpecError, match="nonsense"):
-        Learner.open(path, lite0, classifier="nonsense")
-    with pytest.raises(TypeError, match="nonsense"):
-        Learner.open(path, lite0, nonsense="ncm")  # type: ignore[call-arg]
-
-
-@pytest.mark.parametrize("wrong", ["", "home\0.robocle"])
-def test_a_path_that_no_state_can_have_is_an_error_of_one_line(
-    wrong: str, lite0: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    for attempt in (Learner.open, Learner.load, Learner(lite0).save):
-        with pytest.raises(StateError, match="is not the path of a state file: give its name"):
-            attempt(wrong)
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_folder_that_cannot_be_listed_can_hold_a_state(
-    lite0: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def forbidden(folder: Path) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(Path, "iterdir", forbidden)
-    with Learner.open(tmp_path / "home.robocle", lite0) as learner:
+    with Learner.open(tmp_path / "home", lite0) as learner:
         learner.teach_embedding(np.ones(6), "mug")
-    assert Learner.load(tmp_path / "home.robocle", lite0).counts == {"mug": 1}
+        written_out = getattr(learner.parts, part)
+    with pytest.raises(StateError, match=f"keeps its {kept}.*leave out the {part}"):
+        Learner.open(tmp_path / "home", lite0, **{part: spec})
+    for given in (parts, {part: written_out}):
+        with Learner.open(tmp_path / "home", lite0, **given) as learner:
+            assert learner.counts == {"mug": 1}
+    with pytest.raises(SpecError, match="nonsense"):
+        Learner.open(tmp_path / "home", lite0, classifier="nonsense")
+    with pytest.raises(StateError, match="was learned on efficientnet_lite0"):
+        Learner.open(tmp_path / "home", STUB)
 
 
-def test_the_samples_of_an_opened_state_are_in_memory_once(tmp_path: Path) -> None:
-    """Those of the undo history are those that the classifier works on."""
-    path, rng = tmp_path / "home.robocle", np.random.default_rng(0)
-    with Learner.open(path, STUB, pooling="avg", classifier="slda") as learner:
-        for number in range(300):
-            learner.teach_embedding(rng.normal(size=24), f"object {number % 3}")
-    with Learner.open(path, STUB) as learner:
-        learner.predict_embedding(np.ones(24))
-        stored = learner._state.stored().base.samples
-        with learner._state.classifier() as classifier:
-            assert 100 < len(stored) < 300
-            assert all(one is other for one, other in zip(stored, classifier.samples, strict=False))
+# ---- reading only
 
 
-# ---- read before it was opened
+def test_to_load_a_state_writes_nothing(tmp_path: Path) -> None:
+    with opened(tmp_path / "home") as learner:
+        teach(learner, "mug", 2)
+        learner.undo()
+    before, when = (tmp_path / "home").read_bytes(), (tmp_path / "home").stat().st_mtime_ns
+    copy = loaded(tmp_path / "home")
+    in_memory().merge_files(tmp_path / "home")
+    copy.redo()
+    teach(copy, "pan", 1, seed=1)
+    copy.purge()
+    assert copy.counts == {"mug": 2, "pan": 1}
+    assert (tmp_path / "home").read_bytes() == before
+    assert (tmp_path / "home").stat().st_mtime_ns == when
+    assert files_in(tmp_path) == ["home"]
 
 
-def teach_and_close(path: Path, lite0: Backbone) -> None:
-    """Leave a new snapshot and no journal."""
-    with Learner.open(path, lite0) as other:
-        other.teach_embedding(np.full(6, 9, np.float32), "pan")
+def test_a_read_only_state_is_read_and_not_changed(tmp_path: Path, refusal: Refusal) -> None:
+    another("mug", 2).save(tmp_path / "home")
+    (tmp_path / "home").chmod(0o444)
+    before = (tmp_path / "home").read_bytes()
+    with opened(tmp_path / "home") as learner, Learner.edit(tmp_path / "home") as editor:
+        assert learner.counts == editor.counts == {"mug": 2}
+        assert scores(learner) == scores(loaded(tmp_path / "home"))
+        assert len(editor.samples) == 2
+        changes: list[Callable[[], object]] = [
+            lambda: teach(learner, "pan"), lambda: learner.forget("mug"), learner.undo,
+            lambda: learner.merge(another("pan")), learner.purge, lambda: editor.rename("mug", "x"),
+        ]  # fmt: skip
+        for change in changes:
+            message = refusal(StateError, change)
+            assert message.endswith("it is read-only; make it writable first")
+        learner.save(tmp_path / "copy")
+    assert loaded(tmp_path / "copy").counts == {"mug": 2}
+    assert (tmp_path / "home").read_bytes() == before
 
 
-def teach_and_crash(path: Path, lite0: Backbone) -> None:
-    """Leave the same snapshot and a longer journal."""
-    other = Learner.open(path, lite0)
-    other.teach_embedding(np.full(6, 9, np.float32), "pan")
-    assert other._state._store is not None
-    other._state._store.close()
+# ---- several learners of one process
 
 
-def replace_journal(path: Path, lite0: Backbone) -> None:
-    """Leave the same snapshot and another journal of the same length."""
-    journal_path(path).unlink()
-    teach_and_crash(path, lite0)
+def test_two_learners_of_one_process_share_a_file(tmp_path: Path) -> None:
+    with opened(tmp_path / "home", "slda") as here, opened(tmp_path / "home") as there:
+        for number in range(5):
+            for label, learner in (("mug", here), ("pan", there)):
+                teach(learner, label, 1, seed=2 * number + (label == "pan"))
+                assert visible(here) == visible(there)
+                assert here.version == there.version
+                assert scores(here) == pytest.approx(scores(there), rel=1e-9)
+        there.close()
+        teach(here, "mug", 1, seed=50)
+        assert here.counts == {"mug": 6, "pan": 5}
 
 
-@pytest.mark.parametrize(
-    ("change", "counts"),
-    [
-        (teach_and_close, {"mug": 3, "cup": 1, "pan": 1}),
-        (teach_and_crash, {"mug": 3, "cup": 1, "pan": 1}),
-        (replace_journal, {"mug": 3, "pan": 1}),
-    ],
-)
-def test_a_state_that_changed_while_pictures_were_embedded_is_read_again(
-    change: Callable[[Path, Backbone], None], counts: dict[str, int], path: Path, lite0: Backbone
+def test_a_learner_that_is_dropped_without_being_closed_is_no_obstacle(tmp_path: Path) -> None:
+    learner = opened(tmp_path / "home")
+    teach(learner, "mug")
+    del learner
+    gc.collect()
+    with opened(tmp_path / "home") as again:
+        teach(again, "mug", 1, seed=1)
+    assert loaded(tmp_path / "home").counts == {"mug": 2}
+    assert files_in(tmp_path) == ["home"]
+
+
+WRITE = """
+import sqlite3, sys
+try:
+    sqlite3.connect(sys.argv[1], timeout=0).execute("BEGIN IMMEDIATE")
+except sqlite3.OperationalError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("use", ["open", "edit", "load", "merge", "save"])
+def test_no_use_of_a_file_releases_the_lock_of_another_learner_of_the_process(
+    use: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: Refusal
 ) -> None:
-    before = read_with_snapshot(path)
-    change(path, lite0)
-    with Learner.open(before, lite0) as learner:
-        assert learner.counts == counts
-        learner.teach_embedding(np.ones(6, np.float32), "cup")
-    expected = {**counts, "cup": counts.get("cup", 0) + 1}
-    assert read_state(path).counts == expected
-    assert len(Learner.load(path, lite0).steps) == sum(expected.values())
+    """POSIX releases all locks of a process on a file when it closes any handle of that file."""
+    path, real, printed = tmp_path / "home", time.time_ns, []
+    monkeypatch.setattr("robocle.store.tables.BUSY_SECONDS", 0.1)
+    uses: dict[str, Callable[[], object]] = {
+        "open": lambda: opened(path).close(),
+        "edit": lambda: Learner.edit(path).close(),
+        "load": lambda: loaded(path),
+        "merge": lambda: in_memory().merge_files(path),
+        "save": lambda: refusal(StateLockedError, lambda: another("jar").save(path)),
+    }
+
+    def while_locked() -> int:
+        monkeypatch.setattr(time, "time_ns", real)
+        uses[use]()
+        command = [sys.executable, "-c", WRITE, str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+        printed.append(done.stdout)
+        return real()
+
+    with opened(path) as learner:
+        teach(learner, "mug", 2)
+        monkeypatch.setattr(time, "time_ns", while_locked)  # the clock is read within a change
+        teach(learner, "pan", 1, seed=1)
+    assert printed == ["database is locked\n"]
+    assert loaded(path).counts == {"mug": 2, "pan": 1}
 
 
-def test_a_state_that_did_not_change_is_not_read_again(
-    path: Path, lite0: Backbone, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("use", ["predict", "merge", "save"])
+def test_what_is_read_is_of_one_moment_although_another_learner_is_folding(
+    use: str, tmp_path: Path
 ) -> None:
-    before = read_with_snapshot(path)
-    monkeypatch.setattr(state_store, "read_snapshot", pytest.fail)
-    with Learner.open(before, lite0) as learner:
-        assert learner.counts == before.state.counts == {"mug": 3, "cup": 1}
-        learner.teach_embedding(np.ones(6, np.float32), "cup")
-    assert read_state(path).counts == {"mug": 3, "cup": 2}
+    path, classifier = tmp_path / "home", "slda:shrinkage=0.1,keep=2"
+    with opened(path, classifier) as writer, opened(path) as reader:
+        teach(writer, "mug", 3)
+        writer.purge()
+        teach(writer, "pan", 3, seed=1)
+        folding = threading.Thread(target=writer.purge)
+        statements: list[str] = []
+
+        def while_reading(statement: str) -> None:
+            statements.append(statement[:16])
+            if "FROM sums" in statement and "SELECT embedding" in statements[:-1]:
+                if folding.ident is None:
+                    folding.start()
+                folding.join(0.2)
+
+        reader._learned.state.connection.set_trace_callback(while_reading)
+        expected, found = scores(loaded(path)), reader
+        if use == "merge":
+            found = in_memory(classifier)
+            found.merge(reader)
+        elif use == "save":
+            reader.save(tmp_path / "copy")
+            found = loaded(tmp_path / "copy")
+        assert are_close(scores(found), expected)
+        folding.join()
+        reader._learned.state.connection.set_trace_callback(None)
+        assert found.counts == reader.counts == {"mug": 3, "pan": 3}
 
 
-def test_a_state_that_was_read_by_a_relative_name_is_found_from_another_folder(
-    path: Path, lite0: Backbone, monkeypatch: pytest.MonkeyPatch
+# ---- files that are deleted or replaced while they are open
+
+
+def test_a_state_that_is_deleted_is_used_but_not_changed_until_it_is_back(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, refusal: Refusal
 ) -> None:
-    monkeypatch.chdir(path.parent)
-    before = read_with_snapshot(path.name)
-    (path.parent / "elsewhere").mkdir()
-    monkeypatch.chdir("elsewhere")
-    with Learner.open(before, lite0) as learner:
-        assert learner.counts == {"mug": 3, "cup": 1}
+    path = tmp_path / "home"
+    with opened(path) as learner:
+        teach(learner, "mug", 2)
+        before = scores(learner)
+        teach(learner, "pan", 1, seed=1)  # which predictions have not followed
+        os.rename(path, tmp_path / "away")
+        assert not learner.is_saved
+        for _ in range(3):
+            assert scores(learner).keys() == {"mug", "pan"}
+            assert learner.counts == {"mug": 2, "pan": 1}
+        assert caplog.text.count("was deleted: nothing more can be saved in it") == 1
+        for change in (lambda: teach(learner, "pan"), learner.undo, learner.purge):
+            message = refusal(StateError, change)
+            assert "put it back, or save to another file" in message
+        assert not path.exists()
+        learner.save(tmp_path / "rescued")
+        assert loaded(tmp_path / "rescued").counts == {"mug": 2, "pan": 1}
+        os.rename(tmp_path / "away", path)
+        assert learner.is_saved
+        learner.undo()
+        assert scores(learner) == before
+    assert loaded(path).counts == {"mug": 2}
 
 
-def test_a_state_that_was_removed_since_it_was_read_is_created_anew(
-    path: Path, lite0: Backbone
+@pytest.mark.parametrize("classifier", ["ncm", "slda"])
+def test_a_state_that_is_replaced_by_a_backup_is_followed(classifier: str, tmp_path: Path) -> None:
+    path = tmp_path / "home"
+    with opened(path, classifier) as learner, opened(path) as other:
+        teach(learner, "mug", 2)
+        shutil.copy(path, tmp_path / "backup")
+        teach(learner, "pan", 3, seed=1)
+        assert scores(other).keys() == scores(learner).keys() == {"mug", "pan"}
+        os.replace(tmp_path / "backup", path)
+        for each in (other, learner):
+            assert each.counts == {"mug": 2}
+            assert scores(each) == scores(loaded(path))
+            assert each.is_saved
+        teach(other, "jar", 1, seed=2)
+        assert learner.undo() == "teaching 'jar'"
+        assert other.counts == loaded(path).counts == {"mug": 2}
+
+
+def garbage(path: Path) -> None:
+    path.write_bytes(b"no state" * 1000)
+
+
+def other_parts(path: Path) -> None:
+    another("jar", 2, "sqda").save(path)
+
+
+def other_database(path: Path) -> None:
+    sqlite3.connect(path).execute("CREATE TABLE mail (text)").connection.close()
+
+
+@pytest.mark.parametrize("write", [garbage, other_parts, other_database])
+@pytest.mark.parametrize("predicted", [True, False])
+def test_a_state_that_is_replaced_by_something_else_is_not_followed(
+    write: Callable[[Path], None],
+    predicted: bool,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    refusal: Refusal,
 ) -> None:
-    before = read_with_snapshot(path)
-    path.unlink()
-    with Learner.open(before, lite0) as learner:
-        assert learner.counts == {}
+    path = tmp_path / "home"
+    with opened(path) as learner:
+        teach(learner, "mug", 2)
+        if predicted:
+            assert scores(learner).keys() == {"mug"}
+        teach(learner, "pan", 1, seed=1)
+        os.rename(path, tmp_path / "away")
+        write(path)
+        content = path.read_bytes()
+        for _ in range(3):
+            assert scores(learner).keys() == {"mug", "pan"}
+            assert learner.counts == {"mug": 2, "pan": 1}
+        assert caplog.text.count("going on with what was taught before") == 1
+        assert not learner.is_saved
+        refusal(StateError, lambda: teach(learner, "pan"))
+        assert path.read_bytes() == content
+        os.replace(tmp_path / "away", path)
+        teach(learner, "pan", 1, seed=2)
+        assert learner.is_saved
+    assert loaded(path).counts == {"mug": 2, "pan": 2}
 
 
-def test_a_state_that_was_damaged_since_it_was_read_is_refused(path: Path, lite0: Backbone) -> None:
-    before = read_with_snapshot(path)
-    path.write_bytes(b"")
-    with pytest.raises(StateError, match="damaged or not a robocle state"):
-        Learner.open(before, lite0)
-    assert path.read_bytes() == b""
+def test_a_learner_whose_file_is_garbage_can_be_closed(tmp_path: Path) -> None:
+    with opened(tmp_path / "home"):
+        (tmp_path / "home").unlink()
+        garbage(tmp_path / "home")
+    assert files_in(tmp_path) == ["home"]
 
 
-def test_a_journal_that_was_damaged_since_the_state_was_read_is_refused(
-    path: Path, lite0: Backbone
+# ---- closed
+
+
+def test_a_closed_learner_predicts_what_it_has_computed_and_changes_nothing(
+    tmp_path: Path, refusal: Refusal
 ) -> None:
-    before = read_with_snapshot(path)
-    journal_path(path).write_bytes(b"x" * 100)
-    with pytest.raises(StateError, match="is damaged: its header does not name a state"):
-        Learner.open(before, lite0)
+    learner = opened(tmp_path / "home")
+    teach(learner, "mug", 2)
+    before = scores(learner)
+    learner.close()
+    learner.close()
+    assert (learner.counts, learner.labels) == ({"mug": 2}, ("mug",))
+    assert scores(learner) == before
+    assert len(learner.samples) == 2
+    changes: list[Callable[[], object]] = [
+        lambda: teach(learner, "pan"), lambda: learner.forget("mug"), learner.undo, learner.purge,
+        lambda: learner.merge(another("pan")), lambda: learner.save(tmp_path / "copy"),
+        lambda: another("pan").merge(learner),
+    ]  # fmt: skip
+    for change in changes:
+        assert "is closed: open it again" in refusal(StateError, change)
+    assert files_in(tmp_path) == ["home"]
+
+
+def test_a_learner_that_is_closed_before_it_followed_a_lesson_does_not_predict_without_it(
+    tmp_path: Path, refusal: Refusal
+) -> None:
+    learner = opened(tmp_path / "home")
+    teach(learner, "mug")
+    assert scores(learner).keys() == {"mug"}
+    learner.teach_embedding(embedding(5, len(QUERY)), "pan")
+    learner.close()
+    assert learner.counts == {"mug": 1, "pan": 1}
+    for _ in range(2):
+        assert "is closed" in refusal(StateError, lambda: learner.predict_embedding(QUERY))

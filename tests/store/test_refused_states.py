@@ -1,132 +1,231 @@
-"""A file that is not a state of this learner is refused in one line, in little memory."""
+"""A file that is not a state of this learner is refused in one line, and nothing is touched."""
 
-import json
-import struct
-import tracemalloc
+import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
-from safetensors.numpy import load, save
 
+from command_line import assert_refused, run
+from hostile_states import FILES, HOSTILE, ROWS, journal, naming, taught
 from refusal import Refusal
 from robocle import Learner
 from robocle.backbones import Backbone
 from robocle.errors import RobocleError, StateError
-from robocle.store import METADATA_KEY, recovered
-from state_files import Arrays, Description, description_of, replaced, rewrite
+from state_files import PAGE, edit, files_in, rows, set_parts
 
-MEMORY = 256 << 20  # in bytes
-WIDTH = 24
+Use = Callable[[], object]
+
+
+@pytest.fixture(scope="module")
+def saved(lite0: Backbone, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("saved") / "home.robocle"
+    taught(path, lite0)
+    return path.read_bytes()
 
 
 @pytest.fixture
-def state(lite0: Backbone, tmp_path: Path) -> Path:
-    """A state with two samples, of "ball" and "box", and the sums of two that are not kept."""
-    rng = np.random.default_rng(0)
-    learner = Learner(lite0, "avg", "slda:keep=2")
-    for label in ("ball", "ball", "box", "box"):
-        learner.teach_embedding(rng.normal(size=WIDTH).astype(np.float32), label)
-    learner.save(tmp_path / "home.robocle")
+def state(saved: bytes, tmp_path: Path) -> Path:
+    """A state to attack, beside a good one."""
+    (tmp_path / "good.robocle").write_bytes(saved)
+    (tmp_path / "home.robocle").write_bytes(saved)
     return tmp_path / "home.robocle"
 
 
-def peak_of(call: Callable[[], object]) -> int:
-    """Return the most memory that a call allocates, in bytes."""
-    tracemalloc.start()
-    try:
-        call()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+def uses_of(path: Path, backbone: Backbone) -> list[Use]:
+    """Return the ways to use a file in Python."""
+
+    def opened() -> None:
+        with Learner.open(path, backbone) as learner:
+            assert learner.samples
+
+    def edited() -> None:
+        with Learner.edit(path) as learner:
+            assert learner.samples
+
+    def merged() -> None:
+        good = Learner.load(path.with_name("good.robocle"), backbone)
+        before = good.counts, [each.id for each in good.samples]
+        try:
+            good.merge_files(path)
+        finally:
+            assert (good.counts, [each.id for each in good.samples]) == before
+
+    return [lambda: Learner.load(path, backbone), opened, edited, merged]
 
 
-# ---- files of another kind
+# ---- hostile files
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_file_is_refused_everywhere_and_nothing_is_touched(
+    name: str, state: Path, lite0: Backbone, objects: Path, refusal: Refusal
+) -> None:
+    attack, reason = HOSTILE[name]
+    attack(state)
+    before = files_in(state.parent)
+    *uses, merged = uses_of(state, lite0)
+    for use in uses:
+        message = refusal(StateError, use)
+        assert message.startswith(str(state))
+        assert reason in message
+    refusal(StateError, merged)
+    assert_refused(run("inspect", state), str(state))
+    assert_refused(run("merge", state.with_name("good.robocle"), state), str(state))
+    assert_refused(run("merge", state.with_name("new.robocle"), state))
+    if name not in ROWS:  # for these, the command would load the backbone first
+        assert_refused(run("predict", state, objects / "ball" / "0.jpg"), str(state))
+    assert files_in(state.parent) == before
+
+
+def test_a_hostile_file_can_be_skipped(state: Path, lite0: Backbone) -> None:
+    FILES["text"][0](state)
+    learner = Learner(lite0, "avg", "slda:keep=6")
+    (skipped,) = learner.merge_files(state, state.with_name("good.robocle"), skip=True)
+    assert "is not a robocle state" in str(skipped)
+    assert learner.labels
+
+
+KINDS = {"TEXT": (7, b"x"), "INTEGER": ("x", 1.5, b"x"), "BLOB": (7, "x")}
+
+
+def test_a_value_of_another_type_is_refused_in_any_column(
+    state: Path, saved: bytes, refusal: Refusal
+) -> None:
+    tried = 0
+    for (table,) in rows(state, "SELECT name FROM sqlite_master WHERE type = 'table'"):
+        for _, column, kind, is_required, _, key in rows(state, f"PRAGMA table_info({table})"):
+            if key and kind == "INTEGER":
+                continue  # the number of a row, which is always one
+            for value in (*KINDS[kind], *([None] if is_required else [])):
+                state.write_bytes(saved)
+                where = f"rowid = (SELECT max(rowid) FROM {table})"
+                edit(state, (f"UPDATE {table} SET {column} = ? WHERE {where}", (value,)))
+                message = refusal(StateError, lambda: Learner.edit(state))
+                assert f"value in {table}.{column}" in message
+                tried += 1
+    assert tried > 80
+
+
+def test_two_samples_with_one_id_are_refused(state: Path, refusal: Refusal) -> None:
+    (first,), (second,), *_ = rows(state, "SELECT id FROM samples WHERE fold IS NULL")
+    state.write_bytes(state.read_bytes().replace(first, second))
+    assert "is damaged" in refusal(StateError, lambda: Learner.edit(state))
+
+
+def test_hostile_texts_of_steps_stay_on_their_line(state: Path) -> None:
+    edit(state, ("UPDATE steps SET title = ?, token = ?, time = ?", ("a\x1b[2J\nb", "\x1b", 2**62)))
+    for arguments in (("inspect",), ("inspect", "--json"), ("undo", "--list"), ("undo",)):
+        result = run(*arguments, state)
+        assert result.exit_code == 0
+        assert "\x1b" not in result.stdout
+
+
+# ---- journals
+
+
+def hostile_journals(state: Path, victim: Path) -> list[bytes]:
+    header = bytearray(state.read_bytes()[:PAGE])
+    header[18:20] = b"\2\2"
+    pages = state.stat().st_size // PAGE
+    return [
+        naming(victim, journal(pages=pages)),
+        naming(victim, journal((1, bytes(header)), pages=pages)),
+        naming(victim, b"x" * 512),  # SQLite reads the name even if the rest is no journal
+        naming(victim, b"x"),
+        journal(pages=2**31),  # 8 TB
+        journal(pages=pages, page=65536),
+    ]
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_a_hostile_journal_removes_no_file_and_enlarges_none(
+    number: int, state: Path, lite0: Backbone, refusal: Refusal
+) -> None:
+    victim = state.with_name("precious.txt")
+    victim.write_text("precious")
+    state.with_name("home.robocle-journal").write_bytes(hostile_journals(state, victim)[number])
+    before = files_in(state.parent)
+    good = Learner.load(state.with_name("good.robocle"), lite0)
+    for use in (*uses_of(state, lite0), lambda: good.save(state)):
+        assert "its journal cannot be that of a state" in refusal(StateError, use)
+        assert files_in(state.parent) == before
+    result = run("recover", state, state.with_name("out.robocle"))
+    assert result.exit_code == 0
+    state.with_name("out.robocle").unlink()
+    assert files_in(state.parent) == before
+
+
+def test_a_hostile_journal_of_an_empty_state_removes_no_file(
+    tmp_path: Path, lite0: Backbone, refusal: Refusal
+) -> None:
+    victim, state = tmp_path / "precious.txt", tmp_path / "home.robocle"
+    victim.write_text("precious")
+    state.write_bytes(bytes(PAGE))
+    Path(f"{state}-journal").write_bytes(naming(victim, journal(pages=0)))
+    refusal(StateError, lambda: Learner.open(state, lite0, pooling="avg"))
+    assert victim.read_text() == "precious"
+
+
+@pytest.mark.parametrize("at", [16, 18, 60, 100], ids=["pages", "WAL", "format", "tables"])
+def test_a_journal_that_changes_the_header_leaves_no_other_file(
+    at: int, state: Path, saved: bytes
+) -> None:
+    page = bytearray(saved[:PAGE])
+    page[at : at + 2] = b"\2\2"
+    hot = journal((1, bytes(page)), pages=len(saved) // PAGE)
+    Path(f"{state}-journal").write_bytes(hot)
+    with suppress(StateError), Learner.edit(state) as learner:
+        assert learner.samples
+    assert {each.name for each in state.parent.iterdir()} == {"good.robocle", "home.robocle"}
+
+
+# ---- files that are not there, or of another kind
 
 
 def test_a_missing_state_is_refused_with_advice(tmp_path: Path, refusal: Refusal) -> None:
     path = tmp_path / "nowhere.robocle"
-    message = refusal(StateError, lambda: Learner.load(path))
-    assert (
-        message == f"there is no state file {path}: check the name, or teach something to make it"
-    )
+    for use in (lambda: Learner.load(path), lambda: Learner.edit(path)):
+        assert refusal(StateError, use) == (
+            f"there is no state file {path}: check the name, or teach something to make it"
+        )
+    assert not os.listdir(tmp_path)
 
 
-@pytest.mark.parametrize("path", ["a\0b", "x" * 5000], ids=["zero", "long"])
+def test_an_empty_file_is_no_state_but_can_become_one(
+    tmp_path: Path, lite0: Backbone, refusal: Refusal
+) -> None:
+    path = tmp_path / "empty.robocle"
+    path.touch()
+    for use in (lambda: Learner.load(path, lite0), lambda: Learner.edit(path)):
+        assert "there is no state file" in refusal(StateError, use)
+    assert path.read_bytes() == b""
+    with Learner.open(path, lite0, pooling="avg") as learner:
+        learner.teach_embedding(np.ones(3), "mug")
+    assert Learner.load(path, lite0).counts == {"mug": 1}
+
+
+@pytest.mark.parametrize("path", ["", "a\0b", "x" * 5000], ids=["empty", "zero", "long"])
 def test_a_path_that_cannot_exist_is_refused(path: str, refusal: Refusal) -> None:
     refusal(StateError, lambda: Learner.load(path))
+    refusal(StateError, lambda: Learner.open(path))
 
 
 def test_a_folder_is_refused(tmp_path: Path, refusal: Refusal) -> None:
     refusal(StateError, lambda: Learner.load(tmp_path))
+    refusal(StateError, lambda: Learner.edit(tmp_path))
 
 
-NOT_STATES: dict[str, bytes] = {
-    "empty": b"",
-    "one byte": b"\0",
-    "text": b"this is not a state\n" * 20,
-    "zeros": bytes(1000),
-    "a picture": b"\x89PNG\r\n\x1a\n" + bytes(100),
-    "a zip": b"PK\x03\x04" + bytes(100),
-    "tensors of another program": save({"w": np.zeros(3, np.float32)}),
-    "metadata of another program": save({"w": np.zeros(3, np.float32)}, {"format": "pt"}),
-    "a header that is too long": struct.pack("<Q", 1 << 63) + b"{}",
-    "a header longer than the file": struct.pack("<Q", 1 << 20) + b"{}",
-    "a header that is not JSON": struct.pack("<Q", 4) + b"{{{{",
-    "a header that is a list": struct.pack("<Q", 2) + b"[]",
-    "a deeply nested header": struct.pack("<Q", 200_000) + b"[" * 200_000,
-}
-
-
-@pytest.mark.parametrize("name", NOT_STATES)
-def test_a_file_that_is_not_a_state_is_refused(
-    name: str, tmp_path: Path, lite0: Backbone, refusal: Refusal
-) -> None:
-    path = tmp_path / "not.robocle"
-    path.write_bytes(NOT_STATES[name])
-    assert str(path) in refusal(StateError, lambda: Learner.load(path, lite0))
-
-
-# ---- states of another version or of other parts
-
-
-@pytest.mark.parametrize("version", [0, 2, 3, 5, "4", 4.0, None, [1], {}])
-def test_another_format_version_is_refused(
-    version: object, state: Path, lite0: Backbone, refusal: Refusal
-) -> None:
-    rewrite(state, replaced(format=version))
-    message = refusal(StateError, lambda: Learner.load(state, lite0))
-    assert message == (
-        f"{state} has state format {version}, and this robocle reads format 4: "
-        "use the robocle version that wrote it"
-    )
-
-
-@pytest.mark.parametrize("use", [Learner.load, Learner.open, recovered])
-def test_a_state_of_an_older_version_is_refused_in_one_line_and_stays(
-    use: Callable[[Path], object], tmp_path: Path, refusal: Refusal
-) -> None:
-    path = tmp_path / "old.robocle"
-    description = {"format": 3, "backbone": "efficientnet_lite0", "labels": ["mug"], "history": []}
-    old = save({"means": np.ones((1, 4))}, {METADATA_KEY: json.dumps(description)})
-    path.write_bytes(old)
-    message = refusal(StateError, lambda: use(path))
-    assert message == (
-        f"{path} has state format 3, and this robocle reads format 4: "
-        "use the robocle version that wrote it"
-    )
-    assert path.read_bytes() == old
+# ---- states of other parts
 
 
 def test_a_state_of_another_backbone_is_refused_with_both_names(
     state: Path, lite0: Backbone, refusal: Refusal
 ) -> None:
-    rewrite(state, replaced(backbone="resnet50", fingerprint="1f3a" * 16))
-    message = refusal(StateError, lambda: Learner.load(state, lite0))
-    assert message == (
+    set_parts(state, backbone="resnet50", fingerprint="1f3a" * 16)
+    assert refusal(StateError, lambda: Learner.load(state, lite0)) == (
         f"{state} was learned on resnet50 (sha 1f3a1f3a), not on efficientnet_lite0 "
         f"(sha {lite0.fingerprint[:8]}): load it with that backbone"
     )
@@ -135,213 +234,22 @@ def test_a_state_of_another_backbone_is_refused_with_both_names(
 def test_a_state_of_another_default_backbone_names_both_hashes(
     state: Path, lite0: Backbone, refusal: Refusal
 ) -> None:
-    rewrite(state, replaced(fingerprint="1f3a" * 16))
-    message = refusal(StateError, lambda: Learner.load(state, lite0))
-    assert message == (
+    set_parts(state, fingerprint="1f3a" * 16)
+    assert refusal(StateError, lambda: Learner.load(state, lite0)) == (
         f"{state} was learned on another efficientnet_lite0 (sha 1f3a1f3a) than the one on this "
         f"machine (sha {lite0.fingerprint[:8]}): use the robocle version that wrote it"
     )
 
 
 def test_another_preprocessing_is_refused(state: Path, lite0: Backbone, refusal: Refusal) -> None:
-    rewrite(state, replaced(preprocessing="centre-crop/7"))
+    set_parts(state, preprocessing="centre-crop/7")
     message = refusal(StateError, lambda: Learner.load(state, lite0))
     assert "'centre-crop/7'" in message
     assert str(state) in message
 
 
-def test_a_state_with_an_unknown_part_is_refused_with_its_name(
-    state: Path, lite0: Backbone, refusal: Refusal
+def test_a_state_with_an_unknown_backbone_is_refused_with_its_name(
+    state: Path, refusal: Refusal
 ) -> None:
-    rewrite(state, replaced(backbone="backbone_of_tomorrow"))
+    set_parts(state, backbone="backbone_of_tomorrow")
     assert "backbone_of_tomorrow" in refusal(RobocleError, lambda: Learner.load(state))
-    rewrite(state, replaced(classifier="oracle"))
-    assert "oracle" in refusal(RobocleError, lambda: Learner.load(state, lite0))
-
-
-# ---- hostile descriptions
-
-
-def without(key: str) -> Callable[[Description], Description]:
-    return lambda found: {name: value for name, value in found.items() if name != key}
-
-
-def samples(*words: tuple[object, ...]) -> Callable[[Description], Description]:
-    return replaced(samples=[list(each) for each in words])
-
-
-DESCRIPTIONS: dict[str, Callable[[Description], object]] = {
-    "text that is not JSON": lambda _: "{",
-    "empty text": lambda _: "",
-    "a list": lambda _: [1, 2],
-    "a list of the right words": lambda _: ["format", "labels"],
-    "a number": lambda _: 1,
-    "text": lambda _: json.dumps("format"),
-    "null": lambda _: None,
-    "a number of 100,000 digits": lambda _: '{"format": ' + "9" * 100_000 + "}",
-    "deep lists": lambda _: "[" * 100_000,
-    "deep lists inside": lambda _: '{"format": 1, "labels": ' + "[" * 100_000 + "]" * 100_000 + "}",
-    "deep objects": lambda _: '{"a":' * 100_000,
-    "no format": without("format"),
-    "no labels": without("labels"),
-    "no samples": without("samples"),
-    "no fingerprint": without("fingerprint"),
-    "no pooling": without("pooling"),
-    "an unknown entry": replaced(extra=1),
-    "labels that are text": replaced(labels="ab"),
-    "labels that are an object": replaced(labels={"ball": 1, "box": 2}),
-    "labels that are null": replaced(labels=None),
-    "labels that are numbers": replaced(labels=[1, 2]),
-    "labels that are lists": replaced(labels=[["ball"], ["box"]]),
-    "one label null": replaced(labels=["ball", None]),
-    "one label empty": replaced(labels=["ball", ""]),
-    "one label with a newline": replaced(labels=["ball", "bo\nx"]),
-    "one label with an escape": replaced(labels=["ball", "\x1b[2J"]),
-    "one label of half a character": replaced(labels=["ball", "\ud800"]),
-    "one label of 10,000 characters": replaced(labels=["ball", "x" * 10_000]),
-    "one label twice": replaced(labels=["ball", "ball"]),
-    "one label missing": replaced(labels=["ball"]),
-    "one label too many": replaced(labels=["ball", "box", "bag"]),
-    "a million labels": replaced(labels=[str(number) for number in range(1_000_000)]),
-    "samples that are text": replaced(samples="ab"),
-    "samples that are numbers": replaced(samples=[1, 2]),
-    "one sample missing": replaced(samples=[["0" * 32, "ball"]]),
-    "one sample too many": samples(*[(f"{number:032}", "ball") for number in range(3)]),
-    "one sample without label": samples(("0" * 32, "ball"), ("1" * 32,)),
-    "one sample with an empty label": samples(("0" * 32, "ball"), ("1" * 32, "")),
-    "one sample with a long label": samples(("0" * 32, "ball"), ("1" * 32, "x" * 10_000)),
-    "one sample with an escape": samples(("0" * 32, "ball"), ("1" * 32, "\x1b[2J")),
-    "one sample twice": samples(("0" * 32, "ball"), ("0" * 32, "box")),
-    "an id that is a number": samples(("0" * 32, "ball"), (1, "box")),
-    "an id that is short": samples(("0" * 32, "ball"), ("1" * 31, "box")),
-    "an id of other digits": samples(("0" * 32, "ball"), ("\N{FULLWIDTH DIGIT ONE}" * 32, "box")),
-    "a pooling that is a number": replaced(pooling=3),
-    "a pooling that is a list": replaced(pooling=["avg"]),
-    "an unknown pooling": replaced(pooling="average"),
-    "a pooling with a wrong option": replaced(pooling="moments:r=1000000000"),
-    "a classifier with a wrong option": replaced(classifier="slda:blocks=1000000000"),
-    "a classifier without sums": replaced(classifier="ncm"),
-    "a classifier with other blocks": replaced(classifier="slda:blocks=7,covariance=blocks"),
-    "a fingerprint that is null": replaced(fingerprint=None),
-    "an empty fingerprint": replaced(fingerprint=""),
-    "a preprocessing that is a number": replaced(preprocessing=1),
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", DESCRIPTIONS)
-def test_a_hostile_description_is_refused_in_little_memory(
-    name: str, state: Path, lite0: Backbone, refusal: Refusal
-) -> None:
-    rewrite(state, DESCRIPTIONS[name])
-    assert peak_of(lambda: refusal(RobocleError, lambda: Learner.load(state, lite0))) < MEMORY
-
-
-# ---- wrong arrays
-
-
-def assert_damaged(state: Path, arrays: Arrays, backbone: Backbone, refusal: Refusal) -> None:
-    """Assert that a state with these arrays is refused as damaged."""
-    rewrite(state, arrays=lambda _: arrays)
-    message = refusal(StateError, lambda: Learner.load(state, backbone))
-    assert message.startswith(f"{state} is damaged: ")
-
-
-# Changes that make any array of a state wrong.
-CHANGES: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
-    "NaN": lambda array: np.full(array.shape, np.nan),
-    "infinite": lambda array: np.full(array.shape, np.inf),
-    "minus infinite": lambda array: np.full(array.shape, -np.inf),
-    "boolean": lambda array: np.ones(array.shape, np.bool_),
-    "one axis more": lambda array: array[None],
-    "no axis": lambda array: np.array(array.flat[0]),
-    "one row more": lambda array: np.concatenate([array, array[:1]]),
-    "one row less": lambda array: array[1:],
-    "no row": lambda array: array[:0],
-}
-
-
-@pytest.mark.parametrize("change", CHANGES)
-def test_a_state_with_one_wrong_array_is_refused(
-    change: str, state: Path, lite0: Backbone, refusal: Refusal
-) -> None:
-    arrays = load(state.read_bytes())
-    assert {"embeddings", "times", "folded.counts"} < set(arrays)
-    for name, array in arrays.items():
-        wrong = {**arrays, name: CHANGES[change](array)}
-        assert_damaged(state, wrong, lite0, refusal)
-
-
-def test_a_state_without_one_of_its_arrays_is_refused(
-    state: Path, lite0: Backbone, refusal: Refusal
-) -> None:
-    arrays = load(state.read_bytes())
-    for missing in arrays:
-        others = {name: array for name, array in arrays.items() if name != missing}
-        assert_damaged(state, others, lite0, refusal)
-
-
-@pytest.mark.parametrize("count", [-1, 1000, 1 << 62])
-def test_impossible_counts_are_refused(
-    count: int, state: Path, lite0: Backbone, refusal: Refusal
-) -> None:
-    rewrite(state, arrays=lambda found: found | {"folded.counts": np.full(2, count)})
-    refusal(StateError, lambda: Learner.load(state, lite0))
-
-
-def test_a_label_without_samples_is_refused(state: Path, lite0: Backbone, refusal: Refusal) -> None:
-    counts, means = np.array([1, 1, 0]), np.zeros((3, WIDTH))
-    arrays = {"folded.counts": counts, "folded.means": means}
-    rewrite(state, replaced(labels=["ball", "box", "bag"]), lambda found: found | arrays)
-    message = refusal(StateError, lambda: Learner.load(state, lite0))
-    assert message == f"{state} is damaged: state has a label without samples"
-
-
-# ---- hostile headers
-
-
-def raw_state(description: Description, tensors: dict[str, Any], values: bytes) -> bytes:
-    """Return a state file with any header, whether or not it fits the values."""
-    header = {"__metadata__": {METADATA_KEY: json.dumps(description)}, **tensors}
-    text = json.dumps(header).encode()
-    return struct.pack("<Q", len(text)) + text + values
-
-
-def tensor(dtype: str, shape: list[Any], *offsets: Any) -> dict[str, Any]:
-    return {"dtype": dtype, "shape": shape, "data_offsets": list(offsets)}
-
-
-HEADERS: dict[str, dict[str, Any]] = {
-    "a huge shape": {"counts": tensor("I64", [1 << 40], 0, 8)},
-    "a huge shape and size": {"counts": tensor("I64", [1 << 40], 0, 1 << 43)},
-    "a shape that overflows": {"counts": tensor("I64", [1 << 32, 1 << 32], 0, 8)},
-    "a shape that overflows to zero": {"counts": tensor("I64", [1 << 62, 4], 0, 0)},
-    "a negative shape": {"counts": tensor("I64", [-1], 0, 8)},
-    "a fractional shape": {"counts": tensor("I64", [1.5], 0, 8)},
-    "a shape of text": {"counts": tensor("I64", ["1"], 0, 8)},
-    "a shape of a million axes": {"counts": tensor("I64", [1] * 1_000_000, 0, 8)},
-    "a shape of a hundred axes": {"counts": tensor("I64", [1] * 100, 0, 8)},
-    "offsets in reverse order": {"counts": tensor("I64", [1], 8, 0)},
-    "negative offsets": {"counts": tensor("I64", [1], -8, 0)},
-    "offsets past the end": {"counts": tensor("I64", [1], 8, 16)},
-    "one offset": {"counts": tensor("I64", [1], 0)},
-    "an unknown dtype": {"counts": tensor("Q7", [1], 0, 8)},
-    "a dtype that numpy lacks": {"counts": tensor("F8_E4M3", [8], 0, 8)},
-    "complex numbers": {"counts": tensor("C64", [1], 0, 8)},
-    "no dtype": {"counts": {"shape": [1], "data_offsets": [0, 8]}},
-    "an array that is a number": {"counts": 3},
-    "two arrays at the same offset": {
-        "counts": tensor("I64", [1], 0, 8),
-        "samples": tensor("I64", [1], 0, 8),
-    },
-    "a gap": {"counts": tensor("U8", [4], 4, 8)},
-}
-
-
-@pytest.mark.parametrize("name", HEADERS)
-def test_a_hostile_header_is_refused_in_little_memory(
-    name: str, state: Path, lite0: Backbone, refusal: Refusal
-) -> None:
-    description = description_of(state.read_bytes()) | {"labels": ["ball"]}
-    state.write_bytes(raw_state(description, HEADERS[name], bytes(8)))
-    assert peak_of(lambda: refusal(StateError, lambda: Learner.load(state, lite0))) < MEMORY

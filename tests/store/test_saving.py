@@ -1,30 +1,33 @@
-"""A learner is saved in one file, completely or not at all, and loaded from it unchanged."""
+"""A learner is saved to a file completely or not at all, and loaded from it unchanged."""
 
 import errno
 import os
-import signal
+import sqlite3
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from refusal import Refusal, SetUmask
 from robocle import Learner
 from robocle.backbones import Backbone
-from robocle.classifiers import CLASSIFIERS, ClassifierState
-from robocle.classifiers.samples import Sample
+from robocle.classifiers import CLASSIFIERS
 from robocle.errors import StateError
 from robocle.export.onnx_model import write_onnx
-from robocle.store import Parts, StoredState, read_state, write_state
-from state_files import Arrays, description_of
+from robots import another, are_close, in_memory, loaded, opened, scores, teach, visible
 
 
-def other_files(path: Path) -> list[str]:
-    """Return the names of all files beside a file."""
-    return [file.name for file in path.parent.iterdir() if file != path]
+def files_in(folder: Path) -> list[str]:
+    return sorted(file.name for file in folder.iterdir())
+
+
+def query(path: Path, sql: str) -> list[tuple[object, ...]]:
+    """Return what a query of any program returns."""
+    database = sqlite3.connect(path)
+    try:
+        return database.execute(sql).fetchall()
+    finally:
+        database.close()
 
 
 # ---- saved and loaded
@@ -33,229 +36,202 @@ def other_files(path: Path) -> list[str]:
 def test_a_loaded_learner_predicts_and_learns_like_the_saved_one(
     state: Path, taught: Learner, lite0: Backbone, objects: Path
 ) -> None:
-    loaded = Learner.load(state, lite0)
-    assert loaded.labels == taught.labels == ("ball", "box")
-    assert loaded.counts == taught.counts == {"ball": 2, "box": 2}
-    assert loaded.parts == taught.parts
+    found = Learner.load(state, lite0)
+    assert found.parts == taught.parts
+    assert found.counts == taught.counts == {"ball": 2, "box": 2}
     for picture in (objects / "ball" / "3.jpg", objects / "box" / "3.jpg"):
-        found, expected = loaded.predict(picture), taught.predict(picture)
-        assert (found.label, found.nothing) == (expected.label, expected.nothing)
-        assert found.confidence == pytest.approx(expected.confidence, rel=1e-9)
-        assert found.scores == pytest.approx(expected.scores, rel=1e-9)
-    loaded.teach(objects / "ball" / "2.jpg", "toy")
-    assert loaded.counts == {"ball": 2, "box": 2, "toy": 1}
+        one, other = found.predict(picture), taught.predict(picture)
+        assert (one.label, one.nothing) == (other.label, other.nothing)
+        assert one.confidence == pytest.approx(other.confidence, rel=1e-9)
+        assert one.scores == pytest.approx(other.scores, rel=1e-9)
+    found.teach(objects / "ball" / "2.jpg", "toy")
+    assert found.counts == {"ball": 2, "box": 2, "toy": 1}
+    assert Learner.load(state).counts == taught.counts  # with the backbone that is named in it
 
 
 @pytest.mark.parametrize("classifier", CLASSIFIERS.names())
-def test_every_classifier_can_be_saved_and_loaded(
-    classifier: str,
-    lessons: list[tuple[Path, str]],
-    lite0: Backbone,
-    objects: Path,
+def test_every_classifier_can_be_saved_and_loaded(classifier: str, tmp_path: Path) -> None:
+    learner = another("mug", 3, classifier)
+    teach(learner, "pan", 3, seed=1)
+    learner.rename("mug", "cup")
+    learner.save(tmp_path / "home")
+    assert visible(loaded(tmp_path / "home")) == visible(learner)
+    assert are_close(scores(loaded(tmp_path / "home")), scores(learner))
+
+
+def test_a_copy_has_the_samples_with_their_ids_and_nothing_that_was_removed(
     tmp_path: Path,
 ) -> None:
-    learner = Learner(lite0, "avg", classifier)
-    for picture, label in lessons:
-        learner.teach(picture, label)
-    learner.save(tmp_path / "any.robocle")
-    loaded = Learner.load(tmp_path / "any.robocle", lite0)
-    expected, found = (each.predict(objects / "box" / "2.jpg") for each in (learner, loaded))
-    assert found.label == expected.label
-    assert found.scores == pytest.approx(expected.scores, rel=1e-9)
+    with opened(tmp_path / "home") as learner:
+        teach(learner, "mug", 3)
+        teach(learner, "pan", 2, seed=1)
+        learner.remove(learner.samples[0].id)
+        learner.forget("pan")
+        learner.save(tmp_path / "copy")
+        copy = loaded(tmp_path / "copy")
+        assert visible(copy) == visible(learner)
+        assert [each.time for each in copy.samples] == [each.time for each in learner.samples]
+        assert (copy.steps, copy.undone) == ([], [])
+    removed = "SELECT count(*), count(embedding), count(sketch) FROM samples WHERE label IS NULL"
+    assert query(tmp_path / "copy", removed) == [(3, 0, 0)]
+    assert b"pan" not in (tmp_path / "copy").read_bytes()
 
 
-def test_saving_again_writes_the_same_bytes(state: Path, saved: bytes, lite0: Backbone) -> None:
-    Learner.load(state, lite0).save(state)
-    assert state.read_bytes() == saved
-
-
-def test_a_learner_that_was_taught_nothing_can_be_saved(lite0: Backbone, tmp_path: Path) -> None:
-    Learner(lite0).save(tmp_path / "new.robocle")
-    assert Learner.load(tmp_path / "new.robocle", lite0).labels == ()
-
-
-def test_a_learner_that_forgot_everything_can_be_taught_again(
-    state: Path, lite0: Backbone, objects: Path
-) -> None:
-    learner = Learner.load(state, lite0)
-    learner.forget("ball")
-    learner.forget("box")
-    learner.save(state)
-    loaded = Learner.load(state, lite0)
-    assert loaded.labels == ()
-    loaded.teach(objects / "ball" / "0.jpg", "ball")
-    assert loaded.predict(objects / "ball" / "0.jpg").label == "ball"
+def test_a_learner_without_samples_can_be_saved_and_taught_again(tmp_path: Path) -> None:
+    learner = in_memory()
+    learner.save(tmp_path / "home")
+    assert loaded(tmp_path / "home").labels == ()
+    teach(learner, "mug", 2)
+    learner.forget("mug")
+    learner.save(tmp_path / "home")
+    again = loaded(tmp_path / "home")
+    assert (again.labels, again.samples) == ((), [])
+    teach(again, "mug")
+    assert scores(again).keys() == {"mug"}
 
 
 @pytest.mark.parametrize("label", ["чашка", "茶杯", "mug ☕", "a" * 200, '"quoted", \\ and {odd}'])
-def test_labels_in_any_script_are_stored_unchanged(
-    label: str, state: Path, lite0: Backbone
+def test_labels_in_any_script_are_stored_unchanged(label: str, tmp_path: Path) -> None:
+    another(label).save(tmp_path / "home")
+    assert loaded(tmp_path / "home").labels == (label,)
+    assert query(tmp_path / "home", "SELECT label FROM samples") == [(label,)]
+
+
+def test_a_state_names_the_parts_of_its_learner(state: Path, taught: Learner) -> None:
+    parts = {str(name): value for name, value in query(state, "SELECT name, value FROM parts")}
+    assert len(str(parts.pop("origin"))) == 32
+    assert parts == vars(taught.parts)
+    assert query(state, "SELECT label, bits FROM samples") == [
+        ("ball", 32), ("ball", 32), ("box", 32), ("box", 32)
+    ]  # fmt: skip
+
+
+# ---- over another file
+
+
+def test_only_a_state_is_replaced(tmp_path: Path, refusal: Refusal) -> None:
+    learner = another("mug")
+    for name, content in (("picture.jpg", b"\xff\xd8" * 99), ("empty", b""), ("text", b"SQLite")):
+        (tmp_path / name).write_bytes(content)
+        message = refusal(StateError, lambda path=tmp_path / name: learner.save(path))  # type: ignore[misc]
+        assert "is not a robocle state" in message
+        assert (tmp_path / name).read_bytes() == content
+    sqlite3.connect(tmp_path / "other.db").execute("CREATE TABLE mail (text)").connection.close()
+    before = (tmp_path / "other.db").read_bytes()
+    refusal(StateError, lambda: learner.save(tmp_path / "other.db"))
+    assert (tmp_path / "other.db").read_bytes() == before
+    another("pan").save(tmp_path / "home")
+    learner.save(tmp_path / "home")
+    assert loaded(tmp_path / "home").labels == ("mug",)
+    assert files_in(tmp_path) == ["empty", "home", "other.db", "picture.jpg", "text"]
+
+
+def test_a_learner_that_is_saved_to_its_own_file_goes_on(tmp_path: Path) -> None:
+    with opened(tmp_path / "home") as learner:
+        teach(learner, "mug", 2)
+        (tmp_path / "link").symlink_to("home")
+        before = (tmp_path / "home").stat().st_ino
+        for path in (tmp_path / "home", tmp_path / "link", tmp_path / "." / "x" / ".." / "home"):
+            learner.save(path)
+        assert (tmp_path / "home").stat().st_ino == before
+        learner.undo()
+        assert learner.counts == loaded(tmp_path / "home").counts == {"mug": 1}
+
+
+def test_a_link_stays_a_link_to_what_is_replaced(tmp_path: Path) -> None:
+    another("mug").save(tmp_path / "home")
+    (tmp_path / "link").symlink_to("home")
+    another("pan").save(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert loaded(tmp_path / "home").labels == ("pan",)
+
+
+def test_a_state_that_is_replaced_while_it_is_open_is_followed(tmp_path: Path) -> None:
+    with opened(tmp_path / "home") as learner:
+        teach(learner, "mug", 2)
+        assert scores(learner).keys() == {"mug"}
+        another("pan", 3).save(tmp_path / "home")
+        assert learner.counts == {"pan": 3}
+        assert scores(learner).keys() == {"pan"}
+        teach(learner, "jar")
+        assert learner.is_saved
+    assert loaded(tmp_path / "home").counts == {"pan": 3, "jar": 1}
+
+
+@pytest.mark.parametrize("place", ["missing/home", "file/home", "folder"])
+def test_saving_where_no_file_can_be_is_refused(
+    place: str, tmp_path: Path, refusal: Refusal
 ) -> None:
-    learner = Learner.load(state, lite0)
-    learner.rename("ball", label)
-    learner.save(state)
-    assert Learner.load(state, lite0).labels == (label, "box")
-
-
-def test_the_backbone_named_in_the_file_is_loaded(state: Path) -> None:
-    assert Learner.load(state).labels == ("ball", "box")
-
-
-def test_a_state_describes_the_parts_of_its_learner(saved: bytes, lite0: Backbone) -> None:
-    description = description_of(saved)
-    assert description["format"] == 4
-    assert description["backbone"] == "efficientnet_lite0"
-    assert description["fingerprint"] == lite0.fingerprint
-    assert description["preprocessing"] == "stretched-square/1"
-    assert description["pooling"] == "avg"
-    assert description["classifier"].startswith("slda:scatter=exact,shrinkage=oas")
-    assert [label for _, label in description["samples"]] == ["ball", "ball", "box", "box"]
-
-
-def test_a_stored_state_is_read_as_it_was_written(tmp_path: Path) -> None:
-    parts = Parts("b", "f", "p", "avg", "ncm")
-    samples = tuple(Sample(label, np.array([0.1, n], np.float32)) for n, label in enumerate("bab"))
-    folded: Arrays = {
-        "integers": np.arange(6, dtype=np.int64).reshape(2, 3),
-        "transposed": np.arange(6.0).reshape(2, 3).T,
-        "float32": np.array([1.5, -2], np.float32),
-        "empty": np.zeros((0, 7)),
-    }
-    write_state(tmp_path / "s", StoredState(parts, ClassifierState(("a", "c"), samples, folded)))
-    found = read_state(tmp_path / "s")
-    assert (found.parts, found.base.labels) == (parts, ("a", "c"))
-    for ours, theirs in zip(found.base.samples, samples, strict=True):
-        assert (ours.id, ours.label, ours.time) == (theirs.id, theirs.label, theirs.time)
-        np.testing.assert_array_equal(ours.embedding, theirs.embedding, strict=True)
-    assert found.base.folded.keys() == folded.keys()
-    for name, array in folded.items():
-        np.testing.assert_array_equal(found.base.folded[name], array, strict=True)
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder").mkdir()
+    message = refusal(StateError, lambda: another("mug").save(tmp_path / place))
+    assert message.startswith(f"cannot write {tmp_path / place}: ")
+    assert files_in(tmp_path) == ["file", "folder"]
+    assert files_in(tmp_path / "folder") == []
 
 
 # ---- completely or not at all
 
 
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left"), KeyboardInterrupt()])
+@pytest.mark.parametrize("call", ["replace", "chmod"])
+def test_a_save_that_fails_leaves_the_old_state_and_no_other_file(
+    call: str, error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: object, **__: object) -> None:
+        raise error
+
+    another("mug", 2).save(tmp_path / "home")
+    before = (tmp_path / "home").read_bytes()
+    with monkeypatch.context() as patched:
+        patched.setattr(os, call, failing)
+        with pytest.raises((StateError, KeyboardInterrupt)) as caught:
+            another("pan").save(tmp_path / "home")
+    if isinstance(error, OSError):
+        assert str(caught.value) == f"cannot write {tmp_path / 'home'}: No space left"
+    assert (tmp_path / "home").read_bytes() == before
+    assert files_in(tmp_path) == ["home"]
+    another("pan").save(tmp_path / "home")
+    assert loaded(tmp_path / "home").labels == ("pan",)
+
+
+# ---- permissions
+
+
 def modes(folder: Path) -> dict[str, int]:
-    """Return the permissions of all files in a folder."""
     return {file.name: stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()}
 
 
 @pytest.mark.parametrize("umask", [0o022, 0o027, 0o077], ids=oct)
-def test_the_files_of_a_new_state_get_the_permissions_that_the_umask_leaves(
-    umask: int, lite0: Backbone, tmp_path: Path, set_umask: SetUmask
+def test_new_files_have_the_permissions_that_the_umask_leaves(
+    umask: int, taught: Learner, tmp_path: Path, set_umask: SetUmask
 ) -> None:
     set_umask(umask)
-    with Learner.open(tmp_path / "home", lite0) as learner:
-        learner.teach_embedding(np.ones(6, np.float32), "mug")
-        expected = 0o666 & ~umask
-        assert modes(tmp_path) == dict.fromkeys(("home", "home-journal", "home-lock"), expected)
-    write_onnx(learner, tmp_path / "home.onnx")
-    assert modes(tmp_path) == dict.fromkeys(("home", "home.onnx"), expected)
+    opened(tmp_path / "opened").close()
+    taught.save(tmp_path / "saved")
+    write_onnx(taught, tmp_path / "exported")
+    names = ("opened", "saved", "exported")
+    assert modes(tmp_path) == dict.fromkeys(names, 0o666 & ~umask)
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o660], ids=["private", "shared by a group"])
-def test_a_state_keeps_its_permissions_and_so_do_its_journal_and_its_lock_file(
-    mode: int, lite0: Backbone, tmp_path: Path, set_umask: SetUmask
-) -> None:
+def test_a_state_keeps_its_permissions(mode: int, tmp_path: Path, set_umask: SetUmask) -> None:
     set_umask(0o022)
-    Learner(lite0).save(tmp_path / "home")
+    opened(tmp_path / "home").close()
     (tmp_path / "home").chmod(mode)
-    with Learner.open(tmp_path / "home", lite0) as learner:
-        learner.teach_embedding(np.ones(6, np.float32), "mug")
-        assert modes(tmp_path) == dict.fromkeys(("home", "home-journal", "home-lock"), mode)
+    with opened(tmp_path / "home") as learner:
+        teach(learner, "mug")
+        learner.purge()
+        another("pan").save(tmp_path / "home")
+        teach(learner, "jar")
     assert modes(tmp_path) == {"home": mode}
 
 
-def test_a_read_only_state_is_neither_taught_nor_replaced(
-    state: Path, saved: bytes, lite0: Backbone, refusal: Refusal
-) -> None:
-    state.chmod(0o444)
-    learner = Learner.load(state, lite0)
-    for change in (lambda: Learner.open(state, lite0), lambda: learner.save(state)):
-        message = refusal(StateError, change)
-        assert message == f"cannot write {state}: it is read-only; make it writable first"
-    assert state.read_bytes() == saved
-    assert modes(state.parent) == {state.name: 0o444}
-
-
-@pytest.mark.parametrize("step", ["os.replace", "robocle.files.flush_file"])
-def test_a_failed_write_leaves_the_old_state_and_no_other_file(
-    step: str,
-    state: Path,
-    saved: bytes,
-    lite0: Backbone,
-    monkeypatch: pytest.MonkeyPatch,
-    refusal: Refusal,
-) -> None:
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    learner = Learner.load(state, lite0)
-    learner.forget("ball")
-    with monkeypatch.context() as patched:
-        patched.setattr(step, full)
-        message = refusal(StateError, lambda: learner.save(state))
-    assert message == f"cannot write {state}: No space left on device"
-    assert state.read_bytes() == saved
-    assert other_files(state) == []
-    learner.save(state)
-    assert Learner.load(state, lite0).labels == ("box",)
-
-
-def test_an_interrupted_write_leaves_the_old_state_and_no_other_file(
-    state: Path, saved: bytes, lite0: Backbone, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    learner = Learner.load(state, lite0)
-    monkeypatch.setattr(os, "replace", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        learner.save(state)
-    assert state.read_bytes() == saved
-    assert other_files(state) == []
-
-
-ENDLESS_WRITER = """if True:
-    import sys
-    from pathlib import Path
-    import numpy as np
-    from robocle.classifiers import ClassifierState
-    from robocle.classifiers.samples import Sample
-    from robocle.store import Parts, StoredState, write_state
-    parts = Parts("b", "f", "p", "avg", "ncm")
-    for number in range(1_000_000):
-        samples = tuple(Sample("ball", np.full(1024, float(number))) for _ in range(512))
-        write_state(Path(sys.argv[1]), StoredState(parts, ClassifierState((), samples)))
-        print(number, flush=True)
-"""
-
-
-@pytest.mark.parametrize("delay", [0.013, 0.031])
-def test_a_program_killed_while_it_saves_leaves_a_complete_state(
-    delay: float, tmp_path: Path
-) -> None:
-    path = tmp_path / "killed.robocle"
-    command = [sys.executable, "-c", ENDLESS_WRITER, str(path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
-        assert program.stdout is not None
-        for _ in range(5):
-            acknowledged = int(program.stdout.readline())
-        with pytest.raises(subprocess.TimeoutExpired):
-            program.wait(delay)
-        program.send_signal(signal.SIGKILL)
-    values = np.array([sample.embedding for sample in read_state(path).base.samples])
-    assert values.shape == (512, 1024)
-    assert values[0, 0] >= acknowledged
-    assert (values == values[0, 0]).all()
-
-
-@pytest.mark.parametrize("place", ["missing/home.robocle", "file/home.robocle", "folder"])
-def test_saving_where_no_file_can_be_is_refused(
-    place: str, taught: Learner, tmp_path: Path, refusal: Refusal
-) -> None:
-    (tmp_path / "file").write_text("")
-    (tmp_path / "folder").mkdir()
-    message = refusal(StateError, lambda: taught.save(tmp_path / place))
-    assert message.startswith(f"cannot write {tmp_path / place}: ")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
+def test_a_read_only_state_is_not_replaced(tmp_path: Path, refusal: Refusal) -> None:
+    another("mug").save(tmp_path / "home")
+    (tmp_path / "home").chmod(0o444)
+    before = (tmp_path / "home").read_bytes()
+    message = refusal(StateError, lambda: another("pan").save(tmp_path / "home"))
+    assert message == f"cannot write {tmp_path / 'home'}: it is read-only; make it writable first"
+    assert (tmp_path / "home").read_bytes() == before
+    assert modes(tmp_path) == {"home": 0o444}

@@ -1,171 +1,126 @@
-"""The store against a model: random operations, crashes, interrupts, cleaners and full disks."""
+"""A state against a model: two learners that have it open, restarts, crashes and other programs."""
 
-import os
 import shutil
+import sqlite3
 import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from from_scratch import equals_learning_from_scratch
-from interrupts import Interrupt
-from random_operations import LABELS, UNDOABLE, Words, equivalent_lessons, perform
+from random_operations import LABELS, Words, is_result_of, perform
 from robocle import Learner
-from robocle.errors import NothingToUndoError, StateError
-from robocle.store import history, state_store
+from robocle.errors import NothingToUndoError
 from stub_backbone import STUB
 
 labels = st.sampled_from(LABELS)
+both = st.integers(0, 1)
 
 
 class Store(RuleBasedStateMachine):
-    """A learner in a file, and the list of operations that it must amount to."""
+    """Two learners in one file, and the operations that it must amount to."""
 
     @initialize(classifier=st.sampled_from(["ncm", "slda"]))
     def begin(self, classifier: str) -> None:
         self.folder = Path(tempfile.mkdtemp())
-        self.classifier = classifier
+        self.path = self.folder / "home"
+        parts = {"pooling": "avg", "classifier": classifier}
+        self.learners = [Learner.open(self.path, STUB, **parts) for _ in range(2)]
         self.operations: list[Words] = []
         self.number = 0
-        self.uncertain: Words | None = None
-        """An interrupted operation that may be in the file although it is not in memory."""
-        self.removed = False
-        self.open()
-
-    def open(self) -> None:
-        path = self.folder / "home"
-        self.learner = Learner.open(path, STUB, pooling="avg", classifier=self.classifier)
 
     def key(self) -> str:
         self.number += 1
         return str(self.number)
 
-    def do(self, words: Words) -> None:
-        """Perform an operation that is acknowledged."""
-        perform(self.learner, words)
+    def do(self, who: int, words: Words) -> None:
+        perform(self.learners[who], words)
         self.operations.append(words)
-        self.uncertain, self.removed = None, False
 
-    def equals(self, operations: list[Words]) -> bool:
-        return equals_learning_from_scratch(self.learner, equivalent_lessons(operations))
+    @rule(who=both, label=labels, verb=st.sampled_from(["teach", "teach", "merge"]))
+    def add(self, who: int, label: str, verb: str) -> None:
+        self.do(who, [verb, "", label, self.key()])
 
-    @rule(label=labels)
-    def teach(self, label: str) -> None:
-        self.do(["teach", "", label, self.key()])
-
-    @rule(label=labels, pictures=st.sampled_from([2, UNDOABLE + 1]))
-    def teach_a_folder(self, label: str, pictures: int) -> None:
+    @rule(who=both, label=labels, pictures=st.sampled_from([2, 12]))
+    def teach_a_folder(self, who: int, label: str, pictures: int) -> None:
         step = self.key()
-        with self.learner.step():
+        with self.learners[who].step():
             for _ in range(pictures):
-                self.do(["teach", step, label, self.key()])
+                self.do(who, ["teach", step, label, self.key()])
 
-    @rule(label=labels)
-    def merge(self, label: str) -> None:
-        self.do(["merge", "", label, self.key()])
-
-    @rule()
-    def undo(self) -> None:
+    @rule(who=both, verb=st.sampled_from(["undo", "undo", "redo"]))
+    def revert(self, who: int, verb: str) -> None:
         with suppress(NothingToUndoError):
-            self.do(["undo", ""])
+            self.do(who, [verb, ""])
 
-    @rule(label=labels)
-    def forget(self, label: str) -> None:
-        if label in self.learner.labels:
-            self.do(["forget", "", label])
+    @rule(who=both, label=labels, verb=st.sampled_from(["forget", "remove"]))
+    def take_away(self, who: int, label: str, verb: str) -> None:
+        if label in self.learners[who].labels:
+            self.do(who, [verb, "", label])
 
-    @rule(label=labels)
-    def remove(self, label: str) -> None:
-        if label in self.learner.labels:
-            self.do(["remove", "", label])
+    @rule(who=both, label=labels, new=labels)
+    def rename(self, who: int, label: str, new: str) -> None:
+        if label in self.learners[who].labels and new != label:
+            self.do(who, ["rename", "", label, new])
 
-    @rule(label=labels, new=labels)
-    def rename(self, label: str, new: str) -> None:
-        if label in self.learner.labels and new != label:
-            self.do(["rename", "", label, new])
+    @rule(who=both)
+    def purge(self, who: int) -> None:
+        self.do(who, ["purge", ""])
 
-    @rule()
-    def purge(self) -> None:
-        self.do(["purge", ""])
+    @rule(who=both)
+    def close_and_open(self, who: int) -> None:
+        self.learners[who].close()
+        self.learners[who] = Learner.open(self.path, STUB)
 
-    def words(self, verb: str, label: str) -> Words:
-        """Return an operation; a label that is not known cannot be removed, and is taught."""
-        if verb == "remove" and label in self.learner.labels:
-            return ["remove", "", label]
-        return ["merge" if verb == "merge" else "teach", "", label, self.key()]
-
-    @rule(label=labels, at=st.integers(1, 4000), verb=st.sampled_from(["teach", "merge", "remove"]))
-    def interrupt(self, label: str, at: int, verb: str) -> None:
-        words = self.words(verb, label)
-        before = self.learner.counts
-        with Interrupt(at):
-            perform(self.learner, words)
-        if self.learner.counts != before:
-            self.operations.append(words)
-        else:
-            self.uncertain = words
-
-    @rule(
-        label=labels,
-        call=st.sampled_from(["write", "fdatasync", "replace"]),
-        verb=st.sampled_from(["teach", "remove"]),
-    )
-    def fill_the_disk(self, label: str, call: str, verb: str) -> None:
-        def full(*_: Any) -> None:
-            raise OSError(28, "No space left on device")
-
-        words = self.words(verb, label)
-        before = self.learner.counts
-        with mock.patch.object(os, call, full), suppress(StateError):
-            perform(self.learner, words)
-        if self.learner.counts != before:
-            self.operations.append(words)
+    @rule(who=both)
+    def drop_and_open(self, who: int) -> None:
+        self.learners[who] = Learner.open(self.path, STUB)
 
     @rule()
-    def remove_the_journal(self) -> None:
-        journal = self.folder / "home-journal"
-        self.removed = self.removed or journal.exists()
-        journal.unlink(missing_ok=True)
+    def crash_in_a_change(self) -> None:
+        database = sqlite3.connect(self.path, isolation_level=None)
+        database.execute("BEGIN IMMEDIATE")
+        database.execute("PRAGMA cache_spill = 1")
+        for table in ("samples", "steps", "changes"):
+            database.execute(f"DELETE FROM {table}")
+        database.close()
 
     @rule()
-    def close_and_open(self) -> None:
-        self.learner.close()
-        self.open()
-        self.uncertain, self.removed = None, False
-        assert self.equals(self.operations)
+    def move_away_and_back(self) -> None:
+        self.path.rename(self.folder / "away")
+        assert [each.is_saved for each in self.learners] == [False, False]
+        (self.folder / "away").rename(self.path)
 
-    @precondition(lambda self: not self.removed)
     @rule()
-    def crash_and_open(self) -> None:
-        assert self.learner._state._store is not None
-        self.learner._state._store.close()
-        self.open()
-        if self.uncertain is not None and not self.equals(self.operations):
-            self.operations.append(self.uncertain)
-        self.uncertain = None
-        assert self.equals(self.operations)
+    def replace_by_a_copy(self) -> None:
+        shutil.copy(self.path, self.folder / "copy")
+        (self.folder / "copy").rename(self.path)
+
+    @invariant()
+    def both_have_the_result_of_all_operations(self) -> None:
+        if hasattr(self, "operations"):
+            here, there = self.learners
+            assert is_result_of(self.operations, here)
+            assert is_result_of(self.operations, there)
 
     def teardown(self) -> None:
-        if not hasattr(self, "folder"):
-            return
-        assert self.equals(self.operations)
-        self.learner.close()
-        shutil.rmtree(self.folder)
+        if hasattr(self, "folder"):
+            again = Learner.load(self.path, STUB)
+            assert is_result_of(self.operations, again)
+            assert again.problems() == []
+            for learner in self.learners:
+                learner.close()
+            assert [file.name for file in self.folder.iterdir()] == ["home"]
+            shutil.rmtree(self.folder)
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
-def test_no_sequence_of_operations_and_faults_loses_what_was_acknowledged(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(history, "UNDOABLE", UNDOABLE)
-    monkeypatch.setattr(state_store, "FULL", 7)
+def test_no_sequence_of_operations_restarts_and_crashes_loses_or_adds_anything() -> None:
     machine: Any = Store.TestCase
-    machine.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+    machine.settings = settings(max_examples=20, stateful_step_count=25, deadline=None)
     machine().runTest()

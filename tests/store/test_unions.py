@@ -162,7 +162,7 @@ CHANGE = ("remove", "forget", "rename", "undo", "undo", "redo", "reopen", "purge
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(operations(*TEACH, *CHANGE, *EXCHANGE), st.integers(2, 4), st.randoms(use_true_random=False))
 def test_robots_that_exchange_what_they_know_agree_in_any_order(
     operations: list[tuple[int, str, int]], size: int, rng: random.Random
@@ -193,7 +193,7 @@ KEEP = "slda:shrinkage=0.1,keep=2"
 
 
 @pytest.mark.slow
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(
     operations(*TEACH, *("purge",) * 3, "rename", "remove", *EXCHANGE),
     st.integers(2, 4),
@@ -221,7 +221,7 @@ def test_unions_of_sums_are_the_same_in_any_order(
 
 
 @pytest.mark.slow
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(
     st.lists(
         st.tuples(

@@ -1,7 +1,11 @@
 """Other programs use the state that is served: all see all changes, none undoes another's step."""
 
 import os
+import sqlite3
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -104,6 +108,24 @@ def test_each_change_is_answered_with_the_id_of_its_step(api: Api, picture_of: P
     for step in reversed(steps):
         assert api.post(f"/api/undo?step={quote(step)}").status == 200
     assert api.post("/api/undo").status == 409
+
+
+def test_while_another_program_writes_the_server_answers_and_changes_wait(
+    api: Api, path: Path, picture_of: PictureOf
+) -> None:
+    api.teach("mug", picture_of("mug"))
+    with listening(api) as client, closing(sqlite3.connect(path, isolation_level=None)) as writer:
+        client.event("state")
+        writer.execute("BEGIN EXCLUSIVE")
+        with ThreadPoolExecutor(1) as pool:
+            change = pool.submit(api.teach, "clock", picture_of("clock"))
+            for _ in range(15):  # for longer than it takes to look for changes
+                assert api.get("/api/health").status == 200
+                time.sleep(0.1)
+            assert not change.done()
+            writer.execute("COMMIT")
+            assert change.result().status == 200
+        told(client, lambda state: counts_in(state) == {"mug": 1, "clock": 1})
 
 
 def test_after_the_file_was_deleted_changes_are_refused_and_predictions_go_on(

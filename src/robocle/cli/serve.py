@@ -38,8 +38,9 @@ def serve(state: Path, host: str, port: int, https: bool, token: str, camera: st
           unknown: float) -> None:  # fmt: skip
     """Open a page on which STATE is taught with a camera; it shows live what STATE recognises.
 
-    STATE is created if it does not exist. Everything that is taught is on disk at once. The page
-    and its HTTP API are for this machine alone, unless --host says otherwise.
+    STATE is created if it does not exist. Everything that is taught is on disk at once. Other
+    programs may teach STATE meanwhile, and the page shows it. The page and its HTTP API are for
+    this machine alone, unless --host says otherwise.
     """
     try:
         from robocle.web.server import Settings, serve

@@ -5,6 +5,7 @@ import secrets
 import stat
 from pathlib import Path
 
+from robocle.errors import StateAccessError
 from robocle.files import flush_folder, patiently, require_writable
 from robocle.store.change import changing
 from robocle.store.state import FilePath, State, is_open_here, located
@@ -30,6 +31,10 @@ def write_state(path: FilePath, state: State) -> None:
                 change.unite(state)
             written.close()
             _put(temporary, path)
+        except StateAccessError as error:
+            if error.path != temporary:
+                raise
+            raise StateAccessError("write", path, error.reason) from error
         finally:
             for each in (temporary, Path(f"{temporary}-journal")):
                 each.unlink(missing_ok=True)

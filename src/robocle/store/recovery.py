@@ -10,9 +10,11 @@ import sqlite3
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from robocle.errors import RobocleError, StateError
 from robocle.store.folding import classifier_of
@@ -25,7 +27,7 @@ TABLE_LEAF, INDEX_LEAF = 13, 10
 INTEGER_BYTES = (0, 1, 2, 3, 4, 6, 8)
 WIDEST = 14  # the number of columns of the table of samples
 MOST_USES = 10
-"""How often a page may be part of a row, on average. Damage, and attackers, make up more than one."""
+"""How often a page may be part of a row, on average: damage, and attackers, make up rows."""
 # Rows get new numbers: a damaged one may be that of another row.
 KEEP_LATEST = f"""INSERT INTO samples VALUES (NULL{(WIDEST - 1) * ", ?"}) ON CONFLICT (id) DO UPDATE
     SET label = excluded.label, decided = excluded.decided WHERE excluded.decided > decided"""
@@ -50,21 +52,24 @@ def recovered(path: FilePath, like: Parts | None = None) -> tuple[State, list[st
     state = State.new({})
     parts: dict[str, set[str]] = {}
     intact, broken = list[list[Any]](), list[list[Any]]()
+    indexed: set[bytes] = set()
     for record in _records(content):
         kinds = list(map(type, record))
         if len(record) == WIDEST and kinds[:3] == [int, bytes, bytes]:
             (intact if _inserted(state, record) else broken).append(record[:8])
         elif kinds == [bytes, str, int, int, bytes]:
             with suppress(*UNREADABLE):
-                unpacked(record[4], record[3], 64)
+                unpacked(record[4], record[3], 64, np.inf)
                 state.connection.execute("INSERT OR IGNORE INTO sums VALUES (?,?,?,?,?)", record)
+        elif kinds == [bytes, int] and len(record[0]) == 16:
+            indexed.add(record[0])
         elif kinds[:2] == [str, str] and len(record) < 4:
             parts.setdefault(record[0], set()).add(record[1])
     # The file has each part twice. Which one is damaged cannot be known.
     known = {name: found.pop() for name, found in parts.items() if len(found) == 1}
     known.pop("origin", None)
     state.parts = {**(like or {}), **known}
-    return state, [*_lost(intact, broken), *_without_unusable_sums(state)]
+    return state, [*_lost(intact, broken, indexed), *_without_unusable_sums(state)]
 
 
 def _inserted(state: State, record: list[Any]) -> bool:
@@ -79,17 +84,25 @@ def _inserted(state: State, record: list[Any]) -> bool:
     return True
 
 
-def _lost(intact: list[list[Any]], broken: list[list[Any]]) -> list[str]:
-    """Return what is lost, given the first columns of the rows that are intact and that are not."""
+def _lost(intact: list[list[Any]], broken: list[list[Any]], indexed: set[bytes]) -> list[str]:
+    """Return what is lost.
+
+    Args:
+        intact: The first columns of the rows that are intact.
+        broken: Those of the rows that are not.
+        indexed: The ids that the index of rows has.
+    """
     lost: Counter[str] = Counter()
     ids = {id for _, id, *_ in intact}
     for _, id, _, label, *_, pictures in broken:
         if isinstance(label, str) and id not in ids:
             several = type(pictures) is int and 1 < pictures < LATEST
             lost[label if label.isprintable() else "?"] += pictures if several else 1
-    last = max((number for number, *_ in intact), default=0)
-    missing = last - len({number for number, *_ in intact + broken if 0 < number <= last})
     names = [f"{plural(count, 'picture')} of {label!r}" for label, count in lost.items()]
+    found = intact + broken
+    last = max((number for number, *_ in intact), default=0)
+    numbers = last - len({number for number, *_ in found if 0 < number <= last})
+    missing = max(numbers, len(indexed - {id for _, id, *_ in found}))
     return names + ([f"up to {plural(missing, 'row')} that cannot be found"] if missing else [])
 
 
@@ -120,11 +133,8 @@ def _content(file: Path) -> bytes:
         copy = Path(folder).resolve() / "state"
         shutil.copyfile(file, copy)
         shutil.copyfile(journal, f"{copy}-journal")
-        with suppress(sqlite3.Error):
-            connection = connect(copy)
-            with suppress(sqlite3.Error):
-                connection.execute("SELECT 1 FROM sqlite_master").fetchall()
-            connection.close()
+        with suppress(sqlite3.Error, UnicodeDecodeError), closing(connect(copy)) as connection:
+            connection.execute("SELECT 1 FROM sqlite_master").fetchall()
         return copy.read_bytes()
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robocle.classifiers.embedding_numbers import embedding_numbers
+from robocle.classifiers.embedding_numbers import LARGEST, embedding_numbers
 from robocle.classifiers.labels import plain_label
 from robocle.classifiers.samples import Sample
 from robocle.errors import FeatureError, LabelError
@@ -89,8 +89,16 @@ def packed(numbers: NDArray[Any]) -> tuple[int, int, bytes]:
     return zlib.crc32(content), 8 * numbers.itemsize, content
 
 
-def unpacked(content: object, crc: object, bits: int | None) -> NDArray[Any]:
+def unpacked(
+    content: object, crc: object, bits: int | None, largest: float = 2 * LARGEST
+) -> NDArray[Any]:
     """Return an array, given its bytes.
+
+    Args:
+        content: The bytes.
+        crc: Their checksum.
+        bits: Of each number.
+        largest: The largest absolute value of a number. Means of embeddings may be rounded up.
 
     Raises:
         ValueError: They are not what was stored.
@@ -98,4 +106,5 @@ def unpacked(content: object, crc: object, bits: int | None) -> NDArray[Any]:
     if not isinstance(content, bytes) or zlib.crc32(content) != crc or not bits:
         raise ValueError("a checksum is wrong")
     values = np.frombuffer(content, f"<f{bits // 8}")
-    return embedding_numbers(values.astype(values.dtype.newbyteorder("="), copy=False), 1, np.inf)
+    values = values.astype(values.dtype.newbyteorder("="), copy=False)
+    return embedding_numbers(values, 1, largest)

@@ -13,7 +13,7 @@ CREATE TABLE samples (
   label TEXT, -- NULL: it was removed
   decided INTEGER NOT NULL, -- when its label was decided; 0: it is not here, as a merge was undone
   time INTEGER NOT NULL, -- when it was taught
-  changed INTEGER NOT NULL CHECK (changed < 1 << 62), -- the clock of this file at its last change
+  changed INTEGER NOT NULL, -- the clock of this file when the row last changed
   pictures INTEGER NOT NULL, -- 1; 0 if it is folded; of a folded class, how many it has
   fold INTEGER, -- NULL for a sample; else when it was folded, or the class was
   quality TEXT, -- the faults of the picture

@@ -15,13 +15,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import NDArray
 
 from robocle.classifiers.samples import new_id
 from robocle.errors import StateAccessError, StateError
 from robocle.files import require_writable
 from robocle.store.rows import COLUMNS, MICRO, UNREADABLE, Row, checked, unpacked
-from robocle.store.steps import Step, described
+from robocle.store.steps import MAX_TEXT, Step, described
 from robocle.store.tables import (
     Access,
     connect,
@@ -146,7 +147,8 @@ class State:
                 require_tables(connection, path)
                 found = connection.execute("SELECT name, value FROM parts").fetchall()
                 # Printable text cannot send control sequences to a terminal when it is shown.
-                if not all(str(each).isprintable() for row in found for each in row):
+                texts = [str(each) for row in found for each in row]
+                if not all(each.isprintable() and len(each) <= MAX_TEXT for each in texts):
                     raise self.damaged("its parts are no text")
                 named = {str(name): str(value) for name, value in found}
                 if not re.fullmatch("[0-9a-f]{32}", named.get("origin", "")):
@@ -330,7 +332,7 @@ class State:
         with self.reading() as connection:
             query = "SELECT name, numbers, crc FROM sums WHERE origin = ?"
             found = connection.execute(query, (origin,))
-            return {str(name): unpacked(numbers, crc, 64) for name, numbers, crc in found}
+            return {str(name): unpacked(numbers, crc, 64, np.inf) for name, numbers, crc in found}
 
     def has_diverged(self, other: "State") -> bool:
         """Return whether both have sums of one origin, and neither contains the other's."""

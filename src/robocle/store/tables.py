@@ -54,7 +54,11 @@ def connect(path: Path | None, access: Access = "rw") -> sqlite3.Connection:
     # The settings read the tables' definitions, of which a state has few and a file could claim any
     # number.
     connection.set_progress_handler(lambda: 1, MOST_TO_OPEN)
-    connection.executescript(SETTINGS)
+    try:
+        connection.executescript(SETTINGS)
+    except BaseException:
+        connection.close()
+        raise
     connection.set_progress_handler(None, 0)
     return connection
 
@@ -73,7 +77,9 @@ def create_tables(connection: sqlite3.Connection, parts: dict[str, str]) -> None
 
 def damaged(path: object, why: object) -> StateError:
     """Return the error for a file that cannot be what was written."""
-    return StateError(f"{path} is damaged ({why}): `robocle recover` saves what is intact")
+    # SQLite quotes what is in the file.
+    line = "".join(filter(str.isprintable, " ".join(str(why).split())))[:200]
+    return StateError(f"{path} is damaged ({line}): `robocle recover` saves what is intact")
 
 
 def require_header(path: Path) -> None:
@@ -145,12 +151,15 @@ def require_tables(connection: sqlite3.Connection, path: object) -> None:
         raise damaged(path, "its tables are not those of a state")
     if problems := problems_of(connection, 1):
         raise damaged(path, problems[0])
+    query = "SELECT 1 FROM samples WHERE changed < 1 OR changed > 1 << 62"
+    if connection.execute(query).fetchone():
+        raise damaged(path, "its clock is out of range")
 
 
 def problems_of(connection: sqlite3.Connection, most: int) -> list[str]:
     """Return what a check of all pages finds, up to a number of problems."""
     rows = connection.execute(f"PRAGMA integrity_check({most})").fetchall()
-    found = [" ".join(text.replace("*** in database main ***", "").split()) for (text,) in rows]
+    found = [str(text).replace("*** in database main ***\n", "") for (text,) in rows]
     return [] if found == ["ok"] else found
 
 
@@ -160,7 +169,7 @@ def translated(path: object, action: Literal["read", "write"]) -> Iterator[None]
     file = Path(str(path or "the state in memory"))
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # in which SQLite quotes what is no text
         code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise StateLockedError(file) from error
