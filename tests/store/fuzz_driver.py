@@ -1,7 +1,7 @@
 """Uses mutated state files in little memory, and prints what happened as JSON.
 
-`python tests/store/fuzz_driver.py SEED COUNT`, with `tests/shared` on PYTHONPATH. An attack of
-`hostile_states` in place of the seed is used instead of random mutations.
+`PYTHONPATH=tests/shared python tests/store/fuzz_driver.py SEED COUNT`. Without arguments, the files
+of `hostile_states` are used instead of random mutations.
 """
 
 import json
@@ -23,14 +23,20 @@ from pathlib import Path
 import numpy as np
 
 from command_line import run
-from hostile_states import HOSTILE, WIDTH, taught
+from hostile_states import HOSTILE, WIDTH, Attack, taught
 from robocle import Learner
 from robocle.errors import RobocleError
 from state_files import PAGE, edit, files_in, rows
 from stub_backbone import STUB, embedding
 
 MEMORY = 400 << 20  # in bytes, of which more than half is code
-CLASSIFIERS = ("slda:keep=6", "slda:keep=0", "slda", "ncm", "slda:covariance=blocks,blocks=3,keep=6")
+CLASSIFIERS = (
+    "slda:keep=6",
+    "slda:keep=0",
+    "slda",
+    "ncm",
+    "slda:covariance=blocks,blocks=3,keep=6",
+)
 QUERY = embedding(99, WIDTH)
 VALUES: tuple[object, ...] = (
     None, 0, 1, -1, 2, 64, 2**31, 2**53, 2**62, 2**63 - 1, -(2**63), 1.5, 1e308, float("inf"), "",
@@ -99,7 +105,9 @@ def value_changed(rng: Rng, path: Path) -> None:
         return
     row = rng.choice(numbers)
     if arrays and rng.random() < 0.5:
-        array = other_array(rng, *rows(path, f"SELECT {arrays} FROM {table} WHERE rowid = {row}")[0])
+        array = other_array(
+            rng, *rows(path, f"SELECT {arrays} FROM {table} WHERE rowid = {row}")[0]
+        )
         query = f"UPDATE {table} SET {arrays} = ?, crc = ? WHERE rowid = {row}"
         edit(path, (query, (array, zlib.crc32(array))))
         return
@@ -184,7 +192,7 @@ USES = (load, inspect, merge, recover)
 def used(path: Path, good: Path, outcomes: Counter[str]) -> list[str]:
     """Use a file in all ways, and return what went wrong."""
     before = files_in(path.parent)
-    failures = []
+    failures: list[str] = []
     for use in USES:
         try:
             use(path, good)
@@ -201,37 +209,36 @@ def used(path: Path, good: Path, outcomes: Counter[str]) -> list[str]:
     return failures
 
 
-def main(seed: str, count: int) -> None:
+def attacks_of(arguments: list[str]) -> list[Attack]:
+    if not arguments:
+        return [attack for attack, _ in HOSTILE.values()]
+    rng = Rng(arguments[0])
+    return int(arguments[1]) * [lambda path: mutate(rng, path)]
+
+
+def main(folder: Path) -> None:
     warnings.simplefilter("ignore", RuntimeWarning)  # overflows of float64
     logging.disable()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    rng, outcomes, slowest = Rng(seed), Counter[str](), 0.0
-    failures: list[str] = []
-    with tempfile.TemporaryDirectory() as folder:
-        path, good = Path(folder, "state"), Path(folder, "good")
-        others: dict[bytes, bytes] = {}
-        for classifier in CLASSIFIERS:
-            for each in (path, good):
-                taught(each, STUB, classifier)
-            others[path.read_bytes()] = good.read_bytes()
-            path.unlink()
-            good.unlink()
-        states = list(others)
-        for number in range(count):
-            content = states[0] if seed in HOSTILE else rng.choice(states)
-            good.write_bytes(rng.choice([content, others[content]]))
-            path.write_bytes(content)
-            if seed in HOSTILE:
-                HOSTILE[seed][0](path)
-            else:
-                mutate(rng, path)
-            start = time.perf_counter()
-            for each in used(path, good, outcomes):
-                failures.append(f"file {number} of seed {seed}: {each}")
-            slowest = max(slowest, time.perf_counter() - start)
-    report = {"slowest": slowest, "outcomes": outcomes, "failures": failures[:20]}
-    print(json.dumps(report, indent=1))
+    path, good = folder / "state", folder / "good"
+    states: list[tuple[bytes, bytes]] = []
+    for classifier in CLASSIFIERS:
+        taught(path, STUB, classifier)
+        taught(good, STUB, classifier)
+        states += [(path.read_bytes(), good.read_bytes()), (path.read_bytes(), path.read_bytes())]
+        path.unlink()
+        good.unlink()
+    outcomes, slowest, failures = Counter[str](), 0.0, list[str]()
+    for number, attack in enumerate(attacks_of(sys.argv[1:])):
+        for each, content in zip((path, good), states[number % len(states)], strict=True):
+            each.write_bytes(content)
+        attack(path)
+        start = time.perf_counter()
+        failures += [f"file {number}: {each}" for each in used(path, good, outcomes)]
+        slowest = max(slowest, time.perf_counter() - start)
+    print(json.dumps({"slowest": slowest, "failures": failures[:20], **outcomes}, indent=1))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    with tempfile.TemporaryDirectory() as name:
+        main(Path(name))

@@ -59,11 +59,14 @@ def merge(state: Path, files: tuple[Path, ...], unreadable: str) -> None:
 
 def _create_like(files: tuple[Path, ...], state: Path, unreadable: str) -> None:
     """Create an empty state with the parts of the first file that can be read."""
-    from robocle.store import State
+    from robocle.pipeline import Parts
+    from robocle.store import State, classifier_of
 
     for file in files:
         try:
             found = State.read(file)
+            Parts.of(str(file), found.parts)
+            classifier_of(found)
         except StateError:
             if unreadable == "refuse" or file == files[-1]:
                 raise

@@ -31,6 +31,20 @@ SETTINGS = f"""
     PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON;
     PRAGMA fullfsync = ON; PRAGMA synchronous = EXTRA;
 """
+CHECKED_WHOLE = 64_000_000
+"""Files up to this size are checked whole when they are opened, in less than 0.1 s."""
+# Whatever is read later from a larger file is read once, apart from embeddings and sums.
+CLAIMS = (
+    "SELECT sum(length(embedding)) FROM samples",
+    "SELECT sum(length(numbers)) FROM sums",
+    "SELECT max(length(label) + length(quality) + length(sketch)) FROM samples",
+    "SELECT max(length(name) + length(value)) FROM parts",
+    "SELECT max(length(token) + length(title) + length(done)) FROM steps",
+    "SELECT max(length(label_before) + length(label_after)) FROM changes",
+    "SELECT max(0) FROM samples INDEXED BY samples_changed WHERE changed > -1",
+    "SELECT max(0) FROM changes INDEXED BY changes_step WHERE step > -1",
+    "SELECT 0 FROM sums GROUP BY origin",
+)
 REASONS = {
     sqlite3.SQLITE_FULL: "the disk is full",
     sqlite3.SQLITE_IOERR: "the disk failed, or it is full",
@@ -137,10 +151,11 @@ def require_journal(path: Path) -> bytes:
     return head
 
 
-def require_tables(connection: sqlite3.Connection, path: object) -> None:
+def require_tables(connection: sqlite3.Connection, path: object, access: Access) -> None:
     """Check that a database has the tables of a state, and that no page is used twice.
 
-    Otherwise a small file could claim to hold any number of rows of any size.
+    Otherwise a small file could claim to hold any number of rows of any size. A large file that is
+    to be changed is not read whole, which takes long: then the number of operations is bounded.
 
     Raises:
         StateError: It has other tables, or triggers or views, or its pages are damaged.
@@ -149,11 +164,28 @@ def require_tables(connection: sqlite3.Connection, path: object) -> None:
     found = sorted(str(sql) for (sql,) in connection.execute(query).fetchmany(100))
     if found != sorted(SCHEMA):
         raise damaged(path, "its tables are not those of a state")
-    if problems := problems_of(connection, 1):
-        raise damaged(path, problems[0])
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    if access == "ro" or PAGE * pages <= CHECKED_WHOLE:
+        if problems := problems_of(connection, 1):
+            raise damaged(path, problems[0])
+    else:
+        _require_claims(connection, path, PAGE * pages)
     query = "SELECT 1 FROM samples WHERE changed < 1 OR changed > 1 << 62"
     if connection.execute(query).fetchone():
         raise damaged(path, "its clock is out of range")
+
+
+def _require_claims(connection: sqlite3.Connection, path: object, size: int) -> None:
+    """Check that a large file does not claim to hold more than its size."""
+    turns = iter(range(size // 1_000))
+    largest = connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, size)
+    connection.set_progress_handler(lambda: next(turns, None) is None, 10_000)
+    try:
+        if sum(n or 0 for query in CLAIMS for (n,) in connection.execute(query)) > size:
+            raise damaged(path, "it claims to hold more than its size")
+    finally:
+        connection.set_progress_handler(None, 0)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, largest)
 
 
 def problems_of(connection: sqlite3.Connection, most: int) -> list[str]:
