@@ -230,7 +230,8 @@ def main(folder: Path) -> None:
         good.unlink()
     outcomes, slowest, failures = Counter[str](), 0.0, list[str]()
     for number, attack in enumerate(attacks_of(sys.argv[1:])):
-        for each, content in zip((path, good), states[number % len(states)], strict=True):
+        pair = states[number % len(states) if len(sys.argv) > 1 else 0]
+        for each, content in zip((path, good), pair, strict=True):
             each.write_bytes(content)
         attack(path)
         start = time.perf_counter()

@@ -34,11 +34,11 @@ def driven(*arguments: object) -> dict[str, Any]:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", ["ball", "mug", "clock"])
 def test_a_mutated_state_is_used_or_refused_in_one_line_and_not_touched(seed: str) -> None:
-    report = driven(seed, 150)
+    report = driven(seed, 100)
     for use in ("load", "inspect", "merge", "recover"):
-        assert report[f"{use} done"] > 10, report
+        assert report[f"{use} done"] > 5, report
     for use in ("load", "inspect", "merge"):
-        assert report[f"{use} refused"] > 50, report
+        assert report[f"{use} refused"] > 30, report
 
 
 @pytest.mark.slow

@@ -1,145 +1,381 @@
-"""A flipped bit loses only the picture that it belongs to, with every classifier."""
+"""Recovery saves every sample whose bytes are intact, and `inspect` finds any damage.
 
+What must be saved is computed without the code of recovery: from where the bytes of each embedding
+are in the file before it is damaged.
+"""
+
+import random
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from command_line import assert_refused, run
 from robocle import Learner
 from robocle.errors import StateError
-from robocle.store import StoredState, recovered, write_state
-from state_files import damage, replaced, rewrite
+from state_files import PAGE, damage_embedding, edit, files_in, rows, set_parts, write_at
 from stub_backbone import STUB, embedding
 
+SAMPLES = 60
 LABELS = ("mug", "cup", "pan")
-WIDTH = 60
-QUERY = embedding(99, WIDTH)
-LOWEST_BIT, EXPONENT = (0, 1), (3, 0x40)  # the byte of a float32, and the bit to flip in it
+SMALL, LARGE = 300, 1280  # of which several samples share a page, or each goes on on another page
+WINDOW = 32
+Places = dict[str, list[int]]
+"""Where pieces of each sample's embedding begin in a file; each has WINDOW bytes."""
 
 
-def saved(path: Path, pictures: int, classifier: str = "slda") -> Learner:
-    """Return a learner after saving it."""
-    learner = Learner(STUB, "avg", classifier)
-    for number in range(pictures):
-        learner.teach_embedding(embedding(number, WIDTH), LABELS[number % 3])
-    learner.save(path)
-    return learner
+def make(path: Path, width: int, classifier: str = "ncm") -> None:
+    with Learner.open(path, STUB, pooling="avg", classifier=classifier) as learner:
+        for number in range(SAMPLES):
+            learner.teach_embedding(embedding(number, width), LABELS[number % 3])
 
 
-def assert_predicts_like(expected: Learner, state: StoredState, path: Path) -> None:
-    """Assert that a state, once written, is loaded as a learner with the expected scores."""
-    write_state(path, state)
-    found = Learner.load(path, STUB).predict_embedding(QUERY).scores
-    assert found == pytest.approx(expected.predict_embedding(QUERY).scores, rel=1e-6)
+@pytest.fixture(scope="module", params=[SMALL, LARGE])
+def intact(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("intact") / "home.robocle"
+    make(path, request.param)
+    return path.read_bytes()
 
 
-@pytest.mark.parametrize("flipped", [LOWEST_BIT, EXPONENT], ids=["lowest bit", "exponent"])
+@pytest.fixture
+def state(intact: bytes, tmp_path: Path) -> Path:
+    path = tmp_path / "home.robocle"
+    path.write_bytes(intact)
+    return path
+
+
+@pytest.fixture
+def labels(state: Path) -> dict[str, str]:
+    return dict(rows(state, "SELECT lower(hex(id)), label FROM samples"))
+
+
+@pytest.fixture
+def places(state: Path) -> Places:
+    content, found = state.read_bytes(), Places()
+    for id, numbers in rows(state, "SELECT lower(hex(id)), embedding FROM samples"):
+        starts = [content.find(numbers[at : at + WINDOW]) for at in range(0, len(numbers), WINDOW)]
+        found[id] = [start for start in starts if start >= 0]
+        assert len(found[id]) >= len(starts) - 2  # the others are cut by the end of a page
+    return found
+
+
+def outside(places: Places, damaged: set[int]) -> set[str]:
+    """Return the ids of the samples that no damaged page has anything of."""
+    return {id for id, found in places.items() if not {at // PAGE for at in found} & damaged}
+
+
+def recovered(state: Path, *options: str | Path) -> tuple[dict[str, str], list[str]]:
+    """Recover a state, use the result, and return the label of each sample, and what is lost."""
+    before = files_in(state.parent)
+    out = state.parent / "out"
+    out.mkdir(exist_ok=True)
+    result = run("recover", state, out / "new.robocle", "--replace", *options)
+    assert files_in(state.parent) == before
+    assert not isinstance(result.exception, Exception), result.exception
+    lines = result.stdout.splitlines()
+    if result.exit_code:
+        assert len(result.stderr.splitlines()) == 1
+        return {}, lines
+    learner = Learner.load(out / "new.robocle", STUB)
+    query = learner.last_embedding(learner.labels[0])
+    if query is not None:
+        assert learner.predict_embedding(query).nearest in learner.labels
+    pictures = sum(learner.counts.values())
+    assert lines.pop().startswith(f"recovered {pictures} picture")
+    return {each.id: each.label for each in learner.samples}, lines
+
+
+def lost_rows(lines: list[str]) -> int:
+    """Return how many rows are printed as lost."""
+    return sum(int(re.findall(r"lost: .*?(\d+)", each)[0]) for each in lines)
+
+
+def assert_saved(state: Path, expected: dict[str, str]) -> None:
+    """Assert that these samples are recovered, no others, and that the others are printed."""
+    found, lost = recovered(state)
+    assert found == expected
+    assert lost_rows(lost) >= SAMPLES - len(expected)
+
+
+# ---- damage in any place
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["zeros", "noise"])
+def test_a_damaged_page_loses_only_its_samples_and_is_found(
+    kind: str, state: Path, intact: bytes, labels: dict[str, str], places: Places
+) -> None:
+    rng = random.Random(kind)
+    for page in range(len(intact) // PAGE):
+        state.write_bytes(intact)
+        write_at(state, PAGE * page, bytes(PAGE) if kind == "zeros" else rng.randbytes(PAGE))
+        assert_refused(run("inspect", state), str(state))
+        with pytest.raises(StateError):
+            Learner.load(state, STUB)
+        assert_saved(state, {id: labels[id] for id in outside(places, {page})})
+
+
+@pytest.mark.slow
+def test_several_damaged_pages_lose_only_their_samples(
+    state: Path, intact: bytes, labels: dict[str, str], places: Places, tmp_path: Path
+) -> None:
+    rng = random.Random(0)
+    count = len(intact) // PAGE
+    like = tmp_path / "like.robocle"
+    like.write_bytes(intact)
+    for _ in range(30):
+        state.write_bytes(intact)
+        damaged = set(rng.sample(range(count), rng.randrange(2, count // 2)))
+        for page in damaged:
+            write_at(state, PAGE * page, rng.choice([bytes(PAGE), rng.randbytes(PAGE)]))
+        found, lost = recovered(state, "--like", like)
+        assert found == {id: labels[id] for id in outside(places, damaged)}
+        assert lost or len(found) == SAMPLES
+
+
+@pytest.mark.slow
+def test_a_truncated_state_loses_only_what_is_cut_off(
+    state: Path, intact: bytes, labels: dict[str, str], places: Places
+) -> None:
+    edges = [at + more for at in range(PAGE, len(intact), 7 * PAGE) for more in (-1, 0, 1)]
+    for size in (*range(5, len(intact), 9 * 997), *edges, len(intact) - 1):
+        state.write_bytes(intact[:size])
+        with pytest.raises(StateError):
+            Learner.load(state, STUB)
+        found, _ = recovered(state)
+        # At the end of its first page, a row has up to this many bytes more than were searched for.
+        whole = {id for id, each in places.items() if max(each) + 2 * WINDOW + 4 <= size}
+        some = {id for id, each in places.items() if max(each) + WINDOW <= size}
+        assert whole <= found.keys() <= some
+        assert all(found[id] == labels[id] for id in found)
+
+
+@pytest.mark.slow
+def test_a_damaged_sector_loses_at_most_the_samples_near_it(
+    state: Path, intact: bytes, labels: dict[str, str], places: Places, tmp_path: Path
+) -> None:
+    rng = random.Random(1)
+    like = tmp_path / "like.robocle"
+    like.write_bytes(intact)
+    for _ in range(40):
+        state.write_bytes(intact)
+        hole = 512 * rng.randrange(len(intact) // 512)
+        write_at(state, hole, rng.choice([bytes(512), rng.randbytes(512)]))
+        found, _ = recovered(state, "--like", like)
+        for id, pieces in places.items():
+            heads = {PAGE * (at // PAGE) for at in pieces}  # which say where the rows of a page are
+            near = any(hole - 300 <= at < hole + 812 for at in pieces)
+            if not near and not any(hole - 200 < head < hole + 512 for head in heads):
+                assert found[id] == labels[id]
+
+
+def test_a_flipped_bit_loses_one_sample_and_is_found(state: Path, labels: dict[str, str]) -> None:
+    for number in (1, 30, SAMPLES):  # also the last one, after which no number is missing
+        damage_embedding(state, f"number = {number}")
+    assert "checksum" in run("inspect", state).stderr
+    gone = [id for (id,) in rows(state, "SELECT lower(hex(id)) FROM samples WHERE number IN "
+                                        f"(1, 30, {SAMPLES})")]  # fmt: skip
+    found, lost = recovered(state)
+    assert found == {id: label for id, label in labels.items() if id not in gone}
+    assert lost == ["lost: 1 picture of 'mug'", "lost: 2 pictures of 'pan'"]
+
+
+def test_a_damaged_number_of_a_row_does_not_change_the_label_of_another(
+    state: Path, labels: dict[str, str]
+) -> None:
+    content = bytearray(state.read_bytes())
+    ((id,),) = rows(state, "SELECT id FROM samples WHERE number = 40")
+    at = content.index(bytes([40]), content.index(id) - 25)
+    content[at] = 8  # which is another label's
+    state.write_bytes(content)
+    assert recovered(state)[0] == labels
+
+
+# ---- an unfinished change
+
+
+UNFINISHED = """
+import os, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("PRAGMA cache_size = 5")  # pages are written before the transaction ends
+connection.execute("BEGIN")
+connection.execute("UPDATE samples SET label = 'jar', embedding = randomblob(6000)")
+connection.execute("DELETE FROM parts")
+os._exit(0)
+"""
+
+
+@pytest.fixture
+def unfinished(state: Path, intact: bytes) -> Path:
+    """A state whose writer was killed."""
+    subprocess.run([sys.executable, "-c", UNFINISHED, state], check=True)
+    assert Path(f"{state}-journal").stat().st_size > 10 * PAGE
+    assert state.read_bytes() != intact
+    return state
+
+
+def test_a_change_that_a_killed_program_began_is_not_recovered(
+    unfinished: Path, labels: dict[str, str]
+) -> None:
+    assert recovered(unfinished) == (labels, [])
+    assert Learner.load(unfinished, STUB).counts == dict.fromkeys(LABELS, SAMPLES // 3)
+
+
+def test_damage_beside_an_unfinished_change_loses_only_its_samples(
+    unfinished: Path, labels: dict[str, str], places: Places
+) -> None:
+    page = max(at for found in places.values() for at in found) // PAGE
+    write_at(unfinished, PAGE * page, bytes(PAGE))
+    journal = Path(f"{unfinished}-journal").read_bytes()
+    kept = page + 1 in {
+        int.from_bytes(journal[at : at + 4]) for at in range(512, len(journal), PAGE + 8)
+    }
+    found, _ = recovered(unfinished)
+    assert found.keys() == (labels.keys() if kept else outside(places, {page}))
+
+
+@pytest.mark.slow
+def test_recovery_with_a_damaged_journal_saves_what_is_intact(unfinished: Path) -> None:
+    file, journal = unfinished.read_bytes(), Path(f"{unfinished}-journal").read_bytes()
+    rng = random.Random(2)
+    like = unfinished.parent / "like.robocle"
+    make(like, 3)
+    for _ in range(15):
+        changed = bytearray(journal[: rng.randrange(1, len(journal))])
+        for _ in range(rng.randrange(5)):
+            changed[rng.randrange(len(changed))] = rng.randrange(256)
+        Path(f"{unfinished}-journal").write_bytes(changed)
+        recovered(unfinished, "--like", like)
+        assert unfinished.read_bytes() == file
+
+
+# ---- sums, parts, nothing
+
+
+@pytest.fixture
+def folded(tmp_path: Path) -> Path:
+    """A state with 20 samples, and the sums of 40."""
+    path = tmp_path / "folded.robocle"
+    make(path, SMALL, "slda:keep=20")
+    with Learner.edit(path) as learner:
+        learner.purge()
+        assert len(learner.samples) == 20
+    return path
+
+
+def test_sums_are_recovered(folded: Path) -> None:
+    expected = Learner.load(folded, STUB)
+    query = embedding(99, SMALL)
+    write_at(folded, 0, bytes(100))
+    assert run("recover", folded, folded.with_name("new")).exit_code == 0
+    found = Learner.load(folded.with_name("new"), STUB)
+    assert found.counts == expected.counts
+    scores = expected.predict_embedding(query).scores
+    assert found.predict_embedding(query).scores == pytest.approx(scores, rel=1e-6)
+
+
 @pytest.mark.parametrize(
-    "classifier",
+    "change",
     [
-        "slda",
-        "slda:covariance=blocks,blocks=3",
-        "klda:features=200",
-        "ridge",
-        "ncm",
-        "snb",
-        "sqda",
-        "fecam",
-        "perceptron",
-        "cbcl",
-        "icarl",
+        "UPDATE sums SET crc = 1 WHERE name = 'totals'",
+        "UPDATE sums SET crc = 1 WHERE name = 'scatter0'",
+        "DELETE FROM sums WHERE name = 'scatter0'",
+        "UPDATE sums SET numbers = numbers || zeroblob(8) WHERE name = 'scatter0'",
     ],
 )
-def test_damage_to_a_picture_loses_that_picture(
-    classifier: str, flipped: tuple[int, int], tmp_path: Path
+def test_damage_to_sums_loses_them_and_keeps_all_samples(change: str, folded: Path) -> None:
+    kept = {each.id: each.label for each in Learner.load(folded, STUB).samples}
+    edit(folded, change)
+    assert recovered(folded) == (kept, ["lost: the sums of 40 pictures that are not kept"])
+
+
+def test_damage_to_the_mean_of_a_class_loses_that_class(folded: Path) -> None:
+    before = Learner.load(folded, STUB)
+    kept = {each.id: each.label for each in before.samples}
+    count = sum(label == "mug" for label in kept.values())
+    damage_embedding(folded, "label = 'mug' AND fold > 0")
+    found, lost = recovered(folded)
+    assert found == kept
+    assert lost == [f"lost: {before.counts['mug'] - count} pictures of 'mug'"]
+
+
+@pytest.mark.slow
+def test_any_damaged_page_of_a_state_with_sums_leaves_a_state_that_predicts(folded: Path) -> None:
+    content = folded.read_bytes()
+    kept = {each.id for each in Learner.load(folded, STUB).samples}
+    for page in range(len(content) // PAGE):
+        folded.write_bytes(content)
+        write_at(folded, PAGE * page, bytes(PAGE))
+        found, lost = recovered(folded)
+        assert lost or found.keys() == kept
+
+
+@pytest.mark.parametrize(
+    "names", [("pooling",), ("backbone", "views"), ("classifier",), ("world",)]
+)
+def test_lost_parts_are_taken_from_another_state(
+    names: tuple[str, ...], state: Path, labels: dict[str, str]
 ) -> None:
-    expected = saved(tmp_path / "home", 12, classifier)
-    damage(tmp_path / "home", "embeddings", 4, *flipped)
-    with pytest.raises(StateError, match="embeddings is wrong in row 5"):
-        Learner.load(tmp_path / "home", STUB)
-    state, lost = recovered(tmp_path / "home")
-    assert lost == ["a picture of 'cup'"]
-    expected.remove(expected.samples[4].id)
-    assert_predicts_like(expected, state, tmp_path / "rest")
+    like = state.with_name("like.robocle")
+    make(like, 3)
+    for name in names:
+        edit(state, f"DELETE FROM parts WHERE name = '{name}'")
+    result = run("recover", state, state.with_name("new.robocle"))
+    assert_refused(result, "has lost the names of its parts", "--like")
+    assert not state.with_name("new.robocle").exists()
+    assert recovered(state, "--like", like) == (labels, [])
 
 
-def test_a_label_is_lost_with_its_only_picture(tmp_path: Path) -> None:
-    saved(tmp_path / "home", 2)
-    damage(tmp_path / "home", "embeddings", 1)
-    state, lost = recovered(tmp_path / "home")
-    assert (state.counts, lost) == ({"mug": 1}, ["a picture of 'cup'"])
-
-
-def test_damage_to_the_times_loses_only_the_times(tmp_path: Path) -> None:
-    expected = saved(tmp_path / "home", 12)
-    damage(tmp_path / "home", "times", 3, 7, 0x3E)  # a time that no calendar has
-    state, lost = recovered(tmp_path / "home")
-    assert lost == ["when the pictures were taught"]
-    assert [sample.id for sample in state.base.samples] == [each.id for each in expected.samples]
-    assert {sample.time for sample in state.base.samples} == {0.0}
-    assert_predicts_like(expected, state, tmp_path / "rest")
-
-
-@pytest.mark.parametrize("array", ["counts", "means", "scatter0", "totals"])
-def test_damage_to_sums_loses_them_and_keeps_all_samples(array: str, tmp_path: Path) -> None:
-    expected = saved(tmp_path / "home", 12, "slda:keep=5")
-    damage(tmp_path / "home", f"folded.{array}", 0, 7, 0x7F)
-    state, lost = recovered(tmp_path / "home")
-    assert lost == ["the sums of pictures that are not kept themselves"]
-    assert [sample.id for sample in state.base.samples] == [each.id for each in expected.samples]
-    assert sum(state.counts.values()) == 5
-
-
-def test_damage_to_sums_loses_all_but_the_undo_history_if_no_sample_is_kept(
-    tmp_path: Path,
+def test_a_part_that_is_damaged_in_one_place_is_not_believed(
+    state: Path, labels: dict[str, str]
 ) -> None:
-    saved(tmp_path / "home", 12, "slda:keep=0")
-    with Learner.open(tmp_path / "home", STUB) as learner:
-        learner.teach_embedding(embedding(50, WIDTH), "jar")
-    damage(tmp_path / "home", "folded.means", 2)
-    state, lost = recovered(tmp_path / "home")
-    assert (state.counts, len(lost)) == ({"jar": 1}, 1)
+    like = state.with_name("like.robocle")
+    make(like, 3)
+    content = state.read_bytes()
+    at = content.index(b"stretched-square/1")
+    write_at(state, at, b"stretched-square/2")
+    assert_refused(run("recover", state, state.with_name("new.robocle")), "--like")
+    assert recovered(state, "--like", like) == (labels, [])
+    again = content.index(b"stretched-square/1", at + 1)  # there are two
+    assert content.find(b"stretched-square/1", again + 1) == -1
 
 
-def test_damage_to_a_picture_of_the_undo_history_loses_that_picture(tmp_path: Path) -> None:
-    saved(tmp_path / "home", 12)
-    with Learner.open(tmp_path / "home", STUB) as learner:
-        for label in ("jar", "mug"):
-            learner.teach_embedding(embedding(len(label), WIDTH), label)
-    damage(tmp_path / "home", "history", 0, *EXPONENT)
-    state, lost = recovered(tmp_path / "home")
-    assert lost == ["a picture of 'jar'"]
-    assert state.counts == {"mug": 5, "cup": 4, "pan": 4}
-
-
-def test_a_removed_picture_does_not_come_back_with_a_damaged_one(tmp_path: Path) -> None:
-    first, second, *others = saved(tmp_path / "home", 6).samples
-    with Learner.open(tmp_path / "home", STUB) as learner:
-        learner.remove(first.id, second.id)
-    damage(tmp_path / "home", "embeddings", 0)
-    state, lost = recovered(tmp_path / "home")
-    assert [sample.id for sample in state.base.samples] == [each.id for each in others]
-    assert lost == ["a picture of 'mug'"]
-
-
-def test_samples_that_contradict_each_other_are_lost_and_the_undo_history_is_kept(
-    tmp_path: Path,
+def test_intact_parts_are_not_replaced_by_those_of_another_state(
+    state: Path, labels: dict[str, str]
 ) -> None:
-    saved(tmp_path / "home", 2)
-    with Learner.open(tmp_path / "home", STUB) as learner:
-        learner.teach_embedding(embedding(50, WIDTH), "jar")
-    rewrite(tmp_path / "home", replaced(samples=[["0" * 32, "mug"], ["0" * 32, "cup"]]))
-    state, (lost,) = recovered(tmp_path / "home")
-    assert state.counts == {"jar": 1}
-    assert lost.startswith("all pictures that were taught before the last operations (")
+    like = state.with_name("like.robocle")
+    make(like, 3)
+    set_parts(like, pooling="max")
+    assert recovered(state, "--like", like) == (labels, [])
 
 
-def test_a_label_whose_only_kept_picture_is_damaged_is_lost_alone(tmp_path: Path) -> None:
-    learner = Learner(STUB, "avg", "slda:keep=4")
-    for number in range(12):
-        learner.teach_embedding(embedding(number, WIDTH), LABELS[number % 2])
-    learner.teach_embedding(embedding(12, WIDTH), "single")
-    learner.save(tmp_path / "home")
-    damage(tmp_path / "home", "embeddings", 3, *LOWEST_BIT)
-    state, lost = recovered(tmp_path / "home")
-    assert lost == ["a picture of 'single'"]
-    assert state.counts == {"mug": 6, "cup": 6}
+@pytest.mark.parametrize("content", [b"", b"\0", b"milk, bread, eggs", bytes(3 * PAGE)])
+def test_nothing_is_written_if_nothing_is_intact(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "home.robocle").write_bytes(content)
+    before = files_in(tmp_path)
+    result = run("recover", tmp_path / "home.robocle", tmp_path / "new.robocle")
+    assert_refused(result, "nothing can be recovered", "is not written")
+    assert files_in(tmp_path) == before
+
+
+def test_removed_samples_do_not_come_back(state: Path, labels: dict[str, str]) -> None:
+    with Learner.edit(state) as learner:
+        learner.forget("cup")
+    write_at(state, 0, bytes(PAGE))
+    found, lost = recovered(state)
+    assert found == {id: label for id, label in labels.items() if label != "cup"}
+    assert lost == []
+
+
+def test_the_result_can_be_merged_with_what_it_was_recovered_from(
+    state: Path, intact: bytes, labels: dict[str, str]
+) -> None:
+    damage_embedding(state)
+    assert run("recover", state, state.with_name("new.robocle")).exit_code == 0
+    state.write_bytes(intact)
+    with Learner.edit(state.with_name("new.robocle")) as learner:
+        assert len(learner.samples) == SAMPLES - 1
+        learner.merge_files(state)
+        assert {each.id: each.label for each in learner.samples} == labels

@@ -262,6 +262,7 @@ class Learned:
             with self.change() as change:
                 fold(change, self._empty, spare=0)
                 change.forget_steps()
+                change.tick()
             with translated(self.state.path, "write"):
                 self.state.connection.execute("VACUUM")
 

@@ -181,6 +181,11 @@ class Change:
             self.execute("DELETE FROM changes WHERE step NOT IN (SELECT number FROM steps)")
             self.erases = True
 
+    def tick(self) -> None:
+        """Let other programs notice a change of steps alone."""
+        query = "UPDATE samples SET changed = ? WHERE number = (SELECT max(number) FROM samples)"
+        self.execute(query, (self.now,))
+
     def forget_folded_steps(self) -> None:
         """Make permanent the steps that changed what is folded now, and those before them."""
         self.forget_steps(
