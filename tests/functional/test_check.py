@@ -17,7 +17,7 @@ from click.testing import Result
 from PIL import Image
 
 from command_line import assert_refused, run
-from robocle.store import read_state, write_state
+from state_files import set_parts
 
 CONDITIONS = ("clean", "illum", "geom", "noise", "blur")
 HOME = Path(str(files("robocle.demo"))) / "home" / "clean"
@@ -255,14 +255,9 @@ def test_a_state_that_cannot_be_tested_is_an_error(
     assert_refused(check(objects, "--state", single), "nothing has been taught")
 
 
-def test_a_state_whose_backbone_is_missing_is_an_error(
-    state: Path, objects: Path, tmp_path: Path
-) -> None:
-    from dataclasses import replace
-
-    stored = read_state(state)
-    write_state(tmp_path / "far", replace(stored, parts=replace(stored.parts, backbone="resnet50")))
-    assert_refused(check(objects, "--state", tmp_path / "far"), "resnet50", "not installed")
+def test_a_state_whose_backbone_is_missing_is_an_error(state: Path, objects: Path) -> None:
+    set_parts(state, backbone="resnet50")
+    assert_refused(check(objects, "--state", state), "resnet50", "not installed")
 
 
 def test_a_page_never_replaces_another_kind_of_file(

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from robocle import Learner
 from robocle.cli import main
-from robocle.store import read_state
-from state_files import replaced, rewrite
+from state_files import edit, set_parts
 
 NAME = "\x1b[2Jmug\x9b2J\x7f\u202e"
 ESCAPED = r"\x1b[2Jmug\x9b2J\x7f\u202e"
@@ -60,11 +60,13 @@ def test_all_commands_escape_the_name_of_a_state(
 ) -> None:
     hostile = tmp_path / f"{NAME}.robocle"
     shutil.copy(state, hostile)
+    with Learner.edit(state) as learner:
+        id = learner.samples[0].id
     for arguments in (
         ("-v", "teach", hostile, "ball", objects / "ball" / "3.jpg"),
         ("inspect", hostile),
         ("undo", hostile),
-        ("remove", hostile, read_state(state).taught.samples[0].id),
+        ("remove", hostile, id),
         ("rename", hostile, "ball", "sphere"),
         ("forget", hostile, "sphere"),
         ("export", hostile, tmp_path / f"{NAME}-sent.robocle"),
@@ -90,9 +92,22 @@ def test_a_part_with_a_hostile_name_is_escaped(tmp_path: Path, objects: Path) ->
         assert r"\x1b" in result.stderr
 
 
-@pytest.mark.parametrize("entry", ["format", "backbone", "preprocessing", "pooling", "classifier"])
-def test_a_state_with_hostile_texts_is_escaped(entry: str, state: Path, objects: Path) -> None:
-    rewrite(state, replaced(**{entry: f"x{NAME}"}))
+@pytest.mark.parametrize("part", ["backbone", "preprocessing", "pooling", "classifier", "views"])
+def test_a_state_with_hostile_parts_is_escaped(part: str, state: Path, objects: Path) -> None:
+    set_parts(state, **{part: f"x{NAME}"})
     for arguments in (("inspect", state), ("predict", state, objects / "ball" / "2.jpg")):
-        result = in_terminal(*arguments)
-        assert result.stdout + result.stderr
+        assert in_terminal(*arguments).exit_code == 1
+
+
+@pytest.mark.parametrize("column", ["label", "quality"])
+def test_a_state_with_hostile_samples_is_escaped(column: str, state: Path) -> None:
+    edit(state, (f"UPDATE samples SET {column} = ?", (f"x{NAME}",)))
+    for arguments in (("inspect", state), ("samples", state)):
+        assert in_terminal(*arguments).exit_code == 1
+
+
+def test_a_state_with_hostile_steps_is_escaped(state: Path) -> None:
+    assert in_terminal("rename", state, "ball", "sphere").exit_code == 0
+    edit(state, ("UPDATE steps SET token = ?, title = ?, done = ?", (NAME, NAME, NAME)))
+    for arguments in (("inspect", "--json", state), ("undo", "--list", state), ("undo", state)):
+        assert in_terminal(*arguments).exit_code == 0

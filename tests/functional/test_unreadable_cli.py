@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from command_line import assert_refused, run
-from robocle.store import read_state
+from robocle import Learner
 
 GOOD, BAD = 4, 2
 
@@ -55,7 +55,8 @@ def test_teach_skips_bad_files_if_told_so(folder: Path, tmp_path: Path) -> None:
     assert_all_listed(result.stderr)
     assert len(result.stderr.splitlines()) == BAD
     assert result.stdout == f"taught {GOOD} pictures of ball, box; {path} knows 2 labels\n"
-    assert read_state(path).counts == {"ball": 2, "box": 2}
+    with Learner.edit(path) as learner:
+        assert learner.counts == {"ball": 2, "box": 2}
 
 
 def test_what_is_taught_beside_bad_files_equals_what_is_taught_without_them(

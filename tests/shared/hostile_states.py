@@ -7,8 +7,10 @@ import zlib
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robocle import Learner
 from robocle.backbones import Backbone
@@ -342,7 +344,7 @@ def numbers(values: Sequence[float], kind: type = np.float32) -> Attack:
     return lambda path: set_embedding(path, np.asarray(values, kind))
 
 
-def sums(change: Callable[[np.ndarray], np.ndarray], name: str = "scatter0") -> Attack:  # type: ignore[type-arg]
+def sums(change: Callable[[NDArray[Any]], NDArray[Any]], name: str = "scatter0") -> Attack:
     """Change sums, with a correct checksum."""
 
     def attack(path: Path) -> None:

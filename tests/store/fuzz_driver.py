@@ -105,22 +105,16 @@ def value_changed(rng: Rng, path: Path) -> None:
         return
     row = rng.choice(numbers)
     if arrays and rng.random() < 0.5:
-        array = other_array(
-            rng, *rows(path, f"SELECT {arrays} FROM {table} WHERE rowid = {row}")[0]
-        )
+        ((found,),) = rows(path, f"SELECT {arrays} FROM {table} WHERE rowid = {row}")
+        array = other_array(rng, found)
         query = f"UPDATE {table} SET {arrays} = ?, crc = ? WHERE rowid = {row}"
         edit(path, (query, (array, zlib.crc32(array))))
         return
     column = rng.choice(rows(path, f"PRAGMA table_info({table})"))[1]
-    if rng.random() < 0.5:
-        changed = [(f"UPDATE OR REPLACE {table} SET {column} = ? WHERE rowid = {row}",
-                    (rng.choice(VALUES),))]  # fmt: skip
-    else:
-        other = rng.choice(numbers)
-        changed = [(f"UPDATE OR REPLACE {table} SET {column} = (SELECT {column} FROM {table} "
-                    f"WHERE rowid = {other}) WHERE rowid = {row}", ())]  # fmt: skip
+    others = [each for (each,) in rows(path, f"SELECT {column} FROM {table}")]
+    value = rng.choice(rng.choice([VALUES, others]))
     with suppress(sqlite3.IntegrityError):  # the number of a row is a number in any table
-        edit(path, *changed)
+        edit(path, (f"UPDATE OR REPLACE {table} SET {column} = ? WHERE rowid = {row}", (value,)))
 
 
 def other_array(rng: Rng, content: bytes | None) -> bytes:
@@ -213,7 +207,7 @@ def attacks_of(arguments: list[str]) -> list[Attack]:
     if not arguments:
         return [attack for attack, _ in HOSTILE.values()]
     rng = Rng(arguments[0])
-    return int(arguments[1]) * [lambda path: mutate(rng, path)]
+    return [lambda path: mutate(rng, path) for _ in range(int(arguments[1]))]
 
 
 def main(folder: Path) -> None:

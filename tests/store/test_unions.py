@@ -270,6 +270,27 @@ def test_whatever_was_folded_counts_once_and_exactly(
     shutil.rmtree(folder)
 
 
+@pytest.mark.parametrize("order", [["old", "new", "old"], ["new", "old"], ["new", "new"]])
+def test_exports_of_one_robot_are_merged_in_any_order(order: list[str], tmp_path: Path) -> None:
+    with opened(tmp_path / "robot", "slda:shrinkage=0.1,keep=1") as robot:
+        for seed, name in enumerate(("old", "new")):
+            teach(robot, "mug", 3, seed)
+            teach(robot, "pan", 2, seed + 5)
+            robot.purge()
+            robot.save(tmp_path / name)
+    fleet = another("jar", 3, "slda:shrinkage=0.1,keep=1")
+    for name in order:
+        fleet.merge_files(tmp_path / name)
+    assert fleet.counts == {"mug": 6, "pan": 4, "jar": 3}
+    lessons = [
+        (embedding([seed, number], WIDTH), label)
+        for label, seeds, pictures in (("mug", (0, 1), 3), ("pan", (5, 6), 2), ("jar", (99,), 3))
+        for seed in seeds
+        for number in range(pictures)
+    ]
+    assert equals_learning_from_scratch(fleet, lessons)
+
+
 def test_the_label_of_folded_pictures_stays_renamed_when_their_robot_folds_more(
     tmp_path: Path,
 ) -> None:

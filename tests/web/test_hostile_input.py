@@ -1,4 +1,4 @@
-"""Hostile input: thousands of damaged requests, none of which stops the server or writes a file."""
+"""Hostile input: no damaged request and no hostile state stops the server or writes a file."""
 
 import json
 from collections.abc import Callable
@@ -11,9 +11,12 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from hostile_states import FILES, ROWS, TABLES, Attack
+from hostile_states import taught as make_state
+from robocle import Learner
 from robocle.backbones import Backbone
-from robocle.store import read_state
 from robocle.web import limits
+from state_files import files_in
 from web_client import Api, PictureOf, served
 
 UPLOADS, MESSAGES = 2500, 2500
@@ -37,6 +40,7 @@ HEADERS: tuple[Any, ...] = (
 )  # fmt: skip
 Rng = np.random.Generator
 Damage = Callable[[bytes, Rng], bytes]
+Attacks = dict[str, tuple[Attack, str]]
 
 
 def flipped(content: bytes, rng: Rng) -> bytes:
@@ -85,11 +89,9 @@ def test_no_damaged_upload_or_message_stops_the_server_or_writes_a_file(
         assert {200, 400, 422} <= statuses, "the fuzzing reaches nothing"
         _send_messages(api, picture_of(), rng)
         assert api.teach("mug", picture_of()).status == 200
-        assert sorted(each.name for each in folder.iterdir()) == [
-            "home.robocle", "home.robocle-journal", "home.robocle-lock"
-        ]  # fmt: skip
+        assert [each.name for each in folder.iterdir()] == ["home.robocle"]
     assert [each.name for each in tmp_path.iterdir()] == ["states"]
-    assert read_state(folder / "home.robocle").counts["mug"]
+    assert Learner.load(folder / "home.robocle", lite0).counts["mug"]
 
 
 def _upload(api: Api, sources: list[bytes], rng: Rng) -> int:
@@ -133,3 +135,26 @@ def _message(picture: bytes, rng: Rng) -> bytes | str:
         return bytes(limits.MAX_FRAME_BYTES + 1)
     damage = DAMAGES[rng.integers(len(DAMAGES))]
     return header + b"\n" + damage(picture, rng)
+
+
+@pytest.mark.usefixtures("no_rate_limit")
+@pytest.mark.parametrize("attacks", [FILES, TABLES, ROWS], ids=["files", "tables", "rows"])
+def test_a_hostile_state_is_not_imported(attacks: Attacks, tmp_path: Path, lite0: Backbone) -> None:
+    hostile = tmp_path / "hostile.robocle"
+    make_state(hostile, lite0)
+    intact = hostile.read_bytes()
+    folder = tmp_path / "states"
+    folder.mkdir()
+    (folder / "home.robocle").write_bytes(intact)
+    with served(folder / "home.robocle", lite0) as api:
+        before = files_in(folder)
+        for name, (attack, _) in attacks.items():
+            hostile.write_bytes(intact)
+            attack(hostile)
+            answer = api.post("/api/import", hostile.read_bytes())
+            assert answer.status == 422, (name, answer)
+            error = json.loads(answer.content)["error"]
+            assert len(error.splitlines()) == 1
+            assert str(tmp_path) not in error
+            assert files_in(folder) == before
+        assert api.post("/api/import", intact).status == 200
