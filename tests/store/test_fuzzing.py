@@ -32,9 +32,11 @@ def driven(*arguments: object) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", ["ball", "mug", "clock"])
-def test_a_mutated_state_is_used_or_refused_in_one_line_and_not_touched(seed: str) -> None:
-    report = driven(seed, 100)
+@pytest.mark.parametrize("arguments", [("ball", 100), ("mug", 100), ("clock", 100, "large")])
+def test_a_mutated_state_is_used_or_refused_in_one_line_and_not_touched(
+    arguments: tuple[object, ...],
+) -> None:
+    report = driven(*arguments)
     for use in ("load", "inspect", "merge", "recover"):
         assert report[f"{use} done"] > 5, report
     for use in ("load", "inspect", "merge"):

@@ -182,6 +182,14 @@ def test_a_flipped_bit_loses_one_sample_and_is_found(state: Path, labels: dict[s
     assert lost == ["lost: 1 picture of 'mug'", "lost: 2 pictures of 'pan'"]
 
 
+@pytest.mark.parametrize("column", ["time", "decided"])
+def test_a_damaged_time_loses_one_sample(column: str, state: Path) -> None:
+    edit(state, f"UPDATE samples SET {column} = {2**53 + 1} WHERE number = 1")
+    found, lost = recovered(state)
+    assert len(found) == SAMPLES - 1
+    assert lost == ["lost: 1 picture of 'mug'"]
+
+
 def test_a_damaged_number_of_a_row_does_not_change_the_label_of_another(
     state: Path, labels: dict[str, str]
 ) -> None:

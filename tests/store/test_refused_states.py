@@ -158,6 +158,25 @@ def test_a_hostile_journal_removes_no_file_and_enlarges_none(
     assert files_in(state.parent) == before
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes in folders")
+def test_a_journal_that_is_a_pipe_a_folder_or_a_link_is_refused(
+    state: Path, lite0: Backbone, refusal: Refusal
+) -> None:
+    journal = Path(f"{state}-journal")
+    os.mkfifo(journal)
+    refusal(StateError, lambda: Learner.load(state, lite0))
+    journal.unlink()
+    journal.mkdir()
+    refusal(StateError, lambda: Learner.load(state, lite0))
+    journal.rmdir()
+    victim = state.with_name("precious.txt")
+    victim.write_text("precious")
+    journal.symlink_to(victim)
+    with pytest.raises(StateError), Learner.edit(state) as learner:
+        learner.forget("mug")
+    assert victim.read_text() == "precious"
+
+
 def test_a_hostile_journal_of_an_empty_state_removes_no_file(
     tmp_path: Path, lite0: Backbone, refusal: Refusal
 ) -> None:

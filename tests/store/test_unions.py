@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import count
+from itertools import count, permutations
 from pathlib import Path
 
 import pytest
@@ -195,7 +195,7 @@ KEEP = "slda:shrinkage=0.1,keep=2"
 @pytest.mark.slow
 @settings(max_examples=20)
 @given(
-    operations(*TEACH, *("purge",) * 3, "rename", "remove", *EXCHANGE),
+    operations(*TEACH, *("purge",) * 3, "rename", "remove", "forget", "reopen", *EXCHANGE),
     st.integers(2, 4),
     st.randoms(use_true_random=False),
 )
@@ -289,6 +289,31 @@ def test_exports_of_one_robot_are_merged_in_any_order(order: list[str], tmp_path
         for number in range(pictures)
     ]
     assert equals_learning_from_scratch(fleet, lessons)
+
+
+def test_a_folded_class_that_is_forgotten_and_renamed_ends_the_same_in_any_order(
+    tmp_path: Path,
+) -> None:
+    keep = "slda:keep=1"
+    robot = opened(tmp_path / "robot", keep)
+    teach(robot, "a", 4)
+    robot.purge()
+    robot.save(tmp_path / "early")
+    teach(robot, "a", 3, 2)
+    robot.purge()
+    robot.save(tmp_path / "late")
+    forgetful, renaming = in_memory(keep), loaded(tmp_path / "early")
+    forgetful.merge_files(tmp_path / "late")
+    forgetful.forget("a")
+    forgetful.save(tmp_path / "forgotten")
+    renaming.rename("a", "c")
+    renaming.save(tmp_path / "renamed")
+    for order in permutations(["late", "forgotten", "renamed"]):
+        union = in_memory(keep)
+        for name in order:
+            union.merge_files(tmp_path / name)
+        union.save(tmp_path / "again")
+        assert union.counts == loaded(tmp_path / "again").counts == {"c": 6}  # one is removed
 
 
 def test_the_label_of_folded_pictures_stays_renamed_when_their_robot_folds_more(

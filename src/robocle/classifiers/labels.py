@@ -98,7 +98,7 @@ def normalised(label: str) -> str:
 
 
 def spelling_of(label: str, known: Sequence[str]) -> str | None:
-    """Return the known label that a label means, or None. States of 0.1.0 may have any spelling.
+    """Return the known label that a label means, or None. Those of a classifier are as given.
 
     >>> spelling_of("mug", [" mug", "pan"])
     ' mug'
@@ -107,16 +107,6 @@ def spelling_of(label: str, known: Sequence[str]) -> str | None:
         return label if label in known else None
     wanted = normalised(label)
     return next((each for each in known if normalised(each) == wanted), None)
-
-
-def new_spellings(labels: Sequence[str], known: Sequence[str]) -> dict[str, str]:
-    """Return how to rename labels so that they are spelled like the known ones that they mean.
-
-    >>> new_spellings(["mug", "pan"], [" mug", "jar"])
-    {'mug': ' mug'}
-    """
-    found = {each: spelling_of(each, known) for each in labels if each not in known}
-    return {old: new for old, new in found.items() if new and new not in labels}
 
 
 def similar_label(label: str, known: Iterable[str]) -> str | None:

@@ -136,7 +136,7 @@ def recover(state: Path, out: Path, replace: bool, like: Path | None) -> None:
     found, lost = recovered(state, State.read(like).parts if like else None)
     for each in lost:
         echo(f"lost: {each}")
-    pictures = sum(row.pictures for row in found.rows("label IS NOT NULL"))
+    pictures = sum(row.pictures for row in found.rows("label IS NOT NULL AND bits > 0"))
     if not pictures:
         raise StateError(f"nothing can be recovered from {state}: {out} is not written")
     names = {each.name for each in fields(Parts)}

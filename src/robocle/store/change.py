@@ -63,7 +63,7 @@ def changing(state: State, step: StepName | None = None, merged: int = 0) -> "It
             connection.execute("BEGIN IMMEDIATE")
             yield (change := Change(state, connection, step, merged))
             if change.erases:
-                connection.execute(ERASE)
+                connection.execute(f"{ERASE} AND {change.erases}")
             connection.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:
@@ -82,7 +82,7 @@ class Change:
         self.execute = connection.execute
         self._name, self._merged = step, merged
         self._number = 0  # of the step, once it is recorded
-        self.erases = False  # whether rows may have what no step could bring back
+        self.erases = ""  # which rows may have what no step could bring back
         self.now = max(time.time_ns() // 1000, clock_of(connection) + 1)
 
     @property
@@ -179,7 +179,8 @@ class Change:
         """Make steps permanent. What only they could bring back is erased with the change."""
         if self.execute(f"DELETE FROM steps WHERE {which}").rowcount or which == "1":
             self.execute("DELETE FROM changes WHERE step NOT IN (SELECT number FROM steps)")
-            self.erases = True
+            # A later decision on a class may come with a merge, and its mean may not.
+            self.erases = "1" if which == "1" else self.erases or "fold IS NULL"
 
     def tick(self) -> None:
         """Let other programs notice a change of steps alone."""
@@ -209,7 +210,8 @@ class Change:
         """
         with other.at_once():
             self._unite_all(other)
-        self.erases = True  # an embedding may come with a row that was removed here
+        # An embedding may come with a row that was removed here.
+        self.erases = self.erases or "fold IS NULL"
 
     def _unite_all(self, other: State) -> None:
         rows = [row for row in other.rows() if row.decided or row.fold]
@@ -226,22 +228,19 @@ class Change:
 
     def _unite(self, row: Row, other: State) -> None:
         """Merge a row: what was folded later, and what was decided later."""
-        content = None if row.label is None else packed(other.embedding(row))[2]
+        content = packed(other.embedding(row))[2] if row.label is not None and row.bits else None
         if content is None:
             row = Row(*row[:8], None, None, None, None)
         ours = next(iter(self.state.rows("id = ?", row.id)), None)
         if ours is None:
             self.insert(row, content)
             return
-        has_content = bool(ours.bits)
-        if (row.fold or 0, bool(content)) > (ours.fold or 0, has_content):
-            has_content = bool(content)
+        if (row.fold or 0, bool(content)) > (ours.fold or 0, bool(ours.bits)):
             self.execute(
                 """UPDATE samples SET pictures = ?, fold = ?, quality = ?, sketch = ?, crc = ?,
                 bits = ?, embedding = ?, changed = ? WHERE id = ?""",
                 (*row[6:], content, self.now, row.id),
             )
         latest = max(row, ours, key=lambda each: each.decision)
-        label = latest.label if has_content else None
-        if (label, latest.decided) != (ours.label, ours.decided):
-            self.decide(ours, label, latest.decided)
+        if latest.decision != ours.decision:
+            self.decide(ours, latest.label, latest.decided)

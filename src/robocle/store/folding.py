@@ -19,7 +19,8 @@ from robocle.store.state import State
 
 SPARE = 64
 """How many samples more than `keep` a file has before they are folded, at least: it takes time."""
-CLASSES = "fold > 0 AND pictures > 0 AND origin = ? AND label IS NOT NULL ORDER BY time, id"
+CLASSES = """fold > 0 AND pictures > 0 AND origin = ? AND label IS NOT NULL
+    AND bits > 0 ORDER BY time, id"""
 REMOVE = """UPDATE samples SET label = NULL, pictures = 0, fold = ?, changed = ?, quality = NULL,
     sketch = NULL, crc = NULL, bits = NULL, embedding = NULL WHERE number = ?"""
 

@@ -76,8 +76,10 @@ def _inserted(state: State, record: list[Any]) -> bool:
     """Insert a row if it is intact, and return whether it is."""
     try:
         row = checked((*record[:6], *record[7:13]))
-        if row.label is not None:
+        if row.label is not None and row.bits:
             row.numbers(record[13])
+        if max(row.decided, row.time, row.fold or 0) > LATEST:
+            return False
         state.connection.execute(KEEP_LATEST, record[1:])
     except (*UNREADABLE, sqlite3.Error):
         return False

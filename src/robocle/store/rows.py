@@ -74,7 +74,8 @@ def checked(values: tuple[Any, ...]) -> Row:
         raise ValueError("a sample with a label that is no text")
     if (row.fold is None and row.pictures != 1) or row.bits not in (None, 32, 64):
         raise ValueError("a sample with an impossible count or type")
-    if row.label is not None and (row.bits is None or not row.pictures or not row.decided):
+    # A folded class may have a label that was decided on, and no mean: it was forgotten elsewhere.
+    if row.label is not None and row.fold is None and not (row.bits and row.decided):
         raise ValueError("a sample without an embedding")
     if not isinstance(row.quality or "", str) or not (row.quality or "").isprintable():
         raise ValueError("a sample with faults that are no text")

@@ -44,7 +44,10 @@ Position = tuple[int, int]
 """Which file is open, counted from 1, and the clock of that file."""
 NOT_LEARNED = {"origin": "", "world": "", "prediction_views": ""}
 """What may differ between two states although they were learned with the same parts."""
-SUMMARY = "SELECT time, label, pictures, sketch, fold FROM samples WHERE changed > ?"
+SUMMARY = """SELECT time, CASE WHEN bits > 0 THEN label END, pictures, sketch, fold
+    FROM samples"""
+# All rows are read without the index, which could claim to have any number of them.
+CHANGED = {False: "NOT INDEXED WHERE changed > ?", True: "WHERE changed > ?"}
 
 
 def located(path: FilePath) -> Path:
@@ -288,7 +291,7 @@ class State:
             StateError: A row is damaged.
         """
         with self.reading() as connection:
-            query = f"SELECT embedding, {COLUMNS} FROM samples WHERE changed > ?"
+            query = f"SELECT embedding, {COLUMNS} FROM samples {CHANGED[since > 0]}"
             found = connection.execute(query, (since,)).fetchall()
             return [(checked(values), content) for content, *values in found]
 
@@ -312,7 +315,8 @@ class State:
     def summary(self, since: int = 0) -> list[Any]:
         """Return time, label, pictures, sketch and fold of rows that changed after a time."""
         with self.reading() as connection:
-            found = connection.execute(f"{SUMMARY} ORDER BY time, id", (since,)).fetchall()
+            query = f"{SUMMARY} {CHANGED[since > 0]} ORDER BY time, id"
+            found = connection.execute(query, (since,)).fetchall()
             labels = {label for _, label, *_ in found}
             if not all(label is None or label.isprintable() for label in labels):
                 raise ValueError("a sample with a label that is no text")

@@ -6,6 +6,7 @@ checked, and before anything is read its tables must be exactly those of `schema
 
 import os
 import sqlite3
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,17 +35,13 @@ SETTINGS = f"""
 CHECKED_WHOLE = 64_000_000
 """Files up to this size are checked whole when they are opened, in less than 0.1 s."""
 # Whatever is read later from a larger file is read once, apart from embeddings and sums.
-CLAIMS = (
-    "SELECT sum(length(embedding)) FROM samples",
-    "SELECT sum(length(numbers)) FROM sums",
-    "SELECT max(length(label) + length(quality) + length(sketch)) FROM samples",
-    "SELECT max(length(name) + length(value)) FROM parts",
-    "SELECT max(length(token) + length(title) + length(done)) FROM steps",
-    "SELECT max(length(label_before) + length(label_after)) FROM changes",
+INDEXES = (
     "SELECT max(0) FROM samples INDEXED BY samples_changed WHERE changed > -1",
     "SELECT max(0) FROM changes INDEXED BY changes_step WHERE step > -1",
     "SELECT 0 FROM sums GROUP BY origin",
 )
+COLUMNS = """SELECT tables.name, columns.name, columns.type, "notnull" FROM sqlite_master AS tables,
+    pragma_table_info(tables.name) AS columns WHERE tables.type = 'table'"""
 REASONS = {
     sqlite3.SQLITE_FULL: "the disk is full",
     sqlite3.SQLITE_IOERR: "the disk failed, or it is full",
@@ -137,8 +134,11 @@ def require_journal(path: Path) -> bytes:
         StateError: It cannot be the journal of a state.
         OSError: It cannot be read.
     """
+    journal = f"{path}-journal"
     try:
-        with open(f"{path}-journal", "rb") as file:
+        if not stat.S_ISREG(os.stat(journal).st_mode):  # such as a pipe, for which SQLite waits
+            raise damaged(path, "its journal cannot be that of a state")
+        with open(journal, "rb") as file:
             head, size = file.read(28), file.seek(0, os.SEEK_END)
             file.seek(max(0, size - 8))
             named = file.read() == JOURNAL_MAGIC
@@ -180,19 +180,45 @@ def _require_claims(connection: sqlite3.Connection, path: object, size: int) -> 
     turns = iter(range(size // 1_000))
     largest = connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, size)
     connection.set_progress_handler(lambda: next(turns, None) is None, 10_000)
+    columns: dict[str, list[tuple[str, str, int]]] = {}
+    for table, *column in connection.execute(COLUMNS):
+        columns.setdefault(table, []).append(tuple(column))
+    held = 0.0
     try:
-        if sum(n or 0 for query in CLAIMS for (n,) in connection.execute(query)) > size:
+        for table, found in columns.items():
+            wrong, size_of = _types_and_sizes(found)
+            if connection.execute(f"SELECT 1 FROM {table} WHERE {wrong}").fetchone():
+                raise damaged(path, f"a value of another type in the table {table}")
+            held += connection.execute(f"SELECT {size_of} FROM {table} NOT INDEXED").fetchone()[0]
+        for query in INDEXES:
+            connection.execute(query).fetchall()
+        if held > size:
             raise damaged(path, "it claims to hold more than its size")
     finally:
         connection.set_progress_handler(None, 0)
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, largest)
 
 
+def _types_and_sizes(columns: list[tuple[str, str, int]]) -> tuple[str, str]:
+    """Return SQL that finds values of wrong types, and SQL that adds up the bytes of all values.
+
+    Args:
+        columns: The name and the type of each column of a table, and whether it has no NULL.
+    """
+    wrong = [
+        f"typeof({name}) NOT IN ('{kind.lower()}', '{(kind if required else 'null').lower()}')"
+        for name, kind, required in columns
+    ]
+    texts = [f"total(length(CAST({name} AS BLOB)))" for name, kind, _ in columns if kind == "TEXT"]
+    blobs = [f"total(length({name}))" for name, kind, _ in columns if kind == "BLOB"]
+    return " OR ".join(wrong), " + ".join(texts + blobs)
+
+
 def problems_of(connection: sqlite3.Connection, most: int) -> list[str]:
     """Return what a check of all pages finds, up to a number of problems."""
     rows = connection.execute(f"PRAGMA integrity_check({most})").fetchall()
-    found = [str(text).replace("*** in database main ***\n", "") for (text,) in rows]
-    return [] if found == ["ok"] else found
+    lines = [line for (text,) in rows for line in str(text).splitlines()]
+    return [line for line in lines if line not in ("ok", "*** in database main ***")]
 
 
 @contextmanager
