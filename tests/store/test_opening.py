@@ -421,3 +421,9 @@ def test_a_learner_that_is_closed_before_it_followed_a_lesson_does_not_predict_w
     assert learner.counts == {"mug": 1, "pan": 1}
     for _ in range(2):
         assert "is closed" in refusal(StateError, lambda: learner.predict_embedding(QUERY))
+
+
+def test_a_python_with_an_old_sqlite_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 34, 1))
+    with pytest.raises(StateError, match=r"states need SQLite 3\.37 or newer"):
+        Learner(STUB, "avg", "ncm")

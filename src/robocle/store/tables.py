@@ -17,6 +17,8 @@ from robocle.errors import StateAccessError, StateError, StateLockedError
 FORMAT = 5
 APPLICATION = 0x52424C45  # "RBLE"
 PAGE = 4096
+OLDEST = (3, 37)
+"""The first version of SQLite that has STRICT tables, whose types its checks verify."""
 JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
 """The first bytes of a journal that is complete, and the last ones if it names another file."""
 MOST_TO_OPEN = 100_000
@@ -59,7 +61,15 @@ def connect(path: Path | None, access: Access = "rw") -> sqlite3.Connection:
     Args:
         path: The absolute path of the file; None for a database in memory.
         access: Whether the file may be created, written, or only read.
+
+    Raises:
+        StateError: The SQLite of this Python is too old.
     """
+    if sqlite3.sqlite_version_info < OLDEST:
+        raise StateError(
+            f"states need SQLite 3.37 or newer, and this Python has {sqlite3.sqlite_version}: "
+            "install a newer Python, such as one from python.org or conda"
+        )
     name = ":memory:" if path is None else f"{path.as_uri()}?mode={access}"
     connection = sqlite3.connect(name, BUSY_SECONDS, 0, None, False, uri=path is not None)
     # The settings read the tables' definitions, of which a state has few and a file could claim any
