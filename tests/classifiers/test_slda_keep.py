@@ -214,8 +214,8 @@ def test_beyond_keep_more_samples_take_no_more_memory() -> None:
             used.append(tracemalloc.get_traced_memory()[0])
     finally:
         tracemalloc.stop()
-    embeddings = 400 * 64 * 4  # bytes of those that were taught in the second half
-    assert max(used[40:]) - max(used[:40]) < embeddings / 3
+    # The median: other threads of the process may allocate memory once.
+    assert float(np.median(np.diff(used[40:]))) < 10 * 64 * 4 / 3  # of ten embeddings
 
 
 SUMS = taught("slda:keep=4", SAMPLES[:20]).state()

@@ -120,7 +120,7 @@ def test_a_state_that_keeps_no_samples_lists_none(objects: Path, tmp_path: Path)
     run("teach", state, "ball", objects / "ball" / "0.jpg", "--classifier", "slda:keep=0")
     assert run("samples", state).stdout == "no pictures\n"
     assert run("samples", state, "--json").stdout == ""
-    assert_refused(run("remove", state, "0"), "there is no sample '0'")
+    assert_refused(run("remove", state, "x"), "there is no sample 'x'")
 
 
 def test_removed_pictures_come_back_with_an_undo(state: Path, objects: Path) -> None:
