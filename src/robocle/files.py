@@ -159,3 +159,12 @@ def flush_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def file_identity(path: Path | None) -> tuple[int, int] | None:
+    """Return what tells a file from another one at the same path; None if there is none."""
+    try:
+        found = os.stat(path or "")
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

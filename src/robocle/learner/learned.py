@@ -241,7 +241,7 @@ class Learned:
         """Return the samples to teach, if all of them can be taught."""
         labels = list(self.summary.counts)
         checks = CLASSIFIERS.build(self.parts.classifier) if len(lessons) > 1 else self._empty
-        checks.width = self._width()
+        checks.width = self.state.width()
         samples = []
         for label, embedding, quality in lessons:
             kept = checks.require_sample(embedding, label)
@@ -249,12 +249,6 @@ class Learned:
             samples.append(NewSample(label, kept, sketch(kept).tobytes(), quality))
         checks.require_room(list(dict.fromkeys([*labels, *(each.label for each in samples)])))
         return samples
-
-    def _width(self) -> int | None:
-        """Return the width of the embeddings; None before the first."""
-        if self._classifier is not None and self._classifier.width:
-            return self._classifier.width
-        return self.state.width()
 
     def purge(self) -> None:
         """Erase what could be undone, and everything that was removed."""

@@ -94,7 +94,7 @@ def heat_of(
     grid: NDArray[np.float32],
     world: World | None,
 ) -> NDArray[np.float32] | None:
-    """Return where in a picture the evidence for a label is; None if that cannot be told.
+    """Return where in a picture the evidence for a label is; None if that cannot be determined.
 
     Args:
         classifier: The classifier.

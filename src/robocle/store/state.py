@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from robocle.classifiers.samples import new_id
 from robocle.errors import StateAccessError, StateError
-from robocle.files import require_writable
+from robocle.files import file_identity, require_writable
 from robocle.store.rows import COLUMNS, MICRO, UNREADABLE, Row, checked, unpacked
 from robocle.store.steps import MAX_TEXT, Step, described
 from robocle.store.tables import (
@@ -167,7 +167,7 @@ class State:
         self._forsake()
         self.origin, self.parts = bytes.fromhex(parts.pop("origin")), parts
         self._connection, self._process = connection, os.getpid()
-        self._identity = _identity(self.path)
+        self._identity = file_identity(self.path)
         self._position = self._position[0] + 1, 0
         self._is_lost = False
         _open_states.add(self)
@@ -208,7 +208,7 @@ class State:
         """
         if self.connection.in_transaction:  # an interrupt has ended it
             self.connection.rollback()
-        now = _identity(self.path)
+        now = file_identity(self.path)
         if now is None and self.path is not None and not self._is_lost:
             log.warning("%s was deleted: nothing more can be saved in it", self.path)
         self._is_lost = now is None and self.path is not None
@@ -234,7 +234,7 @@ class State:
     @property
     def is_saved(self) -> bool:
         """Whether the file that was opened is still there."""
-        return _identity(self.path) == self._identity
+        return file_identity(self.path) == self._identity
 
     # What is in it
 
@@ -389,22 +389,13 @@ def clock_of(connection: sqlite3.Connection) -> int:
     return int(clock or 0)
 
 
-def _identity(path: Path | None) -> tuple[int, int] | None:
-    """Return what tells a file from another one at the same path; None if there is none."""
-    try:
-        found = os.stat(path or "")
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
 def is_open_here(path: Path) -> bool:
     """Return whether this process has a file open. Then its header was checked.
 
     It must not be read again: to close another handle of a file would release the locks that SQLite
     holds on it.
     """
-    identity = _identity(path)
+    identity = file_identity(path)
     return any(
         each.is_open and each._identity == identity and each._process == os.getpid()
         for each in _open_states

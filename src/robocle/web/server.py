@@ -22,6 +22,7 @@ from urllib.parse import quote
 import uvicorn
 
 from robocle.errors import RobocleError
+from robocle.files import file_identity
 from robocle.learner import Learner
 from robocle.web.app import create_app
 from robocle.web.certificate import certificate, own_address
@@ -74,7 +75,7 @@ def serve(path: Path, settings: Settings, tell: Callable[[str], None]) -> None:
         listener = stack.enter_context(_listening(settings.host, settings.port))
         secured = _secured(settings)
         learner = stack.enter_context(Learner.open(path, profile=settings.profile))
-        opened = _identity(path)
+        opened = file_identity(path)
         camera = RobotCamera(settings.camera) if settings.camera else None
         if camera:
             stack.callback(camera.close)
@@ -87,18 +88,9 @@ def serve(path: Path, settings: Settings, tell: Callable[[str], None]) -> None:
         server.when_stopped = service.stop
         server.when_started = lambda: _started(address, path, settings, tell)
         server.run([listener])
-    tell("stopped; everything that was taught is saved" if _identity(path) == opened else
+    tell("stopped; everything that was taught is saved" if file_identity(path) == opened else
          f"stopped; {path} was deleted or replaced meanwhile, so what was taught before is not in "
          "it")  # fmt: skip
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    """Return what tells a file from another one at the same path; None if there is none."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 def require_token(token: str) -> str:
