@@ -33,7 +33,7 @@ from stub_network import LAYOUT, STUB, WIDTH
 from threadpoolctl import threadpool_limits
 
 from robocle import Learner, Prediction
-from robocle.backbones.world import SeenAgain, World
+from robocle.backbones.world import World
 from robocle.classifiers import CLASSIFIERS
 from robocle.classifiers.slda import StreamingLDA
 from robocle.learner import DEFAULT_CLASSIFIER, DEFAULT_POOLING
@@ -112,9 +112,8 @@ def world() -> World:
     """
     others = Objects(WORLD_PICTURES, seed=1)
     pictures = np.array([others.embedding(label) for label in range(WORLD_PICTURES)])
-    seen_again = SeenAgain(once=0.4, several=0.5, temperature=0.045)
-    return World(STUB.name, STUB.fingerprint, DEFAULT_POOLING, pictures, WORLD_OBJECTS, seen_again,
-                 source="random")  # fmt: skip
+    return World(STUB.name, STUB.fingerprint, DEFAULT_POOLING, "plain", pictures, WORLD_OBJECTS,
+                 temperature=0.045, gain=1.0, source="random")  # fmt: skip
 
 
 def most_memory(learner: Learner, objects: Objects, labels: int) -> int:

@@ -14,7 +14,7 @@ begun = threading.Event()
 
 class ColdDisk:
     def find_spec(self, name, path=None, target=None):
-        if name == "robocle.recognition.calibration":
+        if name == "robocle.recognition.decision":
             begun.set()
             time.sleep(0.5)
 

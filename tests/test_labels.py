@@ -1,14 +1,13 @@
-"""Labels: one label per name, however it is typed; "unknown" is none; a wrong one is corrected."""
+"""Labels: one label per name, however it is typed; a wrong one is corrected."""
 
 import sqlite3
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from command_line import assert_refused, run
+from command_line import run
 from refusal import Refusal
 from robocle import Learner
 from robocle.backbones import Backbone
@@ -49,40 +48,24 @@ def test_a_state_with_labels_as_a_learner_does_not_spell_them_can_be_used(tmp_pa
     path = tmp_path / "foreign.robocle"
     taught("a", "b", "c").save(path)
     database = sqlite3.connect(path)
-    for old, new in (("a", DECOMPOSED), ("b", " mug "), ("c", "unknown")):
+    for old, new in (("a", DECOMPOSED), ("b", " mug ")):
         database.execute("UPDATE samples SET label = ? WHERE label = ?", (new, old))
     database.commit()
     database.close()
     with Learner.open(path, STUB) as learner:
-        assert learner.labels == (DECOMPOSED, " mug ", "unknown")
-        with pytest.raises(LabelError, match="choose another"):
-            learner.teach_embedding(embedding(9, 8), "unknown")
+        assert learner.labels == (DECOMPOSED, " mug ", "c")
         learner.rename(COMPOSED, COMPOSED)
-        learner.rename("unknown", "jar")
+        learner.rename("c", "jar")
         learner.forget("mug")
         learner.teach_embedding(embedding(9, 8), DECOMPOSED)
         assert learner.counts == Learner.load(path, STUB).counts == {COMPOSED: 2, "jar": 1}
 
 
 @pytest.mark.parametrize("label", ["unknown", "Unknown", " UNKNOWN "])
-@pytest.mark.parametrize(
-    "use",
-    [
-        lambda learner, label: learner.teach_embedding(embedding(1, 8), label),
-        lambda learner, label: learner.rename("mug", label),
-        lambda learner, label: learner.teach(np.zeros((90, 90, 3), np.uint8), label),
-        lambda learner, label: learner.teach_many([], [label]),
-    ],
-    ids=["teach_embedding", "rename", "teach", "teach_many"],
-)
-def test_unknown_is_refused_as_a_label(
-    use: Callable[[Learner, str], None], label: str, refusal: Refusal
-) -> None:
+def test_an_object_cannot_be_renamed_to_unknown(label: str, refusal: Refusal) -> None:
     learner = taught("mug")
-    message = refusal(LabelError, lambda: use(learner, label))
-    assert message == (
-        f"{label.strip()!r} is what is printed for objects that were not taught: "
-        "choose another label"
+    assert refusal(LabelError, lambda: learner.rename("mug", label)) == (
+        "'unknown' is what is printed for objects that were not taught: choose another name"
     )
     assert learner.counts == {"mug": 1}
 
@@ -123,16 +106,6 @@ def test_folders_whose_names_look_the_same_teach_one_label(objects: Path, tmp_pa
     result = run("teach", state, tmp_path / "pictures")
     assert result.stdout == f"taught 2 pictures of {COMPOSED}; {state} knows 1 label\n"
     assert run("forget", state, DECOMPOSED).exit_code == 0
-
-
-def test_a_folder_called_unknown_is_refused(objects: Path, tmp_path: Path) -> None:
-    (tmp_path / "pictures" / "Unknown").mkdir(parents=True)
-    picture = (objects / "ball" / "0.jpg").read_bytes()
-    (tmp_path / "pictures" / "Unknown" / "0.jpg").write_bytes(picture)
-    state = tmp_path / "home.robocle"
-    assert_refused(run("teach", state, tmp_path / "pictures"), "'Unknown'", "another label")
-    assert_refused(run("teach", state, " unknown ", objects / "ball"), "another label")
-    assert not state.exists()
 
 
 def test_a_new_label_that_differs_in_case_only_is_pointed_out(

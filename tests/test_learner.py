@@ -140,7 +140,7 @@ def test_the_prediction_of_an_unknown_object_has_a_nearest_label(
     assert found.nearest == max(found.scores, key=lambda label: found.scores[label])
     assert 0 <= found.confidence <= 1
     assert 0 <= found.known <= 1
-    assert learner.predict(path, unknown=0).label == found.nearest
+    assert learner.predict(path, false_accept=1).label == found.nearest
 
 
 def test_a_taught_picture_is_embedded_in_the_views_of_the_learner(

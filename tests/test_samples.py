@@ -219,8 +219,8 @@ def test_pictures_with_wrong_labels_are_doubtful() -> None:
 
 def test_a_sample_is_judged_by_a_learner_that_was_not_taught_it() -> None:
     learner, _ = with_mistakes()
-    calibration = learner.calibration()
-    assert calibration is not None
+    decision = learner.decision()
+    assert decision is not None
     all_lessons = [*lessons(6), (picture("mug", [50]), "pan"), (picture("jar", [51]), "mug")]
     for number, (sample, (values, label)) in enumerate(
         zip(learner.samples, all_lessons, strict=True)
@@ -228,7 +228,7 @@ def test_a_sample_is_judged_by_a_learner_that_was_not_taught_it() -> None:
         other = CLASSIFIERS.build(EXACT)
         for lesson in all_lessons[:number] + all_lessons[number + 1 :]:
             other.learn(*lesson)
-        scores = other.scores(values[None])[0] / calibration.temperature
+        scores = other.scores(values[None])[0] / decision.temperature
         likely = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
         own, best = other.labels.index(label), other.labels[scores.argmax()]
         # The scale of the covariance is not computed again without the sample.

@@ -19,7 +19,7 @@ from stub_backbone import STUB, embedding
 LABELS = ("mug", "pan", "cup", "jug")
 SCORES, CONFIDENCES = (3.0, 5.0, 5.0, -1.0), (0.125, 0.25, 0.5, 0.0)
 FIELDS = ["label", "confidence", "scores", "nearest", "known", "confidences", "nothing",
-          "familiarity"]  # fmt: skip
+          "familiarity", "sure"]  # fmt: skip
 
 
 def of_numbers() -> Prediction:
@@ -133,7 +133,7 @@ def test_both_match_patterns(made: Callable[[], Prediction]) -> None:
 def test_the_constructor_takes_the_fields_in_their_order() -> None:
     assert [each.name for each in fields(Prediction)] == FIELDS
     found = Prediction("cup", 0.75, {"cup": 5.0}, "cup", 0.9, {"cup": 0.75})
-    assert (found.nothing, found.familiarity, found.unknown) == ("", 0.0, 0.25)
+    assert (found.nothing, found.familiarity, found.unknown, found.sure) == ("", 0.0, 0.25, False)
     with pytest.raises(TypeError, match="confidences"):
         Prediction("cup", 0.75, {"cup": 5.0}, "cup", 0.9)  # type: ignore[call-arg]
 

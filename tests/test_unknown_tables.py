@@ -1,33 +1,79 @@
-"""The tables of the page on recognition are those of the results of tools/measure_unknown.py."""
+"""The tables of known and unknown are those of the results of tools/measure_unknown.py."""
 
 import json
 from pathlib import Path
+from statistics import fmean
+
+import pytest
 
 from scripts import imported_script
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs/recognition.md").read_text("utf-8")
 RESULTS = json.loads((ROOT / "docs/results/unknown_cells.json").read_text("utf-8"))
 SETS = ("office_caltech10", "grocery_store", "icub_camera", "home")
+PAGES = ("docs/recognition.md", "README.md")
 
 
-def test_the_tables_are_those_of_the_results() -> None:
-    assert imported_script("tools/unknown_tables.py").updated(PAGE, RESULTS) == PAGE
+@pytest.mark.parametrize("page", PAGES)
+def test_the_tables_are_those_of_the_results(page: str) -> None:
+    text = (ROOT / page).read_text("utf-8")
+    assert imported_script("tools/unknown_tables.py").updated(text, RESULTS) == text
 
 
-def test_other_results_change_the_tables() -> None:
+@pytest.mark.parametrize("page", PAGES)
+def test_other_results_change_the_tables(page: str) -> None:
     changed = json.loads(json.dumps(RESULTS))
-    for name in SETS:
-        changed["cells"][f"{name}, 2, 5"]["with a world"]["unrelated accepted"] = 12.3
-    assert "| 12.3 (" in imported_script("tools/unknown_tables.py").updated(PAGE, changed)
+    changed["cells"]["home, half, 5"]["fast"]["elsewhere unknown"] = 99.9
+    changed["cells"]["home, 4, 5"]["fast"]["elsewhere unknown"] = 99.9
+    text = (ROOT / page).read_text("utf-8")
+    assert "| 99.9 |" in imported_script("tools/unknown_tables.py").updated(text, changed)
 
 
-def test_the_recorded_figures_keep_what_the_page_promises() -> None:
-    """In the mean over the sets: at most 7 % of unrelated objects accepted, in every cell."""
+def mean(profile: str, name: str, figure: str, shots: tuple[int, ...] = (1, 3, 5)) -> float:
     cells = RESULTS["cells"]
-    for labels in ("1", "2", "5", "half"):
-        for shots in (1, 3, 5):
-            found = [cells[f"{name}, {labels}, {shots}"]["with a world"] for name in SETS]
-            assert sum(each["unrelated accepted"] for each in found) / 4 <= 7
-            if shots > 1:
-                assert sum(each["again accepted"] for each in found) / 4 >= 93
+    return fmean(
+        cells[f"{name}, {labels}, {shot}"][profile][figure]
+        for labels in ("4", "half")
+        for shot in shots
+    )
+
+
+@pytest.mark.parametrize("profile", ["fast", "accurate"])
+def test_the_recorded_figures_keep_what_the_page_promises(profile: str) -> None:
+    def over_sets(figure: str, shots: tuple[int, ...] = (1, 3, 5)) -> float:
+        return fmean(mean(profile, name, figure, shots) for name in SETS)
+
+    office, grocery, icub, home = SETS
+    assert mean(profile, office, "elsewhere unknown", (1,)) <= 13
+    assert mean(profile, office, "elsewhere unknown", (3, 5)) <= 7.5
+    assert mean(profile, home, "elsewhere unknown") <= 15
+    assert mean(profile, office, "again unknown", (3, 5)) <= 5
+    assert mean(profile, home, "again unknown", (3, 5)) <= 5
+    assert mean(profile, icub, "again unknown") <= 6
+    assert mean(profile, icub, "others accepted") <= 38
+    assert mean(profile, grocery, "others accepted") <= 80
+    assert mean(profile, grocery, "again unknown") <= 12
+    assert over_sets("photos accepted") <= 6
+    assert over_sets("objects accepted") <= 8.5
+    assert over_sets("again ECE", (3, 5)) <= 7.5
+    for name in (office, home):
+        assert mean(profile, name, "elsewhere ECE", (3, 5)) <= 12
+    worst = max(
+        RESULTS["cells"][f"{name}, {labels}, {shots}"][profile]["photos accepted"]
+        for name in SETS
+        for labels in ("4", "half")
+        for shots in (1, 3, 5)
+    )
+    assert worst <= 10
+
+
+@pytest.mark.parametrize("profile", ["fast", "accurate"])
+def test_a_larger_rate_accepts_more_photographs_and_never_many_more_than_it_says(
+    profile: str,
+) -> None:
+    rates = (0.001, 0.01, 0.05, 0.2, 0.5)
+    found = [
+        fmean(mean(profile, name, f"photos accepted at {rate}") for name in SETS) for rate in rates
+    ]
+    assert found == sorted(found)
+    assert all(value <= 100 * rate for rate, value in zip(rates, found, strict=True))

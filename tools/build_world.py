@@ -1,9 +1,10 @@
-"""Compute a world that comes with robocle: `python tools/build_world.py FOLDER [BACKBONE ...]`.
+"""Compute the worlds that come with robocle: `python tools/build_world.py FOLDER [BACKBONE ...]`.
 
 FOLDER has a few hundred photographs of different objects, such as one per class of a
 large collection.
-Only numbers computed from them are kept. Without a BACKBONE, those of all profiles are computed.
-The world of the default backbone is kept whole, others are thinned out: the wheel has its limits.
+Only numbers computed from them are kept. Without a BACKBONE, those of all profiles are computed,
+each for the views of its profiles. The worlds of the default backbone are kept whole, others are
+thinned out: the wheel has its limits.
 """
 
 import sys
@@ -20,17 +21,23 @@ from robocle.profiles import DEFAULT, PROFILES
 
 
 def main() -> None:
-    """Write one file per backbone."""
+    """Write one file per backbone and views."""
     folder, *names = sys.argv[1:]
-    for name in names or sorted({profile.backbone for profile in PROFILES.values()}):
-        world = build_world(backbone(name), Path(folder))
-        if name != DEFAULT.backbone:
-            world = thinned(world)
-        path = SHIPPED / file_name(world.backbone, world.fingerprint, world.pooling)
-        for old in SHIPPED.glob(f"{path.name.rsplit('-', 1)[0]}-*"):
+    wanted = {(each.backbone, each.prediction_views) for each in PROFILES.values()}
+    for name in names or sorted({each for each, _ in wanted}):
+        network = backbone(name)
+        for old in SHIPPED.glob(f"{name}-*"):
             old.unlink()
-        world.write(path)
-        print(f"{path}: {world.source}, {path.stat().st_size / 1e6:.2f} MB, {world.seen_again}")
+        for views in sorted(views for other, views in wanted if other == name):
+            world = build_world(network, Path(folder), views=views)
+            if name != DEFAULT.backbone:
+                world = thinned(world)
+            facts = world.backbone, world.fingerprint, world.pooling, world.views
+            path = SHIPPED / file_name(*facts)
+            world.write(path)
+            size = f"{path.stat().st_size / 1e6:.2f} MB"
+            measured = f"temperature {world.temperature:.4f}, gain {world.gain:.4f}"
+            print(f"{path.name}: {world.views}, {world.source}, {size}, {measured}")
 
 
 def thinned(world: World) -> World:

@@ -1,21 +1,22 @@
 """Measure known and unknown on real pictures: `python tools/measure_unknown.py DATA`.
 
-DATA holds the folders office_caltech10, grocery_store and icub_camera; the rendered home comes with
-robocle. In each cell, some labels of a set are taught some shots, in five orderings. Then pictures
-are predicted of
-    seen again   the same objects in the same set: other pictures of the domain (office_caltech10),
+DATA holds the folders office_caltech10, grocery_store, icub_camera and world; the rendered home
+comes with robocle. In each cell, some labels of a set are taught some shots, in five orderings.
+Then pictures are predicted of
+    again       the same objects in the same set: other pictures of the domain (office_caltech10),
                 of the test split (grocery_store), from behind (icub_camera: the first ten of thirty
                 views are taught), of the same clean scene (home)
     elsewhere   the same labels in other domains, conditions and instances, where a set has them
     others      labels of the same set that were not taught
-    unrelated   labels of the other sets that this set does not have
+    objects     labels of the other sets that this set does not have
+    photos      photographs of different objects, those in DATA/world that the world does not have
     nothing     walls, noise and gradients, by other formulas than those of the world
 They are written to docs/results/unknown_cells.json. tools/unknown_tables.py makes the tables.
 """
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -24,27 +25,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocle.backbones import backbone
+from robocle.backbones.export.world_building import things_in
 from robocle.backbones.model_folder import cache_folder
 from robocle.backbones.world import World, used_world
 from robocle.classifiers import classifier
 from robocle.evaluation.datasets.home import Home
-from robocle.evaluation.metrics.open_set import area_under_curve, calibration_error
+from robocle.evaluation.metrics.open_set import area_under_curve, mixed_calibration_error
 from robocle.evaluation.revision import code_revision
 from robocle.images import read
+from robocle.images.folders import pictures_under
 from robocle.images.views import VIEWS
 from robocle.pipeline import Pipeline
 from robocle.pooling import POOLINGS
-from robocle.profiles import DEFAULT
+from robocle.profiles import DEFAULT, PROFILES
 from robocle.randomness import keyed_rng
-from robocle.recognition.calibration import calibrated, recognised
-from robocle.recognition.levels import DEFAULT_UNKNOWN
+from robocle.recognition.decision import Decision
+from robocle.recognition.meaning import Recognition, recognised
+from robocle.recognition.rates import DEFAULT_RATE
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs/results/unknown_cells.json"
 SETS = ("office_caltech10", "grocery_store", "icub_camera", "home")
-LABELS: tuple[int | str, ...] = (1, 2, 5, "half", "all")
+LABELS: tuple[int | str, ...] = (1, 2, 4, "half", "all")
 SHOTS, ORDERINGS = (1, 3, 5), 5
 PER_CLASS, MOST, UNRELATED, WALLS = 30, 250, 70, 180
+COPIES = {"object043": "the same pictures as object037"}
+RATES = (0.001, 0.01, 0.05, 0.2, 0.5)
+"""The rates at which the fraction of photographs that is accepted is measured."""
+STRANGERS = ("others", "objects", "photos")
+"""What is mixed with known objects, in equal parts, to measure the calibration."""
 Rows = NDArray[np.int64]
 
 
@@ -52,16 +61,16 @@ Rows = NDArray[np.int64]
 class Method:
     """A learner to measure."""
 
-    pooling: str
     classifier: str
+    prediction_views: str
 
 
 METHODS = {
-    "default of 0.1.0": Method(
-        "moments:r=3,form=root", "slda:scatter=exact,shrinkage=oas,covariance=blocks,score=cosine"
+    "fast": Method(DEFAULT.classifier, PROFILES["fast"].prediction_views),
+    "accurate": Method(DEFAULT.classifier, PROFILES["accurate"].prediction_views),
+    "without a world": Method(
+        DEFAULT.classifier.replace("world=40", "world=0"), PROFILES["fast"].prediction_views
     ),
-    "without a world": Method(DEFAULT.pooling, DEFAULT.classifier.replace("world=40", "world=0")),
-    "with a world": Method(DEFAULT.pooling, DEFAULT.classifier),
 }
 
 
@@ -92,15 +101,22 @@ def listed(name: str, data: Path) -> Iterator[tuple[Path, str, str]]:
         for each in Home().examples():
             yield each.path, each.label, "train" if each.split == "train" else each.domain
         return
+    if name == "world":
+        used = set(things_in(data / name))
+        rest = [path for path in pictures_under(data / name) if path not in used]
+        yield from ((path, path.stem, "") for path in rest)
+        return
     for path in sorted((data / name).rglob("*.jpg")):
         parts = path.relative_to(data / name).parts
+        if parts[0] in COPIES:
+            continue
         if name == "icub_camera":
             yield path, parts[0], "train" if int(path.stem) < 10 else "behind"
         elif name == "office_caltech10" or parts[0] in ("train", "test"):
             yield path, parts[1], parts[0]
 
 
-def pictures_of(name: str, data: Path, pipeline: Pipeline) -> Pictures:
+def pictures_of(name: str, data: Path, pipeline: Pipeline, views: str) -> Pictures:
     """Return the pictures of a set, at most PER_CLASS per label and domain."""
     pooling = POOLINGS.describe(pipeline.pooling).replace(":", "-")
     fingerprint = pipeline.backbone.fingerprint[:12]
@@ -111,12 +127,18 @@ def pictures_of(name: str, data: Path, pipeline: Pipeline) -> Pictures:
             groups.setdefault((each[1], each[2]), []).append(each)
         chosen = [group[place] for key, group in groups.items()
                   for place in keyed_rng(0, *key).permutation(len(group))[:PER_CLASS]]  # fmt: skip
-        rows = np.stack([looks(pipeline, path) for path, *_ in chosen])
+        looked = np.stack([looks(pipeline, path) for path, *_ in chosen])
         file.parent.mkdir(parents=True, exist_ok=True)
-        np.savez(file, rows=rows, labels=[each[1] for each in chosen],
+        np.savez(file, rows=looked, labels=[each[1] for each in chosen],
                  domains=[each[2] for each in chosen])  # fmt: skip
     found = np.load(file)
-    return Pictures(found["labels"], found["domains"], found["rows"].mean(1), found["rows"][:, 0])
+    rows = found["rows"]
+    return Pictures(found["labels"], found["domains"], rows.mean(1), as_predicted(rows, views))
+
+
+def as_predicted(rows: NDArray[np.float32], views: str) -> NDArray[np.float32]:
+    """Return embeddings for prediction, given those of both looks."""
+    return rows[:, 0] if views == "plain" else np.asarray(rows.mean(1))
 
 
 def looks(pipeline: Pipeline, picture: Path | NDArray[np.uint8]) -> NDArray[np.float32]:
@@ -199,27 +221,31 @@ class Measurement:
 
     spec: str
     sets: dict[str, Pictures]
+    photos: NDArray[np.float32]
     nothing: NDArray[np.float32]
     world: World | None
 
     @classmethod
     def of(cls, method: Method, data: Path) -> "Measurement":
         """Embed all pictures, or read the embeddings of an earlier run."""
-        network = backbone(DEFAULT.backbone)
-        pipeline = Pipeline.build(network, method.pooling, DEFAULT.views)
+        network, views = backbone(DEFAULT.backbone), method.prediction_views
+        pipeline = Pipeline.build(network, DEFAULT.pooling, DEFAULT.views, views)
         spec = f"{method.classifier},blocks={pipeline.blocks}"
-        pooling = POOLINGS.describe(pipeline.pooling)
+        pooling, described = POOLINGS.describe(pipeline.pooling), VIEWS.describe(VIEWS.build(views))
+        seen = network.name, network.fingerprint, pooling, described
         return cls(
             spec,
-            {name: pictures_of(name, data, pipeline) for name in SETS},
-            np.stack([looks(pipeline, picture)[0] for picture in walls()]),
-            used_world(classifier(spec), network.name, network.fingerprint, pooling),
+            {name: pictures_of(name, data, pipeline, views) for name in SETS},
+            pictures_of("world", data, pipeline, views).predicted,
+            as_predicted(np.stack([looks(pipeline, picture) for picture in walls()]), views),
+            used_world(classifier(spec), *seen),
         )
 
     def figures(self, name: str, labels: int | str, shots: int, seed: int) -> dict[str, float]:
         """Return the figures of one ordering of a cell, in percent."""
         cell = cell_of(name, self.sets[name], labels, shots, seed)
-        stray = {"unrelated": unrelated(name, self.sets, seed), "nothing": self.nothing}
+        objects = unrelated(name, self.sets, seed)
+        stray = {"objects": objects, "photos": self.photos, "nothing": self.nothing}
         return measured(self.spec, self.sets[name], cell, stray, self.world)
 
 
@@ -236,25 +262,64 @@ def measured(
         clf.use_world(world.pictures)
     for row, label in cell.taught:
         clf.learn(found.taught[row], label)
-    calibration = calibrated(clf.answer(), world)
-    figures: dict[str, float] = {}
-    best: dict[str, NDArray[np.float64]] = {}
+    decision = Decision.of(clf.answer(), world)
     groups = {"again": cell.again, "elsewhere": cell.elsewhere, "others": cell.others}
     pictures = {name: found.predicted[rows] for name, rows in groups.items()} | stray
-    for name, rows in pictures.items():
-        if not len(rows):
-            continue
-        each = recognised(clf, rows, calibration, DEFAULT_UNKNOWN)
-        best[name] = np.array([one.familiarity for one in each])
-        figures[f"{name} accepted"] = 100 * float(np.mean([one.is_known for one in each]))
-        if name in ("again", "elsewhere"):
-            named = np.array(clf.labels)[[one.row for one in each]]
+    seen = {
+        name: recognised(clf, rows, decision, DEFAULT_RATE)
+        for name, rows in pictures.items()
+        if len(rows)
+    }
+    figures = {f"{name} accepted": percent(one.is_known for one in each)
+               for name, each in seen.items()}  # fmt: skip
+    strangers = mixed([seen[name] for name in STRANGERS if name in seen])
+    for name in ("again", "elsewhere"):
+        if name in seen:
+            named = np.array(clf.labels)[[each.row for each in seen[name]]]
             right = named == found.labels[groups[name]]
-            figures[f"{name} accuracy"] = 100 * float(right.mean())
-            figures[f"{name} ECE"] = calibration_error([one.confidence for one in each], right)
-        else:
-            figures[f"{name} AUROC"] = area_under_curve(best["again"], best[name])
+            for key, value in outcomes(seen[name], right, strangers).items():
+                figures[f"{name} {key}"] = value
+    known = [each.familiarity for each in seen["again"]]
+    for name in set(seen) - {"again", "elsewhere"}:
+        strange = [each.familiarity for each in seen[name]]
+        figures[f"{name} AUROC"] = area_under_curve(known, strange)
+    if decision is not None:
+        for rate in RATES:
+            above = (each.familiarity >= decision.threshold(rate) for each in seen["photos"])
+            figures[f"photos accepted at {rate}"] = percent(above)
     return figures
+
+
+def outcomes(
+    seen: list[Recognition], right: NDArray[np.bool_], strangers: list[Recognition]
+) -> dict[str, float]:
+    """Return how many are right, unknown and wrong, and how well the confidence fits a mix."""
+    known = np.array([each.is_known for each in seen])
+    sure = np.array([each.is_sure for each in seen])
+    sure_strangers = percent(each.is_sure for each in strangers)
+    relied = percent(sure) + sure_strangers
+    return {
+        "accuracy": percent(right),
+        "right": percent(known & right),
+        "unknown": percent(~known),
+        "wrong": percent(known & ~right),
+        "sure": percent(sure),
+        "right if sure": 100 * percent(sure & right) / relied if relied else float("nan"),
+        "ECE": mixed_calibration_error(
+            [each.confidence for each in seen], right, [each.confidence for each in strangers]
+        ),
+    }
+
+
+def mixed(kinds: list[list[Recognition]]) -> list[Recognition]:
+    """Return the same number of each kind of strangers."""
+    fewest = min(map(len, kinds))
+    return [each for kind in kinds for each in kind[:fewest]]
+
+
+def percent(which: Iterable[object]) -> float:
+    """Return how many are true, in percent."""
+    return 100 * float(np.mean([bool(each) for each in which]))
 
 
 def main() -> None:
@@ -276,7 +341,8 @@ def main() -> None:
 
 def averaged(runs: list[dict[str, float]]) -> dict[str, float]:
     """Return the mean of each figure over the orderings."""
-    return {name: round(float(np.nanmean([run[name] for run in runs])), 2) for name in runs[0]}
+    values = {name: [run[name] for run in runs if np.isfinite(run[name])] for name in runs[0]}
+    return {name: round(float(np.mean(each)), 2) for name, each in sorted(values.items()) if each}
 
 
 if __name__ == "__main__":

@@ -1,90 +1,141 @@
-"""Write the tables of docs/recognition.md, from the results of tools/measure_unknown.py.
+"""Write the tables of docs/recognition.md and of the README, from tools/measure_unknown.py.
 
 python tools/unknown_tables.py
 """
 
 import json
 import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
 RESULTS, PAGE = ROOT / "docs/results/unknown_cells.json", ROOT / "docs/recognition.md"
-PLACE = re.compile(r"(<!-- begin cells: [^\n]* -->\n).*?(<!-- end cells -->)", re.DOTALL)
-BEFORE, AFTER = "without a world", "with a world"
-METHODS = ("default of 0.1.0", BEFORE, AFTER)
+README = ROOT / "README.md"
+CELLS = re.compile(r"(<!-- begin cells: [^\n]* -->\n).*?(<!-- end cells -->)", re.DOTALL)
+OUTCOMES = re.compile(r"(<!-- begin outcomes: [^\n]* -->\n).*?(<!-- end outcomes -->)", re.DOTALL)
+SETS = {
+    "office_caltech10": "Office-Caltech 10",
+    "grocery_store": "Grocery Store",
+    "icub_camera": "iCub camera",
+    "home": "rendered home",
+}
+FEW_AND_HALF, SHOTS = ("4", "half"), ("1", "3", "5")
+RATES = ("0.001", "0.01", "0.05", "0.2", "0.5")
 Cells = dict[str, dict[str, dict[str, float]]]
-AUROCS = {"others": "others", "unrelated": "unrelated", "nothing": "nothing"}
-ACCEPTED = ("again", "elsewhere", "others", "unrelated", "nothing")
+
+
+class Figures:
+    """The figures of one method."""
+
+    def __init__(self, cells: Cells, method: str) -> None:
+        self._cells, self._method = cells, method
+
+    def mean(
+        self,
+        figure: str,
+        sets: Iterable[str] = SETS,
+        labels: Iterable[str] = FEW_AND_HALF,
+        shots: Iterable[str] = SHOTS,
+    ) -> float | None:
+        """Return the mean of a figure over cells that have it; None if none has it."""
+        found = [
+            each[figure]
+            for name in sets
+            for number in labels
+            for shot in shots
+            if figure in (each := self._cells[f"{name}, {number}, {shot}"][self._method])
+        ]
+        return fmean(found) if found else None
 
 
 def tables(results: dict[str, Any]) -> str:
-    """Return all tables as Markdown."""
-    cells: Cells = results["cells"]
-    names = [key.split(", ") for key in cells]
-    sets = list(dict.fromkeys(name for name, *_ in names))
-    grid = list(dict.fromkeys((labels, shots) for _, labels, shots in names))
-    every = [_mean(cells, sets, *cell) for cell in grid]
+    """Return the tables of the page as Markdown."""
+    fast, accurate, alone = (
+        Figures(results["cells"], name) for name in ("fast", "accurate", "without a world")
+    )
     return "\n".join([
-        _table("Percent: default of 0.1.0 / without a world / with one; AUROC first",
-               ["labels", "shots", *AUROCS, "accuracy", "ECE"],
-               [[*cell, *_gains(found)] for cell, found in zip(grid, every, strict=True)]),
-        _table("Accepted at the default level, in percent, with a world (without one)",
-               ["labels", "shots", "seen again", "elsewhere", "others", "unrelated", "nothing"],
-               [[*cell, *_accepted(found)] for cell, found in zip(grid, every, strict=True)]),
-        _table("Each set, half of its labels, 5 shots, with a world",
-               ["set", "seen again", *ACCEPTED[1:], "accuracy", "ECE"],
-               [[name, *_alone(cells[f"{name}, half, 5"][AFTER])] for name in sets]),
+        _table("Called unknown although taught, and accepted although not taught, in percent; the "
+               "mean over 4 labels and half of the labels",
+               ["set", "shots", "again: unknown", "elsewhere: unknown", "photographs: accepted",
+                "objects of other sets: accepted", "other labels: accepted"],
+               [[title, shot, *_four(fast, [name], [shot])]
+                for name, title in SETS.items() for shot in SHOTS]),
+        _table("The same in the mean over the sets, by profile and number of labels",
+               ["profile", "labels", "again: unknown", "elsewhere: unknown",
+                "photographs: accepted", "objects of other sets: accepted",
+                "other labels: accepted"],
+               [[name, labels, *_four(found, SETS, SHOTS, [labels])]
+                for name, found in (("fast", fast), ("accurate", accurate),
+                                    ("fast, without a world", alone))
+                for labels in ("1", "2", "4", "half", "all")]),
+        _table("Three outcomes for taught objects, and the calibration, in percent; 3 and 5 shots",
+               ["profile", "seen", "nearest label right", "right", "unknown", "wrong", "sure",
+                "right if sure, among as many objects that were not taught", "ECE"],
+               [[name, where, *_outcomes(found, where)]
+                for name, found in (("fast", fast), ("accurate", accurate))
+                for where in ("again", "elsewhere")]),
+        _table("Photographs of unrelated objects that are accepted, in percent, by `false_accept`",
+               ["profile", *RATES],
+               [[name, *(_shown(found.mean(f"photos accepted at {rate}")) for rate in RATES)]
+                for name, found in (("fast", fast), ("accurate", accurate))]),
     ])  # fmt: skip
 
 
-def _mean(cells: Cells, sets: list[str], labels: str, shots: str) -> dict[str, dict[str, float]]:
-    """Return the mean of each figure over the sets that have it."""
-    found = [cells[f"{name}, {labels}, {shots}"] for name in sets]
-    return {
-        method: {
-            figure: fmean(each[method][figure] for each in found if figure in each[method])
-            for figure in {name: 0 for each in found for name in each[method]}
-        }
-        for method in METHODS
-    }
+def _four(
+    found: Figures,
+    sets: Iterable[str],
+    shots: Sequence[str],
+    labels: Sequence[str] = FEW_AND_HALF,
+) -> list[str]:
+    names = ("again unknown", "elsewhere unknown", "photos accepted", "objects accepted",
+             "others accepted")  # fmt: skip
+    return [_shown(found.mean(name, sets, labels, shots)) for name in names]
 
 
-def _gains(found: dict[str, dict[str, float]]) -> list[str]:
-    figures = [*(f"{name} AUROC" for name in AUROCS), "again accuracy", "again ECE"]
-    return [
-        " / ".join(f"{found[method][name]:.1f}" for method in METHODS)
-        if name in found[AFTER]
-        else ""
-        for name in figures
-    ]
+def _outcomes(found: Figures, where: str) -> list[str]:
+    names = ("accuracy", "right", "unknown", "wrong", "sure", "right if sure", "ECE")
+    return [_shown(found.mean(f"{where} {name}", shots=("3", "5"))) for name in names]
 
 
-def _accepted(found: dict[str, dict[str, float]]) -> list[str]:
-    return [
-        f"{found[AFTER][figure]:.1f} ({found[BEFORE][figure]:.1f})"
-        if figure in found[AFTER]
-        else ""
-        for figure in (f"{name} accepted" for name in ACCEPTED)
-    ]
+def outcomes(results: dict[str, Any]) -> str:
+    """Return the table of the README."""
+    fast = Figures(results["cells"], "fast")
+    rows = []
+    for name, title in SETS.items():
+        for where, words in (("again", "the taught place"), ("elsewhere", "other places")):
+            found = [
+                fast.mean(f"{where} {key}", [name], ["half"], ["5"])
+                for key in ("right", "unknown", "wrong")
+            ]
+            if found[0] is not None:
+                strange = fast.mean("photos accepted", [name], ["half"], ["5"])
+                rows.append([f"{title}, {words}", *map(_shown, [*found, strange])])
+    heads = ["", "right", "unknown", "wrong", "unrelated photographs taken for a taught object"]
+    return "\n".join(_lines(heads, rows)) + "\n"
 
 
-def _alone(found: dict[str, float]) -> list[str]:
-    names = [*(f"{name} accepted" for name in ACCEPTED), "again accuracy", "again ECE"]
-    return [f"{found[name]:.1f}" if name in found else "" for name in names]
+def _shown(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"
 
 
 def _table(title: str, heads: list[str], rows: list[list[str]]) -> str:
-    lines = [f"{title}:", "", f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows), ""])
+    return "\n".join([f"{title}:", "", *_lines(heads, rows), ""])
+
+
+def _lines(heads: list[str], rows: list[list[str]]) -> list[str]:
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    return [*lines, *(f"| {' | '.join(row)} |" for row in rows)]
 
 
 def updated(page: str, results: dict[str, Any]) -> str:
-    """Return the page with the tables of the results."""
-    return PLACE.sub(lambda place: place[1] + tables(results) + place[2], page)
+    """Return a page with the tables of the results."""
+    page = CELLS.sub(lambda place: place[1] + tables(results) + place[2], page)
+    return OUTCOMES.sub(lambda place: place[1] + outcomes(results) + place[2], page)
 
 
 if __name__ == "__main__":
     found = json.loads(RESULTS.read_text("utf-8"))
-    PAGE.write_text(updated(PAGE.read_text("utf-8"), found), "utf-8")
+    for path in (PAGE, README):
+        path.write_text(updated(path.read_text("utf-8"), found), "utf-8")

@@ -17,6 +17,14 @@ Embeddings = NDArray[np.float32]
 Scores = NDArray[np.float64]
 """How well each picture fits each label: (n, labels), higher is better."""
 
+SURE, PROBABLE = 0.8, 0.5
+"""The confidence from which on a prediction is called sure, or probable."""
+
+
+def likelihood_of(confidence: float, sure: bool) -> str:
+    """Return how to read a label in words: empty if it is sure, else "probably" or "perhaps"."""
+    return "" if sure else "probably" if confidence >= PROBABLE else "perhaps"
+
 
 @dataclass(frozen=True, slots=True)
 class Example:
@@ -61,23 +69,26 @@ class Prediction:
     label: str | None
     """The recognised label, or None if the object is unknown or there is nothing to see."""
     confidence: float
-    """The probability, from 0 to 1, that `nearest` is right."""
+    """The probability, from 0 to 1, that `nearest` is right, if half of all objects seen were
+    taught."""
     scores: dict[str, float]
     """The classifier's score of every label, in the order they were taught."""
     nearest: str
     """The label with the best score, even if the object is unknown."""
     known: float
-    """The probability, from 0 to 1, that the object is a taught one, at even prior odds."""
+    """The probability, from 0 to 1, that the object is a taught one, if half of all objects are."""
     confidences: dict[str, float]
     """The probability of every label, in the order they were taught. That of `nearest` is
-    `confidence`. With `unknown`, they sum to 1. Without a world, they assume that 98 % of all
-    objects are known."""
+    `confidence`. They sum to `known`, and with `unknown` to 1."""
     nothing: str = ""
     """Why there is nothing to see, such as "the picture is black"; empty otherwise. If there is
     nothing to see, `label` is None and the confidences are 0."""
     familiarity: float = 0.0
     """How much the picture looks like something taught: below `Learner.unknown_below`, the object
     is unknown. Without a world, it is the best score."""
+    sure: bool = False
+    """Whether the label can be relied on: there is one, and its confidence is at least 0.8. One
+    picture taught here makes it sure."""
 
     @classmethod
     def of_numbers(
@@ -90,6 +101,7 @@ class Prediction:
         confidences: LabelNumbers,
         nothing: str = "",
         familiarity: float = 0.0,
+        sure: bool = False,
     ) -> "Prediction":
         """Return a prediction whose dicts are built when they are first read.
 
@@ -109,12 +121,23 @@ class Prediction:
             confidences=confidences,
             nothing=nothing,
             familiarity=familiarity,
+            sure=sure,
         )
 
     @classmethod
     def of_nothing(cls, why: str) -> "Prediction":
         """Return the prediction for a picture when there is no label, and why."""
         return cls(None, 0.0, {}, "", 0.0, {}, why)
+
+    @property
+    def likelihood(self) -> str:
+        """How to read the label in words: empty if it is sure, else "probably" or "perhaps".
+
+        Example:
+            >>> Prediction("cup", 0.75, {"cup": 5.0}, "cup", 0.9, {"cup": 0.75}).likelihood
+            'probably'
+        """
+        return likelihood_of(self.confidence, self.sure)
 
     @property
     def unknown(self) -> float:

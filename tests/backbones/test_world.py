@@ -1,11 +1,13 @@
 """Worlds: what comes with robocle, what is computed, and what is refused."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from safetensors import safe_open
 
 import robocle
 from refusal import Refusal
@@ -14,6 +16,7 @@ from robocle.backbones import Backbone
 from robocle.backbones.export.world_building import build_world, things_in
 from robocle.backbones.world import SHIPPED, World, file_name, read_world, world_of
 from robocle.images.nothing import KINDS, pictures_of_nothing
+from robocle.images.views import VIEWS
 from robocle.pooling import POOLINGS
 from robocle.profiles import DEFAULT, PROFILES
 from robocle.types import FeatureMaps, Pixels
@@ -52,7 +55,7 @@ def built() -> World:
 
 @pytest.fixture(scope="module")
 def shipped(lite0: Backbone) -> World:
-    found = world_of(lite0.name, lite0.fingerprint, POOLING)
+    found = world_of(lite0.name, lite0.fingerprint, POOLING, "plain")
     assert found is not None
     return found
 
@@ -61,21 +64,47 @@ def shipped(lite0: Backbone) -> World:
 
 
 def test_the_default_backbone_has_a_world_of_at_most_four_megabytes(shipped: World) -> None:
-    path = SHIPPED / file_name(shipped.backbone, shipped.fingerprint, shipped.pooling)
+    facts = shipped.backbone, shipped.fingerprint, shipped.pooling, shipped.views
+    path = SHIPPED / file_name(*facts)
     assert path.stat().st_size <= 4_000_000
     assert shipped.pictures.shape[1] == 3 * 1280 + 2 * 672
     assert 200 <= shipped.objects < len(shipped.pictures)
 
 
-def test_every_profile_has_a_world() -> None:
-    names = {path.name.rsplit("-", 1)[0] for path in SHIPPED.glob("*.safetensors")}
-    assert names == {profile.backbone for profile in PROFILES.values()}
+def test_every_profile_has_a_world_for_its_own_views() -> None:
+    wanted = {(each.backbone, views_of(each.prediction_views)) for each in PROFILES.values()}
+    found = set()
+    for path in SHIPPED.glob("*.safetensors"):
+        with safe_open(path, "numpy") as file:
+            head = json.loads(file.metadata()["robocle"])
+        found.add((head["backbone"], head["views"]))
+    assert found == wanted
+
+
+def views_of(spec: str) -> str:
+    return VIEWS.describe(VIEWS.build(spec))
+
+
+def test_a_state_is_judged_by_the_world_of_the_views_that_are_used(
+    lite0: Backbone, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    learner = Learner(lite0)
+    learner.teach(CLEAN / "mug_01/0.jpg", "mug")
+    learner.save(tmp_path / "home.robocle")
+    twice = Learner.load(tmp_path / "home.robocle", lite0, prediction_views="centre")
+    assert twice.parts.world == Learner(lite0, profile="accurate").parts.world
+    assert twice.parts.world != learner.parts.world
+    assert not caplog.records
+
+
+def test_views_without_a_world_of_their_own_have_that_of_others(lite0: Backbone) -> None:
+    learner = Learner(lite0, prediction_views="centre:share=0.5")
+    assert learner.parts.world == Learner(lite0).parts.world
 
 
 def test_the_measurements_of_a_world_are_plausible(shipped: World) -> None:
-    seen = shipped.seen_again
-    assert 0.1 < seen.once < seen.several < 1
-    assert 0.01 < seen.temperature < 0.2
+    assert 0.01 < shipped.temperature < 0.2
+    assert 1.0 < shipped.gain < 1.1
 
 
 def test_a_learner_records_its_world_and_a_loaded_state_has_it(
@@ -127,10 +156,10 @@ def test_a_pooling_without_a_world_has_today_s_behaviour(lite0: Backbone) -> Non
 
 @pytest.mark.slow
 def test_a_computed_world_is_found_and_used(small: Backbone, built: World) -> None:
-    assert world_of(small.name, small.fingerprint, POOLING) is None
+    assert world_of(small.name, small.fingerprint, POOLING, "plain") is None
     assert built.objects < len(built.pictures)
     built.keep()
-    found = world_of(small.name, small.fingerprint, POOLING)
+    found = world_of(small.name, small.fingerprint, POOLING, "plain")
     assert found is not None
     assert found.identity == built.identity
     learner = Learner(small)
@@ -163,7 +192,8 @@ def test_a_state_with_another_world_is_loaded_with_a_warning(
 def test_large_features_are_kept_in_float32(built: World, tmp_path: Path) -> None:
     large = replace(built, pictures=built.pictures * np.float32(1e6))
     large.write(tmp_path / "large.safetensors")
-    found = read_world(tmp_path / "large.safetensors", built.fingerprint, built.pooling)
+    facts = built.fingerprint, built.pooling, built.views
+    found = read_world(tmp_path / "large.safetensors", *facts)
     np.testing.assert_array_equal(found.pictures, large.pictures)
 
 
@@ -175,7 +205,8 @@ def test_a_world_of_another_backbone_is_refused(
 ) -> None:
     built.write(tmp_path / "world.safetensors")
     message = refusal(
-        BackboneError, lambda: read_world(tmp_path / "world.safetensors", "7" * 64, POOLING)
+        BackboneError,
+        lambda: read_world(tmp_path / "world.safetensors", "7" * 64, POOLING, "plain"),
     )
     assert "belongs to small (sha 55555555)" in message
     assert "robocle backbones world" in message
@@ -200,7 +231,9 @@ def test_a_world_with_numbers_that_are_not_finite_is_refused(
     replace(built, pictures=rows).write(tmp_path / "bad.safetensors")
     refusal(
         BackboneError,
-        lambda: read_world(tmp_path / "bad.safetensors", built.fingerprint, built.pooling),
+        lambda: read_world(
+            tmp_path / "bad.safetensors", built.fingerprint, built.pooling, built.views
+        ),
     )
 
 

@@ -118,7 +118,9 @@ def test_a_rendered_recording_is_written_taught_and_evaluated(tmp_path: Path) ->
         assert written.exit_code == 0, written.output
     state = tmp_path / "new.robocle"
     assert run("bag", "teach", state, tmp_path / "train", *TOPICS, "--every", "0").exit_code == 0
-    result = run("bag", "evaluate", state, tmp_path / "test", *TOPICS, "--json", "--unknown", "0")
+    result = run(
+        "bag", "evaluate", state, tmp_path / "test", *TOPICS, "--json", "--false-accept", "1"
+    )
     values = json.loads(result.stdout)
     assert values["accuracy"] > 0.75
     assert set(values["labels"]) == {"mug", "bottle"}

@@ -71,8 +71,10 @@ BY_HAND = {
     "process_peak_megabytes": 3.0,
     "auroc": {"test/clean": 87.5},
     "unknown_detection_rate": {"test/clean": 50.0},
+    "right_rate": {"test/clean": 75.0},
     "false_rejection_rate": {"test/clean": 25.0},
-    "calibration_error": {"test/clean": 12.5},
+    "wrong_rate": {"test/clean": 0.0},
+    "calibration_error": {"test/clean": 18.75},
 }
 
 
@@ -103,6 +105,7 @@ def test_a_trial_without_steps_and_unknown_objects_has_no_metrics_of_them() -> N
         *("per_step", "backward_transfer", "forgetting", "plasticity", "paper_bwt", "paper_forg"),
         "forward_transfer",
         *("auroc", "unknown_detection_rate", "false_rejection_rate", "calibration_error"),
+        *("right_rate", "wrong_rate"),
     }
 
 
@@ -130,3 +133,4 @@ def test_open_set_metrics_without_unknown_objects_are_nan() -> None:
     assert math.isnan(only_known.auroc)
     assert math.isnan(only_known.unknown_detection_rate)
     assert only_known.false_rejection_rate == 25.0
+    assert only_known.calibration_error == 12.5

@@ -128,19 +128,29 @@ def test_an_unknown_object_has_the_label_unknown_and_still_a_nearest_label(
     assert outputs["nearest"][0] in OBJECTS[:3]
 
 
-@pytest.mark.parametrize("unknown", [0.0, 0.01, 0.5])
-def test_the_false_rejection_rate_of_the_model_can_be_chosen(
-    unknown: float, taught: Callable[..., Learner], pictures: NDArray[np.uint8]
+@pytest.mark.parametrize("rate", [0.001, 0.01, 0.5, 1.0])
+def test_the_rate_of_the_model_can_be_chosen(
+    rate: float, taught: Callable[..., Learner], pictures: NDArray[np.uint8]
 ) -> None:
     learner = taught(3, 2)
-    outputs = outputs_of(learner, pictures, unknown=unknown)
-    assert_same(outputs, learner.predict_many(pictures, unknown))
+    outputs = outputs_of(learner, pictures, false_accept=rate)
+    assert_same(outputs, learner.predict_many(pictures, rate))
+
+
+def test_a_strict_model_has_a_higher_threshold_than_the_default_one(
+    taught: Callable[..., Learner],
+) -> None:
+    def threshold(rate: float) -> float:
+        metadata = onnx_model(taught(3, 2), rate).metadata_props
+        return float(next(e.value for e in metadata if e.key == "robocle.unknown_below"))
+
+    assert threshold(0.01) > threshold(0.05) > threshold(0.2)
 
 
 def test_a_rate_out_of_range_and_a_learner_without_labels_are_refused(
     taught: Callable[..., Learner], lite0: Backbone, refusal: Refusal
 ) -> None:
-    assert "0.5" in refusal(SpecError, lambda: onnx_model(taught(2, 1), unknown=0.6))
+    assert "0.5" in refusal(SpecError, lambda: onnx_model(taught(2, 1), false_accept=0.6))
     refusal(NothingTaughtError, lambda: onnx_model(Learner(lite0)))
 
 
@@ -149,7 +159,7 @@ def test_the_model_says_what_it_was_made_from(taught: Callable[..., Learner]) ->
     metadata = {each.key: each.value for each in onnx_model(learner, 0.1).metadata_props}
     assert metadata["robocle.labels"] == f'["{OBJECTS[0]}", "{OBJECTS[1]}"]'
     assert metadata["robocle.backbone"] == learner.parts.backbone
-    assert metadata["robocle.unknown"] == "0.1"
+    assert metadata["robocle.false_accept"] == "0.1"
     assert float(metadata["robocle.unknown_below"]) == learner.unknown_below(0.1)
 
 

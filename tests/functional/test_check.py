@@ -96,7 +96,7 @@ def test_with_meaningless_labels_accuracy_is_no_better_than_chance(
     for label, numbers in (("this", (0, 1)), ("that", (2, 3))):
         mixed = [objects / kind / f"{n}.jpg" for n in numbers for kind in ("ball", "box")]
         copied(mixed, tmp_path / label)
-    found = counts(tmp_path, "--unknown", "0")
+    found = counts(tmp_path, "--false-accept", "1")
     assert found["taught"]["clean"]["right"] <= 5
 
 
@@ -131,7 +131,7 @@ def test_a_label_that_the_state_was_not_taught_is_right_when_it_is_called_unknow
     found = counts(tmp_path, "--state", state)
     assert found["not_taught"]["clean"] == {"right": 1, "unknown": 0, "wrong": 0}
     assert found["labels"]["grain"]["taught"] is False
-    never = counts(tmp_path, "--state", state, "--unknown", "0")
+    never = counts(tmp_path, "--state", state, "--false-accept", "1")
     assert never["not_taught"]["clean"] == {"right": 0, "unknown": 0, "wrong": 1}
     assert never["advice"][0]["taken_for"] in ("ball", "box")
 

@@ -15,8 +15,8 @@ from command_line import assert_refused, run, run_subprocess
 def test_predictions_as_json_contain_all_scores(state: Path, objects: Path) -> None:
     result = run("predict", "--json", state, objects / "ball" / "2.jpg", objects / "box" / "2.jpg")
     first, second = (json.loads(line) for line in result.stdout.splitlines())
-    keys = {"image", "label", "confidence", "scores", "nearest", "known", "nothing", "familiarity"}
-    assert first.keys() == keys
+    keys = {"image", "label", "confidence", "scores", "nearest", "known", "nothing"}
+    assert first.keys() == keys | {"familiarity", "sure"}
     assert first["nothing"] == ""
     assert (first["label"], second["label"]) == ("ball", "box")
     assert first["image"] == str(objects / "ball" / "2.jpg")
@@ -115,8 +115,8 @@ def test_an_object_that_was_not_taught_is_unknown(state: Path, tmp_path: Path) -
     assert label == "unknown"
     assert 0 <= float(known) < 0.5
     assert nearest in ("most like ball", "most like box")
-    never = run("predict", state, tmp_path / "noise.png", "--unknown", "0")
-    assert never.stdout.split("\t")[1] in ("ball", "box")
+    never = run("predict", state, tmp_path / "noise.png", "--false-accept", "1")
+    assert never.stdout.split("\t")[1] in ("perhaps ball", "perhaps box")
 
 
 def test_predicting_a_box_equals_predicting_the_cropped_picture(

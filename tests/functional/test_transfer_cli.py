@@ -212,23 +212,21 @@ def test_an_exported_model_contains_the_threshold_for_unknown_objects(
     assert best[0] < threshold < best[1]
 
 
-def test_the_false_rejection_rate_of_an_exported_model_is_an_option(
-    state: Path, tmp_path: Path
-) -> None:
+def test_the_rate_of_an_exported_model_is_an_option(state: Path, tmp_path: Path) -> None:
     thresholds = []
-    for rate in ("0", "0.2"):
+    for rate in ("1", "0.2"):
         model = tmp_path / f"{rate}.onnx"
-        assert run("export", state, model, "--unknown", rate).exit_code == 0
+        assert run("export", state, model, "--false-accept", rate).exit_code == 0
         metadata = onnxruntime.InferenceSession(model).get_modelmeta().custom_metadata_map
-        assert float(metadata["robocle.unknown"]) == float(rate)
+        assert float(metadata["robocle.false_accept"]) == float(rate)
         thresholds.append(float(metadata["robocle.unknown_below"]))
     assert thresholds[0] == -np.inf < thresholds[1]
 
 
-def test_a_state_to_send_has_no_false_rejection_rate(state: Path, tmp_path: Path) -> None:
-    result = run("export", state, tmp_path / "sent", "--unknown", "0.05")
+def test_a_state_to_send_has_no_rate(state: Path, tmp_path: Path) -> None:
+    result = run("export", state, tmp_path / "sent", "--false-accept", "0.05")
     assert result.exit_code == 2
-    assert "--unknown is for ONNX models" in result.stderr
+    assert "--false-accept is for ONNX models" in result.stderr
     assert not (tmp_path / "sent").exists()
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from robocle.classifiers import classifier
-from robocle.recognition.calibration import Calibration
+from robocle.recognition.decision import Decision
 from robocle.recognition.readiness import LabelReadiness, Readiness, readiness
 
 WIDTH = 40
@@ -25,7 +25,7 @@ def readiness_of(*labels: tuple[str, float, int]) -> Readiness:
             clf.learn(centre + rng.normal(size=WIDTH), label)
     answer = clf.answer()
     assert answer is not None
-    return readiness(clf.counts, clf.leave_out(), Calibration.of(answer))
+    return readiness(clf.counts, clf.leave_out(), Decision.of(answer, None))
 
 
 def test_labels_far_apart_are_ready_and_not_confusable() -> None:

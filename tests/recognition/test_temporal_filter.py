@@ -137,7 +137,9 @@ def test_an_announcement_builds_its_dict_when_it_is_first_read() -> None:
     best = said.top(1)
     assert "probabilities" not in vars(said)
     assert best == [("mug", said.probabilities["mug"])]
-    given = Announcement(said.label, "", dict(said.probabilities), said.unknown, said.changed)
+    given = Announcement(
+        said.label, "", dict(said.probabilities), said.unknown, said.changed, said.sure
+    )
     assert given == said
     assert given.top(1) == best
 

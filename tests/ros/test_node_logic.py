@@ -83,8 +83,9 @@ def test_the_defaults_of_the_parameters_are_valid_and_each_is_described() -> Non
         ("transport", "pigeon"),
         ("reliability", "always"),
         ("gate", "open"),
-        ("unknown", 0.9),
-        ("unknown", float("nan")),
+        ("false_accept", 0.0),
+        ("false_accept", 0.9),
+        ("false_accept", float("nan")),
         ("filter_sure", 0.1),
         ("max_rate", -1.0),
         ("roi", [1, 2, 3]),
@@ -318,4 +319,4 @@ def test_without_ros_the_error_says_what_to_source() -> None:
 @pytest.mark.skipif(find_spec("rclpy") is not None, reason="ROS 2 is installed")
 def test_the_command_without_ros_is_one_line() -> None:
     assert "setup.bash" in error_of("ros", "--ros-args", "-p", "state:=home.robocle")
-    assert "setup.bash" in error_of("ros", "home.robocle", "--ros-args", "-p", "unknown:=0.1")
+    assert "setup.bash" in error_of("ros", "home.robocle", "--ros-args", "-p", "false_accept:=0.1")

@@ -47,7 +47,7 @@ def visible(learner: Learner) -> dict[str, str]:
 
 def scores(learner: Learner) -> Scores:
     """Return the scores of one embedding; empty if nothing is taught."""
-    return learner.predict_embedding(QUERY, 0).scores if learner.counts else {}
+    return learner.predict_embedding(QUERY).scores if learner.counts else {}
 
 
 def are_close(one: Scores, other: Scores, tolerance: float = 1e-9) -> bool:

@@ -151,7 +151,7 @@ class Formulas:
             inverse, world = np.tensordot([1, earlier], maps, 1), self.weight_of_world
             scores.append(np.where(mask, self.cosines(z, means, inverse, 0), -np.inf))
             familiarity.append(self.cosines(z, means, inverse, world)[mask].max())
-            if len(means) > 2:
+            if len(means) > (1 if world else 2):
                 rest = self.cosines(z, np.delete(means, row, 0), inverse, world)
                 others.append(rest[np.delete(mask, row)].max())
         return np.array(scores), np.array(familiarity), np.array(others)

@@ -107,7 +107,7 @@ def test_after_a_write_beyond_the_file_size_limit_teaching_can_continue(
     resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size, before[1]))
     try:
         message = refusal(StateAccessError, lambda: teach(learner, 1, "cup"))
-        assert learner.predict_embedding(embedding(0, WIDTH), unknown=0).label == "mug"
+        assert learner.predict_embedding(embedding(0, WIDTH), false_accept=1).label == "mug"
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert message.startswith(f"cannot write {path}: the disk")
@@ -126,7 +126,7 @@ def test_a_read_only_file_is_read_and_not_changed(tmp_path: Path, refusal: Refus
     with opened(path) as learner:
         assert "it is read-only" in refusal(StateAccessError, lambda: teach(learner, 1, "cup"))
         assert "it is read-only" in refusal(StateAccessError, learner.purge)
-        assert learner.predict_embedding(embedding(0, WIDTH), unknown=0).label == "mug"
+        assert learner.predict_embedding(embedding(0, WIDTH), false_accept=1).label == "mug"
     assert "it is read-only" in refusal(StateAccessError, lambda: Learner(STUB).save(path))
     assert path.read_bytes() == content
     path.chmod(0o644)
@@ -158,7 +158,7 @@ def test_in_a_read_only_folder_a_state_is_read_and_not_changed(
         folder.chmod(0o500)
         assert "read-only" in refusal(StateAccessError, lambda: teach(learner, 1, "cup"))
         assert "read-only" in refusal(StateAccessError, learner.undo)
-        assert learner.predict_embedding(embedding(0, WIDTH), unknown=0).label == "mug"
+        assert learner.predict_embedding(embedding(0, WIDTH), false_accept=1).label == "mug"
         assert Learner.load(folder / "home", STUB).counts == learner.counts == {"mug": 1}
         refusal(StateAccessError, lambda: opened(folder / "new"))
         refusal(StateAccessError, lambda: learner.save(folder / "new"))

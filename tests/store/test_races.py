@@ -150,7 +150,7 @@ def test_the_next_prediction_sees_what_another_program_has_just_taught(tmp_path:
     with opened(tmp_path / "home") as learner, taught_on_demand(tmp_path / "home") as demand:
         for number in range(20):
             demand(f"{number}")
-            found = learner.predict_embedding(embedding(number, WIDTH), unknown=0)
+            found = learner.predict_embedding(embedding(number, WIDTH), false_accept=1)
             assert found.label == f"{number}"
             if number % 3 == 0:
                 assert learner.undo() == f"teaching '{number}'"

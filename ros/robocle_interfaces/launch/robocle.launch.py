@@ -17,12 +17,12 @@ ARGUMENTS = {
     "transport": ("raw", "raw or compressed."),
     "reliability": ("best_effort", "best_effort or reliable."),
     "boxes": ("false", "Whether to label the boxes of a detector."),
-    "unknown": ("0.05", "The false-rejection rate."),
+    "false_accept": ("0.05", "The fraction of unrelated objects that may be accepted."),
     "filter": ("true", "Whether to filter the predictions over time."),
     "namespace": ("", "The namespace of the node."),
 }
 TEXTS = ("state", "transport", "reliability")
-VALUES = {"boxes": bool, "unknown": float, "filter": bool}
+VALUES = {"boxes": bool, "false_accept": float, "filter": bool}
 
 
 def generate_launch_description() -> LaunchDescription:

@@ -1,8 +1,8 @@
 """The world of a backbone: embeddings of pictures of anything, and of nothing.
 
 What lies in front of a camera is mostly none of the taught objects. Where such pictures lie among
-the embeddings depends on the backbone and the pooling, so a world belongs to both. It is not
-learned: a learner scores its pictures to find out which scores unrelated objects get.
+the embeddings depends on the backbone, the pooling and the views of pictures to recognise, so a
+world belongs to these. It is not learned: a learner finds out how familiar its pictures are.
 
 A world is a safetensors file with one array, `pictures` (n, width), mostly in float16, and its
 description in the metadata. The worlds of some backbones come with robocle. `robocle backbones
@@ -12,7 +12,7 @@ world` computes others, which are kept in the cache folder and preferred.
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -27,25 +27,11 @@ from robocle.images import PREPROCESSING
 from robocle.types import Embeddings
 
 SHIPPED = Path(__file__).parent / "worlds"
-FORMAT = "world/2"
+FORMAT = "world/3"
 FEWEST = 20
 """The minimum number of pictures of objects in a world."""
-
-
-@dataclass(frozen=True)
-class SeenAgain:
-    """How familiar objects are that are seen again under other conditions.
-
-    This is measured on the shipped home, relative to the mean distance of the class means from the
-    origin of the familiarity.
-    """
-
-    once: float
-    """The median familiarity of objects that were taught one picture each."""
-    several: float
-    """The same for five pictures each."""
-    temperature: float
-    """The temperature of the softmax that fits the labels of these objects best, at five."""
+COMMON_VIEWS = ("plain", "centre:share=0.67")
+"""The views of the profiles. A world of one of them stands in for that of other views."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,11 +43,18 @@ class World:
     """The fingerprint of the backbone."""
     pooling: str
     """The spec of the pooling, with every option written out."""
+    views: str
+    """The spec of the views of pictures to recognise."""
     pictures: Embeddings
     """(n, width): pictures of objects first, then pictures of nothing."""
     objects: int
     """How many pictures show objects."""
-    seen_again: SeenAgain
+    temperature: float
+    """The temperature of the softmax that fits the objects of the shipped home best, seen again
+    under other conditions, relative to the distance of the class means."""
+    gain: float
+    """How familiar these are with the views of pictures to recognise, relative to the views of
+    taught pictures."""
     source: str
     """Which pictures these are."""
 
@@ -75,10 +68,12 @@ class World:
     def _description(self) -> dict[str, object]:
         facts = {
             name: getattr(self, name)
-            for name in ("backbone", "fingerprint", "pooling", "objects", "source")
-        }
-        described = {"preprocessing": PREPROCESSING, "seen_again": asdict(self.seen_again)}
-        return {"format": FORMAT, **described, **facts}
+            for name in (
+                "backbone", "fingerprint", "pooling", "views", "objects", "temperature", "gain",
+                "source",
+            )
+        }  # fmt: skip
+        return {"format": FORMAT, "preprocessing": PREPROCESSING, **facts}
 
     def write(self, path: Path) -> None:
         """Write the world to a file.
@@ -99,48 +94,55 @@ class World:
 
     def keep(self) -> Path:
         """Write the world where learners on this machine find it, and return its path."""
-        path = kept_path(self.backbone, self.fingerprint, self.pooling)
+        path = kept_path(self.backbone, self.fingerprint, self.pooling, self.views)
         self.write(path)
         return path
 
 
-def kept_path(backbone: str, fingerprint: str, pooling: str) -> Path:
+def kept_path(backbone: str, fingerprint: str, pooling: str, views: str) -> Path:
     """Return the file of a world that was computed on this machine, whether it exists or not."""
-    return cache_folder() / "worlds" / file_name(backbone, fingerprint, pooling)
+    return cache_folder() / "worlds" / file_name(backbone, fingerprint, pooling, views)
 
 
-def file_name(backbone: str, fingerprint: str, pooling: str) -> str:
+def file_name(backbone: str, fingerprint: str, pooling: str, views: str) -> str:
     """Return the name of the file of a world.
 
-    >>> file_name("timm:vit", "1f3a", "avg")
-    'timm_vit-034f741da56c2b1e.safetensors'
+    >>> file_name("timm:vit", "1f3a", "avg", "plain")
+    'timm_vit-9b8d8c815e1266cf.safetensors'
     """
-    key = hashlib.sha256("/".join((fingerprint, pooling, PREPROCESSING)).encode()).hexdigest()
+    parts = fingerprint, pooling, views, PREPROCESSING
+    key = hashlib.sha256("/".join(parts).encode()).hexdigest()
     plain = "".join(sign if sign.isalnum() or sign in "_-" else "_" for sign in backbone)
     return f"{plain[:40]}-{key[:16]}.safetensors"
 
 
 @lru_cache(maxsize=8)
-def world_of(backbone: str, fingerprint: str, pooling: str) -> World | None:
+def world_of(backbone: str, fingerprint: str, pooling: str, views: str) -> World | None:
     """Return the world of a backbone and a pooling, or None if there is none on this machine.
 
     Args:
         backbone: The name of the backbone.
         fingerprint: Its fingerprint.
         pooling: The spec of the pooling, with every option written out.
+        views: The spec of the views of pictures to recognise. If there is no world of these, one of
+            other views is returned.
 
     Raises:
         BackboneError: The file of the world is damaged, or belongs to another backbone.
     """
-    paths = (
-        kept_path(backbone, fingerprint, pooling),
-        SHIPPED / file_name(backbone, fingerprint, pooling),
-    )
-    found = next((path for path in paths if path.is_file()), None)
-    return read_world(found, fingerprint, pooling) if found else None
+    for each in dict.fromkeys((views, *COMMON_VIEWS)):
+        paths = (
+            kept_path(backbone, fingerprint, pooling, each),
+            SHIPPED / file_name(backbone, fingerprint, pooling, each),
+        )
+        if found := next((path for path in paths if path.is_file()), None):
+            return read_world(found, fingerprint, pooling, each)
+    return None
 
 
-def used_world(classifier: object, backbone: str, fingerprint: str, pooling: str) -> World | None:
+def used_world(
+    classifier: object, backbone: str, fingerprint: str, pooling: str, views: str
+) -> World | None:
     """Return the world of a backbone and a pooling, if there is one and a classifier uses it.
 
     Args:
@@ -148,20 +150,21 @@ def used_world(classifier: object, backbone: str, fingerprint: str, pooling: str
         backbone: The name of the backbone.
         fingerprint: Its fingerprint.
         pooling: The spec of the pooling, with every option written out.
+        views: The spec of the views of pictures to recognise.
 
     Raises:
         BackboneError: The file of the world is damaged.
     """
     if not getattr(classifier, "world", 0):
         return None
-    return world_of(backbone, fingerprint, pooling)
+    return world_of(backbone, fingerprint, pooling, views)
 
 
-def read_world(path: Path, fingerprint: str, pooling: str) -> World:
-    """Read the world of a backbone and a pooling from a file.
+def read_world(path: Path, fingerprint: str, pooling: str, views: str) -> World:
+    """Read the world of a backbone, a pooling and views from a file.
 
     Raises:
-        BackboneError: The file is damaged, or the world belongs to another backbone or pooling.
+        BackboneError: The file is damaged, or the world belongs to others.
     """
     try:
         with safe_open(path, "numpy") as file:
@@ -174,11 +177,11 @@ def read_world(path: Path, fingerprint: str, pooling: str) -> World:
             f"the world in {path} is damaged ({error}): compute it again with `robocle backbones "
             "world`, or delete it"
         ) from error
-    if (world.fingerprint, world.pooling) != (fingerprint, pooling):
+    if (world.fingerprint, world.pooling, world.views) != (fingerprint, pooling, views):
         raise BackboneError(
             f"the world in {path} belongs to {world.backbone} (sha {world.fingerprint[:8]}) with "
-            f"{world.pooling}, not to this backbone (sha {fingerprint[:8]}) with {pooling}: "
-            "compute one with `robocle backbones world`"
+            f"{world.pooling} and {world.views}, not to this backbone (sha {fingerprint[:8]}) with "
+            f"{pooling} and {views}: compute one with `robocle backbones world`"
         )
     return world
 
@@ -187,10 +190,9 @@ def _decoded(head: Mapping[str, object], rows: Embeddings) -> World:
     fields = {**head}
     if (fields.pop("format"), fields.pop("preprocessing")) != (FORMAT, PREPROCESSING):
         raise ValueError("it was written by another version of robocle")
-    seen_again = SeenAgain(**fields.pop("seen_again"))  # type: ignore[arg-type]
-    world = World(pictures=rows, seen_again=seen_again, **fields)  # type: ignore[arg-type]
+    world = World(pictures=rows, **fields)  # type: ignore[arg-type]
     if not (rows.ndim == 2 and np.isfinite(rows).all() and 0 < world.objects <= len(rows)):
         raise ValueError("its pictures cannot be read")
-    if not all(0 < number < 10 for number in asdict(seen_again).values()):
+    if not all(0 < number < 10 for number in (world.temperature, world.gain)):
         raise ValueError("its measurements cannot be read")
     return world

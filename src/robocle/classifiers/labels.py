@@ -1,7 +1,8 @@
 """Labels: the names under which objects are taught.
 
 A classifier takes any text of one line as a label. A learner takes less: its labels are normalised,
-so that two spellings that look the same are one label, and none of them is "unknown".
+so that two spellings that look the same are one label. "unknown" is the label of what is none of
+the taught objects: it can be taught, and shows what else there is, but it is never predicted.
 """
 
 import difflib
@@ -15,7 +16,7 @@ MAX_LABEL_LENGTH = 200
 LISTED = 10
 """How many labels a message lists."""
 UNKNOWN = "unknown"
-"""What is printed for objects that were not taught."""
+"""What is printed for objects that were not taught, and the label to teach examples of them."""
 
 
 def require_label(label: str) -> str:
@@ -25,24 +26,37 @@ def require_label(label: str) -> str:
         label: The label as it was given.
 
     Returns:
-        The label in Unicode's composed form (NFC), without surrounding white space.
+        The label in Unicode's composed form (NFC), without surrounding white space; "unknown" in
+        lower case.
 
     Raises:
-        LabelError: The label is not text, is empty or too long, cannot be shown on one line, or is
-            "unknown".
+        LabelError: The label is not text, is empty or too long, or cannot be shown on one line.
 
     >>> require_label(" coffee mug ")
     'coffee mug'
     >>> require_label("cafe\\N{COMBINING ACUTE ACCENT}") == "caf\\N{LATIN SMALL LETTER E WITH ACUTE}"
     True
     >>> require_label("Unknown")
-    Traceback (most recent call last):
-    robocle.errors.LabelError: 'Unknown' is what is printed for objects that were not taught: choose another label
+    'unknown'
     """  # noqa: E501
     found = plain_label(normalised(label) if isinstance(label, str) else label)
-    if found.casefold() == UNKNOWN:
+    return UNKNOWN if found.casefold() == UNKNOWN else found
+
+
+def require_name(label: str) -> str:
+    """Return a label that is the name of an object; see `require_label`.
+
+    Raises:
+        LabelError: The label cannot be used, or is "unknown".
+
+    >>> require_name("Unknown")
+    Traceback (most recent call last):
+    robocle.errors.LabelError: 'unknown' is what is printed for objects that were not taught: choose another name
+    """  # noqa: E501
+    found = require_label(label)
+    if found == UNKNOWN:
         raise LabelError(
-            f"{found!r} is what is printed for objects that were not taught: choose another label",
+            f"{found!r} is what is printed for objects that were not taught: choose another name",
             label,
         )
     return found

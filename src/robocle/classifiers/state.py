@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robocle.classifiers.labels import UNKNOWN
 from robocle.classifiers.samples import Sample
 from robocle.errors import StateError
 
@@ -42,12 +43,15 @@ class ClassifierState:
     def counts(self) -> dict[str, int]:
         """The number of samples taught per label, in the order in which they were first taught.
 
+        What was taught as unknown does not count.
+
         Raises:
             StateError: The array of the folded counts is damaged.
         """
         counts = self.folded_counts
         for sample in self.samples:
-            counts[sample.label] = counts.get(sample.label, 0) + 1
+            if sample.label != UNKNOWN:
+                counts[sample.label] = counts.get(sample.label, 0) + 1
         return counts
 
     @property

@@ -18,7 +18,7 @@ from robocle.classifiers.embedding_numbers import (
     require_width,
     usable_float32,
 )
-from robocle.classifiers.labels import never_taught, plain_label
+from robocle.classifiers.labels import UNKNOWN, never_taught, plain_label
 from robocle.classifiers.one_by_one import OneByOne
 from robocle.classifiers.samples import Matrix, Sample, Vector, kept_embedding
 from robocle.classifiers.softmax import softmax
@@ -166,7 +166,12 @@ class StreamingClassifier(OneByOne, Described, ABC):
         self._is_current = current
 
     def _learn_next(self, sample: Sample, current: bool) -> None:
-        """Count a sample and, if all before it are learned, learn it."""
+        """Count a sample and, if all before it are learned, learn it.
+
+        What was taught as unknown is kept, and is no sample of any label.
+        """
+        if sample.label == UNKNOWN:
+            return
         row = self._row_of.get(sample.label)
         if row is None:
             row = self._row_of[sample.label] = len(self._labels)
@@ -363,7 +368,9 @@ class StreamingClassifier(OneByOne, Described, ABC):
         """Return a label and its new name, if that is all that has changed."""
         before = {self._taught[id].label for id in changed}
         after = {each.label if each is not None else "" for each in changed.values()}
-        if len(before) != 1 or len(after) != 1 or after <= {"", *self._row_of}:
+        if len(before) != 1 or len(after) != 1 or after <= {"", UNKNOWN, *self._row_of}:
+            return None
+        if before == {UNKNOWN}:
             return None
         (old,), (new,) = before, after
         return (old, new) if len(changed) == self._counts[self._row_of[old]] else None
@@ -461,8 +468,7 @@ class StreamingClassifier(OneByOne, Described, ABC):
         Raises:
             NothingTaughtError: Nothing has been taught yet.
         """
-        if not (self._labels or self._taught):
-            raise NothingTaughtError
+        self._require_taught()
         if self._is_current:
             return
         self._labels, self._counts, self._row_of = [], [], {}
@@ -474,6 +480,11 @@ class StreamingClassifier(OneByOne, Described, ABC):
             self._begin(ClassifierState((), self.samples), self.width)
             raise
         self._is_current = True
+
+    def _require_taught(self) -> None:
+        """Raise NothingTaughtError if no label was taught."""
+        if not self._labels and all(each.label == UNKNOWN for each in self._taught.values()):
+            raise NothingTaughtError
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy needs: what was computed from the samples is computed again."""

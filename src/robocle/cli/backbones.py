@@ -84,9 +84,12 @@ def keep_world(backbone: str, folder: Path | None = None, pooling: str = "") -> 
     """Compute the world of a backbone, keep it for the learners on this machine, and say so."""
     from robocle.backbones import backbone as load
     from robocle.backbones.export.world_building import build_world
+    from robocle.backbones.world import COMMON_VIEWS
 
-    found = build_world(load(backbone), folder, pooling, progress)
-    found.keep()
+    network = load(backbone)
+    for views in COMMON_VIEWS:
+        found = build_world(network, folder, pooling, views, progress)
+        found.keep()
     nothing = len(found.pictures) - found.objects
     echo(f"world: {found.source} and {nothing} of nothing")
 

@@ -11,7 +11,7 @@ import click
 
 from robocle.cli.app import FolderPath, NonemptyPath, StatePath, main, plural, print_error
 from robocle.cli.interrupts import stop_requests
-from robocle.cli.options import BoxOption, box_option, unknown_option
+from robocle.cli.options import BoxOption, box_option, false_accept_option
 from robocle.cli.output import echo, echo_above_bar, echo_lines
 from robocle.cli.progress import activity, progress
 from robocle.cli.shots import Shots, recognised
@@ -142,9 +142,9 @@ def _teach(learner: "Learner", shots: Shots, frames: "Iterator[Shot]", taught: C
 @every_option
 @click.option("--json", "json_lines", is_flag=True, help="Print one JSON object per line.")
 @box_option
-@unknown_option
+@false_accept_option
 def bag_predict(state: Path, path: Path, topic: str | None, every: float, json_lines: bool,
-                box: BoxOption, unknown: float) -> None:  # fmt: skip
+                box: BoxOption, false_accept: float) -> None:  # fmt: skip
     """Recognise the frames of BAG that STATE was taught.
 
     Prints the seconds since the start of the bag, the label of the frame, its probability, and the
@@ -155,7 +155,9 @@ def bag_predict(state: Path, path: Path, topic: str | None, every: float, json_l
     learner = _loaded(state)
     with Bag(path) as recording:
         shots = Shots(recording, recording.image_topic(topic), None, every)
-        for shot, found, said in recognised(learner, shots, shots.all("recognising"), box, unknown):
+        for shot, found, said in recognised(
+            learner, shots, shots.all("recognising"), box, false_accept
+        ):
             seconds = round(shot.seconds, 3)
             if json_lines:
                 line = {
@@ -184,10 +186,10 @@ def bag_predict(state: Path, path: Path, topic: str | None, every: float, json_l
               help="Draw what was recognised when into this file: .png, .svg or .pdf.")  # fmt: skip
 @click.option("--json", "as_values", is_flag=True, help="Print the counts as JSON.")
 @box_option
-@unknown_option
+@false_accept_option
 def bag_evaluate(state: Path, path: Path, topic: str | None, label_topic: str | None,
                  intervals: Path | None, every: float, plot: Path | None, as_values: bool,
-                 box: BoxOption, unknown: float) -> None:  # fmt: skip
+                 box: BoxOption, false_accept: float) -> None:  # fmt: skip
     """Compare what STATE recognises in the frames of BAG with their labels.
 
     Prints, per label and over time, how many frames are right alone and with a filter over the
@@ -209,7 +211,7 @@ def bag_evaluate(state: Path, path: Path, topic: str | None, label_topic: str | 
         shots = Shots(recording, recording.image_topic(topic), labels, every)
         tally = Tally(learner.labels, recording.seconds)
         frames = shots.labelled("recognising")
-        for shot, found, said in recognised(learner, shots, frames, box, unknown):
+        for shot, found, said in recognised(learner, shots, frames, box, false_accept):
             assert shot.label is not None
             tally.add(shot.seconds, shot.label, predicted=found.label, announced=said)
     shots.list_unusable()

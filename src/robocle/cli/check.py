@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from robocle.cli.app import PicturePath, StatePath, main, print_error
-from robocle.cli.options import unknown_option, unreadable_option
+from robocle.cli.options import false_accept_option, unreadable_option
 from robocle.cli.output import echo_json, echo_lines
 from robocle.cli.pictures import SKIPPING, Unreadable, list_unreadable
 from robocle.cli.progress import activity, progress
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 @click.option("--draws", type=click.IntRange(1, 100), default=3, show_default=True,
               help="How many random variants of each corruption to test per picture.")  # fmt: skip
 @unreadable_option
-@unknown_option
+@false_accept_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with all counts.")
 def check(images: tuple[Path, ...], state: Path | None, out: Path | None, seed: int, draws: int,
-          unreadable: Unreadable, unknown: float, as_json: bool) -> None:  # fmt: skip
+          unreadable: Unreadable, false_accept: float, as_json: bool) -> None:  # fmt: skip
     """Test how well your own objects are recognised under other lighting, turned, noisy or blurred.
 
     IMAGES are pictures or folders of pictures. The label of a picture is the name of its folder.
@@ -57,7 +57,7 @@ def check(images: tuple[Path, ...], state: Path | None, out: Path | None, seed: 
     if out:
         require_page_path(out)
     given = labelled_pictures(images)
-    evaluator = Evaluator(Conditions(seed, draws), progress, unknown)
+    evaluator = Evaluator(Conditions(seed, draws), progress, false_accept)
     with activity("loading the backbone"):
         learner = Learner.load(state) if state else Learner()
     pictures, errors = _readable(given, learner.backbone.input_size, unreadable)
@@ -70,7 +70,7 @@ def check(images: tuple[Path, ...], state: Path | None, out: Path | None, seed: 
     for message in result.copies:
         print_error(message)
     if as_json:
-        options = {"seed": seed, "draws": draws, "unknown": unknown}
+        options = {"seed": seed, "draws": draws, "false_accept": false_accept}
         echo_json(as_values(result) | options)
     else:
         echo_lines(as_text(result))

@@ -37,6 +37,7 @@ def inspect(state: Path, as_json: bool) -> None:
         steps = learner.steps
         summary = {
             "labels": learner.counts,
+            "unknown": learner.unknown_taught,
             "readiness": asdict(readiness) if readiness else None,
             "parts": vars(learner.parts),
             "undoable": len(steps),
@@ -64,6 +65,8 @@ def _lines(state: Path, summary: dict[str, Any], readiness: "Readiness | None") 
 
     labels = summary["labels"]
     pictures = plural(sum(labels.values()), "picture")
+    if summary["unknown"]:
+        pictures += f" and {summary['unknown']} of what is unknown"
     head = f"{state}: {plural(len(labels), 'label')}, {pictures}, {summary['bytes'] / 1e6:.2f} MB"
     parts = {name.replace("_", " "): spec for name, spec in summary["parts"].items()}
     rows = {"can be undone": plural(summary["undoable"], "step"), **parts}

@@ -2,15 +2,28 @@
 
 import click
 
-from robocle.recognition.levels import DEFAULT_UNKNOWN, LARGEST_UNKNOWN
+from robocle.errors import SpecError
+from robocle.recognition.rates import DEFAULT_RATE, NAMED_RATES, require_rate
 
 BoxOption = tuple[float, float, float, float] | None
 
-unknown_option = click.option(
-    "--unknown", type=click.FloatRange(0, LARGEST_UNKNOWN), default=DEFAULT_UNKNOWN,
-    show_default=True, help="The fraction of taught objects, seen again as they were taught, that "
-    "may be called unknown. Of unrelated objects, at most about 5 % are taken for taught ones. "
-    "With 0, nothing is called unknown.",
+
+def _rate(context: click.Context, option: click.Parameter, text: str) -> float:
+    try:
+        rate = NAMED_RATES[text] if text in NAMED_RATES else float(text)
+        require_rate(rate)
+    except (ValueError, SpecError) as error:
+        raise click.BadParameter(
+            f"{text!r} is not a rate: give 0.001 to 0.5, strict, normal or lenient, or 1 to call "
+            "nothing unknown"
+        ) from error
+    return rate
+
+
+false_accept_option = click.option(
+    "--false-accept", callback=_rate, default=str(DEFAULT_RATE), show_default=True, metavar="RATE",
+    help="The fraction of unrelated objects that may be taken for a taught one, from 0.001 to 0.5; "
+    "or strict (0.01), normal (0.05), lenient (0.2). With 1, nothing is called unknown.",
 )  # fmt: skip
 
 threads_option = click.option(

@@ -10,8 +10,8 @@ from robocle.cli.app import PicturePath, StatePath, main
 from robocle.cli.options import (
     BoxOption,
     box_option,
+    false_accept_option,
     threads_option,
-    unknown_option,
     unreadable_option,
 )
 from robocle.cli.output import echo_above_bar
@@ -37,15 +37,17 @@ if TYPE_CHECKING:
 @unreadable_option
 @box_option
 @threads_option
-@unknown_option
+@false_accept_option
 def predict(state: Path, images: tuple[Path, ...], top: int | None, as_json: bool,
             unreadable: Unreadable, box: BoxOption, threads: int | None,
-            unknown: float, prediction_views: str | None) -> None:  # fmt: skip
+            false_accept: float, prediction_views: str | None) -> None:  # fmt: skip
     """Recognise the objects in IMAGES (files, or folders with subfolders) that STATE was taught.
 
-    Prints the picture, the label, and the probability from 0 to 1 that the label is right. For an
-    unknown object it prints "unknown", the probability that it is a taught object after all, and
-    the nearest label. With --top, the best labels follow, each with its confidence.
+    Prints the picture, the label, and the probability from 0 to 1 that the label is right. A label
+    that is not sure is printed as "probably mug" or, below 0.5, "perhaps mug": one picture of it,
+    taught here, makes it sure. For an unknown object it prints "unknown", the probability that it
+    is a taught object after all, and the nearest label. With --top, the best labels follow, each
+    with its confidence.
 
     Pictures that cannot be read are listed, and the others are recognised.
     """
@@ -67,8 +69,10 @@ def predict(state: Path, images: tuple[Path, ...], top: int | None, as_json: boo
         if isinstance(embedding, ImageError):
             errors.append(embedding)
             continue
-        found = learner.predict_embedding(embedding, unknown)
-        line = _as_json(path, found, top) if as_json else _as_line(path, found, top)
+        found = learner.predict_embedding(embedding, false_accept)
+        # A learner that never says "unknown" is never sure, either.
+        is_judged = learner.unknown_below() is not None
+        line = _as_json(path, found, top) if as_json else _as_line(path, found, top, is_judged)
         echo_above_bar(line, err=False)
     consequence = "the others were recognised; with --unreadable skip the exit code is 0"
     list_unreadable(errors, len(files), unreadable, consequence)
@@ -83,9 +87,10 @@ def _as_json(path: Path, found: "Prediction", top: int | None) -> str:
     return as_json(values)
 
 
-def _as_line(path: Path, found: "Prediction", top: int | None) -> str:
+def _as_line(path: Path, found: "Prediction", top: int | None, is_judged: bool) -> str:
     best = [f"{label}\t{confidence:.2f}" for label, confidence in found.top(top or 1)]
     if found.label is not None:
-        return "\t".join([printable(path), *best])
+        words = f"{found.likelihood} {best[0]}" if is_judged and not found.sure else best[0]
+        return "\t".join([printable(path), words, *best[1:]])
     nearest = best if top else [found.nothing or f"most like {found.nearest}"]
     return "\t".join([printable(path), "unknown", f"{found.known:.2f}", *nearest])

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from robocle.cli.app import StatePath, main
-from robocle.cli.options import unknown_option
+from robocle.cli.options import false_accept_option
 from robocle.cli.output import echo
 from robocle.errors import MissingExtraError
 from robocle.profiles import DEFAULT_PROFILE, PROFILES
@@ -32,10 +32,10 @@ from robocle.profiles import DEFAULT_PROFILE, PROFILES
 @click.option("--profile", type=click.Choice(list(PROFILES)), default=DEFAULT_PROFILE,
               show_default=True, help="The parts of a new state: speed or accuracy.")  # fmt: skip
 @click.option("--no-browser", is_flag=True, help="Do not open the page in a browser.")
-@unknown_option
+@false_accept_option
 def serve(state: Path, host: str, port: int, https: bool, token: str, camera: str,
           allowed_hosts: tuple[str, ...], profile: str, no_browser: bool,
-          unknown: float) -> None:  # fmt: skip
+          false_accept: float) -> None:  # fmt: skip
     """Open a page on which STATE is taught with a camera; it shows live what STATE recognises.
 
     STATE is created if it does not exist. Everything that is taught is on disk at once. Other
@@ -54,7 +54,7 @@ def serve(state: Path, host: str, port: int, https: bool, token: str, camera: st
         token=token,
         allowed_hosts=allowed_hosts,
         camera=camera,
-        unknown=unknown,
+        false_accept=false_accept,
         profile=profile,
         opens_browser=not no_browser,
     )

@@ -58,7 +58,7 @@ class Shots:
 
 
 def recognised(
-    learner: "Learner", shots: Shots, frames: "Iterator[Shot]", box: BoxOption, unknown: float
+    learner: "Learner", shots: Shots, frames: "Iterator[Shot]", box: BoxOption, false_accept: float
 ) -> "Iterator[tuple[Shot, Prediction, str | None]]":
     """Yield frames with their predictions and the labels that a filter announces."""
     from robocle.recognition.rejection import decided
@@ -68,7 +68,7 @@ def recognised(
     for shot in frames:
         picture: Any = shot.picture
         try:
-            found = learner.predict(picture, unknown, box=box)
+            found = learner.predict(picture, false_accept, box=box)
         except ImageError as error:
             shots.unusable(shot, error)
             continue

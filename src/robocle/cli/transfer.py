@@ -8,7 +8,7 @@ import click
 from click.core import ParameterSource
 
 from robocle.cli.app import StatePath, main, plural, print_error
-from robocle.cli.options import unknown_option
+from robocle.cli.options import false_accept_option
 from robocle.cli.output import echo
 from robocle.errors import StateError
 
@@ -88,30 +88,34 @@ def _remove_empty(state: Path) -> None:
 @main.command(short_help="Write an ONNX model, or a state file to send.")
 @click.argument("state", type=StatePath)
 @click.argument("out", type=StatePath)
-@unknown_option
+@false_accept_option
 @replace_option
 @click.pass_context
-def export(context: click.Context, state: Path, out: Path, unknown: float, replace: bool) -> None:
+def export(
+    context: click.Context, state: Path, out: Path, false_accept: float, replace: bool
+) -> None:
     """Write STATE to OUT: an ONNX model if OUT ends in .onnx, otherwise a state file to send.
 
     The ONNX model contains the backbone, the pooling, the weights, the labels and the threshold for
-    unknown objects, which --unknown sets, and needs only ONNX Runtime.
+    unknown objects, which --false-accept sets, and needs only ONNX Runtime.
 
     A state file to send has no undo history; `robocle merge` adds it to the state of another
     device.
     """
     from robocle.learner import Learner
 
-    given = context.get_parameter_source("unknown") is not ParameterSource.DEFAULT
+    given = context.get_parameter_source("false_accept") is not ParameterSource.DEFAULT
     if given and out.suffix != ".onnx":
-        raise click.UsageError("--unknown is for ONNX models: a state takes it in every prediction")
+        raise click.UsageError(
+            "--false-accept is for ONNX models: a state takes it in every prediction"
+        )
     _require_new(out, replace)
     _require_other(out, state)
     learner = Learner.load(state)
     if out.suffix == ".onnx":
         from robocle.export.onnx_model import write_onnx
 
-        write_onnx(learner, out, unknown)
+        write_onnx(learner, out, false_accept)
     else:
         learner.save(out)
     echo(f"exported {plural(len(learner.labels), 'label')} to {out}")

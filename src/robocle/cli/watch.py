@@ -9,7 +9,7 @@ import click
 
 from robocle.cli.app import NonemptyPath, StatePath, main
 from robocle.cli.edit import require_file
-from robocle.cli.options import BoxOption, box_option, unknown_option
+from robocle.cli.options import BoxOption, box_option, false_accept_option
 from robocle.cli.output import echo, echo_json
 from robocle.cli.progress import activity
 from robocle.errors import NothingTaughtError
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 @click.option("--name", help="The name of the camera in topics and in Home Assistant.  "
               "[default: the name of STATE]")  # fmt: skip
 @box_option
-@unknown_option
+@false_accept_option
 def watch(state: Path, camera: str, as_json: bool, every: float, changes: bool, loop: bool,
           mqtt: str | None, mqtt_ca: Path | None, name: str | None, box: BoxOption,
-          unknown: float) -> None:  # fmt: skip
+          false_accept: float) -> None:  # fmt: skip
     """Say once per second what a camera sees that STATE was taught.
 
     Prints the time, the label (or "unknown", or "nothing" and why) and its probability. A filter
@@ -72,7 +72,7 @@ def watch(state: Path, camera: str, as_json: bool, every: float, changes: bool, 
 
         def recognised(frame: Frame) -> Prediction:
             try:
-                return decided(learner.predict(frame.pixels, unknown, box=box))
+                return decided(learner.predict(frame.pixels, false_accept, box=box))
             except NothingTaughtError:  # another program has made the state forget everything
                 return Prediction.of_nothing("nothing is taught any more")
 

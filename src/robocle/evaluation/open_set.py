@@ -13,8 +13,9 @@ from robocle.classifiers import StreamingClassifier
 from robocle.evaluation.evaluation_set import EvaluationSet
 from robocle.evaluation.loop import evaluate
 from robocle.evaluation.metrics import OpenSetPredictions
-from robocle.recognition.calibration import calibrated, recognised
-from robocle.recognition.levels import DEFAULT_UNKNOWN
+from robocle.recognition.decision import Decision
+from robocle.recognition.meaning import recognised
+from robocle.recognition.rates import DEFAULT_RATE
 from robocle.types import Embeddings
 
 
@@ -35,11 +36,11 @@ def evaluate_open_set(
         test: The pictures.
         world: The world of the backbone and the pooling, if there is one.
     """
-    calibration = calibrated(classifier.answer(), world)
+    decision = Decision.of(classifier.answer(), world)
     labels = classifier.labels
 
     def predict(embeddings: Embeddings) -> list[_Prediction]:
-        found = recognised(classifier, embeddings, calibration, DEFAULT_UNKNOWN)
+        found = recognised(classifier, embeddings, decision, DEFAULT_RATE)
         return [
             _Prediction(labels[each.row], each.familiarity, each.confidence, not each.is_known)
             for each in found

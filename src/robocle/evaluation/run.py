@@ -35,6 +35,7 @@ from robocle.evaluation.metrics import (
 from robocle.evaluation.open_set import evaluate_open_set
 from robocle.evaluation.scenarios import Stream
 from robocle.evaluation.trial import Trial
+from robocle.images.views import VIEWS
 from robocle.pipeline import Pipeline
 from robocle.pooling import POOLINGS, block_layout, pooling
 from robocle.timing import shortest_times, timed
@@ -87,7 +88,8 @@ def _world(trial: Trial, clf: StreamingClassifier) -> World | None:
     """Return the world of the trial's backbone and pooling, after the classifier got it."""
     network = loaded_backbone(trial.backbone)
     described = POOLINGS.describe(pooling(trial.pooling))
-    world = used_world(clf, network.name, network.fingerprint, described)
+    looks = VIEWS.describe(VIEWS.build(trial.prediction_views))
+    world = used_world(clf, network.name, network.fingerprint, described, looks)
     if world is not None:
         clf.use_world(world.pictures)
     return world

@@ -8,11 +8,12 @@ needs ONNX Runtime and nothing else. Its outputs have the names and the meaning 
     confidence  (n)          float64: the probability that `nearest` is right
     scores      (n, labels)  float64
     nearest     (n)          text: the label with the best score, even if the object is unknown
-    known       (n)          float64: the posterior probability of a taught object at even odds
+    known       (n)          float64: the probability of a taught object
     unknown     (n)          bool: whether the object is unknown
     familiarity (n)          float64: how much the picture looks like something taught
+    sure        (n)          bool: whether the label can be relied on
 
-The metadata holds the labels, the parts of the learner, the level, and the threshold of the
+The metadata holds the labels, the parts of the learner, the rate, and the threshold of the
 familiarity below which an object is unknown.
 """
 
@@ -35,44 +36,44 @@ from robocle.export.recognition_nodes import RecognitionNodes
 from robocle.export.view_nodes import add_mean, add_views
 from robocle.files import replace_file
 from robocle.learner import Learner
-from robocle.recognition.levels import DEFAULT_UNKNOWN, require_level
+from robocle.recognition.rates import DEFAULT_RATE, require_rate
 
 PREFIX = "robocle"
 
 
-def write_onnx(learner: Learner, path: Path, unknown: float = DEFAULT_UNKNOWN) -> None:
+def write_onnx(learner: Learner, path: Path, false_accept: float = DEFAULT_RATE) -> None:
     """Write a learner to a file as an ONNX model. An existing file is replaced atomically.
 
     Args:
         learner: A learner that was taught at least one label.
         path: The file to write.
-        unknown: The level, as in `Learner.predict`.
+        false_accept: The rate, as in `Learner.predict`.
 
     Raises:
         StateAccessError: The file cannot be written.
         NothingTaughtError, BackboneError, SpecError: As `onnx_model` does.
     """
-    content = onnx_model(learner, unknown).SerializeToString(deterministic=True)
+    content = onnx_model(learner, false_accept).SerializeToString(deterministic=True)
     try:
         replace_file(path, content)
     except OSError as error:
         raise StateAccessError.of("write", path, error) from error
 
 
-def onnx_model(learner: Learner, unknown: float = DEFAULT_UNKNOWN) -> onnx.ModelProto:
+def onnx_model(learner: Learner, false_accept: float = DEFAULT_RATE) -> onnx.ModelProto:
     """Return a learner as an ONNX model.
 
     Args:
         learner: A learner that was taught at least one label, with pooling avg, moments or focus
             and a linear classifier.
-        unknown: The level, as in `Learner.predict`.
+        false_accept: The rate, as in `Learner.predict`.
 
     Raises:
         NothingTaughtError: The learner has no labels.
         BackboneError: Its backbone does not provide its ONNX model.
-        SpecError: Its pooling or classifier cannot be exported, or the level is out of range.
+        SpecError: Its pooling or classifier cannot be exported, or the rate is out of range.
     """
-    require_level(unknown)
+    require_rate(false_accept)
     if not learner.labels:
         raise NothingTaughtError
     network = learner.backbone
@@ -83,19 +84,20 @@ def onnx_model(learner: Learner, unknown: float = DEFAULT_UNKNOWN) -> onnx.Model
     embeddings = add_mean(builder, looks, views)
     del model.graph.output[:]
     scores = _add_scores(builder, embeddings, *learner.linear())
-    calibration = learner.calibration()
+    decision = learner.decision()
     familiar = _add_familiarity(builder, embeddings, scores, learner.familiarity())
-    RecognitionNodes(builder, learner.labels, calibration, unknown).add_outputs(scores, familiar)
+    nodes = RecognitionNodes(builder, learner.labels, decision, false_accept)
+    nodes.add_outputs(scores, familiar)
     remove_unused(model.graph)
-    _describe(model, learner, unknown)
+    _describe(model, learner, false_accept)
     onnx.checker.check_model(model)
     return model
 
 
-def _describe(model: onnx.ModelProto, learner: Learner, unknown: float) -> None:
+def _describe(model: onnx.ModelProto, learner: Learner, false_accept: float) -> None:
     labels = json.dumps(list(learner.labels), ensure_ascii=False)
-    metadata = {"labels": labels, "unknown": repr(unknown), **vars(learner.parts)}
-    threshold = learner.unknown_below(unknown)
+    metadata = {"labels": labels, "false_accept": repr(false_accept), **vars(learner.parts)}
+    threshold = learner.unknown_below(false_accept)
     if threshold is not None:
         metadata["unknown_below"] = repr(threshold)
     for key, value in metadata.items():

@@ -1,21 +1,19 @@
 """Known or unknown in an ONNX graph: the outputs are the fields of `robocle.Prediction`.
 
-The nodes compute what `robocle.recognition.calibration` computes, with the calibration and the
-threshold as constants.
+The nodes compute what `robocle.recognition.meaning` computes, with the decision as constants.
 """
 
 import math
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 from onnx import TensorProto
 
 from robocle.backbones.onnx_graph import GraphBuilder
 from robocle.classifiers.labels import UNKNOWN
-from robocle.recognition.calibration import AnyCalibration, known_without_calibration
-from robocle.recognition.levels import DEFAULT_UNKNOWN
-from robocle.recognition.world_calibration import WorldCalibration
+from robocle.recognition.decision import Decision
+from robocle.recognition.meaning import known_without_decision
+from robocle.types import SURE
 
 
 @dataclass(frozen=True)
@@ -24,9 +22,9 @@ class RecognitionNodes:
 
     builder: GraphBuilder
     labels: tuple[str, ...]
-    calibration: AnyCalibration | None
-    unknown: float
-    """The level, as in `Learner.predict`."""
+    decision: Decision | None
+    false_accept: float
+    """The rate, as in `Learner.predict`."""
 
     def add_outputs(self, scores: str, familiar: str) -> None:
         """Add all outputs.
@@ -35,17 +33,19 @@ class RecognitionNodes:
             scores: The tensor with the scores, (n, labels), in float64.
             familiar: A tensor whose best entries are the familiarity, (n, labels), in float64.
         """
+        node = self.builder.node
         familiarity = self._entries(familiar, self._best(familiar), output="familiarity")
         column = self._best(scores)
         threshold = self._number(self._threshold())
-        unknown = self.builder.node("Less", familiarity, threshold, output="unknown")
+        unknown = node("Less", familiarity, threshold, output="unknown")
         self._add_texts(self._flat(column), unknown)
-        likelihoods = self._log_likelihood_ratio(familiarity)
-        self._posterior(likelihoods, familiarity, 0.5, output="known")
-        prior = self.calibration.known_prior if self.calibration else 0.5
-        posterior = self._posterior(likelihoods, familiarity, prior)
+        known = self._known(familiarity)
         share = self._entries(self._softmax(scores), column)
-        self.builder.node("Mul", posterior, share, output="confidence")
+        confidence = node("Mul", known, share, output="confidence")
+        # Without a decision, nothing is sure.
+        least = self._number(SURE if self.decision else math.inf)
+        reliable = node("GreaterOrEqual", confidence, least)
+        node("And", reliable, node("Not", unknown), output="sure")
         self._declare()
 
     def _declare(self) -> None:
@@ -57,6 +57,7 @@ class RecognitionNodes:
         self.builder.add_output("known", TensorProto.DOUBLE)
         self.builder.add_output("unknown", TensorProto.BOOL)
         self.builder.add_output("familiarity", TensorProto.DOUBLE)
+        self.builder.add_output("sure", TensorProto.BOOL)
 
     def _add_texts(self, best: str, unknown: str) -> None:
         node = self.builder.node
@@ -67,39 +68,23 @@ class RecognitionNodes:
         node("Gather", texts, row, output="label", axis=0)
 
     def _threshold(self) -> float:
-        return self.calibration.threshold(self.unknown) if self.calibration else -math.inf
+        return self.decision.threshold(self.false_accept) if self.decision else -math.inf
 
     def _softmax(self, scores: str) -> str:
-        temperature = self.calibration.temperature if self.calibration else 1.0
+        temperature = self.decision.temperature if self.decision else 1.0
         scaled = self.builder.node("Div", scores, self._number(temperature))
         return self.builder.node("Softmax", scaled, axis=1)
 
-    def _log_likelihood_ratio(self, familiarity: str) -> str:
-        if self.calibration is None:
-            return ""
-        if isinstance(self.calibration, WorldCalibration):
-            threshold = self._number(self.calibration.threshold(DEFAULT_UNKNOWN))
-            above = self.builder.node("Sub", familiarity, threshold)
-            return self.builder.node("Div", above, self._number(self.calibration.spread))
-        known, unknown = self.calibration.known_scores, self.calibration.unknown_scores
-        for_known = self._log_density(known, "Min", familiarity)
-        for_unknown = self._log_density(unknown, "Max", familiarity)
-        return self.builder.node("Sub", for_known, for_unknown)
-
-    def _log_density(self, scores: NormalDist, limit: str, familiarity: str) -> str:
-        node, number = self.builder.node, self._number
-        limited = node(limit, familiarity, number(scores.mean))
-        deviation = node("Div", node("Sub", limited, number(scores.mean)), number(scores.stdev))
-        exponent = node("Div", node("Mul", deviation, deviation), number(-2))
-        return node("Sub", exponent, number(math.log(scores.stdev)))
-
-    def _posterior(self, ratio: str, familiarity: str, prior: float, output: str = "") -> str:
+    def _known(self, familiarity: str) -> str:
+        """Add the probability of a known object."""
         node = self.builder.node
-        if not ratio:
-            known = self._number(known_without_calibration(len(self.labels)))
-            return node("Expand", known, node("Shape", familiarity), output=output)
-        log_odds = node("Add", ratio, self._number(math.log(prior / (1 - prior))))
-        return node("Sigmoid", log_odds, output=output)
+        if self.decision is None:
+            known = self._number(known_without_decision(len(self.labels)))
+            return node("Expand", known, node("Shape", familiarity), output="known")
+        above = node("Sub", familiarity, self._number(self.decision.even))
+        return node(
+            "Sigmoid", node("Div", above, self._number(self.decision.spread)), output="known"
+        )
 
     def _best(self, values: str) -> str:
         """Return the column of the largest entry of each row: (n, 1)."""

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from robocle.backbones.world import World, used_world
 from robocle.classifiers import CLASSIFIERS, StreamingClassifier
 from robocle.classifiers.embedding_numbers import require_width
+from robocle.classifiers.labels import UNKNOWN
 from robocle.errors import RobocleError, SpecError, StateError
 from robocle.images.sketches import PROJECTIONS, Sketches, sketch
 from robocle.imports import imported
@@ -42,7 +43,7 @@ from robocle.store.tables import translated
 
 if TYPE_CHECKING:
     from robocle.learner.snapshot import Scored, Snapshot
-    from robocle.recognition.calibration import AnyCalibration
+    from robocle.recognition.decision import Decision
 
 
 log = logging.getLogger("robocle")
@@ -54,6 +55,8 @@ class Summary:
 
     position: Position
     counts: dict[str, int]
+    unknown: int
+    """How many pictures were taught as unknown."""
     sketches: Sketches
     last: int
     """When the last picture was taught."""
@@ -65,13 +68,15 @@ class Learned:
     Args:
         state: The state.
         parts: The specs of the learner's parts, in the form that this version writes.
+        views: The spec of the views of pictures to recognise; empty for those of the state.
     """
 
-    def __init__(self, state: State, parts: Parts) -> None:
+    def __init__(self, state: State, parts: Parts, views: str = "") -> None:
         self.state = state
         # An empty classifier, which checks what is taught: to teach, the others need not be read.
         self._empty = built(state.name, parts.classifier)
-        world = used_world(self._empty, parts.backbone, parts.fingerprint, parts.pooling)
+        seen = parts.backbone, parts.fingerprint, parts.pooling, views or parts.prediction_views
+        world = used_world(self._empty, *seen)
         self.world: World | None = world
         self.parts = replace(parts, world=world.identity if world else "")
         self._guard = threading.RLock()
@@ -83,7 +88,7 @@ class Learned:
         self._at: Position = (0, 0)  # of what the classifier was taught
         self._summary: Summary | None = None
         self._now: Snapshot | None = None
-        self._calibrated: tuple[object, AnyCalibration | None] | None = None
+        self._decision: tuple[object, Decision | None] | None = None
         _in_use.add(self)
 
     # Following the state
@@ -133,10 +138,11 @@ class Learned:
         appended = before and all(each[0] > before.last and each[4] is None for each in found)
         if not since or not appended:
             before, found = None, list(self.state.summary())
-        counts = dict(before.counts) if before else {}
+        counts = {**before.counts, UNKNOWN: before.unknown} if before else {UNKNOWN: 0}
         taught = [each for each in found if each[1] is not None]
         for _, label, count, *_ in taught:
             counts[label] = counts.get(label, 0) + count
+        unknown = counts.pop(UNKNOWN)
         rows = [
             each for each in taught if isinstance(each[3], bytes) and len(each[3]) == PROJECTIONS
         ]
@@ -145,7 +151,7 @@ class Learned:
             [np.frombuffer(each[3], np.int8) for each in rows], [each[1] for each in rows]
         )
         last = max((time for time, *_ in found), default=before.last if before else 0)
-        return Summary(position, counts, sketches, last)
+        return Summary(position, counts, unknown, sketches, last)
 
     @contextmanager
     def classifier(self) -> Iterator[StreamingClassifier]:
@@ -247,7 +253,7 @@ class Learned:
             kept = checks.require_sample(embedding, label)
             checks.width = len(kept)
             samples.append(NewSample(label, kept, sketch(kept).tobytes(), quality))
-        checks.require_room(list(dict.fromkeys([*labels, *(each.label for each in samples)])))
+        checks.require_room(_names([*labels, *(each.label for each in samples)]))
         return samples
 
     def purge(self) -> None:
@@ -278,8 +284,7 @@ class Learned:
                 self.require_mergeable(other)
                 change.unite(other)
             change.forget_folded_steps()
-            labels = dict.fromkeys(each[1] for each in self.state.summary() if each[1])
-            self._empty.require_room(list(labels))
+            self._empty.require_room(_names(each[1] for each in self.state.summary()))
             self.require_usable()
 
     def require_mergeable(self, other: State, name: str = "the other learner") -> None:
@@ -336,20 +341,25 @@ class Learned:
             if answer is None:
                 return None
             labels, width = classifier.labels, classifier.width or 0
-            calibration = self.calibration_of(classifier)
-            self._now = Snapshot(self._at, labels, width, answer, calibration)
+            decision = self.decision_of(classifier)
+            self._now = Snapshot(self._at, labels, width, answer, decision)
         return self._now
 
-    def calibration_of(self, classifier: StreamingClassifier) -> "AnyCalibration | None":
-        """Return the calibration of a classifier's scores, which is computed once."""
-        from robocle.recognition.calibration import calibrated
+    def decision_of(self, classifier: StreamingClassifier) -> "Decision | None":
+        """Return what decides between known and unknown, which is computed once."""
+        from robocle.recognition.decision import Decision
 
         answer = classifier.answer() if classifier.labels else None
         if answer is None:
             return None
-        if self._calibrated is None or self._calibrated[0] is not answer:
-            self._calibrated = answer, calibrated(answer, self.world)
-        return self._calibrated[1]
+        if self._decision is None or self._decision[0] is not answer:
+            self._decision = answer, Decision.of(answer, self.world)
+        return self._decision[1]
+
+
+def _names(labels: Iterable[str | None]) -> list[str]:
+    """Return the different names of objects among labels."""
+    return [each for each in dict.fromkeys(labels) if each not in (None, UNKNOWN)]
 
 
 def built(name: str, spec: str) -> StreamingClassifier:

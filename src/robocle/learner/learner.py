@@ -14,7 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from robocle.backbones import Backbone
 from robocle.classifiers import CLASSIFIERS
-from robocle.classifiers.labels import never_taught, require_label, spelling_of
+from robocle.classifiers.labels import (
+    UNKNOWN,
+    never_taught,
+    require_label,
+    require_name,
+    spelling_of,
+)
 from robocle.embedding import BATCH_SIZE, Embedder, Embedding, values_for
 from robocle.errors import (
     NothingTaughtError,
@@ -32,7 +38,7 @@ from robocle.pipeline import Parts, Pipeline
 from robocle.pooling import Pooling
 from robocle.profiles import DEFAULT, DEFAULT_PROFILE, classifier_for
 from robocle.profiles import profile as profile_named
-from robocle.recognition.levels import DEFAULT_UNKNOWN
+from robocle.recognition.rates import DEFAULT_RATE
 from robocle.spec import require_whole
 from robocle.store import (
     FilePath,
@@ -48,7 +54,7 @@ from robocle.wording import plural
 
 if TYPE_CHECKING:
     from robocle.classifiers.slda.answer import Familiarity
-    from robocle.recognition.calibration import AnyCalibration
+    from robocle.recognition.decision import Decision
     from robocle.recognition.explanation import Explanation
     from robocle.recognition.readiness import Readiness
     from robocle.recognition.samples import TaughtSample
@@ -251,9 +257,12 @@ class Learner:
             raise StateError(f"{name} needs a part that is not installed: {error}") from error
         learner = cls.__new__(cls)
         # Specs in the form this version writes. A state keeps its own views for prediction.
-        parts = replace(parts, prediction_views=stored.prediction_views)
-        learner._begin(Learned(state, parts), pipeline)
-        if stored.world not in ("", learner.parts.world):
+        views, parts = (
+            parts.prediction_views,
+            replace(parts, prediction_views=stored.prediction_views),
+        )
+        learner._begin(Learned(state, parts, views), pipeline)
+        if views == stored.prediction_views and stored.world not in ("", learner.parts.world):
             here = "another one" if learner.parts.world else "none: run robocle backbones world"
             log.warning("%s was taught with a world of its backbone, and here is %s", name, here)
         return learner
@@ -309,6 +318,11 @@ class Learner:
         return dict(self._learned.summary.counts)
 
     @property
+    def unknown_taught(self) -> int:
+        """The number of pictures taught as "unknown": examples of what is none of the labels."""
+        return self._learned.summary.unknown
+
+    @property
     def version(self) -> int:
         """A number that is different after every change, whichever program makes it."""
         return self._learned.summary.position[1]
@@ -323,7 +337,8 @@ class Learner:
         Args:
             picture: A path, bytes, a file object, a PIL image, or an RGB array. Frames of OpenCV
                 are BGR: pass `frame[..., ::-1]`.
-            label: What the picture shows.
+            label: What the picture shows; "unknown" if it shows none of the objects to recognise.
+                Such pictures are examples of what else there is, and sharpen the decision.
             gate: What to do about a poor picture (dark, blurred, almost the same as a taught one):
                 `warn` in the log and learn it, `refuse` it, or `off` to skip the check.
             box: (x, y, width, height) of the region to learn, in pixels of the upright picture.
@@ -443,16 +458,15 @@ class Learner:
     # Predicting
 
     def predict(
-        self, picture: Picture, unknown: float = DEFAULT_UNKNOWN, *, box: Box | None = None
+        self, picture: Picture, false_accept: float = DEFAULT_RATE, *, box: Box | None = None
     ) -> Prediction:
         """Recognise the object in one picture, or report that it is unknown.
 
         Args:
             picture: A path, bytes, a file object, a PIL image, or an RGB array. Frames of OpenCV
                 are BGR: pass `frame[..., ::-1]`.
-            unknown: The level, from 0 to 0.5: the fraction of taught objects, seen again as they
-                were taught, that may be called unknown. Of unrelated objects, at most about 5 % are
-                taken for taught ones; where both cannot hold, that does. 0 calls nothing unknown.
+            false_accept: The fraction of unrelated objects that may be taken for a taught one, from
+                0.001 to 0.5. A smaller one is stricter. 1 calls nothing unknown.
             box: (x, y, width, height) of the region to recognise, in pixels of the upright picture.
 
         Returns:
@@ -461,14 +475,14 @@ class Learner:
         Raises:
             ImageError: The picture cannot be used.
             NothingTaughtError: Nothing has been taught yet.
-            SpecError: The level is out of range.
+            SpecError: The rate is out of range.
         """
-        return self.predict_many([picture], unknown, boxes=[box])[0]
+        return self.predict_many([picture], false_accept, boxes=[box])[0]
 
     def predict_many(
         self,
         pictures: Iterable[Picture],
-        unknown: float = DEFAULT_UNKNOWN,
+        false_accept: float = DEFAULT_RATE,
         *,
         boxes: Iterable[Box | None] | None = None,
         batch_size: int = BATCH_SIZE,
@@ -478,7 +492,7 @@ class Learner:
 
         Args:
             pictures: The pictures.
-            unknown: The level, as in `predict`.
+            false_accept: The rate, as in `predict`.
             boxes: One entry per picture: its box, or None for the whole picture.
             batch_size: How many pictures go through the backbone at once.
             threads: How many batches are embedded at the same time; None for one per core.
@@ -493,7 +507,7 @@ class Learner:
         embeddings = self._for_prediction.embed_many(
             pictures, boxes, batch_size=batch_size, threads=threads
         )
-        return [self.predict_embedding(embedding, unknown) for embedding in embeddings]
+        return [self.predict_embedding(embedding, false_accept) for embedding in embeddings]
 
     def _require_taught(self) -> None:
         _ = self.pipeline
@@ -501,13 +515,13 @@ class Learner:
             raise NothingTaughtError
 
     def predict_embedding(
-        self, embedding: Embedding | ArrayLike, unknown: float = DEFAULT_UNKNOWN
+        self, embedding: Embedding | ArrayLike, false_accept: float = DEFAULT_RATE
     ) -> Prediction:
         """Recognise a picture that has already been embedded.
 
         Args:
             embedding: What `embed_for_prediction` returned, or an array of your own.
-            unknown: The level, as in `Learner.predict`.
+            false_accept: The rate, as in `Learner.predict`.
 
         Returns:
             The prediction; its label is None for an unknown object.
@@ -516,16 +530,16 @@ class Learner:
             FeatureError: The embedding was made for teaching, has a different width, or has a value
                 beyond 1e30.
             NothingTaughtError: Nothing has been taught yet.
-            SpecError: The level is out of range.
+            SpecError: The rate is out of range.
         """
         values = values_for("prediction", embedding)
         nothing = embedding.nothing if isinstance(embedding, Embedding) else ""
-        return self._learned.scored(values).prediction(unknown, nothing)
+        return self._learned.scored(values).prediction(false_accept, nothing)
 
     def explain(
         self,
         picture: Picture,
-        unknown: float = DEFAULT_UNKNOWN,
+        false_accept: float = DEFAULT_RATE,
         *,
         box: Box | None = None,
         top: int = 3,
@@ -534,7 +548,7 @@ class Learner:
 
         Args:
             picture: The picture, as in `predict`.
-            unknown: The level, as in `predict`.
+            false_accept: The rate, as in `predict`.
             box: (x, y, width, height) of the region to recognise, in pixels of the upright picture.
             top: How many of the nearest labels to name, at least 1.
 
@@ -550,11 +564,11 @@ class Learner:
         require_whole("top", top, 1, 1_000_000)
         self._require_taught()
         embedding, maps = self._for_prediction.look(picture, box)
-        prediction = self.predict_embedding(embedding, unknown)
+        prediction = self.predict_embedding(embedding, false_accept)
         with self._learned.classifier() as classifier:
             found = prediction.nearest, self.pooling, maps.grid[0], self._learned.world
             heat = heat_of(classifier, *found)
-        return explanation(prediction, self.calibration(), unknown, top, heat)
+        return explanation(prediction, self.decision(), false_accept, top, heat)
 
     def embed_for_teaching(self, picture: Picture, box: Box | None = None) -> Embedding:
         """Return the embedding that `teach_embedding` takes: the mean over the picture's views.
@@ -588,8 +602,9 @@ class Learner:
             answer = classifier.answer() if classifier.labels else None
             if answer is None or answer.leave_one_out is None:
                 return None
-            calibration = self._learned.calibration_of(classifier)
-            return readiness(classifier.counts, classifier.leave_out(), calibration)
+            decision = self._learned.decision_of(classifier)
+            found = classifier.counts, classifier.leave_out(), decision
+            return readiness(*found, self._learned.summary.unknown)
 
     @property
     def samples(self) -> "list[TaughtSample]":
@@ -607,7 +622,7 @@ class Learner:
         from robocle.recognition.samples import taught_samples
 
         with self._learned.classifier() as classifier:
-            return taught_samples(classifier, self._learned.calibration_of(classifier))
+            return taught_samples(classifier, self._learned.decision_of(classifier))
 
     def doubtful(self, most: int = 5, label: str | None = None) -> "list[TaughtSample]":
         """Return the taught pictures that hurt, the worst first; see `remove`.
@@ -628,23 +643,23 @@ class Learner:
         require_whole("most", most, 1, 1_000_000)
         known = None if label is None else self._known(label)
         with self._learned.classifier() as classifier:
-            calibration = self._learned.calibration_of(classifier)
-            return doubtful_samples(classifier, calibration, most, known)
+            decision = self._learned.decision_of(classifier)
+            return doubtful_samples(classifier, decision, most, known)
 
-    def unknown_below(self, unknown: float = DEFAULT_UNKNOWN) -> float | None:
+    def unknown_below(self, false_accept: float = DEFAULT_RATE) -> float | None:
         """Return the threshold: an object whose familiarity is below it is called unknown.
 
         Args:
-            unknown: The level, as in `Learner.predict`.
+            false_accept: The rate, as in `Learner.predict`.
 
         Returns:
             The threshold; None if this learner calls no object unknown.
 
         Raises:
-            SpecError: The level is out of range.
+            SpecError: The rate is out of range.
         """
-        calibration = self.calibration()
-        return calibration.threshold(unknown) if calibration else None
+        decision = self.decision()
+        return decision.threshold(false_accept) if decision else None
 
     def linear(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return W and b with scores = W z + b for an embedding z.
@@ -669,15 +684,15 @@ class Learner:
             answer = classifier.answer()
             return answer.familiarity() if answer is not None else None
 
-    def calibration(self) -> "AnyCalibration | None":
-        """Return the calibration of the scores. It is computed once after each change.
+    def decision(self) -> "Decision | None":
+        """Return what decides between known and unknown. It is computed once after each change.
 
         Returns:
-            The calibration; None if there is neither a world nor leave-one-out scores, or a single
+            The decision; None if there is neither a world nor leave-one-out scores, or a single
             label and no world.
         """
         with self._learned.classifier() as classifier:
-            return self._learned.calibration_of(classifier)
+            return self._learned.decision_of(classifier)
 
     @property
     def forgets_exactly(self) -> bool:
@@ -733,7 +748,7 @@ class Learner:
             InexactError: The two have sums of the published scatter, which cannot be joined.
             StateError: The change cannot be written to the learner's file.
         """
-        new = require_label(new)
+        new = require_name(new)
         with self._learned.exclusive():
             old = self._known(label)
             if old != new:
@@ -749,6 +764,8 @@ class Learner:
 
     def _known(self, label: str) -> str:
         """Return the label as it is spelled in the state."""
+        if self.unknown_taught and require_label(label) == UNKNOWN:
+            return UNKNOWN
         known = spelling_of(label, self.labels)
         if known is None:
             raise never_taught(label, self.labels)

@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 from robocle.classifiers.embedding_numbers import require_width
 from robocle.classifiers.slda.answer import Answer
 from robocle.label_numbers import LabelNumbers
-from robocle.recognition.calibration import AnyCalibration, recognise
+from robocle.recognition.decision import Decision
+from robocle.recognition.meaning import recognise
+from robocle.recognition.rates import NEVER_UNKNOWN
 from robocle.store.state import Position
 from robocle.types import Prediction, Scores
 
@@ -21,23 +23,23 @@ class Scored:
     labels: tuple[str, ...]
     scores: Scores
     familiarity: float
-    calibration: AnyCalibration | None
+    decision: Decision | None
 
-    def prediction(self, unknown: float, nothing: str = "") -> Prediction:
+    def prediction(self, false_accept: float, nothing: str = "") -> Prediction:
         """Return the prediction.
 
         Args:
-            unknown: The level, as in `Learner.predict`.
+            false_accept: The rate, as in `Learner.predict`.
             nothing: Why the picture shows no object; empty if it may show one.
 
         Raises:
-            SpecError: The level is out of range.
+            SpecError: The rate is out of range.
         """
-        found = recognise(self.scores, self.familiarity, self.calibration, unknown)
+        found = recognise(self.scores, self.familiarity, self.decision, false_accept)
         nearest = self.labels[found.row]
         # A copy: a classifier may go on with its array, or have it from a much larger one.
         scores = LabelNumbers(self.labels, np.array(self.scores, np.float64))
-        if nothing and unknown > 0:
+        if nothing and false_accept < NEVER_UNKNOWN:
             none = LabelNumbers(self.labels, np.zeros(len(self.labels)))
             return Prediction.of_numbers(
                 None, 0.0, scores, nearest, 0.0, none, nothing, self.familiarity
@@ -45,7 +47,15 @@ class Scored:
         label = nearest if found.is_known else None
         confidences = LabelNumbers(self.labels, found.confidences)
         return Prediction.of_numbers(
-            label, found.confidence, scores, nearest, found.known, confidences, "", self.familiarity
+            label,
+            found.confidence,
+            scores,
+            nearest,
+            found.known,
+            confidences,
+            "",
+            self.familiarity,
+            found.is_sure,
         )
 
 
@@ -57,7 +67,7 @@ class Snapshot:
     labels: tuple[str, ...]
     width: int
     answer: Answer
-    calibration: AnyCalibration | None
+    decision: Decision | None
 
     def scored(self, values: NDArray[Any]) -> Scored:
         """Return the scores and the familiarity of one embedding.
@@ -68,4 +78,4 @@ class Snapshot:
         require_width(values, self.width)
         embeddings = np.asarray(values[None], np.float64)
         scores, familiarity = self.answer.scores_and_familiarity(embeddings)
-        return Scored(self.labels, scores[0], float(familiarity[0]), self.calibration)
+        return Scored(self.labels, scores[0], float(familiarity[0]), self.decision)

@@ -22,8 +22,7 @@ from robocle.pooling import Pooling
 from robocle.pooling.average import Average
 from robocle.pooling.focus import Focus, window_weights
 from robocle.pooling.moments import Moments
-from robocle.recognition.calibration import AnyCalibration
-from robocle.recognition.world_calibration import WorldCalibration
+from robocle.recognition.decision import Decision
 from robocle.types import Prediction
 
 
@@ -47,8 +46,8 @@ class Explanation:
 
 def explanation(
     prediction: Prediction,
-    calibration: AnyCalibration | None,
-    unknown: float,
+    decision: Decision | None,
+    false_accept: float,
     top: int,
     heat: NDArray[np.float32] | None,
 ) -> Explanation:
@@ -56,34 +55,31 @@ def explanation(
 
     Args:
         prediction: The prediction.
-        calibration: The calibration of the learner's scores.
-        unknown: The level that the prediction was made with.
+        decision: The decision of the learner.
+        false_accept: The rate that the prediction was made with.
         top: How many labels to name.
         heat: The heat map of the nearest label, if there is one.
     """
     nearest = dict(prediction.top(top))
     known = numbers_of(prediction, "confidences").total()
     rest = max(0.0, known - sum(nearest.values()))
-    reason = "" if prediction.label is not None else _reason(prediction, calibration, unknown)
+    reason = "" if prediction.label is not None else _reason(prediction, decision, false_accept)
     return Explanation(prediction, nearest, rest, prediction.unknown, reason, heat)
 
 
-def _reason(prediction: Prediction, calibration: AnyCalibration | None, unknown: float) -> str:
+def _reason(prediction: Prediction, decision: Decision | None, false_accept: float) -> str:
     if prediction.nothing:
         return f"there is nothing to see: {prediction.nothing}"
-    if calibration is None:  # another thread has changed the learner meanwhile
+    if decision is None:  # another thread has changed the learner meanwhile
         return "it is unlike all taught objects"
     nearest, found = prediction.nearest, prediction.familiarity
-    facts = f"its familiarity is {found:.1f}, below {calibration.threshold(unknown):.1f}"
-    if not isinstance(calibration, WorldCalibration):
-        return f"it is too far from all taught objects: {facts}"
-    if found < calibration.unrelated:
-        share = calibration.share_above(found)
+    facts = f"its familiarity is {found:.1f}, below {decision.threshold(false_accept):.1f}"
+    if any(found < pictures.bound(false_accept) for pictures in decision.unrelated):
+        share = decision.unrelated[0].share_above(found)
         more = f"{share:.0%} of unrelated pictures look more like a taught object"
         return f"{nearest!r} is nearest, but {more}: {facts}"
     return (
-        f"{nearest!r} is nearest, and it looks more like a taught object than unrelated pictures "
-        f"do, but less than taught objects that are seen again: {facts}"
+        f"{nearest!r} is nearest, but other objects of the same scene look as much like it: {facts}"
     )
 
 

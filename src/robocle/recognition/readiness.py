@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from robocle.classifiers.slda.left_out import LeaveOneOut
 from robocle.classifiers.softmax import softmax
-from robocle.recognition.calibration import AnyCalibration
-from robocle.recognition.levels import DEFAULT_UNKNOWN
+from robocle.recognition.decision import Decision
 from robocle.types import Scores
 
 # A label is ready if this fraction of its pictures is recognised when left out.
@@ -21,6 +20,10 @@ READY = 0.8
 # Two labels are confusable if a picture of one is taken for the other with this probability.
 CONFUSABLE = 0.1
 MOST_PAIRS = 10
+# From here on, pictures have so much in common that they were probably taken in one scene.
+ONE_SCENE = 0.5
+# So many pictures taught as unknown show what else there is in the scene.
+ENOUGH_UNKNOWN = 5
 
 
 @dataclass(frozen=True)
@@ -72,27 +75,46 @@ class Readiness:
 
     labels: tuple[LabelReadiness, ...]
     confusable: tuple[ConfusablePair, ...]
+    shared: float = 0.0
+    """How much of a taught object what was not taught has in the same scene, from 0 to 1."""
+    unknown: int = 0
+    """The number of pictures taught as unknown."""
+
+    @property
+    def is_one_scene(self) -> bool:
+        """Whether what was not taught may be taken for a taught object in the same scene."""
+        return self.shared >= ONE_SCENE and self.unknown < ENOUGH_UNKNOWN
 
     @property
     def advice(self) -> str:
         """What would help as a whole, such as more labels; empty if nothing."""
-        if len(self.labels) != 1:
-            return ""
-        return (
-            f"{self.labels[0].label!r} is the only label: similar objects are taken for it. Teach "
-            "what it could be mistaken for under labels of their own"
-        )
+        if len(self.labels) == 1 and not self.unknown:
+            return (
+                f"{self.labels[0].label!r} is the only label: similar objects are taken for it. "
+                "Teach what it could be mistaken for under labels of their own, or as unknown"
+            )
+        if self.is_one_scene:
+            return (
+                f"the pictures have much in common ({self.shared:.0%}), such as the background: "
+                "objects that you have not taught may be taken for these. Teach a few of them as "
+                "unknown, and give a box around the object"
+            )
+        return ""
 
 
 def readiness(
-    counts: dict[str, int], found: Iterable[LeaveOneOut], calibration: AnyCalibration | None
+    counts: dict[str, int],
+    found: Iterable[LeaveOneOut],
+    decision: Decision | None,
+    unknown: int = 0,
 ) -> Readiness:
     """Return the readiness of all labels.
 
     Args:
         counts: The number of pictures taught per label.
         found: The leave-one-out scores. The samples of a label must be in the same chunk.
-        calibration: The calibration of the scores; without one, no pair is called confusable.
+        decision: The decision of the classifier; without one, no pair is called confusable.
+        unknown: The number of pictures taught as unknown.
 
     Returns:
         The labels in the order they were taught, and the confusable pairs, worst first.
@@ -104,17 +126,19 @@ def readiness(
         usable = ~chunk.singleton
         rows, scores = chunk.rows[usable], chunk.scores[usable]
         right = scores.argmax(axis=1) == rows if len(rows) else np.zeros(0, bool)
-        if len(labels) == 1 and calibration:  # the best label is right, but is it recognised?
-            right &= chunk.familiarity[usable] >= calibration.threshold(DEFAULT_UNKNOWN)
+        if len(labels) == 1 and decision:  # the best label is right, but is it recognised?
+            right &= chunk.familiarity[usable] >= decision.threshold()
         left_out += np.bincount(rows, minlength=len(labels))
         recognised += np.bincount(rows[right], minlength=len(labels))
-        if calibration:
-            _add_mistaken(mistaken, rows, softmax(scores / calibration.temperature))
+        if decision:
+            _add_mistaken(mistaken, rows, softmax(scores / decision.temperature))
     each = zip(labels, counts.values(), left_out.tolist(), recognised.tolist(), strict=True)
     pairs = sorted(mistaken.items(), key=lambda pair: -pair[1])[:MOST_PAIRS]
     return Readiness(
         tuple(LabelReadiness(*label) for label in each),
         tuple(ConfusablePair(labels[one], labels[other], p) for (one, other), p in pairs),
+        decision.shared if decision else 0.0,
+        unknown,
     )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from robocle.classifiers import StreamingClassifier
 from robocle.classifiers.softmax import softmax
-from robocle.recognition.calibration import AnyCalibration
+from robocle.recognition.decision import Decision
 
 CANDIDATES = 64
 """Of how many samples, those that are recognised worst, the removal is tried."""
@@ -44,15 +44,15 @@ class TaughtSample:
 
 
 def taught_samples(
-    classifier: StreamingClassifier, calibration: AnyCalibration | None
+    classifier: StreamingClassifier, decision: Decision | None
 ) -> list[TaughtSample]:
     """Return all samples that are kept, in the order in which they were taught.
 
     Args:
         classifier: The classifier.
-        calibration: The calibration of its scores. Without one, samples are not judged.
+        decision: Its decision. Without one, samples are not judged.
     """
-    judged = dict(_judged(classifier, calibration)) if calibration is not None else {}
+    judged = dict(_judged(classifier, decision)) if decision is not None else {}
     found = []
     for each in classifier.samples:
         recognised, taken_for = judged.get(each.id, (None, None))
@@ -63,14 +63,14 @@ def taught_samples(
 
 
 def _judged(
-    classifier: StreamingClassifier, calibration: AnyCalibration
+    classifier: StreamingClassifier, decision: Decision
 ) -> Iterator[tuple[str, tuple[float, str | None]]]:
     """Yield the id of each sample that can be left out, and how it is recognised."""
     labels = classifier.labels
     if len(labels) < 2:
         return
     for chunk in classifier.leave_out([each.id for each in classifier.samples]):
-        likely = softmax(chunk.scores / calibration.temperature)
+        likely = softmax(chunk.scores / decision.temperature)
         best = chunk.scores.argmax(axis=1)
         for place in np.flatnonzero(~chunk.singleton).tolist():
             own = int(chunk.rows[place])
@@ -80,7 +80,7 @@ def _judged(
 
 def doubtful_samples(
     classifier: StreamingClassifier,
-    calibration: AnyCalibration | None,
+    decision: Decision | None,
     most: int,
     label: str | None = None,
 ) -> list[TaughtSample]:
@@ -88,13 +88,11 @@ def doubtful_samples(
 
     Args:
         classifier: The classifier.
-        calibration: The calibration of its scores. Without one, no sample is judged.
+        decision: Its decision. Without one, no sample is judged.
         most: How many samples to return at most.
         label: Their label; None for all labels.
     """
-    found = [
-        each for each in taught_samples(classifier, calibration) if label in (None, each.label)
-    ]
+    found = [each for each in taught_samples(classifier, decision) if label in (None, each.label)]
     judged = [each for each in found if each.recognised is not None]
     worst = sorted(judged, key=lambda each: each.recognised or 0.0)[: max(CANDIDATES, 2 * most)]
     helped = classifier.recognised_without([each.id for each in worst])

@@ -17,12 +17,14 @@ import numpy as np
 from robocle.classifiers.samples import Vector
 from robocle.label_numbers import LabelNumbers, built, numbers_of, read_as_dicts
 from robocle.spec import require_between
-from robocle.types import Prediction
+from robocle.types import SURE, Prediction
 
 # How many frames the same object stays in front of the camera, on average: 4 s at 15 per second.
 STAY = 60.0
 # The least probability of anything, given one frame: one frame alone never decides.
 FLOOR = 0.01
+# The weight of the last frame in the mean confidence.
+RECENT = 0.2
 UNKNOWN, NOTHING = -2, -1
 """What is not a label, and where it is in the posterior: after the labels."""
 
@@ -42,6 +44,9 @@ class Announcement:
     """The posterior probability of an unknown object, or of nothing to see. All sum to 1."""
     changed: bool
     """Whether this announcement differs from the one of the frame before."""
+    sure: bool = False
+    """Whether the label can be relied on, as in `Prediction`: the mean confidence over the last
+    frames is at least 0.8."""
 
     @classmethod
     def of_numbers(
@@ -51,6 +56,7 @@ class Announcement:
         probabilities: LabelNumbers,
         unknown: float,
         changed: bool,
+        sure: bool,
     ) -> "Announcement":
         """Return an announcement whose dict is built when it is first read.
 
@@ -63,6 +69,7 @@ class Announcement:
             probabilities=probabilities,
             unknown=unknown,
             changed=changed,
+            sure=sure,
         )
 
     def top(self, number: int = 3) -> list[tuple[str, float]]:
@@ -113,6 +120,8 @@ class TemporalFilter:
     _belief: tuple[tuple[str, ...], Vector] = field(init=False, repr=False, compare=False)
     _announced: str | int | None = field(init=False, repr=False, compare=False)
     _reason: str = field(init=False, repr=False, compare=False)
+    # The mean confidence of what is announced, over the last frames.
+    _confidence: float = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         require_between("frames", self.frames, 1, 1000)
@@ -123,6 +132,7 @@ class TemporalFilter:
         """Forget all frames, such as after a cut or a pause of the camera."""
         self._belief = (), np.zeros(2)
         self._announced, self._reason = None, ""
+        self._confidence = 0.0
 
     def update(self, prediction: Prediction) -> Announcement:
         """Add one frame.
@@ -138,7 +148,11 @@ class TemporalFilter:
         self._belief = labels, self._updated(labels, evidence)
         self._reason = prediction.nothing or self._reason
         before, self._announced = self._announced, self._decided()
-        return self._announcement(changed=self._announced != before)
+        changed = self._announced != before
+        confidence = prediction.confidence if prediction.nearest == self._announced else 0.0
+        weight = 1.0 if changed else RECENT
+        self._confidence += weight * (confidence - self._confidence)
+        return self._announcement(changed)
 
     def _updated(self, labels: tuple[str, ...], evidence: Vector) -> Vector:
         """Return the posterior after one more frame."""
@@ -175,7 +189,8 @@ class TemporalFilter:
         labels, posterior = self._belief
         probabilities = LabelNumbers(labels, posterior[:UNKNOWN])
         rest = float(posterior[UNKNOWN] + posterior[NOTHING])
-        return Announcement.of_numbers(label, nothing, probabilities, rest, changed)
+        sure = label is not None and self._confidence >= SURE
+        return Announcement.of_numbers(label, nothing, probabilities, rest, changed, sure)
 
 
 def _evidence(prediction: Prediction) -> tuple[tuple[str, ...], Vector]:

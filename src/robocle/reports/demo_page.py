@@ -9,7 +9,7 @@ from robocle.demo.pictures import CONDITIONS, DemoPicture
 from robocle.demo.run import DemoResult
 from robocle.demo.unknown import KINDS
 from robocle.images.thumbnails import jpeg_address
-from robocle.recognition.levels import DEFAULT_UNKNOWN
+from robocle.recognition.rates import DEFAULT_RATE
 from robocle.reports.demo_table import tables, unknown_table
 from robocle.reports.pages import render_page, write_page
 from robocle.wording import plural
@@ -60,7 +60,7 @@ def write_report(result: DemoResult, path: Path) -> None:
         conditions=list(_conditions(result)),
         methods=[(m.method.name, METHODS_IN_WORDS[m.method.name]) for m in result.methods],
         tables=list(zip(tables(result), _explanations(result), strict=True)),
-        rate=DEFAULT_UNKNOWN,
+        rate=DEFAULT_RATE,
         unknown=unknown_table(result),
         counts=_counts(result),
         every=_step(len(not_taught), UNKNOWN_EXAMPLES),

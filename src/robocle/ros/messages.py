@@ -8,13 +8,12 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from robocle.classifiers.labels import UNKNOWN
 from robocle.errors import ImageError, RosError
 from robocle.ros.health import Level
 from robocle.ros.recogniser import Recogniser, Seen
 from robocle.types import Prediction
 
-UNKNOWN = "unknown"
-"""The class of a box whose object is unknown."""
 ALTERNATIVES = 3
 """How many labels a box gets, the best first."""
 
@@ -53,6 +52,7 @@ def prediction_message(header: Any, seen: Seen, version: int) -> Any:
         label=seen.label or "",
         nothing=seen.nothing,
         nearest=seen.nearest,
+        sure=seen.sure,
         confidence=seen.confidence,
         unknown=seen.unknown,
         labels=list(seen.probabilities),

@@ -28,6 +28,8 @@ class Seen:
     """Every label with its probability, the best first."""
     unknown: float
     changed: bool
+    sure: bool = False
+    """Whether the label can be relied on."""
 
     @property
     def confidence(self) -> float:
@@ -73,7 +75,7 @@ class Recogniser:
         if not self.learner.labels:
             return self._as_seen(None, Announcement(None, "", {}, 1.0, False))
         start = time.thread_time()
-        found = self.learner.predict(picture, settings.unknown, box=settings.roi)
+        found = self.learner.predict(picture, settings.false_accept, box=settings.roi)
         self.learner_seconds += time.thread_time() - start
         with self._guard:
             return self._as_seen(found, self._announced(found))
@@ -83,7 +85,7 @@ class Recogniser:
             return self._steady.update(decided(found))
         confidences = numbers_of(found, "confidences")
         return Announcement.of_numbers(
-            found.label, found.nothing, confidences, found.unknown, changed=False
+            found.label, found.nothing, confidences, found.unknown, False, found.sure
         )
 
     def _as_seen(self, found: Prediction | None, said: Announcement) -> Seen:
@@ -92,7 +94,7 @@ class Recogniser:
         changed = (said.label, said.nothing) != self._last
         self._last = said.label, said.nothing
         nearest = found.nearest if found else ""
-        return Seen(said.label, said.nothing, nearest, ranked, said.unknown, changed)
+        return Seen(said.label, said.nothing, nearest, ranked, said.unknown, changed, said.sure)
 
     def see_boxes(
         self, picture: RosPicture, boxes: Sequence[Box]
@@ -113,7 +115,7 @@ class Recogniser:
         if self.learner.labels and usable:
             start = time.thread_time()
             predictions = self.learner.predict_many(
-                [pixels] * len(usable), self.settings.unknown, boxes=usable
+                [pixels] * len(usable), self.settings.false_accept, boxes=usable
             )
             self.learner_seconds += time.thread_time() - start
         rest = iter(predictions)

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from robocle.errors import SpecError
 from robocle.images.quality import Gate
-from robocle.recognition.levels import DEFAULT_UNKNOWN, LARGEST_UNKNOWN
+from robocle.recognition.rates import DEFAULT_RATE, NEVER_UNKNOWN, SMALLEST_RATE, require_rate
 from robocle.recognition.temporal_filter import TemporalFilter
 from robocle.spec import require_between, require_choice
 
@@ -42,10 +42,10 @@ PARAMETERS: Mapping[str, Parameter] = {
     "gate": Parameter(
         "warn", "What teaching does about a poor picture: warn, refuse or off.", live=True
     ),
-    "unknown": Parameter(
-        DEFAULT_UNKNOWN,
-        "The false-rejection rate: roughly the fraction of taught objects that are called unknown.",
-        (0.0, LARGEST_UNKNOWN),
+    "false_accept": Parameter(
+        DEFAULT_RATE,
+        "The fraction of unrelated objects that may be taken for a taught one; 1: never unknown.",
+        (SMALLEST_RATE, NEVER_UNKNOWN),
         live=True,
     ),
     "filter": Parameter(
@@ -88,7 +88,7 @@ class Settings:
     tolerance: float
     profile: str
     gate: Gate
-    unknown: float
+    false_accept: float
     filter: bool
     filter_frames: float
     filter_sure: float
@@ -117,6 +117,7 @@ class Settings:
         for name, known in PARAMETERS.items():
             if known.limits is not None:
                 require_between(name, given[name], *known.limits)
+        require_rate(given["false_accept"])
         return cls(**{**given, "roi": _roi(given["roi"])})
 
     def changed(self, values: Mapping[str, Any]) -> "Settings":

@@ -34,12 +34,15 @@ class Observation:
     """The best labels with their probabilities, the best first."""
     unknown: float = 1.0
     """The probability of an unknown object, or of nothing to see."""
+    sure: bool = False
+    """Whether the label can be relied on."""
 
     @classmethod
     def of(cls, announcement: Announcement, when: float) -> "Observation":
         """Return what an announcement says, with its best labels only."""
         best = dict(announcement.top(TOP))
-        return cls(when, announcement.label, announcement.nothing, best, announcement.unknown)
+        found = announcement.label, announcement.nothing, best, announcement.unknown
+        return cls(when, *found, announcement.sure)
 
     @property
     def state(self) -> str:
@@ -59,6 +62,7 @@ class Observation:
             "time": _written(self.time),
             "state": self.state,
             "label": self.label,
+            "sure": self.sure,
             "nothing": self.nothing,
             "confidence": round(self.confidence, 3),
             "probabilities": {key: round(value, 3) for key, value in self.probabilities.items()},

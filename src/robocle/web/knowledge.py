@@ -39,6 +39,8 @@ def knowledge_of(learner: Learner, found: Readiness | None) -> dict[str, Any]:
     return {
         "labels": labels,
         "confusable": confusable,
+        "unknown": learner.unknown_taught,
+        "advice": found.advice if found and counts else "",
         "steps": [asdict(step) for step in steps],
         "undoable": learner.undoable,
         "undone": [asdict(step) for step in learner.undone[:SHOWN_STEPS]],

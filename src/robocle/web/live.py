@@ -23,7 +23,7 @@ from robocle.images import Picture
 from robocle.images.boxes import Box
 from robocle.label_numbers import numbers_of
 from robocle.recognition.rejection import decided
-from robocle.types import Prediction
+from robocle.types import Prediction, likelihood_of
 from robocle.web.clients import Client
 from robocle.web.limits import (
     BURST,
@@ -34,7 +34,7 @@ from robocle.web.limits import (
 )
 from robocle.web.pictures import require_picture
 from robocle.web.service import Service, timed
-from robocle.web.values import box_of, explanation_values
+from robocle.web.values import box_of, explanation_values, rate_of
 
 STALLED_SECONDS = 15.0
 SHOWN = 4
@@ -52,6 +52,8 @@ class FrameRequest:
     """Empty for a frame of the robot's camera."""
     box: Box | None
     wants_heat: bool
+    false_accept: float | None
+    """The rate; None for that of the server."""
     arrived: float
 
 
@@ -160,7 +162,8 @@ async def _answer(
     found, begun, took = await service.workers.predict(partial(timed, work))
     answer: dict[str, Any] = {"event": "prediction", "id": request.id}
     if found is None:
-        answer |= {"empty": True, "label": None, "nothing": "", "probabilities": [], "unknown": 1}
+        answer |= {"empty": True, "label": None, "sure": False, "nothing": "", "probabilities": []}
+        answer["unknown"] = 1
     else:
         prediction, explained = found
         answer |= _announced(client, prediction) | explained
@@ -180,8 +183,8 @@ def _predicted(
         require_picture(picture)
     try:
         if not request.wants_heat:
-            return service.shared.predict(picture, request.box), {}
-        found = service.shared.explain(picture, request.box)
+            return service.shared.predict(picture, request.box, request.false_accept), {}
+        found = service.shared.explain(picture, request.box, request.false_accept)
         return found.prediction, explanation_values(found)
     except NothingTaughtError:
         return None
@@ -194,6 +197,8 @@ def _announced(client: Client, prediction: Prediction) -> dict[str, Any]:
     return {
         "empty": False,
         "label": found.label,
+        "sure": found.sure,
+        "likelihood": likelihood_of(prediction.confidence, found.sure),
         "nothing": found.nothing,
         "probabilities": [[label, round(p, 4)] for label, p in shown],
         "others": round(max(0.0, others), 4),
@@ -221,9 +226,9 @@ def parsed(content: bytes) -> FrameRequest:
         raise RequestError(400, 'a message starts with a line such as {"id": 7}')
     if not picture and camera is not True:
         raise RequestError(400, "the message has no picture after its first line")
-    box = header.get("box")
+    box, rate = box_of(header.get("box")), rate_of(header.get("false_accept"))
     wanted = header.get("heat") is True
-    return FrameRequest(number, b"" if camera else picture, box_of(box), wanted, arrived)
+    return FrameRequest(number, b"" if camera else picture, box, wanted, rate, arrived)
 
 
 def _header(line: bytes) -> dict[str, Any]:

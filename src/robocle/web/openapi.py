@@ -57,6 +57,7 @@ SCHEMAS: Json = {
     },
     "Prediction": _prediction(
         label={"type": ["string", "null"], "description": "null for an unknown object"},
+        sure={"type": "boolean", "description": "whether the label can be relied on"},
         nothing={"type": "string", "description": "why there is nothing to see; empty otherwise"},
         confidence=NUMBER,
         nearest=TEXT,
@@ -76,6 +77,8 @@ SCHEMAS: Json = {
         version=COUNT,
         labels=_list(_ref("Label")),
         confusable=_list(_ref("Pair")),
+        unknown={**COUNT, "description": "pictures taught as unknown"},
+        advice={"type": "string", "description": "what would help as a whole; empty if nothing"},
         steps=_list(_ref("Step")),
         undoable=COUNT,
         undone=_list(_ref("Step")),
@@ -136,6 +139,12 @@ LESSON = _query(
 )
 WHICH = _query("number", "The number of the picture in its lesson.", {**COUNT, "maximum": 1000000})
 TOP = _query("top", "How many labels to list.", {"type": "integer", "minimum": 1, "maximum": 1000})
+FALSE_ACCEPT = _query(
+    "false_accept",
+    "The fraction of unrelated objects that may be taken for a taught one: 0.001 to 0.5, or 1 to "
+    "call nothing unknown. Without it, the rate that the server was started with counts.",
+    {"anyOf": [{"type": "number", "minimum": 0.001, "maximum": 0.5}, {"const": 1}]},
+)
 EXPLAIN = _query("explain", "Add a reason and a heat map.", {"enum": ["true", "false"]})
 DRAWS = _query(
     "draws", "Variants per corruption.", {"type": "integer", "minimum": 1, "maximum": 10}
@@ -219,7 +228,7 @@ PATHS: Json = {
         parameters=(LABEL, GATE, BOX, LESSON, WHICH, SOURCE), body=PICTURE, errors=UPLOAD)},
     "/api/predict": {"post": _operation(
         "Recognise one picture", _ref("Prediction"),
-        parameters=(BOX, TOP, EXPLAIN, SOURCE), body=PICTURE, errors=UPLOAD)},
+        parameters=(BOX, TOP, FALSE_ACCEPT, EXPLAIN, SOURCE), body=PICTURE, errors=UPLOAD)},
     "/api/undo": {"post": _operation(
         "Undo the last step", _object(undone=TEXT, version=COUNT),
         parameters=(STEP,), errors=(409,))},

@@ -24,6 +24,7 @@ from robocle.web.values import (
     json_of,
     label_of,
     lesson_of,
+    rate_in_query,
     whole_number,
 )
 
@@ -98,12 +99,14 @@ async def predict(request: Request) -> Response:
     """Recognise one picture."""
     service = service_of(request)
     box, top = box_in_query(request), whole_number(request, "top", 5, 1, 1000)
+    rate = rate_in_query(request)
     picture = await _picture(request)
     if request.query_params.get("explain") == "true":
-        explained = await service.workers.predict(partial(service.shared.explain, picture, box))
+        work = partial(service.shared.explain, picture, box, rate)
+        explained = await service.workers.predict(work)
         values = explanation_values(explained)
         return JSONResponse({**_values(explained.prediction, top), **values})
-    found = await service.workers.predict(partial(service.shared.predict, picture, box))
+    found = await service.workers.predict(partial(service.shared.predict, picture, box, rate))
     return JSONResponse(_values(found, top))
 
 
@@ -199,6 +202,7 @@ async def _picture(request: Request) -> Picture:
 def _values(found: Prediction, top: int) -> dict[str, Any]:
     return {
         "label": found.label,
+        "sure": found.sure,
         "nothing": found.nothing,
         "confidence": found.confidence,
         "nearest": found.nearest,

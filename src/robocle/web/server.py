@@ -24,6 +24,7 @@ import uvicorn
 from robocle.errors import RobocleError
 from robocle.files import file_identity
 from robocle.learner import Learner
+from robocle.recognition.rates import DEFAULT_RATE
 from robocle.web.app import create_app
 from robocle.web.certificate import certificate, own_address
 from robocle.web.limits import MAX_FRAME_BYTES
@@ -52,7 +53,7 @@ class Settings:
     """Further names of this server, such as that of a proxy."""
     camera: str = ""
     """The robot's camera; empty for none."""
-    unknown: float = 0.05
+    false_accept: float = DEFAULT_RATE
     profile: str = "fast"
     opens_browser: bool = False
 
@@ -79,7 +80,7 @@ def serve(path: Path, settings: Settings, tell: Callable[[str], None]) -> None:
         camera = RobotCamera(settings.camera) if settings.camera else None
         if camera:
             stack.callback(camera.close)
-        shared = SharedLearner(learner, path, settings.unknown)
+        shared = SharedLearner(learner, path, settings.false_accept)
         hosts = AllowedHosts(settings.host, settings.allowed_hosts)
         service = Service(shared, camera)
         app = create_app(service, hosts, token)

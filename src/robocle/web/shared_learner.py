@@ -54,13 +54,13 @@ class SharedLearner:
     Args:
         learner: The learner, open for teaching.
         path: Its file.
-        unknown: The false-rejection rate of predictions.
+        false_accept: The rate of predictions, as in `Learner.predict`.
     """
 
-    def __init__(self, learner: Learner, path: Path, unknown: float) -> None:
+    def __init__(self, learner: Learner, path: Path, false_accept: float) -> None:
         self.learner = learner
         self.path = path
-        self.unknown = unknown
+        self.false_accept = false_accept
         self._changed_at = 0.0
         self._readiness: Readiness | None = None
         self._readiness_seconds = 0.0
@@ -122,13 +122,17 @@ class SharedLearner:
         self._remember(key, answer)
         return answer
 
-    def predict(self, picture: Picture, box: Box | None = None) -> Prediction:
-        """Recognise a picture."""
-        return self.learner.predict(picture, self.unknown, box=box)
+    def predict(
+        self, picture: Picture, box: Box | None = None, false_accept: float | None = None
+    ) -> Prediction:
+        """Recognise a picture. Without a rate of its own, that of the server counts."""
+        return self.learner.predict(picture, false_accept or self.false_accept, box=box)
 
-    def explain(self, picture: Picture, box: Box | None = None) -> Explanation:
+    def explain(
+        self, picture: Picture, box: Box | None = None, false_accept: float | None = None
+    ) -> Explanation:
         """Recognise a picture, and explain the prediction."""
-        return self.learner.explain(picture, self.unknown, box=box)
+        return self.learner.explain(picture, false_accept or self.false_accept, box=box)
 
     def undo(self, step: str | None = None) -> dict[str, Any]:
         """Undo the last step, if it is the one that is expected."""
@@ -163,7 +167,7 @@ class SharedLearner:
         expected = name  # None, which is unknown, if the label was not taught
         tallies = {each: {"right": 0, "unknown": 0, "wrong": 0} for each in CONDITIONS}
         for each in Conditions(draws=draws).apply(picture, learner.backbone):
-            found = learner.predict(each.pixels, self.unknown).label
+            found = learner.predict(each.pixels, self.false_accept).label
             outcome = "right" if found == expected else "wrong" if found else "unknown"
             tallies[each.condition][outcome] += 1
         conditions = [
@@ -182,7 +186,7 @@ class SharedLearner:
         """Return the learner as an ONNX model."""
         from robocle.export.onnx_model import onnx_model
 
-        content: bytes = onnx_model(self.learner, self.unknown).SerializeToString()
+        content: bytes = onnx_model(self.learner, self.false_accept).SerializeToString()
         return content
 
     def merge(self, content: bytes) -> dict[str, Any]:

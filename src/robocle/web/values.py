@@ -8,9 +8,11 @@ from typing import Any, get_args
 
 from starlette.requests import ClientDisconnect, Request
 
+from robocle.errors import SpecError
 from robocle.images.boxes import Box
 from robocle.images.quality import Gate
 from robocle.recognition.explanation import Explanation
+from robocle.recognition.rates import require_rate
 from robocle.web.limits import BODY_SECONDS, MAX_JSON_BYTES, RequestError
 from robocle.web.service import Service
 from robocle.web.shared_learner import Lesson
@@ -143,6 +145,41 @@ def box_of(value: Any) -> Box | None:
         raise RequestError(400, "box must be [x, y, width, height] in pixels")
     x, y, width, height = (float(each) for each in numbers)
     return x, y, width, height
+
+
+def rate_in_query(request: Request) -> float | None:
+    """Return the rate in the query, such as false_accept=0.01; None without one.
+
+    Raises:
+        RequestError: It is not a rate.
+    """
+    text = request.query_params.get("false_accept")
+    if text is None:
+        return None
+    try:
+        rate = float(text)
+    except ValueError as error:
+        raise RequestError(400, f"false_accept must be a number, not {text[:40]!r}") from error
+    return rate_of(rate)
+
+
+def rate_of(value: Any) -> float | None:
+    """Return a rate from JSON; None for none.
+
+    Raises:
+        RequestError: It is not a rate.
+
+    Example:
+        >>> rate_of(0.01)
+        0.01
+    """
+    if value is None:
+        return None
+    try:
+        require_rate(value)
+    except SpecError as error:
+        raise RequestError(400, str(error)[:200]) from error
+    return float(value)
 
 
 def explanation_values(found: Explanation) -> dict[str, Any]:

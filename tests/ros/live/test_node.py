@@ -178,7 +178,7 @@ def test_what_a_command_teaches_is_announced_and_recognised_by_all_nodes(
 def test_raw_encodings_are_recognised(
     encoding: str, robot: "Robot", start: Start, state: Path
 ) -> None:
-    start(state, "-p", "filter:=false", "-p", "unknown:=0.0")
+    start(state, "-p", "filter:=false", "-p", "false_accept:=1.0")
     teach_all(robot)
     for label in LABELS:
         assert robot.show(raw_image(picture(label, 5), encoding)).label == label

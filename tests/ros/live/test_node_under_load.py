@@ -245,7 +245,7 @@ def test_a_lifecycle_manager_takes_the_node_through_its_states(
 def test_parameters_are_described_checked_and_take_effect(
     robot: "Robot", start: Start, state: Path
 ) -> None:
-    start(state, "-p", "filter:=false", "-p", "unknown:=0.0")
+    start(state, "-p", "filter:=false", "-p", "false_accept:=1.0")
     teach(robot)
     described = call(
         robot, DescribeParameters, "/robocle/describe_parameters", names=list(PARAMETERS)
@@ -259,9 +259,9 @@ def test_parameters_are_described_checked_and_take_effect(
 
     umbrella = raw_image(home_picture("clean/umbrella_01/0"))
     assert robot.show(umbrella).label in ("mug", "clock")
-    assert set_double("unknown", 0.2).results[0].successful
+    assert set_double("false_accept", 0.2).results[0].successful
     assert robot.show(umbrella).label == ""
-    assert not set_double("unknown", 0.9).results[0].successful
+    assert not set_double("false_accept", 0.9).results[0].successful
     kind = ParameterType.PARAMETER_STRING
     wrong = Parameter(name="transport", value=ParameterValue(type=kind, string_value="pigeon"))
     answer = call(robot, SetParameters, "/robocle/set_parameters", parameters=[wrong])

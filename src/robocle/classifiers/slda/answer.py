@@ -84,8 +84,10 @@ class Answer:
     """How many class means the world's mean counts as; None without a world."""
     is_linear: bool
     """Whether the scores are the paper's: z A m_j - m_j A m_j / 2."""
-    world_towards: Matrix
-    """x A m_j of the world's pictures x."""
+    towards: Matrix
+    """x A m_j of the world's pictures x, and then of what was taught as unknown."""
+    pictures: int
+    """How many of these are pictures of the world."""
     left_out: LeftOut | None
     """Samples that are left out; None if there are none."""
     maps: Vector
@@ -134,9 +136,16 @@ class Answer:
     @cached_property
     def world_familiarity(self) -> Vector | None:
         """The familiarity of each picture of the world; None without one."""
-        if self.world is None:
-            return None
-        scores = self.means.scores(self.world_towards, self.share, self.familiarity_lengths)
+        return self._familiarity[: self.pictures] if self.world is not None else None
+
+    @property
+    def familiarity_of_unknown(self) -> Vector:
+        """The familiarity of each sample that was taught as unknown."""
+        return self._familiarity[self.pictures :]
+
+    @cached_property
+    def _familiarity(self) -> Vector:
+        scores = self.means.scores(self.towards, self.share, self.familiarity_lengths)
         return np.asarray(scores.max(axis=1))
 
     @cached_property

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from robocle.blas import one_blas_thread
 from robocle.blocks import Blocks, Layout
 from robocle.classifiers.embedding_numbers import embedding_numbers
+from robocle.classifiers.labels import UNKNOWN
 from robocle.classifiers.samples import Matrix, Sample, Vector
 from robocle.classifiers.slda.answer import Answer
 from robocle.classifiers.slda.earlier_map import require_weight
@@ -26,7 +27,7 @@ from robocle.classifiers.slda.shrinkage import Shrinkage, require_shrinkage
 from robocle.classifiers.slda.sums import ScatterKind, Sums
 from robocle.classifiers.state import ClassifierState
 from robocle.classifiers.streaming import StreamingClassifier
-from robocle.errors import FeatureError, NothingTaughtError, SpecError, StateError
+from robocle.errors import FeatureError, SpecError, StateError
 from robocle.spec import require_between, require_choice, require_whole
 from robocle.types import Embeddings, Scores
 
@@ -108,6 +109,7 @@ class StreamingLDA(StreamingClassifier):
         # The sums of samples that are not kept. With keep=0, the sums that `_following` adds to.
         self._folded: Sums | None = None
         self._members: list[list[str]] = []  # the ids of the samples of each class
+        self._unknown = 0  # how many samples were taught as unknown
         self._following: Following | None = None  # None: to be computed from the samples
 
     def _reset(self) -> None:
@@ -127,6 +129,11 @@ class StreamingLDA(StreamingClassifier):
 
     def _learn_next(self, sample: Sample, current: bool) -> None:
         super()._learn_next(sample, current)
+        if sample.label == UNKNOWN:
+            self._unknown += 1
+            if self._following is not None:
+                self._following.learn_unknown(sample.embedding)
+            return
         row = self._row_of[sample.label]
         if row == len(self._members):
             self._members.append([])
@@ -137,13 +144,13 @@ class StreamingLDA(StreamingClassifier):
             self._following = self._new_following()
         if self._following is not None:
             self._following.learn(sample, row)
-        while len(self._taught) > self.keep:
+        while len(self._taught) - self._unknown > self.keep:
             self._fold()
 
     def _fold(self) -> None:
         """Keep one sample less: what it adds to the sums remains."""
         if self.scatter == "published":  # it depends on the order of all samples
-            folded = next(iter(self._taught.values()))
+            folded = next(each for each in self._taught.values() if each.label != UNKNOWN)
         else:
             folded = self._taught[max(self._members, key=len)[0]]
         row = self._row_of[folded.label]
@@ -166,7 +173,8 @@ class StreamingLDA(StreamingClassifier):
         else:
             sums = self._folded.copy() if self._folded is not None else self._new_sums()
             for sample in self._taught.values():
-                sums.add(sample.embedding, self._row_of[sample.label])
+                if sample.label != UNKNOWN:
+                    sums.add(sample.embedding, self._row_of[sample.label])
         settings = Settings(
             self.shrinkage,
             self.earlier,
@@ -175,7 +183,8 @@ class StreamingLDA(StreamingClassifier):
             self.world if self._uses_world else None,
             leaves_out=self.score == "cosine" and self.scatter == "exact" and self.keep > 0,
         )
-        return Following(settings, sums, self._taught, self._members, self._world_points())
+        points = self._world_points(), self._unknown_points()
+        return Following(settings, sums, self._taught, self._members, *points)
 
     @property
     def _widths(self) -> tuple[int, ...]:
@@ -230,6 +239,7 @@ class StreamingLDA(StreamingClassifier):
     def _begin(self, state: ClassifierState, width: int | None) -> None:
         self._following = None
         self.width, self._members = width, [[] for _ in state.folded_counts]
+        self._unknown = 0
         try:
             widths = self._widths if width else ()
         except FeatureError as error:
@@ -238,11 +248,11 @@ class StreamingLDA(StreamingClassifier):
         super()._begin(state, width)
 
     def _make_current(self) -> None:
-        if not (self._labels or self._taught):
-            raise NothingTaughtError
+        self._require_taught()
         if not self._is_current:
             self._following = None
-            if sum(map(len, self._members)) != len(self._taught):  # after an interrupt
+            known = sum(map(len, self._members))
+            if known + self._unknown != len(self._taught):  # after an interrupt
                 self._begin(self.state(), self.width)
             self._is_current = True
 
@@ -290,6 +300,11 @@ class StreamingLDA(StreamingClassifier):
         if self._pictures is None or not self._uses_world:
             return np.empty((0, self.width or 0))
         return self._pictures - self._world_mean
+
+    def _unknown_points(self) -> Matrix:
+        """Return what was taught as unknown, relative to the origin."""
+        found = [each.embedding for each in self._taught.values() if each.label == UNKNOWN]
+        return np.array(found, np.float64).reshape(len(found), self.width or 0) - self._origin
 
     def _current(self) -> Following:
         """Return what has followed all lessons.

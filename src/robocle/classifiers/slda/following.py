@@ -7,8 +7,10 @@ built again. Samples are then left out, which estimates the weight of the earlie
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robocle.blas import one_blas_thread
 from robocle.classifiers.samples import Matrix, Sample
@@ -48,6 +50,7 @@ class Following:
         samples: The samples that are kept, by id. The caller adds those of later lessons.
         members: Their ids, per class. The caller adds those of later lessons.
         world: The pictures of the world, relative to their mean; they may be none.
+        unknown: What was taught as unknown, relative to the same mean.
     """
 
     def __init__(
@@ -57,12 +60,14 @@ class Following:
         samples: Mapping[str, Sample],
         members: Sequence[Sequence[str]],
         world: Matrix,
+        unknown: Matrix,
     ) -> None:
         self.sums = sums
         self._settings = settings
         self._samples = samples
         self._members = members
         self._world = world
+        self._unknown = unknown[-MOST:]
         self._lessons: list[Lesson] = []  # since the last answer
         self._solution: Solution | None = None  # None: to be computed from the sums
         self._answer: Answer | None = None
@@ -77,6 +82,14 @@ class Following:
             self._lessons.append(lesson)
             if len(self._lessons) > MOST_LESSONS:
                 self._lessons, self._solution = [], None
+
+    def learn_unknown(self, embedding: NDArray[Any]) -> None:
+        """Add a sample that is none of the classes. The last ones count, MOST of them."""
+        point = embedding - self.sums.origin
+        self._unknown = np.vstack([self._unknown, point])[-MOST:]
+        self._answer = None
+        if self._solution is not None:
+            self._solution.add_picture(point)
 
     def answer(self) -> Answer:
         """Return what predictions need, which is computed once after each lesson."""
@@ -109,16 +122,26 @@ class Following:
             means=MeanProducts(squares, totals / len(squares)),
             world=settings.world,
             is_linear=settings.is_linear,
-            world_towards=solution.world_products(weights),
+            towards=self._towards(solution.world_products(weights)),
+            pictures=len(self._world),
             left_out=left_out,
             maps=maps,
         )
+
+    def _towards(self, products: Matrix) -> Matrix:
+        """Return the products of the world, and of the last samples that are unknown."""
+        pictures, unknown = len(self._world), len(self._unknown)
+        if len(products) == pictures + unknown:
+            return products
+        return np.vstack([products[:pictures], products[-unknown:]])
 
     def _followed(self, shrinks: Sequence[Shrunk]) -> Solution:
         """Return the solution after all lessons."""
         sums, known, lessons = self.sums, self._solution, self._lessons
         self._solution, self._lessons = None, []  # an interrupt must not leave them half changed
-        solution = known or Solution(sums.means.view, sums.widths, self._world)
+        # Without a world, points are relative to 0: float32 would lose what tells classes apart.
+        pictures, has_world = np.vstack([self._world, self._unknown]), len(self._world) > 0
+        solution = known or Solution(sums.means.view, sums.widths, pictures, has_world)
         ridges = [each.ridge for each in shrinks]
         followed = solution.require_ridges(ridges)
         for lesson in lessons:
@@ -171,7 +194,7 @@ class Following:
         if ids is not None:
             rows = enumerate(self._members)
             place_of = {id: (row, index) for row, own in rows for index, id in enumerate(own)}
-            places = sorted(place_of[id] for id in set(ids))
+            places = sorted(place_of[id] for id in set(ids) if id in place_of)
         for start in range(0, len(places), MOST):
             with one_blas_thread():
                 others = solution.with_other_points()

@@ -276,14 +276,15 @@ class LeftOut:
         """Return the familiarity of each sample for the best other class.
 
         It is relative to an origin without the sample's own class, so it tells how familiar an
-        object looks that was not taught. With fewer than three classes there is none.
+        object looks that was not taught. With a single class there is none; without a world, the
+        mean of a single other class is the origin itself.
 
         Args:
             weights: The weight of each map.
             world: How many class means the world's mean counts as.
         """
         others = self.classes - 1
-        if others < 2:
+        if others < (1 if world else 2):
             return np.empty(0)
         scores = self._without_own_class.scores(weights[None], others / (others + world))[0]
         scores[np.arange(len(scores)), self.places] = -np.inf

@@ -73,10 +73,14 @@ class Solution:
         means: The class means.
         widths: The width of each block.
         world: The pictures of the world, relative to their mean; they may be none.
+        may_narrow: Whether float32 is enough for many classes.
     """
 
-    def __init__(self, means: Matrix, widths: Sequence[int], world: Matrix) -> None:
+    def __init__(
+        self, means: Matrix, widths: Sequence[int], world: Matrix, may_narrow: bool
+    ) -> None:
         self.classes = len(means)
+        self._may_narrow = may_narrow
         self._built: dict[int, tuple[Inverse, FollowedWeights]] = {}  # A and A m_j of each block
         self._last: dict[int, tuple[Lesson, Change]] = {}  # the last lesson in each block
         self._parts = parts_of(widths)
@@ -105,6 +109,16 @@ class Solution:
         total = weights @ self._world.reshape(blocks, -1)
         return np.asarray(total.reshape(pictures, room)[:, : self.classes])
 
+    def add_picture(self, picture: Vector) -> None:
+        """Follow the products of one more picture, as those of the world."""
+        self._world = np.pad(self._world, ((0, 0), (0, 1), (0, 0)))
+        for number, part in enumerate(self._parts):
+            point = picture[None, part]
+            self._world_points[number] = np.vstack([self._world_points[number], narrow(point)])
+            if number in self._built:
+                products = self._built[number][1].view(self.classes).times(point)
+                self._world[number, -1, : self.classes] = products[0]
+
     def build(self, number: int, scatter: Scatter, ridge: float, means: Matrix) -> None:
         """Compute all products of a block."""
         part, classes = self._parts[number], self.classes
@@ -119,8 +133,7 @@ class Solution:
         self.points.squares[number] = inverse.squares(points)
         places = list(self.means.slots.values())
         self.means.products[number, places, :classes] = own[list(self.means.slots)] @ rows.T
-        # Without a world, points are relative to 0: float32 would lose what tells classes apart.
-        self._built[number] = inverse, FollowedWeights(rows, number, len(self._world_points[0]) > 0)
+        self._built[number] = inverse, FollowedWeights(rows, number, self._may_narrow)
 
     def views(self) -> list[Weights]:
         """Return the rows A m_j of each block."""

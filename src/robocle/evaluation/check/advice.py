@@ -33,7 +33,7 @@ class Weakness:
     def advice(self) -> str:
         """What to do."""
         if not self.is_taught:
-            return "teach it, or test with a larger --unknown"
+            return "teach it, or test with a smaller --false-accept"
         # An object that is not even recognised in clean pictures needs more pictures of any kind.
         condition = CLEAN if self.clean.shares[0] < READY else self.condition
         return corruption(condition).advice

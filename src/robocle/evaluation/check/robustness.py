@@ -20,7 +20,7 @@ from robocle.evaluation.embedding import content_hash
 from robocle.evaluation.loop import evaluate, teach
 from robocle.images.nothing import pictures_of_nothing
 from robocle.learner import Learner
-from robocle.recognition.levels import DEFAULT_UNKNOWN
+from robocle.recognition.rates import DEFAULT_RATE, NEVER_UNKNOWN
 from robocle.types import Example
 
 MAX_FOLDS = 5
@@ -47,12 +47,12 @@ class Evaluator:
     Attributes:
         conditions: How the pictures are corrupted.
         progress: Called with items, what is done to them, and their number; yields the items.
-        unknown: The level, see `Learner.predict`.
+        false_accept: The rate, see `Learner.predict`.
     """
 
     conditions: Conditions
     progress: Progress
-    unknown: float = DEFAULT_UNKNOWN
+    false_accept: float = DEFAULT_RATE
 
     def run(
         self, tests: Iterable[LearnerTest], total: int
@@ -85,7 +85,7 @@ class Evaluator:
                 is_taught,
                 each.condition,
                 each.draw,
-                test.learner.predict(each.pixels, unknown=self.unknown).label,
+                test.learner.predict(each.pixels, false_accept=self.false_accept).label,
             )
             for each in corrupted
         ]
@@ -109,7 +109,7 @@ def check_state(
     """
     if not learner.labels:
         raise NothingTaughtError
-    if len(learner.labels) == 1 and learner.calibration() is None:
+    if len(learner.labels) == 1 and learner.decision() is None:
         raise DataError(
             f"{name} knows only {learner.labels[0]!r} and would predict it for every picture: "
             "teach it a second label"
@@ -117,18 +117,18 @@ def check_state(
     tests = (LearnerTest(learner, picture) for picture in pictures)
     predictions, unreadable = evaluator.run(tests, len(pictures))
     found = _result(predictions, name, unreadable, [])
-    return replace(found, nothing=nothing_called_unknown(learner, evaluator.unknown))
+    return replace(found, nothing=nothing_called_unknown(learner, evaluator.false_accept))
 
 
-def nothing_called_unknown(learner: Learner, unknown: float) -> tuple[int, int] | None:
+def nothing_called_unknown(learner: Learner, false_accept: float) -> tuple[int, int] | None:
     """Return how many pictures of nothing are called unknown, and how many there are.
 
     They are others than those of the world. None if the learner calls no picture unknown.
     """
-    if learner.calibration() is None or unknown == 0:
+    if learner.decision() is None or false_accept == NEVER_UNKNOWN:
         return None
     pictures = pictures_of_nothing(NOTHING, learner.backbone.input_size, FIRST_NOTHING)
-    found = learner.predict_many(pictures, unknown)
+    found = learner.predict_many(pictures, false_accept)
     return sum(each.label is None for each in found), NOTHING
 
 
@@ -156,7 +156,7 @@ def check_by_cross_validation(
     whole = Learner(backbone)
     teach(whole.teach_embedding, ((z, each.label) for each, z in embeddings.items()))
     found = _result(predictions, CROSS_VALIDATED, unreadable + vanished, copies)
-    return replace(found, nothing=nothing_called_unknown(whole, evaluator.unknown))
+    return replace(found, nothing=nothing_called_unknown(whole, evaluator.false_accept))
 
 
 def cross_validation_tests(

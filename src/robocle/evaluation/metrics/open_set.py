@@ -39,14 +39,30 @@ class OpenSetPredictions:
         return percentage(self.rejected[self.is_known])
 
     @property
+    def right_rate(self) -> float:
+        """The percentage of known objects that get their own label."""
+        return percentage((self.correct & ~self.rejected)[self.is_known])
+
+    @property
+    def wrong_rate(self) -> float:
+        """The percentage of known objects that get another label."""
+        return percentage((~self.correct & ~self.rejected)[self.is_known])
+
+    @property
     def unknown_detection_rate(self) -> float:
         """The percentage of unknown objects that are called unknown."""
         return percentage(self.rejected[~self.is_known])
 
     @property
     def calibration_error(self) -> float:
-        """The calibration error over the known objects."""
-        return calibration_error(self.confidence[self.is_known], self.correct[self.is_known])
+        """The calibration error on a mix of known and unknown objects, half each.
+
+        Without unknown objects, it is that of the known ones.
+        """
+        known = self.confidence[self.is_known], self.correct[self.is_known]
+        if self.is_known.all():
+            return calibration_error(*known)
+        return mixed_calibration_error(*known, self.confidence[~self.is_known])
 
 
 def area_under_curve(known: ArrayLike, unknown: ArrayLike) -> float:
@@ -85,3 +101,28 @@ def calibration_error(confidence: ArrayLike, right: ArrayLike, bins: int = BINS)
     places = np.minimum((confidences * bins).astype(int), bins - 1)
     gaps = np.bincount(places, confidences - correct, bins)
     return 100 * float(np.abs(gaps).sum()) / len(confidences) if len(confidences) else float("nan")
+
+
+def mixed_calibration_error(
+    confidence: ArrayLike, right: ArrayLike, unknown: ArrayLike, bins: int = BINS
+) -> float:
+    """Return the ECE on a mix in which known and unknown objects have the same weight.
+
+    Args:
+        confidence: The confidence of each prediction for a known object, from 0 to 1.
+        right: Whether each of these is right.
+        unknown: The confidence of each prediction for an unknown object. None of these is right.
+        bins: The number of bins of equal width.
+
+    Example:
+        >>> mixed_calibration_error([0.75, 0.75], [True, True], unknown=[0.25])
+        25.0
+    """
+    known, others = np.asarray(confidence, np.float64), np.asarray(unknown, np.float64)
+    if not (len(known) and len(others)):
+        return float("nan")
+    confidences, correct = np.r_[known, others], np.r_[right, np.zeros(len(others))]
+    weights = np.r_[np.full(len(known), 1 / len(known)), np.full(len(others), 1 / len(others))]
+    places = np.minimum((confidences * bins).astype(int), bins - 1)
+    gaps = np.bincount(places, weights * (confidences - correct), bins)
+    return 50 * float(np.abs(gaps).sum())

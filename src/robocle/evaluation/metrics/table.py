@@ -266,6 +266,13 @@ METRICS: dict[str, Metric] = {
         "unknown",
         meaning="objects that were not taught and are called unknown",
     ),
+    "right_rate": Metric(
+        "right",
+        "%",
+        _open_set(lambda o: o.right_rate),
+        "unknown",
+        meaning="taught objects that get their own label",
+    ),
     "false_rejection_rate": Metric(
         "false rejections",
         "%",
@@ -273,11 +280,19 @@ METRICS: dict[str, Metric] = {
         "unknown",
         meaning="taught objects that are called unknown",
     ),
+    "wrong_rate": Metric(
+        "wrong",
+        "%",
+        _open_set(lambda o: o.wrong_rate),
+        "unknown",
+        meaning="taught objects that get the label of another one",
+    ),
     "calibration_error": Metric(
         "ECE",
         "%",
         _open_set(lambda o: o.calibration_error),
         "unknown",
-        meaning="expected calibration error: the mean distance between confidence and accuracy",
+        meaning="expected calibration error: the mean distance between confidence and accuracy, on "
+        "a mix of known and unknown objects, half each",
     ),
 }

@@ -4,7 +4,7 @@ import { moveBox, toggleBox } from "./box.js";
 import { byId } from "./dom.js";
 import { closeMenu } from "./objects.js";
 import { names, select } from "./store.js";
-import { redo, startHolding, stopHolding, takeFive, undo } from "./teach.js";
+import { redo, startHolding, stopHolding, takeFive, teachOther, undo } from "./teach.js";
 
 const KEYS = {
   n: () => byId("name").focus(),
@@ -13,6 +13,7 @@ const KEYS = {
   h: () => byId("heat-toggle").click(),
   b: () => toggleBox(),
   f: takeFive,
+  o: teachOther,
   "?": () => byId("help-dialog").showModal(),
 };
 

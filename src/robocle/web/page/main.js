@@ -23,8 +23,8 @@ function onEvent(event) {
     store.client = event.client;
     camera.start(event.camera);
   } else if (event.event === "state") {
-    const { labels, confusable, steps, undoable, undone } = event;
-    Object.assign(store, { labels, confusable, steps, undoable, undone, known: true });
+    const { labels, confusable, advice, steps, undoable, undone } = event;
+    Object.assign(store, { labels, confusable, advice, steps, undoable, undone, known: true });
     changed();
   } else if (event.event === "taught" && event.by !== store.client && !event.repeated) {
     showOther(event);
@@ -76,7 +76,8 @@ async function recognise() {
     }
     await camera.nextFrame();
     const picture = await camera.capture(hasBox());
-    const header = { heat: wantsHeat, ...(hasBox() && { box: boxInPixels() }), ...(!picture && { camera: true }) };
+    const rate = Number(byId("strictness").value);
+    const header = { heat: wantsHeat, ...(rate && { false_accept: rate }), ...(hasBox() && { box: boxInPixels() }), ...(!picture && { camera: true }) };
     const start = performance.now();
     const answer = await socket.ask(header, picture);
     if (answer) showPrediction(answer, performance.now() - start);

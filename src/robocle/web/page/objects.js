@@ -162,6 +162,8 @@ async function change(path, values) {
 }
 
 function showPairs() {
+  byId("whole-advice").hidden = !store.advice;
+  say(byId("whole-advice"), store.advice ? `${store.advice[0].toUpperCase()}${store.advice.slice(1)}.` : "");
   byId("confused").hidden = !store.confusable.length;
   const items = store.confusable.slice(0, 3).map((pair) => make("li", { textContent: `${pair.label} and ${pair.other}: show two more of each` }));
   byId("pairs").replaceChildren(...items);

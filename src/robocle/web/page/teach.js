@@ -8,6 +8,8 @@ import { listen, store } from "./store.js";
 
 const GOAL = 5; // the ring is full
 const MOST = 30; // pictures of one hold
+const OTHERS = 3; // pictures of what is none of the objects
+const UNKNOWN = "unknown"; // its label
 const BETWEEN = 250; // milliseconds between two pictures of a hold
 const BETWEEN_FIVE = 900; // more time to turn the object
 const UNDO_SHOWN = 10000;
@@ -59,8 +61,13 @@ export function takeFive() {
   record(() => Date.now() < until, GOAL, BETWEEN_FIVE);
 }
 
-async function record(goesOn, most, between) {
-  const label = store.selected;
+export function teachOther() {
+  if (recording || byId("other").disabled) return;
+  const until = Date.now() + 20000;
+  record(() => Date.now() < until, OTHERS, BETWEEN_FIVE, UNKNOWN);
+}
+
+async function record(goesOn, most, between, label = store.selected) {
   if (!isReady()) return showHint("The camera shows nothing yet. Add pictures instead, or try again.", "error");
   recording = true;
   byId("done").hidden = true;
@@ -102,7 +109,8 @@ async function teachOne(label, picture, options) {
 function finish(label, taught, lesson) {
   if (taught) {
     showHint("");
-    showDone(`Learned ${plural(taught, "picture")} of ${label}`, `lesson ${lesson}`);
+    const what = label === UNKNOWN ? "what is none of the objects" : label;
+    showDone(`Learned ${plural(taught, "picture")} of ${what}`, `lesson ${lesson}`);
   } else if (!byId("hint").textContent) {
     showHint("Hold the button a little longer.");
   }
@@ -134,6 +142,7 @@ listen(() => {
   const name = store.selected;
   hold.disabled = !name && !recording;
   byId("five").disabled = byId("files-open").disabled = !name;
+  byId("other").disabled = !store.labels.length;
   say(byId("hold-text"), name ? `Hold to teach ${name}` : "Hold to teach");
   byId("arrow").hidden = store.labels.length > 0 || !store.known;
   say(byId("arrow"), name ? "Now hold this and turn the object" : "Type its name, then hold this");
@@ -154,6 +163,7 @@ for (const end of ["pointerup", "pointercancel", "lostpointercapture"]) hold.add
 hold.addEventListener("contextmenu", (event) => event.preventDefault());
 window.addEventListener("blur", stopHolding);
 byId("five").addEventListener("click", takeFive);
+byId("other").addEventListener("click", teachOther);
 byId("undo").addEventListener("click", undo);
 byId("redo").addEventListener("click", redo);
 byId("done-undo").addEventListener("click", undo);

@@ -36,10 +36,12 @@ function worded(answer) {
     const more = answer.reason ? sentence(answer.reason) : "Type its name and hold the button to teach it.";
     return { kind: "unknown", text: "I don't know this", more };
   }
+  if (!answer.sure) return { kind: "probable", text: `${capital(answer.likelihood)} ${answer.label}`, more: "One picture of it, taught here, makes me sure." };
   return { kind: "known", text: answer.label, more: "" };
 }
 
-const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}`.replace(/[^.!?]$/, "$&.");
+const capital = (text) => `${text[0].toUpperCase()}${text.slice(1)}`;
+const sentence = (text) => capital(text).replace(/[^.!?]$/, "$&.");
 
 export function showWaiting(text, more = "") {
   say(byId("verdict"), text, "wait");

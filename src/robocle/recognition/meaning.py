@@ -1,0 +1,102 @@
+"""What the scores of a picture mean: its label, whether it is known, and how sure that is."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robocle.classifiers import StreamingClassifier
+from robocle.classifiers.softmax import softmax
+from robocle.recognition.decision import Decision
+from robocle.recognition.rates import require_rate
+from robocle.types import SURE, Scores
+
+
+@dataclass(frozen=True)
+class Recognition:
+    """What the scores of one picture mean."""
+
+    row: int
+    """The index of the label with the best score."""
+    confidence: float
+    """The probability that this label is right, if half of all objects were taught."""
+    known: float
+    """The probability of a known object, if half of all objects were taught."""
+    is_known: bool
+    """Whether the familiarity reaches the threshold."""
+    is_sure: bool
+    """Whether it is known, and the confidence is at least SURE."""
+    confidences: NDArray[np.float64]
+    """The probability of each label. They sum to that of a known object."""
+    familiarity: float
+    """How much the picture looks like something taught; without a world, its best score."""
+
+
+def recognise(
+    scores: Scores, familiarity: float, decision: Decision | None, false_accept: float
+) -> Recognition:
+    """Interpret the scores of one picture.
+
+    Args:
+        scores: One score per label.
+        familiarity: The familiarity of the picture; without a world, its best score.
+        decision: The decision of the classifier. Without one, every object counts as known and none
+            as sure; the confidence is the softmax of the scores, or 0.5 for a single label.
+        false_accept: The rate, as in `Learner.predict`.
+
+    Raises:
+        SpecError: The rate is out of range.
+    """
+    require_rate(false_accept)
+    row = int(scores.argmax())
+    if decision is None:
+        known = known_without_decision(len(scores))
+        confidences = known * softmax(scores)
+        best = float(confidences[row])
+        return Recognition(row, best, known, True, False, confidences, familiarity)
+    known = decision.probability_known(familiarity)
+    confidences = known * softmax(scores / decision.temperature)
+    best = float(confidences[row])
+    is_known = familiarity >= decision.threshold(false_accept)
+    is_sure = is_known and best >= SURE
+    return Recognition(row, best, known, is_known, is_sure, confidences, familiarity)
+
+
+def recognised(
+    classifier: StreamingClassifier,
+    embeddings: NDArray[Any],
+    decision: Decision | None,
+    false_accept: float,
+) -> list[Recognition]:
+    """Interpret the scores of some pictures; see `recognise`.
+
+    Args:
+        classifier: The classifier.
+        embeddings: The embeddings of the pictures, (n, width).
+        decision: The decision of the classifier.
+        false_accept: The rate, as in `Learner.predict`.
+    """
+    scores, familiarity = scores_and_familiarity(classifier, embeddings)
+    pairs = zip(scores, familiarity.tolist(), strict=True)
+    return [recognise(*pair, decision, false_accept) for pair in pairs]
+
+
+def scores_and_familiarity(
+    classifier: StreamingClassifier, embeddings: NDArray[Any]
+) -> tuple[Scores, NDArray[np.float64]]:
+    """Return the scores (n, labels) of embeddings, and the familiarity; or the best scores."""
+    answer = classifier.answer()
+    if answer is not None:
+        return answer.scores_and_familiarity(np.asarray(embeddings, np.float64))
+    scores = classifier.scores(embeddings)
+    return scores, scores.max(axis=1)
+
+
+def known_without_decision(labels: int) -> float:
+    """Return the probability of a known object if there is no decision.
+
+    Args:
+        labels: The number of labels. With one there is nothing to compare with.
+    """
+    return 1.0 if labels > 1 else 0.5

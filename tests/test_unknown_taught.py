@@ -1,0 +1,177 @@
+"""Pictures taught as "unknown": examples of what is none of the labels, never predicted."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from command_line import run
+from refusal import Refusal
+from robocle import Learner
+from robocle.classifiers import classifier
+from robocle.classifiers.slda import StreamingLDA
+from robocle.errors import NothingTaughtError, UnknownLabelError
+from slda_samples import world_of
+from stub_backbone import STUB, embedding
+
+WIDTH = 24
+DEFAULT = "slda:score=cosine,shrinkage=stepped,world=10"
+
+
+def taught(*labels: str, spec: str = "slda:score=cosine", path: Path | None = None) -> Learner:
+    """Return a learner that was taught one embedding per label, the first ones with number 0."""
+    options = {"pooling": "avg", "classifier": spec}
+    learner = Learner.open(path, STUB, **options) if path else Learner(STUB, **options)
+    for number, label in enumerate(labels):
+        learner.teach_embedding(embedding(number, WIDTH), label)
+    return learner
+
+
+@pytest.mark.parametrize("label", ["unknown", "Unknown", " UNKNOWN "])
+def test_it_is_no_label(label: str) -> None:
+    learner = taught("mug", "mug", "pan", label)
+    assert learner.labels == ("mug", "pan")
+    assert learner.counts == {"mug": 2, "pan": 1}
+    assert learner.unknown_taught == 1
+    found = learner.predict_embedding(embedding(3, WIDTH))
+    assert set(found.scores) == {"mug", "pan"}
+    assert found.nearest in ("mug", "pan")
+    assert [each.label for each in learner.samples] == ["mug", "mug", "pan", "unknown"]
+
+
+@pytest.mark.parametrize(
+    "spec", ["ncm", "slda", "slda:score=cosine", "slda:keep=0", "sqda", "cbcl"]
+)
+def test_scores_are_as_if_it_had_not_been_taught(spec: str) -> None:
+    with_it = taught("mug", "unknown", "pan", "unknown", "mug", spec=spec)
+    without = taught(spec=spec)
+    for number, label in ((0, "mug"), (2, "pan"), (4, "mug")):
+        without.teach_embedding(embedding(number, WIDTH), label)
+    query = embedding(9, WIDTH)
+    found, expected = (each.predict_embedding(query).scores for each in (with_it, without))
+    assert found == pytest.approx(expected)
+
+
+def test_what_was_taught_as_unknown_alone_is_nothing_to_recognise() -> None:
+    learner = taught("unknown", "unknown")
+    assert learner.unknown_taught == 2
+    with pytest.raises(NothingTaughtError):
+        learner.predict_embedding(embedding(0, WIDTH))
+    learner.teach_embedding(embedding(5, WIDTH), "mug")
+    assert learner.predict_embedding(embedding(5, WIDTH)).nearest == "mug"
+
+
+def test_undo_forget_remove_and_save_keep_count(tmp_path: Path) -> None:
+    learner = taught("mug", "unknown", "unknown", "pan")
+    assert learner.undo() == "teaching 'pan'"
+    assert learner.undo() == "teaching 'unknown'"
+    assert learner.unknown_taught == 1
+    learner.redo()
+    learner.save(tmp_path / "home.robocle")
+    assert Learner.load(tmp_path / "home.robocle", STUB).unknown_taught == 2
+    learner.remove(learner.samples[-1].id)
+    assert learner.unknown_taught == 1
+    learner.forget("Unknown")
+    assert (learner.unknown_taught, learner.counts) == (0, {"mug": 1})
+    with pytest.raises(UnknownLabelError):
+        learner.forget("unknown")
+
+
+def test_examples_can_be_given_a_name_later(refusal: Refusal) -> None:
+    learner = taught("mug", "unknown", "unknown")
+    learner.predict_embedding(embedding(1, WIDTH), false_accept=1)
+    learner.rename("unknown", "cable")
+    assert (learner.unknown_taught, learner.counts) == (0, {"mug": 1, "cable": 2})
+    assert learner.predict_embedding(embedding(1, WIDTH), false_accept=1).label == "cable"
+    learner.undo()
+    assert (learner.unknown_taught, learner.counts) == (2, {"mug": 1})
+    assert learner.predict_embedding(embedding(1, WIDTH), false_accept=1).label == "mug"
+
+
+def test_merging_unites_them() -> None:
+    one, other = taught("mug", "unknown"), taught("pan", "unknown")
+    one.merge(other)
+    one.merge(other)
+    assert (one.unknown_taught, one.counts) == (2, {"mug": 1, "pan": 1})
+
+
+def test_another_program_follows_them(tmp_path: Path) -> None:
+    path = tmp_path / "home.robocle"
+    with taught("mug", "pan", path=path) as one, Learner.open(path, STUB) as other:
+        other.predict_embedding(embedding(0, WIDTH))
+        one.teach_embedding(embedding(7, WIDTH), "unknown")
+        assert other.unknown_taught == 1
+        first, second = (each.predict_embedding(embedding(8, WIDTH)) for each in (one, other))
+        assert first.familiarity == pytest.approx(second.familiarity)
+        assert one.unknown_below() == pytest.approx(other.unknown_below())
+
+
+@pytest.mark.parametrize("keep", [0, 3])
+def test_they_are_never_folded(tmp_path: Path, keep: int) -> None:
+    spec = f"slda:score=cosine,keep={keep}"
+    labels = ["mug", "unknown", "pan"] * 40
+    with taught(*labels, spec=spec, path=tmp_path / "home.robocle") as learner:
+        learner.purge()
+        assert learner.counts == {"mug": 40, "pan": 40}
+        assert learner.unknown_taught == 40
+    with Learner.open(tmp_path / "home.robocle", STUB) as learner:
+        assert learner.unknown_taught == 40
+        assert learner.predict_embedding(embedding(0, WIDTH)).nearest in ("mug", "pan")
+
+
+def familiarity(clf: StreamingLDA, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    return clf.answer().scores_and_familiarity(rows)[1]
+
+
+@pytest.mark.parametrize("has_world", [True, False])
+def test_their_familiarity_follows_lessons_as_if_it_were_computed_anew(has_world: bool) -> None:
+    rng, examples = np.random.default_rng(0), []
+    clf = classifier(DEFAULT)
+    assert isinstance(clf, StreamingLDA)
+    if has_world:
+        clf.use_world(world_of(WIDTH))
+    for number in range(60):
+        if number % 4 == 3:
+            examples.append(rng.normal(size=WIDTH))
+            clf.learn(examples[-1], "unknown")
+        else:
+            clf.learn(rng.normal(size=WIDTH), f"object {number % 7}")
+        if number > 8 and number % 2:
+            found = clf.answer().familiarity_of_unknown
+            np.testing.assert_allclose(found, familiarity(clf, np.array(examples)), rtol=1e-6)
+
+
+def test_the_last_ones_count() -> None:
+    rng = np.random.default_rng(0)
+    clf = classifier(DEFAULT)
+    assert isinstance(clf, StreamingLDA)
+    clf.use_world(world_of(WIDTH))
+    for number in range(6):
+        clf.learn(rng.normal(size=WIDTH), f"object {number % 3}")
+    clf.answer()
+    examples = rng.normal(size=(150, WIDTH))
+    for example in examples:
+        clf.learn(example, "unknown")
+    found = clf.answer().familiarity_of_unknown
+    np.testing.assert_allclose(found, familiarity(clf, examples[-128:]), rtol=1e-6)
+    clf.learn(rng.normal(size=WIDTH), "object 1")
+    found = clf.answer().familiarity_of_unknown
+    np.testing.assert_allclose(found, familiarity(clf, examples[-128:]), rtol=1e-6)
+
+
+def test_commands_teach_them(objects: Path, tmp_path: Path) -> None:
+    state = tmp_path / "home.robocle"
+    (tmp_path / "pictures" / "Unknown").mkdir(parents=True)
+    picture = (objects / "ball" / "0.jpg").read_bytes()
+    (tmp_path / "pictures" / "Unknown" / "0.jpg").write_bytes(picture)
+    assert run("teach", state, "mug", objects / "box", "--gate", "off").exit_code == 0
+    assert run("teach", state, tmp_path / "pictures", "--gate", "off").exit_code == 0
+    assert run("teach", state, " unknown ", objects / "ball", "--gate", "off").exit_code == 0
+    with Learner.edit(state) as learner:
+        assert learner.labels == ("mug",)
+        assert learner.unknown_taught > 1
+    assert "of what is unknown" in run("inspect", state).stdout
+    assert run("forget", state, "unknown").exit_code == 0
+    with Learner.edit(state) as learner:
+        assert learner.unknown_taught == 0
