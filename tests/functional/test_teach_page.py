@@ -151,8 +151,10 @@ def test_three_objects_are_taught_recognised_edited_and_survive_a_crash(
         user.choose("clock", "Forget")
         page.click("#forget-dialog button[value=yes]")
         expect(page.locator("#list > li")).to_have_count(2)
+        page.select_option("#strictness", label="Strict")
         user.show("clock")
         user.expect_unknown()
+        page.select_option("#strictness", label="Normal")
         before = server.api.get("/api/labels").json
 
         page.reload()
@@ -170,6 +172,30 @@ def test_three_objects_are_taught_recognised_edited_and_survive_a_crash(
             expect(page.locator("#list > li")).to_have_count(3)
         with Learner.open(state) as learner:
             assert learner.labels == ("cup", "clock", "teapot")
+
+
+def test_other_things_are_taught_as_none_of_the_objects(tmp_path: Path, opened: Open) -> None:
+    from playwright.sync_api import expect
+
+    with serving(tmp_path / "home.robocle") as server:
+        user = opened(server.address)
+        page = user.page
+        expect(page.locator("#other")).to_be_disabled()
+        user.teach("mug")
+        expect(page.locator("#whole-advice")).to_contain_text("'mug' is the only label")
+        user.show("banana")
+        page.wait_for_timeout(700)
+        page.click("#other")
+        expect(page.locator("#done-text")).to_have_text(
+            re.compile(r"Learned \d pictures? of what is none of the objects")
+        )
+        assert server.api.get("/api/state").json["unknown"] >= 1
+        expect(page.locator("#whole-advice")).to_be_hidden()
+        expect(page.locator("#list > li")).to_have_count(1)
+        user.expect_unknown()
+        page.click("#done-undo")
+        expect(page.locator("#whole-advice")).to_be_visible()
+        assert server.api.get("/api/state").json["unknown"] == 0
 
 
 def _bars(page: "Page") -> dict[str, int]:
