@@ -151,10 +151,10 @@ def test_three_objects_are_taught_recognised_edited_and_survive_a_crash(
         user.choose("clock", "Forget")
         page.click("#forget-dialog button[value=yes]")
         expect(page.locator("#list > li")).to_have_count(2)
-        page.select_option("#strictness", label="Strict")
+        page.select_option("#strictness", label="Strictness: strict")
         user.show("clock")
         user.expect_unknown()
-        page.select_option("#strictness", label="Normal")
+        page.select_option("#strictness", label="Strictness: normal")
         before = server.api.get("/api/labels").json
 
         page.reload()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from robocle.backbones import Backbone, backbone, earlier_channels
 from robocle.classifiers import classifier
 from robocle.demo.pictures import CONDITIONS, DemoPicture, home_pictures
-from robocle.demo.unknown import Kind, OpenSetTest, run_open_set
+from robocle.demo.unknown import Kind, OpenSetTest, Outcome, run_open_set
 from robocle.evaluation.experiment import Method
 from robocle.evaluation.loop import evaluate, teach_classifier
 from robocle.evaluation.metrics import accuracy, avg_other_domain
@@ -107,6 +107,20 @@ class DemoResult:
             test.is_called_unknown
             for test in self.open_set
             if test.kind == kind and condition in ("", test.picture.condition)
+        ]
+        return 100 * sum(found) / len(found)
+
+    def share_of(self, outcome: Outcome, condition: str = "") -> float:
+        """Return how many pictures of the taught objects have an outcome, in percent.
+
+        Args:
+            outcome: Right, unknown or wrong.
+            condition: The condition; all if it is empty.
+        """
+        found = [
+            test.outcome == outcome
+            for test in self.open_set
+            if test.kind == "taught" and condition in ("", test.picture.condition)
         ]
         return 100 * sum(found) / len(found)
 

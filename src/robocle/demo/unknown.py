@@ -15,6 +15,7 @@ from robocle.types import Embeddings, Prediction
 
 ROUNDS = 3
 Kind = Literal["not taught", "taught", "other object"]
+Outcome = Literal["right", "unknown", "wrong"]
 KINDS: dict[Kind, str] = {
     "not taught": "objects that were not taught",
     "taught": "the taught objects",
@@ -30,7 +31,7 @@ class OpenSetTest:
     Attributes:
         picture: The picture.
         kind: Whether its category was taught, and if so, whether it shows the taught object.
-        prediction: The prediction, at the default false-rejection rate.
+        prediction: The prediction, at the default rate.
     """
 
     picture: DemoPicture
@@ -41,6 +42,13 @@ class OpenSetTest:
     def is_called_unknown(self) -> bool:
         """Whether the learner called the object unknown."""
         return self.prediction.label is None
+
+    @property
+    def outcome(self) -> Outcome:
+        """What became of a picture whose category was taught."""
+        if self.is_called_unknown:
+            return "unknown"
+        return "right" if self.prediction.label == self.picture.category else "wrong"
 
 
 def run_open_set(

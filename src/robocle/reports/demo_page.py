@@ -3,14 +3,14 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 from robocle.demo.pictures import CONDITIONS, DemoPicture
 from robocle.demo.run import DemoResult
-from robocle.demo.unknown import KINDS
+from robocle.demo.unknown import KINDS, Outcome
 from robocle.images.thumbnails import jpeg_address
 from robocle.recognition.rates import DEFAULT_RATE
-from robocle.reports.demo_table import tables, unknown_table
+from robocle.reports.demo_table import outcome_table, tables, unknown_table
 from robocle.reports.pages import render_page, write_page
 from robocle.wording import plural
 
@@ -62,6 +62,7 @@ def write_report(result: DemoResult, path: Path) -> None:
         tables=list(zip(tables(result), _explanations(result), strict=True)),
         rate=DEFAULT_RATE,
         unknown=unknown_table(result),
+        outcomes=outcome_table(result),
         counts=_counts(result),
         every=_step(len(not_taught), UNKNOWN_EXAMPLES),
         not_taught=_spread(not_taught, UNKNOWN_EXAMPLES),
@@ -76,14 +77,15 @@ def _highlights(result: DemoResult) -> Figures:
     default, published = result.methods[-1], result.methods[2]
     here = result.mean_of_others(default, other_instance=False)
     there = result.mean_of_others(published, other_instance=False)
-    not_taught, taught = (result.called_unknown(kind) for kind in ("not taught", "taught"))
+    not_taught = result.called_unknown("not taught")
+    shares = [f"{result.share_of(outcome):.0f}" for outcome in get_args(Outcome)]
     return [
         (f"{here:.1f} %", "of the pictures of taught objects recognised, mean over five conditions "
          f"that were not taught; RobOCLe, as printed: {there:.1f} %"),
         (f"{not_taught:.0f} %", "of the pictures of objects that were not taught called "
          "unknown"),
-        (f"{taught:.0f} %", "of the pictures of taught objects falsely called unknown, over "
-         "all conditions"),
+        (f"{' / '.join(shares)} %", "right / unknown / wrong: the pictures of taught objects, over "
+         "all conditions, if unknown is a possible answer"),
         (f"{default.state_bytes / 1e6:.1f} MB", "for everything that was learned, without the "
          "network"),
     ]  # fmt: skip

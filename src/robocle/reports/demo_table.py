@@ -1,8 +1,10 @@
 """The tables of the demo, and its result as plain text."""
 
+from typing import get_args
+
 from robocle.demo.pictures import CONDITIONS
 from robocle.demo.run import DemoResult
-from robocle.demo.unknown import KINDS
+from robocle.demo.unknown import KINDS, Outcome
 from robocle.reports.tables import Cell, Row, Table
 
 MEAN = "mean without clean"
@@ -20,7 +22,9 @@ def as_text(result: DemoResult) -> str:
     parts += [f"{table.title}\n{table.as_text()}" for table in tables(result)]
     parts += [
         "Taught only two thirds of the objects at a time. Pictures called unknown by the default "
-        f"learner, in percent:\n\n{unknown_table(result).as_text()}"
+        f"learner, in percent:\n\n{unknown_table(result).as_text()}",
+        "What it answered for the taught objects, in percent:\n\n"
+        f"{outcome_table(result).as_text()}",
     ]
     return "\n\n".join(parts)
 
@@ -41,6 +45,15 @@ def _table(result: DemoResult, title: str, *, other_instance: bool) -> Table:
         cells = tuple(Cell(value) for value in (*accuracies.values(), mean))
         rows.append(Row(each.method.name, cells))
     return Table(title, (*CONDITIONS, MEAN), tuple(rows), decimals=1)
+
+
+def outcome_table(result: DemoResult) -> Table:
+    """Return the percentage of each answer for the taught objects, by condition."""
+    rows = tuple(
+        Row(outcome, tuple(Cell(result.share_of(outcome, each)) for each in (*CONDITIONS, "")))
+        for outcome in get_args(Outcome)
+    )
+    return Table("Answers for the taught objects", (*CONDITIONS, ALL), rows, decimals=1)
 
 
 def unknown_table(result: DemoResult) -> Table:
