@@ -269,7 +269,7 @@ def test_what_is_read_is_of_one_moment_although_another_learner_is_folding(
 
         def while_reading(statement: str) -> None:
             statements.append(statement[:16])
-            if "FROM sums" in statement and "SELECT embedding" in statements[:-1]:
+            if "FROM sums" in statement and "SELECT * FROM sa" in statements[:-1]:
                 if folding.ident is None:
                     folding.start()
                 folding.join(0.2)

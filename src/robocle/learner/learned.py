@@ -22,22 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocle.backbones.world import World, used_world
-from robocle.classifiers import CLASSIFIERS, StreamingClassifier
-from robocle.classifiers.embedding_numbers import require_width
-from robocle.errors import RobocleError, SpecError, StateError
-from robocle.images.sketches import PROJECTIONS, Sketches, sketch
+from robocle.classifiers import StreamingClassifier
+from robocle.errors import RobocleError, StateError
+from robocle.images.sketches import PROJECTIONS, Sketches
 from robocle.imports import imported
 from robocle.pipeline import Parts
-from robocle.store import (
-    Change,
-    NewSample,
-    Position,
-    State,
-    StepName,
-    changing,
-    classifier_of,
-    fold,
-)
+from robocle.store.change import Change, changing
+from robocle.store.folding import built, classifier_of, fold
+from robocle.store.state import Position, State
+from robocle.store.steps import StepName
 from robocle.store.tables import translated
 
 if TYPE_CHECKING:
@@ -129,10 +122,10 @@ class Learned:
     def _summarised(self, before: Summary | None, position: Position) -> Summary:
         """Return the summary at a position, from the rows that have changed if that is enough."""
         since = before.position[1] if before and before.position[0] == position[0] else 0
-        found = list(self.state.summary(since))
+        found = self.state.summary("changed > ?", since) if since else []
         appended = before and all(each[0] > before.last and each[4] is None for each in found)
         if not since or not appended:
-            before, found = None, list(self.state.summary())
+            before, found = None, self.state.summary()
         counts = dict(before.counts) if before else {}
         taught = [each for each in found if each[1] is not None]
         for _, label, count, *_ in taught:
@@ -185,16 +178,15 @@ class Learned:
         """Teach a classifier the rows that have changed, and return whether that was possible."""
         if position[0] != self._at[0]:  # another file
             return False
-        rows = self.state.embedded(self._at[1])
+        rows = self.state.rows("changed > ?", self._at[1])
         # What its sums contain is not known, so these follow only what was taught since.
-        later = classifier.forgets_exactly or all(row.time > self._at[1] for row, _ in rows)
-        if not later or any(row.fold is not None for row, _ in rows):
+        later = classifier.forgets_exactly or all(row.time > self._at[1] for row in rows)
+        if not later or any(row.fold is not None for row in rows):
             return False
-        rows.sort(key=lambda each: (each[0].time, each[0].id))
         with self.state.reading():
             changed = {
-                row.id.hex(): None if row.label is None else row.sample(content)
-                for row, content in rows
+                row.id.hex(): None if row.label is None else row.sample()
+                for row in sorted(rows, key=lambda row: (row.time, row.id))
             }
         classifier.update(changed)
         return True
@@ -231,24 +223,15 @@ class Learned:
             lessons: The label, the embedding and the faults of each picture.
         """
         with self._guard:
-            samples = self._checked(lessons)
+            labels = dict.fromkeys([*self.summary.counts, *(label for label, *_ in lessons)])
+            self._empty.require_room(list(labels))
             with self.change() as change:
-                require_width(samples[0].embedding, self.state.width() or len(samples[0].embedding))
-                change.teach(samples)
+                self._empty.width = self.state.width()
+                for label, embedding, quality in lessons:
+                    kept = self._empty.require_sample(embedding, label)
+                    self._empty.width = len(kept)
+                    change.teach(label, kept, quality)
                 fold(change, self._empty)
-
-    def _checked(self, lessons: Sequence[tuple[str, NDArray[Any], str]]) -> list[NewSample]:
-        """Return the samples to teach, if all of them can be taught."""
-        labels = list(self.summary.counts)
-        checks = CLASSIFIERS.build(self.parts.classifier) if len(lessons) > 1 else self._empty
-        checks.width = self.state.width()
-        samples = []
-        for label, embedding, quality in lessons:
-            kept = checks.require_sample(embedding, label)
-            checks.width = len(kept)
-            samples.append(NewSample(label, kept, sketch(kept).tobytes(), quality))
-        checks.require_room(list(dict.fromkeys([*labels, *(each.label for each in samples)])))
-        return samples
 
     def purge(self) -> None:
         """Erase what could be undone, and everything that was removed."""
@@ -350,18 +333,6 @@ class Learned:
         if self._calibrated is None or self._calibrated[0] is not answer:
             self._calibrated = answer, calibrated(answer, self.world)
         return self._calibrated[1]
-
-
-def built(name: str, spec: str) -> StreamingClassifier:
-    """Return an empty classifier for a state.
-
-    Raises:
-        StateError: The classifier is not installed.
-    """
-    try:
-        return CLASSIFIERS.build(spec)
-    except SpecError as error:
-        raise StateError(f"{name} needs a part that is not installed: {error}") from error
 
 
 # What is in use in this process. A fork waits until no thread changes any of it: the fork would

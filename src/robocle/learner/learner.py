@@ -4,7 +4,7 @@ Learner() and Learner.load keep a learner in memory; Learner.open keeps it in a 
 """
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Self
@@ -16,12 +16,7 @@ from robocle.backbones import Backbone
 from robocle.classifiers import CLASSIFIERS
 from robocle.classifiers.labels import never_taught, require_label, spelling_of
 from robocle.embedding import BATCH_SIZE, Embedder, Embedding, values_for
-from robocle.errors import (
-    NothingTaughtError,
-    SpecError,
-    StateError,
-    UnknownSampleError,
-)
+from robocle.errors import NothingTaughtError, StateError, UnknownSampleError
 from robocle.images import Picture
 from robocle.images.boxes import Box
 from robocle.images.gate import QualityGate
@@ -34,15 +29,10 @@ from robocle.profiles import DEFAULT, DEFAULT_PROFILE, classifier_for
 from robocle.profiles import profile as profile_named
 from robocle.recognition.levels import DEFAULT_UNKNOWN
 from robocle.spec import require_whole
-from robocle.store import (
-    FilePath,
-    Row,
-    State,
-    Step,
-    classifier_of,
-    located,
-    write_state,
-)
+from robocle.store.copying import write_state
+from robocle.store.folding import built, classifier_of
+from robocle.store.state import FilePath, State, located
+from robocle.store.steps import Step
 from robocle.types import Prediction
 from robocle.wording import plural
 
@@ -245,10 +235,7 @@ class Learner:
     ) -> Self:
         stored = Parts.of(name, state.parts)
         pipeline = Pipeline.of_state(name, stored, backbone, prediction_views)
-        try:
-            parts = pipeline.parts(CLASSIFIERS.build(stored.classifier))
-        except SpecError as error:
-            raise StateError(f"{name} needs a part that is not installed: {error}") from error
+        parts = pipeline.parts(built(name, stored.classifier))
         learner = cls.__new__(cls)
         # Specs in the form this version writes. A state keeps its own views for prediction.
         parts = replace(parts, prediction_views=stored.prediction_views)
@@ -437,8 +424,9 @@ class Learner:
         with self._learned.exclusive():
             known = spelling_of(label, self.labels)
             last = "label = ? AND fold IS NULL ORDER BY number DESC LIMIT 1"
-            found = self._learned.state.rows(last, known)
-            return self._learned.state.embedding(found[0]) if found else None
+            with self._learned.state.reading():
+                found = self._learned.state.rows(last, known)
+                return found[0].numbers() if found else None
 
     # Predicting
 
@@ -696,7 +684,7 @@ class Learner:
         """
         with self._learned.exclusive():
             known = self._known(label)
-            self._decide(f"forgetting {known!r}", None, lambda row: row.label == known)
+            self._decide(f"forgetting {known!r}", None, "label", known)
 
     def remove(self, *ids: str) -> None:
         """Remove taught pictures, as if they had never been taught. This can be undone.
@@ -717,12 +705,11 @@ class Learner:
             ({'mug': 1}, 'removing 1 picture', {'mug': 2})
         """
         with self._learned.exclusive():
-            taught = self._learned.state.rows("label IS NOT NULL AND fold IS NULL")
-            known = [row.id.hex() for row in taught]
-            found = {_whole_id(id, known) for id in ids}
+            query = "SELECT id FROM samples WHERE label IS NOT NULL AND fold IS NULL"
+            known = [id.hex() for (id,) in self._learned.state.query(query)]
+            found = {bytes.fromhex(_whole_id(id, known)) for id in ids}
             if found:
-                what = f"removing {plural(len(found), 'picture')}"
-                self._decide(what, None, lambda row: row.fold is None and row.id.hex() in found)
+                self._decide(f"removing {plural(len(found), 'picture')}", None, "id", *found)
 
     def rename(self, label: str, new: str) -> None:
         """Rename a label. If the new name is a label already, the two become one.
@@ -737,13 +724,13 @@ class Learner:
         with self._learned.exclusive():
             old = self._known(label)
             if old != new:
-                self._decide(f"renaming {old!r} to {new!r}", new, lambda row: row.label == old)
+                self._decide(f"renaming {old!r} to {new!r}", new, "label", old)
 
-    def _decide(self, what: str, label: str | None, concerns: Callable[[Row], bool]) -> None:
-        """Give some samples another label, or remove them if that is None."""
+    def _decide(self, what: str, label: str | None, column: str, *values: object) -> None:
+        """Give the samples with some values of a column another label, or remove them if None."""
         with self._learned.change() as change:
-            for row in filter(concerns, self._learned.state.rows("label IS NOT NULL")):
-                change.decide(row, label)
+            for value in values:
+                change.decide(label, f"label IS NOT NULL AND {column} = ?", value)
             change.did(what)
             self._learned.require_usable()
 

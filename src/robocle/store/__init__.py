@@ -8,28 +8,3 @@
 
 `docs/state-file.md` describes the format.
 """
-
-from robocle.store.change import Change, NewSample, changing
-from robocle.store.copying import write_state
-from robocle.store.folding import classifier_of, fold
-from robocle.store.recovery import recovered
-from robocle.store.rows import Row
-from robocle.store.state import FilePath, Position, State, located
-from robocle.store.steps import Step, StepName
-
-__all__ = [
-    "Change",
-    "FilePath",
-    "NewSample",
-    "Position",
-    "Row",
-    "State",
-    "Step",
-    "StepName",
-    "changing",
-    "classifier_of",
-    "fold",
-    "located",
-    "recovered",
-    "write_state",
-]

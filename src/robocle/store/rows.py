@@ -5,6 +5,7 @@ the folded samples of a label, and their number.
 """
 
 import zlib
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,47 +19,49 @@ from robocle.errors import FeatureError, LabelError
 LATEST = 2**53
 """The latest time that is taken from elsewhere, in microseconds: the year 2255."""
 MICRO = 1_000_000
-COLUMNS = "number, id, origin, label, decided, time, pictures, fold, quality, sketch, crc, bits"
 UNREADABLE = (ValueError, TypeError, FeatureError, LabelError)
 """What reading a damaged row raises."""
 
 
 class Row(NamedTuple):
-    """A row without its embedding. Its fields are columns of the table; see `schema.sql`."""
+    """A row. Its fields are the columns of the table; see `schema.sql`."""
 
-    number: int
+    number: int | None
+    """None for a row that is not in a file yet."""
     id: bytes
     origin: bytes
     label: str | None
     decided: int
     time: int
+    changed: int
     pictures: int
     fold: int | None
     quality: str | None
     sketch: bytes | None
     crc: int | None
     bits: int | None
+    embedding: bytes | None
 
     @property
     def decision(self) -> tuple[int, str]:
         """What decides between two versions of a row: the larger one wins."""
         return self.decided, self.label or ""
 
-    def numbers(self, content: object) -> NDArray[Any]:
-        """Return the embedding, given its bytes.
+    def numbers(self) -> NDArray[Any]:
+        """Return the embedding.
 
         Raises:
-            ValueError: They are not what was stored.
+            ValueError: Its bytes are not what was stored.
         """
-        return unpacked(content, self.crc, self.bits)
+        return unpacked(self.embedding, self.crc, self.bits)
 
-    def sample(self, content: object) -> Sample:
-        """Return the sample, given the bytes of its embedding; see `numbers`."""
-        values = self.label or "", self.numbers(content), self.id.hex(), self.time / MICRO
+    def sample(self) -> Sample:
+        """Return the sample; see `numbers`."""
+        values = self.label or "", self.numbers(), self.id.hex(), self.time / MICRO
         return Sample(*values, faults=self.quality or "")
 
 
-def checked(values: tuple[Any, ...]) -> Row:
+def checked(values: Iterable[Any]) -> Row:
     """Return a row as it was read.
 
     Raises:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from robocle.classifiers.samples import new_id
 from robocle.errors import StateAccessError, StateError
 from robocle.files import file_identity, require_writable
-from robocle.store.rows import COLUMNS, MICRO, UNREADABLE, Row, checked, unpacked
+from robocle.store.rows import MICRO, UNREADABLE, Row, checked, unpacked
 from robocle.store.steps import MAX_TEXT, Step, described
 from robocle.store.tables import (
     Access,
@@ -44,10 +44,7 @@ Position = tuple[int, int]
 """Which file is open, counted from 1, and the clock of that file."""
 NOT_LEARNED = {"origin": "", "world": "", "prediction_views": ""}
 """What may differ between two states although they were learned with the same parts."""
-SUMMARY = """SELECT time, CASE WHEN bits > 0 THEN label END, pictures, sketch, fold
-    FROM samples"""
-# All rows are read without the index, which could claim to have any number of them.
-CHANGED = {False: "NOT INDEXED WHERE changed > ?", True: "WHERE changed > ?"}
+SUMMARY = "SELECT time, CASE WHEN bits > 0 THEN label END, pictures, sketch, fold FROM samples"
 
 
 def located(path: FilePath) -> Path:
@@ -248,75 +245,53 @@ class State:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """Lend the connection for queries."""
+        """Lend the connection for queries, which all see the same state while others change it.
+
+        Raises:
+            StateError: The state cannot be read, or what was read is damaged.
+        """
+        connection = self.connection
+        is_outermost = not connection.in_transaction
         with translated(self.name, "read"):
             try:
-                yield self.connection
+                if is_outermost:
+                    connection.execute("BEGIN")
+                yield connection
             except UNREADABLE as error:
                 if isinstance(error, StateError):
                     raise
                 raise self.damaged(error) from error
-
-    @contextmanager
-    def at_once(self) -> Iterator[None]:
-        """Let all queries in this context see the same state, while other programs change it."""
-        with self.reading() as connection:
-            is_outermost = not connection.in_transaction
-            if is_outermost:
-                connection.execute("BEGIN")
-            try:
-                yield
             finally:
                 if is_outermost:
                     connection.rollback()
+
+    def query(self, sql: str, *values: object) -> list[Any]:
+        """Return what a query finds."""
+        with self.reading() as connection:
+            return connection.execute(sql, values).fetchall()
 
     def damaged(self, why: object) -> StateError:
         """Return the error for something in it that cannot be what was written."""
         return damaged(self.name, why)
 
     def rows(self, where: str = "1", *values: object) -> list[Row]:
-        """Return rows, without their embeddings.
+        """Return rows of the table of samples.
 
         Raises:
             StateError: A row is damaged.
         """
-        with self.reading() as connection:
-            query = f"SELECT {COLUMNS} FROM samples WHERE {where}"
-            return list(map(checked, connection.execute(query, values)))
-
-    def embedded(self, since: int = 0) -> list[tuple[Row, bytes | None]]:
-        """Return the rows that changed after a time of the clock, with the bytes of embeddings.
-
-        Raises:
-            StateError: A row is damaged.
-        """
-        with self.reading() as connection:
-            query = f"SELECT embedding, {COLUMNS} FROM samples {CHANGED[since > 0]}"
-            found = connection.execute(query, (since,)).fetchall()
-            return [(checked(values), content) for content, *values in found]
-
-    def embedding(self, row: Row) -> NDArray[Any]:
-        """Return the embedding of a row.
-
-        Raises:
-            StateError: It is damaged.
-        """
-        with self.reading() as connection:
-            query = "SELECT embedding FROM samples WHERE number = ?"
-            (content,) = connection.execute(query, (row.number,)).fetchone()
-            return row.numbers(content)
+        with self.reading():
+            return list(map(checked, self.query(f"SELECT * FROM samples WHERE {where}", *values)))
 
     def width(self) -> int | None:
         """Return the width of the embeddings; None if there are none."""
-        with self.reading() as connection:
-            query = "SELECT length(embedding) * 8 / bits FROM samples WHERE bits > 0 LIMIT 1"
-            return next((int(width) for (width,) in connection.execute(query)), None)
+        query = "SELECT length(embedding) * 8 / bits FROM samples WHERE bits > 0 LIMIT 1"
+        return next((int(width) for (width,) in self.query(query)), None)
 
-    def summary(self, since: int = 0) -> list[Any]:
-        """Return time, label, pictures, sketch and fold of rows that changed after a time."""
-        with self.reading() as connection:
-            query = f"{SUMMARY} {CHANGED[since > 0]} ORDER BY time, id"
-            found = connection.execute(query, (since,)).fetchall()
+    def summary(self, where: str = "1", *values: object) -> list[Any]:
+        """Return time, label, pictures, sketch and fold of rows, in the order of their times."""
+        with self.reading():
+            found = self.query(f"{SUMMARY} WHERE {where} ORDER BY time, id", *values)
             labels = {label for _, label, *_ in found}
             if not all(label is None or label.isprintable() for label in labels):
                 raise ValueError("a sample with a label that is no text")
@@ -324,8 +299,7 @@ class State:
 
     def folds(self) -> dict[bytes, int]:
         """Return the version of the folded sums of each origin."""
-        with self.reading() as connection:
-            return dict(connection.execute("SELECT origin, max(fold) FROM sums GROUP BY origin"))
+        return dict(self.query("SELECT origin, max(fold) FROM sums GROUP BY origin"))
 
     def sums(self, origin: bytes) -> dict[str, NDArray[Any]]:
         """Return the folded sums of an origin, without the counts and means of its classes.
@@ -333,17 +307,16 @@ class State:
         Raises:
             StateError: They are damaged.
         """
-        with self.reading() as connection:
-            query = "SELECT name, numbers, crc FROM sums WHERE origin = ?"
-            found = connection.execute(query, (origin,))
+        with self.reading():
+            found = self.query("SELECT name, numbers, crc FROM sums WHERE origin = ?", origin)
             return {str(name): unpacked(numbers, crc, 64, np.inf) for name, numbers, crc in found}
 
     def has_diverged(self, other: "State") -> bool:
         """Return whether both have sums of one origin, and neither contains the other's."""
         ours, theirs = self.folds(), other.folds()
+        folded = "SELECT id FROM samples WHERE fold > 0 AND origin = ?"
         for origin in ours.keys() & theirs.keys():
-            found = [each.rows("fold > 0 AND origin = ?", origin) for each in (self, other)]
-            mine, yours = ({row.id for row in rows} for rows in found)
+            mine, yours = (set(each.query(folded, origin)) for each in (self, other))
             if ours[origin] != theirs[origin] and not (
                 mine <= yours if ours[origin] < theirs[origin] else yours <= mine
             ):
@@ -357,25 +330,21 @@ class State:
             undone: 0 for those that can be undone, 1 for those that can be redone.
             most: How many steps to return; -1 for all.
         """
-        order = "ASC" if undone else "DESC"
-        with self.reading() as connection:
-            steps = connection.execute(
-                f"""SELECT number, token, title, done, time,
-                (SELECT group_concat(label_after, char(10)) FROM changes
-                WHERE step = number AND decided_before + merged = 0)
-                FROM steps WHERE undone = ? ORDER BY number {order} LIMIT ?""",
-                (undone, most),
-            )
-            return [
-                Step(token, described(title, done, taught or ""), time / MICRO, number)
-                for number, token, title, done, time, taught in steps
-            ]
+        steps = self.query(
+            f"""SELECT number, token, title, done, time,
+            (SELECT group_concat(label_after, char(10)) FROM changes
+            WHERE step = number AND decided_before + merged = 0)
+            FROM steps WHERE undone = ? ORDER BY number {"ASC" if undone else "DESC"} LIMIT ?""",
+            undone, most,
+        )  # fmt: skip
+        return [
+            Step(token, described(title, done, taught or ""), time / MICRO, number)
+            for number, token, title, done, time, taught in steps
+        ]
 
-    def count_steps(self, undone: int = 0) -> int:
-        """Return how many steps can be undone, or redone."""
-        with self.reading() as connection:
-            query = "SELECT count(*) FROM steps WHERE undone = ?"
-            return int(connection.execute(query, (undone,)).fetchone()[0])
+    def count_steps(self) -> int:
+        """Return how many steps can be undone."""
+        return int(self.query("SELECT count(*) FROM steps WHERE undone = 0")[0][0])
 
     def problems(self) -> list[str]:
         """Return what a check of the file finds; empty if it is intact."""
