@@ -69,7 +69,7 @@ class Learned:
         self.parts = replace(parts, world=world.identity if world else "")
         self._guard = threading.RLock()
         self._busy = False  # whether a thread is using the classifier, or changing the state
-        self._changed: Position = (0, 0)  # after the last change that was made here
+        self._changed = state.position()  # after the last change that was made here
         self._warned = ""
         self._steps = threading.local()  # the step that each thread is in, if any
         self._classifier: StreamingClassifier | None = None
@@ -87,19 +87,14 @@ class Learned:
 
     def _position(self) -> Position:
         """Return where the state is now, or was when it could last be read."""
-        if not self.state.is_open:
-            return self._summary.position if self._summary else self._at
         try:
             return self.state.position()
         except StateError as error:
-            seen = self._summary.position if self._summary else self._at
-            known = max(self._at, self._changed, seen)
-            if known == (0, 0):
-                raise
-            if str(error) != self._warned:
+            if self.state.is_open and str(error) != self._warned:
                 log.warning("%s; going on with what was taught before", error)
             self._warned = str(error)
-            return known
+            seen = self._summary.position if self._summary else self._at
+            return max(self._at, self._changed, seen)
 
     def _may_lag(self, cached: "Summary | Snapshot | None") -> bool:
         """Return whether something may be used that was computed before what is going on."""
@@ -112,8 +107,6 @@ class Learned:
         if found is not None and self._may_lag(found):
             return found
         with self._guard:
-            if not self.state.is_open and self._summary is not None:
-                return self._summary
             position = self._position()
             if self._summary is None or self._summary.position != position:
                 self._summary = self._summarised(self._summary, position)

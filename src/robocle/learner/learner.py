@@ -763,7 +763,6 @@ class Learner:
         # Two learners may merge each other.
         first, second = sorted((self._learned, other._learned), key=id)
         with first.exclusive(), second.exclusive():
-            other._learned.state.follow_file()
             self._learned.merge([other._learned.state], f"merging {other._size()}")
 
     def merge_files(self, *paths: FilePath, skip: bool = False) -> list[StateError]:

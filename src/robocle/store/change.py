@@ -62,7 +62,7 @@ def changing(state: State, step: StepName | None = None, merged: int = 0) -> "It
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
-    state.require_writable()
+    state.require_saved()
 
 
 class Change:

@@ -19,7 +19,7 @@ import numpy as np
 from robocle.errors import RobocleError, StateError
 from robocle.store.folding import classifier_of
 from robocle.store.rows import LATEST, UNREADABLE, Row, checked, unpacked
-from robocle.store.state import FilePath, Parts, State, located
+from robocle.store.state import FilePath, Specs, State, located
 from robocle.store.tables import PAGE, connect, require_journal, translated
 from robocle.wording import plural
 
@@ -33,7 +33,7 @@ KEEP_LATEST = f"""INSERT INTO samples VALUES (NULL{(WIDEST - 1) * ", ?"}) ON CON
     SET label = excluded.label, decided = excluded.decided WHERE excluded.decided > decided"""
 
 
-def recovered(path: FilePath, like: Parts | None = None) -> tuple[State, list[str]]:
+def recovered(path: FilePath, like: Specs | None = None) -> tuple[State, list[str]]:
     """Return what is intact in a state file, and what is lost.
 
     Args:

@@ -5,7 +5,6 @@ change is one transaction (`robocle.store.change`). Every change sets the clock 
 rows that it changed carry that time, so whoever has read the others reads only these.
 """
 
-import logging
 import os
 import re
 import sqlite3
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 
 from robocle.classifiers.samples import new_id
 from robocle.errors import StateAccessError, StateError
-from robocle.files import file_identity, require_writable
+from robocle.files import file_identity, is_writable
 from robocle.store.rows import MICRO, UNREADABLE, Row, checked, unpacked
 from robocle.store.steps import MAX_TEXT, Step, described
 from robocle.store.tables import (
@@ -35,10 +34,8 @@ from robocle.store.tables import (
     translated,
 )
 
-log = logging.getLogger("robocle")
-
 FilePath = str | os.PathLike[str]
-Parts = dict[str, str]
+Specs = dict[str, str]
 """The specs of the parts of a learner, by name."""
 Position = tuple[int, int]
 """Which file is open, counted from 1, and the clock of that file."""
@@ -59,15 +56,6 @@ def located(path: FilePath) -> Path:
     return Path(os.path.realpath(path))
 
 
-def is_writable(path: Path) -> bool:
-    """Return whether a file may be written, or does not exist."""
-    try:
-        require_writable(path)
-    except PermissionError:
-        return False
-    return True
-
-
 class State:
     """A state that is open. Callers see to it that one thread at a time uses it.
 
@@ -78,22 +66,25 @@ class State:
     """
 
     def __init__(
-        self, path: Path | None, access: Access = "rw", create: Callable[[], Parts] | None = None
+        self,
+        path: Path | None,
+        access: Access = "rw",
+        create: Callable[[], Specs] | None = None,
     ) -> None:
         self.path = path
         self.name = str(path or "the state in memory")
         self._access = access
         self._connection: sqlite3.Connection | None = None
-        self._position: Position = (0, 0)
+        self._opened_files = 0
         self._use(*self._opened(create))
 
     @classmethod
-    def new(cls, parts: Parts) -> Self:
+    def new(cls, parts: Specs) -> Self:
         """Return an empty state in memory."""
         return cls(None, create=lambda: parts)
 
     @classmethod
-    def open(cls, path: FilePath, create: Callable[[], Parts] | None = None) -> Self:
+    def open(cls, path: FilePath, create: Callable[[], Specs] | None = None) -> Self:
         """Open a state file, to change it. One that is read-only can only be read.
 
         Args:
@@ -126,7 +117,7 @@ class State:
         copy.name = stored.name  # and an origin of its own: it may be taught something else
         return copy
 
-    def _opened(self, create: Callable[[], Parts] | None) -> tuple[sqlite3.Connection, Parts]:
+    def _opened(self, create: Callable[[], Specs] | None) -> tuple[sqlite3.Connection, Specs]:
         """Return a connection to the file that is now at the path, and what its parts are."""
         path = self.path
         with translated(path, "read" if self._access == "ro" else "write"):
@@ -145,13 +136,12 @@ class State:
                 if parts is not None:
                     create_tables(connection, parts)
                 require_tables(connection, path, self._access)
-                found = connection.execute("SELECT name, value FROM parts").fetchall()
+                named = dict(connection.execute("SELECT name, value FROM parts").fetchall())
                 # Printable text cannot send control sequences to a terminal when it is shown.
-                texts = [str(each) for row in found for each in row]
+                texts = map(str, (*named, *named.values()))
                 if not all(each.isprintable() and len(each) <= MAX_TEXT for each in texts):
                     raise self.damaged("its parts are no text")
-                named = {str(name): str(value) for name, value in found}
-                if not re.fullmatch("[0-9a-f]{32}", named.get("origin", "")):
+                if not re.fullmatch("[0-9a-f]{32}", str(named.get("origin"))):
                     raise self.damaged("it does not say where its samples come from")
             except BaseException:
                 connection.close()
@@ -160,13 +150,12 @@ class State:
                 raise
         return connection, named
 
-    def _use(self, connection: sqlite3.Connection, parts: Parts) -> None:
+    def _use(self, connection: sqlite3.Connection, parts: Specs) -> None:
         self._forsake()
         self.origin, self.parts = bytes.fromhex(parts.pop("origin")), parts
         self._connection, self._process = connection, os.getpid()
         self._identity = file_identity(self.path)
-        self._position = self._position[0] + 1, 0
-        self._is_lost = False
+        self._opened_files += 1
         _open_states.add(self)
 
     @property
@@ -198,18 +187,17 @@ class State:
             _of_other_processes.append(connection)
 
     def follow_file(self) -> None:
-        """Notice if the file was replaced or deleted, or if this process was forked.
+        """Go on with the file that is now at the path, if it was replaced or the process forked.
 
         Raises:
-            StateError: The file that is now there cannot be used.
+            StateError: The file was deleted, or the one that is now there cannot be used.
         """
         if self.connection.in_transaction:  # an interrupt has ended it
             self.connection.rollback()
         now = file_identity(self.path)
-        if now is None and self.path is not None and not self._is_lost:
-            log.warning("%s was deleted: nothing more can be saved in it", self.path)
-        self._is_lost = now is None and self.path is not None
-        if now is not None and (now != self._identity or self._process != os.getpid()):
+        if now is None:
+            self.require_saved()
+        elif now != self._identity or self._process != os.getpid():
             connection, parts = self._opened(None)
             if {**parts, **NOT_LEARNED} != {**self.parts, **NOT_LEARNED}:
                 connection.close()
@@ -219,13 +207,16 @@ class State:
             self._use(connection, parts)
 
     def require_writable(self) -> None:
-        """Raise StateError if the file is read-only, or was deleted while it was open."""
+        """Raise StateError if the file is read-only."""
         if self._access == "ro" and self.path is not None:
             raise StateAccessError("write", self.path, "it is read-only; make it writable first")
+
+    def require_saved(self) -> None:
+        """Raise StateError if the file that was opened is no longer there."""
         if not self.is_saved:
             raise StateError(
-                f"{self.path} was deleted or replaced while it was open, so this is not saved: put "
-                "it back, or save to another file"
+                f"{self.path} was deleted or replaced while it was open, so nothing more can be "
+                "saved in it: put it back, or save to another file"
             )
 
     @property
@@ -236,12 +227,14 @@ class State:
     # What is in it
 
     def position(self) -> Position:
-        """Return which file this is, and its clock: it differs after every change."""
+        """Return which file this is, and its clock: it differs after every change.
+
+        Raises:
+            StateError: The file was deleted, or cannot be used.
+        """
         self.follow_file()
-        if not self._is_lost:
-            with self.reading() as connection:
-                self._position = self._position[0], clock_of(connection)
-        return self._position
+        with self.reading() as connection:
+            return self._opened_files, clock_of(connection)
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:

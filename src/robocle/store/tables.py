@@ -42,8 +42,6 @@ INDEXES = (
     "SELECT max(0) FROM changes INDEXED BY changes_step WHERE step > -1",
     "SELECT 0 FROM sums GROUP BY origin",
 )
-COLUMNS = """SELECT tables.name, columns.name, columns.type, "notnull" FROM sqlite_master AS tables,
-    pragma_table_info(tables.name) AS columns WHERE tables.type = 'table'"""
 REASONS = {
     sqlite3.SQLITE_FULL: "the disk is full",
     sqlite3.SQLITE_IOERR: "the disk failed, or it is full",
@@ -190,16 +188,16 @@ def _require_claims(connection: sqlite3.Connection, path: object, size: int) -> 
     turns = iter(range(size // 1_000))
     largest = connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, size)
     connection.set_progress_handler(lambda: next(turns, None) is None, 10_000)
-    columns: dict[str, list[tuple[str, str, int]]] = {}
-    for table, *column in connection.execute(COLUMNS):
-        columns.setdefault(table, []).append(tuple(column))
+    tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
     held = 0.0
     try:
-        for table, found in columns.items():
-            wrong, size_of = _types_and_sizes(found)
-            if connection.execute(f"SELECT 1 FROM {table} WHERE {wrong}").fetchone():
+        for (table,) in tables:
+            wrong, lengths = _types_and_lengths(connection, table)
+            query = f"SELECT max({wrong}), {lengths} FROM {table} NOT INDEXED"
+            is_wrong, length = connection.execute(query).fetchone()
+            if is_wrong:
                 raise damaged(path, f"a value of another type in the table {table}")
-            held += connection.execute(f"SELECT {size_of} FROM {table} NOT INDEXED").fetchone()[0]
+            held += length
         for query in INDEXES:
             connection.execute(query).fetchall()
         if held > size:
@@ -209,19 +207,14 @@ def _require_claims(connection: sqlite3.Connection, path: object, size: int) -> 
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, largest)
 
 
-def _types_and_sizes(columns: list[tuple[str, str, int]]) -> tuple[str, str]:
-    """Return SQL that finds values of wrong types, and SQL that adds up the bytes of all values.
-
-    Args:
-        columns: The name and the type of each column of a table, and whether it has no NULL.
-    """
-    wrong = [
-        f"typeof({name}) NOT IN ('{kind.lower()}', '{(kind if required else 'null').lower()}')"
-        for name, kind, required in columns
-    ]
-    texts = [f"total(length(CAST({name} AS BLOB)))" for name, kind, _ in columns if kind == "TEXT"]
-    blobs = [f"total(length({name}))" for name, kind, _ in columns if kind == "BLOB"]
-    return " OR ".join(wrong), " + ".join(texts + blobs)
+def _types_and_lengths(connection: sqlite3.Connection, table: str) -> tuple[str, str]:
+    """Return SQL for whether a row of a table has a wrong type, and for the bytes of all rows."""
+    wrong, lengths = [], []
+    for _, name, kind, required, *_ in connection.execute(f"PRAGMA table_info({table})"):
+        wrong.append(f"typeof({name}) NOT IN ('{kind}', '{kind if required else 'NULL'}')".lower())
+        if kind != "INTEGER":  # the length of a text ends at the first zero
+            lengths.append(f"total(length({name if kind == 'BLOB' else f'CAST({name} AS BLOB)'}))")
+    return " OR ".join(wrong), " + ".join(lengths)
 
 
 def problems_of(connection: sqlite3.Connection, most: int) -> list[str]:
