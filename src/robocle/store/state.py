@@ -135,7 +135,7 @@ class State:
                     return self._opened(create)  # that change was its creation
                 if parts is not None:
                     create_tables(connection, parts)
-                require_tables(connection, path, self._access)
+                require_tables(connection, path)
                 named = dict(connection.execute("SELECT name, value FROM parts").fetchall())
                 # Printable text cannot send control sequences to a terminal when it is shown.
                 texts = map(str, (*named, *named.values()))
