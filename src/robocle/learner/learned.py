@@ -24,11 +24,12 @@ from numpy.typing import NDArray
 from robocle.backbones.world import World, used_world
 from robocle.classifiers import StreamingClassifier
 from robocle.errors import RobocleError, StateError
-from robocle.images.sketches import PROJECTIONS, Sketches
+from robocle.images.sketches import Sketches
 from robocle.imports import imported
 from robocle.pipeline import Parts
 from robocle.store.change import Change, changing
 from robocle.store.folding import built, classifier_of, fold
+from robocle.store.rows import Row
 from robocle.store.state import Position, State
 from robocle.store.steps import StepName
 from robocle.store.tables import translated
@@ -52,6 +53,9 @@ class Summary:
     """When the last picture was taught."""
 
 
+NOTHING = Summary((0, 0), {}, Sketches(), 0)
+
+
 class Learned:
     """What was learned. It lends the classifier to one thread at a time.
 
@@ -67,23 +71,19 @@ class Learned:
         world = used_world(self._empty, parts.backbone, parts.fingerprint, parts.pooling)
         self.world: World | None = world
         self.parts = replace(parts, world=world.identity if world else "")
-        self._guard = threading.RLock()
+        self.guard = state.guard
         self._busy = False  # whether a thread is using the classifier, or changing the state
         self._changed = state.position()  # after the last change that was made here
         self._warned = ""
         self._steps = threading.local()  # the step that each thread is in, if any
         self._classifier: StreamingClassifier | None = None
         self._at: Position = (0, 0)  # of what the classifier was taught
-        self._summary: Summary | None = None
+        self._summary = NOTHING
         self._now: Snapshot | None = None
         self._calibrated: tuple[object, AnyCalibration | None] | None = None
         _in_use.add(self)
 
     # Following the state
-
-    def exclusive(self) -> threading.RLock:
-        """Return a context in which no other thread changes the state."""
-        return self._guard
 
     def _position(self) -> Position:
         """Return where the state is now, or was when it could last be read."""
@@ -93,8 +93,7 @@ class Learned:
             if self.state.is_open and str(error) != self._warned:
                 log.warning("%s; going on with what was taught before", error)
             self._warned = str(error)
-            seen = self._summary.position if self._summary else self._at
-            return max(self._at, self._changed, seen)
+            return max(self._at, self._changed, self._summary.position)
 
     def _may_lag(self, cached: "Summary | Snapshot | None") -> bool:
         """Return whether something may be used that was computed before what is going on."""
@@ -104,39 +103,36 @@ class Learned:
     def summary(self) -> Summary:
         """What is in the state now, without waiting for a change that is going on."""
         found = self._summary
-        if found is not None and self._may_lag(found):
+        if self._may_lag(found):
             return found
-        with self._guard:
+        with self.guard:
             position = self._position()
-            if self._summary is None or self._summary.position != position:
+            if self._summary.position != position:
                 self._summary = self._summarised(self._summary, position)
             return self._summary
 
-    def _summarised(self, before: Summary | None, position: Position) -> Summary:
+    def _summarised(self, before: Summary, position: Position) -> Summary:
         """Return the summary at a position, from the rows that have changed if that is enough."""
-        since = before.position[1] if before and before.position[0] == position[0] else 0
-        found = self.state.summary("changed > ?", since) if since else []
-        appended = before and all(each[0] > before.last and each[4] is None for each in found)
-        if not since or not appended:
-            before, found = None, self.state.summary()
-        counts = dict(before.counts) if before else {}
-        taught = [each for each in found if each[1] is not None]
-        for _, label, count, *_ in taught:
-            counts[label] = counts.get(label, 0) + count
-        rows = [
-            each for each in taught if isinstance(each[3], bytes) and len(each[3]) == PROJECTIONS
-        ]
-        known = before.sketches if before else Sketches()
-        sketches = known.added(
-            [np.frombuffer(each[3], np.int8) for each in rows], [each[1] for each in rows]
-        )
-        last = max((time for time, *_ in found), default=before.last if before else 0)
-        return Summary(position, counts, sketches, last)
+        is_other_file = before.position[0] != position[0]
+        found = [] if is_other_file else self.state.summary("changed > ?", before.position[1])
+        appended = all(time > before.last and fold is None for time, *_, fold in found)
+        if is_other_file or not appended:
+            before, found = NOTHING, self.state.summary()
+        counts = dict(before.counts)
+        sketches, labels = [], []
+        for _, label, pictures, sketch, _ in found:
+            if label is not None:
+                counts[label] = counts.get(label, 0) + pictures
+            if label is not None and sketch is not None:
+                sketches.append(np.frombuffer(sketch, np.int8))
+                labels.append(label)
+        last = max((time for time, *_ in found), default=before.last)
+        return Summary(position, counts, before.sketches.added(sketches, labels), last)
 
     @contextmanager
     def classifier(self) -> Iterator[StreamingClassifier]:
         """Lend the classifier to one thread at a time. Even a query may change what it caches."""
-        with self._guard, self._being_busy():
+        with self.guard, self._being_busy():
             classifier = self._taken()
             try:
                 yield classifier
@@ -179,7 +175,7 @@ class Learned:
         with self.state.reading():
             changed = {
                 row.id.hex(): None if row.label is None else row.sample()
-                for row in sorted(rows, key=lambda row: (row.time, row.id))
+                for row in sorted(rows, key=Row.order)
             }
         classifier.update(changed)
         return True
@@ -204,7 +200,7 @@ class Learned:
     @contextmanager
     def change(self, step: StepName | None = None, merged: int = 0) -> Iterator[Change]:
         """Make one change of the state, as part of the step that this thread is in, if any."""
-        with self._guard, self._being_busy():
+        with self.guard, self._being_busy():
             with changing(self.state, self._step or step or StepName(), merged) as change:
                 yield change
             self._changed = self.state.position()
@@ -215,7 +211,7 @@ class Learned:
         Args:
             lessons: The label, the embedding and the faults of each picture.
         """
-        with self._guard:
+        with self.guard:
             labels = dict.fromkeys([*self.summary.counts, *(label for label, *_ in lessons)])
             self._empty.require_room(list(labels))
             with self.change() as change:
@@ -228,11 +224,10 @@ class Learned:
 
     def purge(self) -> None:
         """Erase what could be undone, and everything that was removed."""
-        with self._guard:
+        with self.guard:
             with self.change() as change:
                 fold(change, self._empty, spare=0)
-                change.forget_steps()
-                change.tick()
+                change.purge()
             with translated(self.state.path, "write"):
                 self.state.connection.execute("VACUUM")
 
@@ -280,7 +275,7 @@ class Learned:
 
     def close(self) -> None:
         """Close the file."""
-        with self._guard:
+        with self.guard:
             if self.state.is_open and self.state.path is not None:
                 with suppress(StateError):
                     _ = self.summary
@@ -336,13 +331,13 @@ _held: list[Learned] = []
 
 def _before_fork() -> None:
     for each in sorted(_in_use, key=id):  # as a merge of two does
-        each._guard.acquire()
+        each.guard.acquire()
         _held.append(each)
 
 
 def _after_fork() -> None:
     while _held:
-        _held.pop()._guard.release()
+        _held.pop().guard.release()
 
 
 if hasattr(os, "register_at_fork"):

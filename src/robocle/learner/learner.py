@@ -421,7 +421,7 @@ class Learner:
         Args:
             label: The label, under its present name.
         """
-        with self._learned.exclusive():
+        with self._learned.guard:
             known = spelling_of(label, self.labels)
             last = "label = ? AND fold IS NULL ORDER BY number DESC LIMIT 1"
             with self._learned.state.reading():
@@ -670,8 +670,7 @@ class Learner:
     @property
     def forgets_exactly(self) -> bool:
         """Whether forgetting a label leaves the learner as if that label had never been taught."""
-        with self._learned.exclusive():
-            return not self._learned.state.folds()
+        return not self._learned.state.folds()
 
     # Editing what was taught
 
@@ -682,7 +681,7 @@ class Learner:
             UnknownLabelError: The label was never taught.
             StateError: The change cannot be written to the learner's file.
         """
-        with self._learned.exclusive():
+        with self._learned.guard:
             known = self._known(label)
             self._decide(f"forgetting {known!r}", None, "label", known)
 
@@ -704,7 +703,7 @@ class Learner:
             >>> learner.counts, learner.undo(), learner.counts
             ({'mug': 1}, 'removing 1 picture', {'mug': 2})
         """
-        with self._learned.exclusive():
+        with self._learned.guard:
             query = "SELECT id FROM samples WHERE label IS NOT NULL AND fold IS NULL"
             known = [id.hex() for (id,) in self._learned.state.query(query)]
             found = {bytes.fromhex(_whole_id(id, known)) for id in ids}
@@ -721,7 +720,7 @@ class Learner:
             StateError: The change cannot be written to the learner's file.
         """
         new = require_label(new)
-        with self._learned.exclusive():
+        with self._learned.guard:
             old = self._known(label)
             if old != new:
                 self._decide(f"renaming {old!r} to {new!r}", new, "label", old)
@@ -762,7 +761,7 @@ class Learner:
             return
         # Two learners may merge each other.
         first, second = sorted((self._learned, other._learned), key=id)
-        with first.exclusive(), second.exclusive():
+        with first.guard, second.guard:
             self._learned.merge([other._learned.state], f"merging {other._size()}")
 
     def merge_files(self, *paths: FilePath, skip: bool = False) -> list[StateError]:
@@ -827,25 +826,21 @@ class Learner:
     @property
     def steps(self) -> list[Step]:
         """What can be undone, the last step first, such as "teaching 3 pictures of 'mug'"."""
-        with self._learned.exclusive():
-            return self._learned.state.steps()
+        return self._learned.state.steps()
 
     @property
     def undone(self) -> list[Step]:
         """What can be redone, the step that was undone last first."""
-        with self._learned.exclusive():
-            return self._learned.state.steps(undone=1)
+        return self._learned.state.steps(undone=1)
 
     @property
     def undoable(self) -> int:
         """How many steps can be undone."""
-        with self._learned.exclusive():
-            return self._learned.state.count_steps()
+        return self._learned.state.count_steps()
 
     def last_steps(self, most: int) -> list[Step]:
         """Return as many of the steps that can be undone, the last one first."""
-        with self._learned.exclusive():
-            return self._learned.state.steps(most=most)
+        return self._learned.state.steps(most=most)
 
     def undo(self, step: str | None = None) -> str:
         """Undo the last step: a change such as `teach`, `teach_many` or `merge`, or a `step`.
@@ -908,7 +903,7 @@ class Learner:
             StateError: The file cannot be written, or something that is not a state is there.
         """
         state = self._learned.state
-        with self._learned.exclusive():
+        with self._learned.guard:
             if state.path is None or located(path) != state.path:
                 self._learned.fold_all()
                 write_state(path, state)
@@ -920,8 +915,7 @@ class Learner:
 
     def problems(self) -> list[str]:
         """Return what a quick check of the learner's file finds; empty if it is intact."""
-        with self._learned.exclusive():
-            return self._learned.state.problems()
+        return self._learned.state.problems()
 
     def close(self) -> None:
         """Close the file. A learner in memory has nothing to close."""

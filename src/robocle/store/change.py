@@ -48,10 +48,10 @@ def changing(state: State, step: StepName | None = None, merged: int = 0) -> "It
     Raises:
         StateError: The change cannot be written. Nothing has changed.
     """
-    state.follow_file()
-    state.require_writable()
-    connection = state.connection
-    with translated(state.path, "write"):
+    with state.guard, translated(state.path, "write"):
+        state.follow_file()
+        state.require_writable()
+        connection = state.connection
         try:
             connection.execute("BEGIN IMMEDIATE")
             yield (change := Change(state, connection, step, merged))
@@ -62,7 +62,7 @@ def changing(state: State, step: StepName | None = None, merged: int = 0) -> "It
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
-    state.require_saved()
+        state.require_saved()
 
 
 class Change:
@@ -176,17 +176,20 @@ class Change:
         self.execute("UPDATE steps SET undone = 1 - undone WHERE number = ?", (step.number,))
         return step
 
-    def forget_steps(self, which: str = "1") -> None:
-        """Make steps permanent. What only they could bring back is erased with the change."""
-        if self.execute(f"DELETE FROM steps WHERE {which}").rowcount or which == "1":
-            self.execute("DELETE FROM changes WHERE step NOT IN (SELECT number FROM steps)")
-            # A later decision on a class may come with a merge, and its mean may not.
-            self.erases = "1" if which == "1" else self.erases or "fold IS NULL"
-
-    def tick(self) -> None:
-        """Let other programs notice a change of steps alone."""
+    def purge(self) -> None:
+        """Make all steps permanent, and erase everything that was removed."""
+        self.forget_steps("1")
+        self.erases = "1"
+        # Other programs notice a change of steps by a row that has changed.
         query = "UPDATE samples SET changed = ? WHERE number = (SELECT max(number) FROM samples)"
         self.execute(query, (self.now,))
+
+    def forget_steps(self, which: str) -> None:
+        """Make steps permanent. What only they could bring back is erased with the change."""
+        if self.execute(f"DELETE FROM steps WHERE {which}").rowcount:
+            self.execute("DELETE FROM changes WHERE step NOT IN (SELECT number FROM steps)")
+            # A later decision on a class may come with a merge, and its mean may not.
+            self.erases = self.erases or "fold IS NULL"
 
     def forget_folded_steps(self) -> None:
         """Make permanent the steps that changed what is folded now, and those before them."""

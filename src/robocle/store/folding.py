@@ -51,8 +51,8 @@ def classifier_of(state: State) -> StreamingClassifier:
 
 def _taught(state: State, origin: bytes, rows: Sequence[Row]) -> StreamingClassifier:
     """Return a classifier that was taught the samples of rows, and the sums of an origin."""
-    samples = [row.sample() for row in sorted(rows, key=_order)]
-    classes = sorted(state.rows(CLASSES, origin), key=_order)
+    samples = [row.sample() for row in sorted(rows, key=Row.order)]
+    classes = sorted(state.rows(CLASSES, origin), key=Row.order)
     sums = state.sums(origin) if classes else {}
     labels: dict[str, Row] = {}
     for row in classes:  # that have one label by now are joined below
@@ -69,11 +69,6 @@ def _taught(state: State, origin: bytes, rows: Sequence[Row]) -> StreamingClassi
         if label != row.label:
             classifier.rename(label, row.label or "")
     return classifier
-
-
-def _order(row: Row) -> tuple[int, bytes]:
-    """Return what the order of teaching is sorted by."""
-    return row.time, row.id
 
 
 def fold(change: Change, classifier: StreamingClassifier, spare: int | None = None) -> None:

@@ -47,6 +47,10 @@ class Row(NamedTuple):
         """What decides between two versions of a row: the larger one wins."""
         return self.decided, self.label or ""
 
+    def order(self) -> tuple[int, bytes]:
+        """Return what rows are sorted by, in the order in which they were taught."""
+        return self.time, self.id
+
     def numbers(self) -> NDArray[Any]:
         """Return the embedding.
 

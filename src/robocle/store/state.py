@@ -8,6 +8,7 @@ rows that it changed carry that time, so whoever has read the others reads only 
 import os
 import re
 import sqlite3
+import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -57,7 +58,7 @@ def located(path: FilePath) -> Path:
 
 
 class State:
-    """A state that is open. Callers see to it that one thread at a time uses it.
+    """A state that is open. Threads take turns: each query and each change holds `guard`.
 
     Args:
         path: Its file; None for a state in memory.
@@ -73,6 +74,7 @@ class State:
     ) -> None:
         self.path = path
         self.name = str(path or "the state in memory")
+        self.guard = threading.RLock()
         self._access = access
         self._connection: sqlite3.Connection | None = None
         self._opened_files = 0
@@ -232,9 +234,10 @@ class State:
         Raises:
             StateError: The file was deleted, or cannot be used.
         """
-        self.follow_file()
-        with self.reading() as connection:
-            return self._opened_files, clock_of(connection)
+        with self.guard:
+            self.follow_file()
+            with self.reading() as connection:
+                return self._opened_files, clock_of(connection)
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -243,9 +246,9 @@ class State:
         Raises:
             StateError: The state cannot be read, or what was read is damaged.
         """
-        connection = self.connection
-        is_outermost = not connection.in_transaction
-        with translated(self.name, "read"):
+        with self.guard, translated(self.name, "read"):
+            connection = self.connection
+            is_outermost = not connection.in_transaction
             try:
                 if is_outermost:
                     connection.execute("BEGIN")
