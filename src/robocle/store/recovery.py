@@ -111,7 +111,8 @@ def _lost(intact: list[list[Any]], broken: list[list[Any]], indexed: set[bytes])
 def _without_unusable_sums(state: State) -> list[str]:
     """Remove sums that are not complete, and return what is lost with them."""
     try:
-        if "classifier" in state.parts and (state.folds() or state.rows("fold > 0")):
+        folded = state.folds() or state.query("SELECT 1 FROM samples WHERE fold > 0")
+        if folded and "classifier" in state.parts:
             classifier_of(state)
     except RobocleError:
         ((pictures,),) = state.query("SELECT sum(pictures) FROM samples WHERE fold > 0")
