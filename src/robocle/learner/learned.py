@@ -56,6 +56,12 @@ class Summary:
 NOTHING = Summary((0, 0), {}, Sketches(), 0)
 
 
+class StepOfThread(threading.local):
+    """The step that each thread is in, if any."""
+
+    name: StepName | None = None
+
+
 class Learned:
     """What was learned. It lends the classifier to one thread at a time.
 
@@ -75,7 +81,7 @@ class Learned:
         self._busy = False  # whether a thread is using the classifier, or changing the state
         self._changed = state.position()  # after the last change that was made here
         self._warned = ""
-        self._steps = threading.local()  # the step that each thread is in, if any
+        self._step = StepOfThread()
         self._classifier: StreamingClassifier | None = None
         self._at: Position = (0, 0)  # of what the classifier was taught
         self._summary = NOTHING
@@ -185,23 +191,18 @@ class Learned:
     @contextmanager
     def step(self, title: str | None, token: str | None = None) -> Iterator[None]:
         """Make all changes of this thread one step until the context ends; see `Learner.step`."""
-        outer = self._step
-        self._steps.now = outer or StepName.of(title, token)
+        outer = self._step.name
+        self._step.name = outer or StepName.of(title, token)
         try:
             yield
         finally:
-            self._steps.now = outer
-
-    @property
-    def _step(self) -> StepName | None:
-        step: StepName | None = getattr(self._steps, "now", None)
-        return step
+            self._step.name = outer
 
     @contextmanager
     def change(self, step: StepName | None = None, merged: int = 0) -> Iterator[Change]:
         """Make one change of the state, as part of the step that this thread is in, if any."""
         with self.guard, self._being_busy():
-            with changing(self.state, self._step or step or StepName(), merged) as change:
+            with changing(self.state, self._step.name or step or StepName(), merged) as change:
                 yield change
             self._changed = self.state.position()
 

@@ -172,25 +172,19 @@ class Learner:
         Raises:
             StateError: The file is damaged, needs a part that is not installed, or has other parts.
         """
-        specs = {"pooling": pooling, "classifier": classifier, "views": views}
-        given = {kind: spec for kind, spec in specs.items() if spec is not None}
         network = backbone
 
         def create() -> dict[str, str]:
             nonlocal network
-            learner = cls(
-                backbone,
-                prediction_views=prediction_views,
-                profile=profile,
-                objects=objects,
-                **given,
-            )
+            specs = backbone, pooling, classifier, views, prediction_views
+            learner = cls(*specs, profile=profile, objects=objects)
             network = learner.backbone
             return asdict(learner.parts)
 
         state = State.open(path, create)
         try:
             learner = cls._restored(str(path), state, network, prediction_views)
+            given = {"pooling": pooling, "classifier": classifier, "views": views}
             learner.pipeline.require_given(str(path), learner.parts.classifier, given)
         except BaseException:
             state.close()
