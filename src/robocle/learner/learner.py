@@ -16,7 +16,7 @@ from robocle.backbones import Backbone
 from robocle.classifiers import CLASSIFIERS
 from robocle.classifiers.labels import never_taught, require_label, spelling_of
 from robocle.embedding import BATCH_SIZE, Embedder, Embedding, values_for
-from robocle.errors import NothingTaughtError, StateError, UnknownSampleError
+from robocle.errors import NothingTaughtError, RobocleError, StateError, UnknownSampleError
 from robocle.images import Picture
 from robocle.images.boxes import Box
 from robocle.images.gate import QualityGate
@@ -758,7 +758,7 @@ class Learner:
         with first.guard, second.guard:
             self._learned.merge([other._learned.state], f"merging {other._size()}")
 
-    def merge_files(self, *paths: FilePath, skip: bool = False) -> list[StateError]:
+    def merge_files(self, *paths: FilePath, skip: bool = False) -> list[RobocleError]:
         """Add what state files hold, as one step; see `merge`. No backbone is loaded.
 
         Args:
@@ -770,13 +770,16 @@ class Learner:
 
         Raises:
             StateError: A file is missing or damaged, or has other parts. Nothing has changed.
+            InexactError: They have sums of the published scatter, which cannot be merged.
         """
-        skipped: list[StateError] = []
+        skipped: list[RobocleError] = []
         named = f"{paths[0]}" if len(paths) == 1 else plural(len(paths), "state")
         self._learned.merge(self._read(paths, skipped if skip else None), f"merging {named}")
         return skipped
 
-    def _read(self, paths: Sequence[FilePath], skipped: list[StateError] | None) -> Iterator[State]:
+    def _read(
+        self, paths: Sequence[FilePath], skipped: list[RobocleError] | None
+    ) -> Iterator[State]:
         """Yield states that can be merged, read whole."""
         for path in paths:
             try:
@@ -785,7 +788,7 @@ class Learner:
                 state = State.read(path)
                 self._learned.require_mergeable(state, str(path))
                 classifier_of(state)  # damage is found now
-            except StateError as error:
+            except RobocleError as error:
                 if skipped is None:
                     raise
                 skipped.append(error)

@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 from robocle.classifiers.embedding_numbers import LARGEST, embedding_numbers
 from robocle.classifiers.labels import plain_label
 from robocle.classifiers.samples import Sample
-from robocle.errors import FeatureError, LabelError
 
 LATEST = 2**53
 """The latest time that is taken from elsewhere, in microseconds: the year 2255."""
 MICRO = 1_000_000
-UNREADABLE = (ValueError, TypeError, FeatureError, LabelError)
+UNREADABLE = (ValueError, TypeError)
 """What reading a damaged row raises."""
 
 

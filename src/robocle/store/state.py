@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocle.classifiers.samples import new_id
-from robocle.errors import StateAccessError, StateError
+from robocle.errors import InexactError, StateAccessError, StateError
 from robocle.files import file_identity, is_writable
 from robocle.store.rows import MICRO, UNREADABLE, Row, checked, unpacked
 from robocle.store.steps import MAX_TEXT, Step, described
@@ -254,7 +254,7 @@ class State:
                     connection.execute("BEGIN")
                 yield connection
             except UNREADABLE as error:
-                if isinstance(error, StateError):
+                if isinstance(error, StateError | InexactError):
                     raise
                 raise self.damaged(error) from error
             finally:
