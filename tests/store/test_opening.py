@@ -18,7 +18,7 @@ from refusal import Refusal
 from robocle import Learner
 from robocle.backbones import Backbone
 from robocle.errors import SpecError, StateError, StateLockedError
-from robocle.learner import DEFAULT_CLASSIFIER, DEFAULT_POOLING, DEFAULT_VIEWS
+from robocle.profiles import DEFAULT
 from robots import QUERY, another, are_close, in_memory, loaded, opened, scores, teach, visible
 from stub_backbone import STUB, embedding
 
@@ -134,7 +134,7 @@ def test_an_empty_file_becomes_a_state(tmp_path: Path) -> None:
 def test_an_existing_state_is_opened_only_with_the_parts_that_it_has(
     part: str, spec: str, kept: str, lite0: Backbone, tmp_path: Path
 ) -> None:
-    parts = {"pooling": DEFAULT_POOLING, "classifier": DEFAULT_CLASSIFIER, "views": DEFAULT_VIEWS}
+    parts = {"pooling": DEFAULT.pooling, "classifier": DEFAULT.classifier, "views": DEFAULT.views}
     with Learner.open(tmp_path / "home", lite0) as learner:
         learner.teach_embedding(np.ones(6), "mug")
         written_out = getattr(learner.parts, part)

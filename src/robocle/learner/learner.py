@@ -25,7 +25,7 @@ from robocle.learner.learned import Learned
 from robocle.learner.lessons import require_lessons, require_one_label_each
 from robocle.pipeline import Parts, Pipeline
 from robocle.pooling import Pooling
-from robocle.profiles import DEFAULT, DEFAULT_PROFILE, classifier_for
+from robocle.profiles import DEFAULT_PROFILE, classifier_for
 from robocle.profiles import profile as profile_named
 from robocle.recognition.levels import DEFAULT_UNKNOWN
 from robocle.spec import require_whole
@@ -44,11 +44,6 @@ if TYPE_CHECKING:
     from robocle.recognition.samples import TaughtSample
 
 log = logging.getLogger("robocle")
-
-DEFAULT_BACKBONE = DEFAULT.backbone
-DEFAULT_POOLING = DEFAULT.pooling
-DEFAULT_CLASSIFIER = DEFAULT.classifier
-DEFAULT_VIEWS = DEFAULT.views
 
 
 class Learner:
