@@ -1,4 +1,4 @@
-"""The rows of the table of samples, checked when they are read.
+"""The rows of the table of samples.
 
 A row is a sample, what remains of one that was removed or folded, or a folded class: the mean of
 the folded samples of a label, and their number.

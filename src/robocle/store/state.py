@@ -18,6 +18,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from robocle.classifiers.labels import plain_label
 from robocle.classifiers.samples import new_id
 from robocle.errors import InexactError, StateAccessError, StateError
 from robocle.files import file_identity, is_writable
@@ -288,9 +289,8 @@ class State:
         """Return time, label, pictures, sketch and fold of rows, in the order of their times."""
         with self.reading():
             found = self.query(f"{SUMMARY} WHERE {where} ORDER BY time, id", *values)
-            labels = {label for _, label, *_ in found}
-            if not all(label is None or label.isprintable() for label in labels):
-                raise ValueError("a sample with a label that is no text")
+            for label in {label for _, label, *_ in found if label is not None}:
+                plain_label(label)
             return found
 
     def folds(self) -> dict[bytes, int]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from robocle.errors import StateAccessError, StateError, StateLockedError
+from robocle.wording import one_line
 
 FORMAT = 6
 APPLICATION = 0x52424C45  # "RBLE"
@@ -91,8 +92,7 @@ def create_tables(connection: sqlite3.Connection, parts: dict[str, str]) -> None
 
 def damaged(path: object, why: object) -> StateError:
     """Return the error for a file that cannot be what was written."""
-    # SQLite quotes what is in the file.
-    line = "".join(filter(str.isprintable, " ".join(str(why).split())))[:200]
+    line = one_line(why, 200)  # in which SQLite quotes what is in the file
     return StateError(f"{path} is damaged ({line}): `robocle recover` saves what is intact")
 
 
