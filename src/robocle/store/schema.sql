@@ -30,7 +30,9 @@ CREATE TABLE samples (
   crc INTEGER, -- CRC-32 of the embedding
   bits INTEGER -- of each number of the embedding
     CHECK (bits IN (32, 64)),
-  embedding BLOB, -- little-endian numbers, of a class its mean; NULL if it is no longer needed
+  embedding BLOB -- little-endian numbers, of a class its mean; NULL if it is no longer needed
+    CHECK (length(embedding) > 0)
+    CHECK ((embedding IS NULL) = (bits IS NULL)),
   CHECK (fold IS NOT NULL OR pictures = 1),
   -- A folded class may have a label and no mean: it was forgotten elsewhere, and decided on here.
   CHECK (label IS NULL OR fold IS NOT NULL OR (bits IS NOT NULL AND decided > 0))
