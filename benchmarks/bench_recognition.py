@@ -14,7 +14,8 @@ from measuring import alternating, finish, report, seconds
 from robocle.backbones import Backbone, backbone
 from robocle.classifiers import classifier
 from robocle.classifiers.slda.answer import Answer
-from robocle.learner import DEFAULT_CLASSIFIER, Learner
+from robocle.learner import Learner
+from robocle.profiles import DEFAULT
 
 WIDTH, BLOCKS = 3840, 3
 
@@ -45,7 +46,7 @@ def world_cost(labels: int, shots: int = 3, rounds: int = 5) -> None:
     """Report what scoring the world's pictures adds to the first prediction after a lesson."""
     rng = np.random.default_rng(3)
     width = 3 * 1280 + 2 * 672
-    plain = classifier(DEFAULT_CLASSIFIER, blocks="3+2x672")
+    plain = classifier(DEFAULT.classifier, blocks="3+2x672")
     plain.use_world(rng.random((319, width), np.float32))
     samples = rng.random((labels * shots, width), np.float32)
     for number, sample in enumerate(samples):
@@ -64,7 +65,7 @@ def world_cost(labels: int, shots: int = 3, rounds: int = 5) -> None:
 
 def leave_one_out_seconds(labels: int, width: int = 192, shots: int = 2) -> float:
     rng = np.random.default_rng(2)
-    plain = classifier(DEFAULT_CLASSIFIER, blocks=BLOCKS)
+    plain = classifier(DEFAULT.classifier, blocks=BLOCKS)
     for label, centre in enumerate(rng.random((labels, width))):
         for embedding in centre + 0.5 * rng.random((shots, width)):
             plain.learn(embedding, str(label))
@@ -85,7 +86,7 @@ def require(answer: Answer | None) -> Answer:
 
 def compare(network: Backbone, labels: int, shots: int, rounds: int) -> None:
     rng = np.random.default_rng(1)
-    plain, learner = classifier(DEFAULT_CLASSIFIER, blocks=BLOCKS), Learner(network)
+    plain, learner = classifier(DEFAULT.classifier, blocks=BLOCKS), Learner(network)
     centres = rng.random((labels, WIDTH), np.float32)
     for label, centre in enumerate(centres):
         for embedding in centre + 0.5 * rng.random((shots, WIDTH), np.float32):

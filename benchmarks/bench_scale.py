@@ -36,7 +36,7 @@ from robocle import Learner, Prediction
 from robocle.backbones.world import World
 from robocle.classifiers import CLASSIFIERS
 from robocle.classifiers.slda import StreamingLDA
-from robocle.learner import DEFAULT_CLASSIFIER, DEFAULT_POOLING
+from robocle.profiles import DEFAULT
 
 BEFORE = 250  # lessons before, in which the memory of a large state is measured
 LESSONS = 50
@@ -98,8 +98,8 @@ def taught(objects: Objects, shots: int) -> Learner:
 
 
 def opened(path: Path) -> Learner:
-    layout = f"{DEFAULT_CLASSIFIER},blocks={LAYOUT}"
-    learner = Learner.open(path, STUB, pooling=DEFAULT_POOLING, classifier=layout)
+    layout = f"{DEFAULT.classifier},blocks={LAYOUT}"
+    learner = Learner.open(path, STUB, pooling=DEFAULT.pooling, classifier=layout)
     learner._learned.world = world()
     return learner
 
@@ -112,7 +112,7 @@ def world() -> World:
     """
     others = Objects(WORLD_PICTURES, seed=1)
     pictures = np.array([others.embedding(label) for label in range(WORLD_PICTURES)])
-    return World(STUB.name, STUB.fingerprint, DEFAULT_POOLING, "plain", pictures, WORLD_OBJECTS,
+    return World(STUB.name, STUB.fingerprint, DEFAULT.pooling, "plain", pictures, WORLD_OBJECTS,
                  temperature=0.045, gain=1.0, source="random")  # fmt: skip
 
 
@@ -206,7 +206,7 @@ def history_times(learner: Learner, objects: Objects, labels: int) -> list[float
 def require_equal_answers(learner: Learner, objects: Objects) -> float:
     """Return the largest difference of scores to a classifier that solves anew."""
     with learner._learned.classifier() as followed:
-        again = CLASSIFIERS.build(DEFAULT_CLASSIFIER, blocks=LAYOUT)
+        again = CLASSIFIERS.build(DEFAULT.classifier, blocks=LAYOUT)
         again.restore(followed.state())
         again.use_world(world().pictures)
         queries = np.array([objects.embedding(label % len(objects.centres)) for label in range(20)])

@@ -34,7 +34,7 @@ from PIL import Image
 from robocle import Learner
 from robocle.backbones import Backbone
 from robocle.classifiers import CLASSIFIERS
-from robocle.learner import DEFAULT_BACKBONE, DEFAULT_CLASSIFIER, DEFAULT_POOLING
+from robocle.profiles import DEFAULT
 
 
 class StubBackbone:
@@ -52,7 +52,7 @@ from robocle.cli import main
 with suppress(SystemExit):
     main(["--help"])
 from robocle.backbones import backbone
-backbone({DEFAULT_BACKBONE!r})
+backbone({DEFAULT.backbone!r})
 """
 
 
@@ -85,7 +85,7 @@ def measure(folder: Path, width: int, classes: int, shots: int) -> None:
     embeddings = embeddings_of(width, classes * shots)
     labels = [f"object {number % classes}" for number in range(len(embeddings))]
     times, waiting = [], []
-    learner = Learner.open(path, STUB, pooling=DEFAULT_POOLING, classifier=DEFAULT_CLASSIFIER)
+    learner = Learner.open(path, STUB, pooling=DEFAULT.pooling, classifier=DEFAULT.classifier)
     for embedding, label in zip(embeddings, labels, strict=True):
         start, busy = time.perf_counter(), time.thread_time()
         learner.teach_embedding(embedding, label)
@@ -99,7 +99,7 @@ def measure(folder: Path, width: int, classes: int, shots: int) -> None:
     opening = 1e3 * seconds(lambda: Learner.load(path, STUB), repeats=5)
     report("loading", opening, 100, at_least=False, unit=" ms",
            detail=f"file {path.stat().st_size / 1e6:.1f} MB")  # fmt: skip
-    reference = CLASSIFIERS.build(DEFAULT_CLASSIFIER, blocks=3)
+    reference = CLASSIFIERS.build(DEFAULT.classifier, blocks=3)
     for embedding, label in zip(embeddings, labels, strict=True):
         reference.learn(embedding, label)
     loaded = Learner.load(path, STUB)
@@ -130,7 +130,7 @@ def programs(folder: Path, lessons: int, number: int = 4) -> None:
     """Report how long several programs take that teach one state at the same time."""
     workload(f"{number} programs, {lessons} lessons in all")
     path = folder / "shared.robocle"
-    Learner.open(path, STUB, pooling=DEFAULT_POOLING, classifier=DEFAULT_CLASSIFIER).close()
+    Learner.open(path, STUB, pooling=DEFAULT.pooling, classifier=DEFAULT.classifier).close()
     start = time.perf_counter()
     with ProcessPoolExecutor(number, mp_context=get_context("spawn")) as pool:
         list(pool.map(teach_some, [path] * number, range(number), [lessons // number] * number))

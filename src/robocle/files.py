@@ -79,15 +79,23 @@ def require_writable(path: Path) -> None:
     """Check that a file may be replaced.
 
     A rename replaces even a file that its owner has made read-only. That must not happen by
-    mistake. The bits of the mode count also for the superuser, whom nothing else stops.
+    mistake.
 
     Raises:
         PermissionError: The file exists and is read-only.
     """
-    if not os.path.exists(path):
-        return
-    if not os.access(path, os.W_OK) or not os.stat(path).st_mode & 0o222:
+    if not is_writable(path):
         raise PermissionError(errno.EACCES, "it is read-only; make it writable first")
+
+
+def is_writable(path: Path) -> bool:
+    """Return whether a file may be written, or does not exist.
+
+    The bits of the mode count also for the superuser, whom nothing else stops.
+    """
+    if not os.path.exists(path):
+        return True
+    return os.access(path, os.W_OK) and bool(os.stat(path).st_mode & 0o222)
 
 
 def remove_file(path: Path) -> None:

@@ -190,13 +190,13 @@ class Pipeline:
             prediction_views=VIEWS.describe(self.prediction_views),
         )
 
-    def require_given(self, name: str, classifier: str, given: Mapping[str, str]) -> None:
+    def require_given(self, name: str, classifier: str, given: Mapping[str, str | None]) -> None:
         """Require that the parts a user names for a state are those that it was learned with.
 
         Args:
             name: The state, for messages.
             classifier: The spec of its classifier; this pipeline has its other parts.
-            given: The specs of some parts, by the names that `Parts` has for them.
+            given: The specs of parts, by the names that `Parts` has for them; None for any.
 
         Raises:
             StateError: A part differs in its name or in an option.

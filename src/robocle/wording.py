@@ -35,6 +35,15 @@ def listed(items: Iterable[str], noun: str, most: int = 5) -> str:
     return ", ".join(found[:most]) + more
 
 
+def one_line(text: object, most: int) -> str:
+    r"""Return text without what cannot be printed on one line, up to a number of characters.
+
+    >>> one_line("the\nkitchen\x1b", 20)
+    'the kitchen'
+    """
+    return "".join(filter(str.isprintable, " ".join(str(text).split())))[:most]
+
+
 def printable(text: object, keep: str = "") -> str:
     """Return text with escapes in place of characters that a terminal would obey.
 

@@ -25,7 +25,7 @@ from robocle.evaluation.illustrations import MOMENTS
 from robocle.evaluation.parallel import Workers
 from robocle.evaluation.results import read_results
 from robocle.evaluation.trial import Trial
-from robocle.learner import DEFAULT_CLASSIFIER, DEFAULT_POOLING, DEFAULT_VIEWS
+from robocle.profiles import DEFAULT
 from robocle.reports.benchmark import as_markdown, build_report
 
 METHODS = (
@@ -105,7 +105,7 @@ def test_open_set_metrics_are_those_of_a_learner_taught_by_hand(
     pictures: Path, tmp_path: Path, cache: Path, lite0: Backbone
 ) -> None:
     results = tmp_path / "results.jsonl"
-    ours = Method("ours", DEFAULT_POOLING, DEFAULT_CLASSIFIER, DEFAULT_VIEWS)
+    ours = Method("ours", DEFAULT.pooling, DEFAULT.classifier, DEFAULT.views)
     study = Study("tiny", "folder", "class_iid:shots=3,known=half", seeds=(0,))
     plan = Experiment("Tiny", (study,), (ours, METHODS[0]), shows=("unknown",))
     benchmark(pictures, results, cache).run(plan, quietly)

@@ -21,7 +21,7 @@ from robocle.errors import NothingTaughtError, SpecError
 from robocle.export.onnx_model import onnx_model, write_onnx
 from robocle.images import to_pixels
 from robocle.images.square import ORIENTATION_TAG
-from robocle.learner import DEFAULT_CLASSIFIER
+from robocle.profiles import DEFAULT
 from robocle.types import Prediction
 from transcript import steps_of
 
@@ -45,7 +45,7 @@ def taught(lite0: Backbone) -> Callable[..., Learner]:
     """A function that teaches a learner the first objects of the rendered home."""
     embed = cache(Learner(lite0).embed_for_teaching)  # each picture once: this is what takes time
 
-    def teach(labels: int, shots: int, classifier: str = DEFAULT_CLASSIFIER) -> Learner:
+    def teach(labels: int, shots: int, classifier: str = DEFAULT.classifier) -> Learner:
         learner = Learner(lite0, classifier=classifier)
         for name in OBJECTS[:labels]:
             for shot in range(shots):
@@ -71,7 +71,7 @@ def assert_same(outputs: Outputs, expected: list[Prediction]) -> None:
     assert outputs["confidence"] == pytest.approx(confidences, abs=1e-5)
 
 
-@pytest.mark.parametrize("classifier", [DEFAULT_CLASSIFIER, "ncm", "slda"])
+@pytest.mark.parametrize("classifier", [DEFAULT.classifier, "ncm", "slda"])
 @pytest.mark.parametrize(("labels", "shots"), [(1, 1), (1, 2), (2, 1), (2, 2), (5, 1)])
 def test_the_outputs_are_those_of_the_learner(
     classifier: str,

@@ -236,7 +236,7 @@ def foreign_database(path: Path) -> None:
 
 def foreign_with_our_number(path: Path) -> None:
     foreign_database(path)
-    sql("PRAGMA application_id = 0x52424C45", "PRAGMA user_version = 5")(path)
+    sql("PRAGMA application_id = 0x52424C45", "PRAGMA user_version = 6")(path)
 
 
 def header(at: int, value: bytes) -> Attack:
@@ -271,7 +271,7 @@ FILES: dict[str, tuple[Attack, str]] = {
     "an older version": (content(struct.pack("<Q", len(OLD)) + OLD), "an earlier version"),
     "another database": (foreign_database, "is not a robocle state"),
     "another database, disguised": (foreign_with_our_number, "tables are not those of a state"),
-    "another format": (sql("PRAGMA user_version = 6"), "has state format 6"),
+    "another format": (sql("PRAGMA user_version = 7"), "has state format 7"),
     "a negative format": (sql("PRAGMA user_version = -1"), "has state format 4294967295"),
     "the WAL mode": (header(18, b"\2\2"), "its header cannot be"),
     "the WAL mode for readers": (header(19, b"\2"), "its header cannot be"),
@@ -361,33 +361,37 @@ def parts(**values: str) -> Attack:
 
 
 ROWS: dict[str, tuple[Attack, str]] = {
-    "an id of 15 bytes": (last("id", bytes(15)), "id that is not 16 bytes"),
-    "an origin of 17 bytes": (last("origin", bytes(17)), "id that is not 16 bytes"),
+    "an id of 15 bytes": (last("id", bytes(15)), "length(id) = 16"),
+    "an origin of 17 bytes": (last("origin", bytes(17)), "length(origin) = 16"),
     "an empty label": (last("label", ""), "is empty"),
     "a label with a line feed": (last("label", "mu\ng"), "is damaged"),
     "a label with an escape": (last("label", "\x1b[2J"), "is damaged"),
     "a label that goes on after a zero": (last("label", "mug\0" + "x" * 10**6), "is damaged"),
     "a label of 10,000 letters": (last("label", "x" * 10_000), "10000 characters"),
-    "no decision": (last("decided", 0), "without an embedding"),
-    "a negative decision": (last("decided", -1), "out of range"),
-    "a decision that is too late": (last("decided", 2**60), "out of range"),
-    "a negative time": (last("time", -1), "out of range"),
-    "a time that no calendar has": (last("time", 2**55), "out of range"),
-    "a clock that cannot go on": (last("changed", 2**63 - 1), "clock"),
-    "a clock that has not begun": (last("changed", 0), "clock"),
-    "no picture": (last("pictures", 0), "impossible count"),
-    "two pictures": (last("pictures", 2), "impossible count"),
-    "a negative count": (folded("pictures", -3), "out of range"),
-    "a negative number": (last("number", -3), "out of range"),
+    "no decision": (last("decided", 0), "bits IS NOT NULL AND decided > 0"),
+    "a negative decision": (last("decided", -1), "decided BETWEEN"),
+    "a decision that is too late": (last("decided", 2**60), "decided BETWEEN"),
+    "a negative time": (last("time", -1), "time BETWEEN"),
+    "a time that no calendar has": (last("time", 2**55), "time BETWEEN"),
+    "a clock that cannot go on": (last("changed", 2**63 - 1), "changed BETWEEN"),
+    "a clock that has not begun": (last("changed", 0), "changed BETWEEN"),
+    "no picture": (last("pictures", 0), "fold IS NOT NULL OR pictures = 1"),
+    "two pictures": (last("pictures", 2), "fold IS NOT NULL OR pictures = 1"),
+    "a negative count": (folded("pictures", -3), "pictures BETWEEN"),
+    "a negative number": (last("number", -3), "number BETWEEN"),
     "faults with an escape": (last("quality", "\x1b[2J"), "faults"),
-    "a short sketch": (last("sketch", b"x"), "sketch"),
-    "a long sketch": (last("sketch", bytes(10**6)), "sketch"),
+    "a short sketch": (last("sketch", b"x"), "length(sketch) = 64"),
+    "a long sketch": (last("sketch", bytes(10**6)), "length(sketch) = 64"),
     "a wrong checksum": (last("crc", 1), "checksum"),
     "no checksum": (last("crc", None), "checksum"),
-    "16 bits": (last("bits", 16), "impossible count or type"),
-    "no bits": (last("bits", None), "without an embedding"),
-    "no embedding": (last("embedding", None), "checksum"),
-    "an embedding of no width": (numbers([]), "is damaged"),
+    "16 bits": (last("bits", 16), "bits IN (32, 64)"),
+    "no bits": (last("bits", None), "(embedding IS NULL) = (bits IS NULL)"),
+    "no embedding": (last("embedding", None), "(embedding IS NULL) = (bits IS NULL)"),
+    "a removed sample without its embedding": (
+        lambda path: edit(path, "UPDATE samples SET embedding = NULL WHERE label IS NULL"),
+        "(embedding IS NULL) = (bits IS NULL)",
+    ),
+    "an embedding of no width": (numbers([]), "length(embedding) > 0"),
     "an embedding with NaN": (numbers([np.nan] * WIDTH), "NaN or infinity"),
     "an embedding with infinity": (numbers([np.inf] * WIDTH), "NaN or infinity"),
     "an embedding of another width": (numbers([1.0] * (WIDTH + 1)), "different widths"),

@@ -27,6 +27,7 @@ def edit(path: Path, *statements: Statement) -> None:
     """Change a state file with SQL. Any value can be put into any column."""
     with _loose(path), closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA synchronous = OFF")
+        connection.execute("PRAGMA ignore_check_constraints = ON")
         for each in statements:
             connection.execute(*((each,) if isinstance(each, str) else each))
         connection.commit()
@@ -36,7 +37,7 @@ def edit(path: Path, *statements: Statement) -> None:
 def _loose(path: Path) -> Iterator[None]:
     """Remove the types of columns for a while."""
     found: dict[str, str] = dict(rows(path, "SELECT name, sql FROM sqlite_master WHERE sql > ''"))
-    free = r" (TEXT|INTEGER)(?! PRIMARY)| NOT NULL|(?<=\)) STRICT"
+    free = r" (TEXT|INTEGER)(?! PRIMARY)|(?<!IS) NOT NULL|(?<=\)) STRICT"
     define(path, {name: re.sub(free, "", sql) for name, sql in found.items()})
     try:
         yield

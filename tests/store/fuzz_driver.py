@@ -1,8 +1,7 @@
 """Uses mutated state files in little memory, and prints what happened as JSON.
 
-`PYTHONPATH=tests/shared python tests/store/fuzz_driver.py SEED COUNT [large]`. Without arguments,
-the files of `hostile_states` are used instead of random mutations. "large" takes all files for
-large ones, which are not checked whole when they are opened.
+`PYTHONPATH=tests/shared python tests/store/fuzz_driver.py SEED COUNT`. Without arguments, the files
+of `hostile_states` are used instead of random mutations.
 """
 
 import json
@@ -27,7 +26,6 @@ from command_line import run
 from hostile_states import HOSTILE, WIDTH, Attack, taught
 from robocle import Learner
 from robocle.errors import RobocleError, StateError
-from robocle.store import tables
 from state_files import PAGE, edit, files_in, rows
 from stub_backbone import STUB, embedding
 
@@ -218,8 +216,6 @@ def main(folder: Path) -> None:
     warnings.simplefilter("ignore", RuntimeWarning)  # overflows of float64
     logging.disable()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    if sys.argv[3:] == ["large"]:
-        tables.CHECKED_WHOLE = 0
     path, good = folder / "state", folder / "good"
     states: list[tuple[bytes, bytes]] = []
     for classifier in CLASSIFIERS:

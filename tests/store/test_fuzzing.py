@@ -32,7 +32,7 @@ def driven(*arguments: object) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("arguments", [("ball", 100), ("mug", 100), ("clock", 100, "large")])
+@pytest.mark.parametrize("arguments", [("ball", 100), ("mug", 100), ("clock", 100)])
 def test_a_mutated_state_is_used_or_refused_in_one_line_and_not_touched(
     arguments: tuple[object, ...],
 ) -> None:

@@ -18,7 +18,7 @@ from refusal import Refusal
 from robocle import Learner
 from robocle.backbones import Backbone
 from robocle.errors import SpecError, StateError, StateLockedError
-from robocle.learner import DEFAULT_CLASSIFIER, DEFAULT_POOLING, DEFAULT_VIEWS
+from robocle.profiles import DEFAULT
 from robots import QUERY, another, are_close, in_memory, loaded, opened, scores, teach, visible
 from stub_backbone import STUB, embedding
 
@@ -134,7 +134,7 @@ def test_an_empty_file_becomes_a_state(tmp_path: Path) -> None:
 def test_an_existing_state_is_opened_only_with_the_parts_that_it_has(
     part: str, spec: str, kept: str, lite0: Backbone, tmp_path: Path
 ) -> None:
-    parts = {"pooling": DEFAULT_POOLING, "classifier": DEFAULT_CLASSIFIER, "views": DEFAULT_VIEWS}
+    parts = {"pooling": DEFAULT.pooling, "classifier": DEFAULT.classifier, "views": DEFAULT.views}
     with Learner.open(tmp_path / "home", lite0) as learner:
         learner.teach_embedding(np.ones(6), "mug")
         written_out = getattr(learner.parts, part)
@@ -269,7 +269,7 @@ def test_what_is_read_is_of_one_moment_although_another_learner_is_folding(
 
         def while_reading(statement: str) -> None:
             statements.append(statement[:16])
-            if "FROM sums" in statement and "SELECT embedding" in statements[:-1]:
+            if "FROM sums" in statement and "SELECT * FROM sa" in statements[:-1]:
                 if folding.ident is None:
                     folding.start()
                 folding.join(0.2)
@@ -304,7 +304,7 @@ def test_a_state_that_is_deleted_is_used_but_not_changed_until_it_is_back(
         for _ in range(3):
             assert scores(learner).keys() == {"mug", "pan"}
             assert learner.counts == {"mug": 2, "pan": 1}
-        assert caplog.text.count("was deleted: nothing more can be saved in it") == 1
+        assert caplog.text.count("nothing more can be saved in it") == 1
         for change in (lambda: teach(learner, "pan"), learner.undo, learner.purge):
             message = refusal(StateError, change)
             assert "put it back, or save to another file" in message

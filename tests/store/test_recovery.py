@@ -182,9 +182,20 @@ def test_a_flipped_bit_loses_one_sample_and_is_found(state: Path, labels: dict[s
     assert lost == ["lost: 1 picture of 'mug'", "lost: 2 pictures of 'pan'"]
 
 
-@pytest.mark.parametrize("column", ["time", "decided"])
-def test_a_damaged_time_loses_one_sample(column: str, state: Path) -> None:
-    edit(state, f"UPDATE samples SET {column} = {2**53 + 1} WHERE number = 1")
+@pytest.mark.parametrize(
+    "damage",
+    [
+        f"time = {2**53 + 1}",
+        f"decided = {2**53 + 1}",
+        f"time = {2**60}",
+        "changed = 0",
+        "bits = 16",
+        "sketch = zeroblob(63)",
+        "quality = char(27)",
+    ],
+)
+def test_a_damaged_value_loses_one_sample(damage: str, state: Path) -> None:
+    edit(state, f"UPDATE samples SET {damage} WHERE number = 1")
     found, lost = recovered(state)
     assert len(found) == SAMPLES - 1
     assert lost == ["lost: 1 picture of 'mug'"]

@@ -14,7 +14,7 @@ from refusal import Refusal
 from robocle import Learner
 from robocle.backbones import Backbone
 from robocle.errors import RobocleError, StateError
-from state_files import PAGE, edit, files_in, rows, set_parts
+from state_files import LAST, PAGE, edit, files_in, rows, set_parts
 
 Use = Callable[[], object]
 
@@ -107,6 +107,16 @@ def test_a_value_of_another_type_is_refused_in_any_column(
                 assert f"value in {table}.{column}" in message
                 tried += 1
     assert tried > 80
+
+
+def test_the_rules_for_values_hold_in_a_file_that_can_only_be_read(
+    state: Path, refusal: Refusal
+) -> None:
+    """SQLite itself does not check them there."""
+    edit(state, f"UPDATE samples SET sketch = x'00' WHERE {LAST}")
+    state.chmod(0o444)
+    for use in (lambda: Learner.edit(state), lambda: Learner().merge_files(state)):
+        assert "a sample that violates length(sketch) = 64" in refusal(StateError, use)
 
 
 def test_two_samples_with_one_id_are_refused(state: Path, refusal: Refusal) -> None:

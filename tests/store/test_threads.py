@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from robocle import Learner
-from robocle.errors import StateError
+from robocle.errors import RobocleError
 from stub_backbone import STUB, embedding
 
 WIDTH = 96
@@ -94,7 +94,7 @@ class SlowPath(os.PathLike[str]):
 
 
 @contextmanager
-def changing(path: Path) -> Iterator[tuple[Learner, SlowPath, "Future[list[StateError]]"]]:
+def changing(path: Path) -> Iterator[tuple[Learner, SlowPath, "Future[list[RobocleError]]"]]:
     """Open a state in which another thread has begun to merge one with a cup."""
     with opened(path.with_name("other")) as other:
         other.teach_embedding(embedding(7, WIDTH), "cup")

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from from_scratch import Lesson, equals_learning_from_scratch
 from refusal import Refusal
 from robocle import Learner
-from robocle.errors import NothingToUndoError, StateError
+from robocle.errors import InexactError, NothingToUndoError, StateError
 from robots import WIDTH, another, are_close, in_memory, loaded, opened, scores, teach, visible
 from stub_backbone import embedding
 
@@ -399,6 +399,24 @@ def test_a_copy_with_sums_of_the_published_scatter_can_be_taught(tmp_path: Path)
     lessons = [(embedding([99, number], WIDTH), "mug") for number in range(3)]
     lessons += [(embedding([1, number], WIDTH), "mug") for number in range(2)]
     assert equals_learning_from_scratch(loaded(tmp_path / "home"), lessons)
+
+
+def test_sums_of_the_published_scatter_are_neither_joined_nor_merged(tmp_path: Path) -> None:
+    classifier = "slda:scatter=published,keep=0"
+    learner, other = another("mug", 3, classifier), another("pan", 3, classifier, seed=1)
+    teach(learner, "pan", 3)
+    for each in (learner, other):
+        each.purge()
+    other.save(tmp_path / "other")
+    changes: list[Callable[[], object]] = [
+        lambda: learner.rename("mug", "pan"),
+        lambda: learner.merge(other),
+        lambda: learner.merge_files(tmp_path / "other"),
+    ]
+    for change in changes:
+        with pytest.raises(InexactError, match="published scatter cannot be merged or joined"):
+            change()
+        assert learner.counts == {"mug": 3, "pan": 3}
 
 
 # ---- clocks

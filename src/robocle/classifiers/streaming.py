@@ -99,7 +99,7 @@ class StreamingClassifier(OneByOne, Described, ABC):
         """
         label = plain_label(label)
         values = self._checked(embedding, 1)
-        if label not in self._row_of:
+        if label != UNKNOWN and label not in self._row_of:
             self.require_room([*self._labels, label])
         return kept_embedding(np.asarray(values))
 

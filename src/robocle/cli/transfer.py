@@ -60,7 +60,8 @@ def merge(state: Path, files: tuple[Path, ...], unreadable: str) -> None:
 def _create_like(files: tuple[Path, ...], state: Path, unreadable: str) -> None:
     """Create an empty state with the parts of the first file that can be read."""
     from robocle.pipeline import Parts
-    from robocle.store import State, classifier_of
+    from robocle.store.folding import classifier_of
+    from robocle.store.state import State
 
     for file in files:
         try:
@@ -133,14 +134,17 @@ def recover(state: Path, out: Path, replace: bool, like: Path | None) -> None:
     If nothing is intact, OUT is not written.
     """
     from robocle.pipeline import Parts
-    from robocle.store import State, recovered, write_state
+    from robocle.store.copying import write_state
+    from robocle.store.recovery import recovered
+    from robocle.store.state import State
 
     _require_new(out, replace)
     _require_other(out, state)
     found, lost = recovered(state, State.read(like).parts if like else None)
     for each in lost:
         echo(f"lost: {each}")
-    pictures = sum(row.pictures for row in found.rows("label IS NOT NULL AND bits > 0"))
+    query = "SELECT total(pictures) FROM samples WHERE label IS NOT NULL AND bits > 0"
+    pictures = int(found.query(query)[0][0])
     if not pictures:
         raise StateError(f"nothing can be recovered from {state}: {out} is not written")
     names = {each.name for each in fields(Parts)}

@@ -5,18 +5,6 @@
 - `snapshot`: what predictions need after a change. `lessons`: pictures with one label each.
 """
 
-from robocle.learner.learner import (
-    DEFAULT_BACKBONE,
-    DEFAULT_CLASSIFIER,
-    DEFAULT_POOLING,
-    DEFAULT_VIEWS,
-    Learner,
-)
+from robocle.learner.learner import Learner
 
-__all__ = [
-    "DEFAULT_BACKBONE",
-    "DEFAULT_CLASSIFIER",
-    "DEFAULT_POOLING",
-    "DEFAULT_VIEWS",
-    "Learner",
-]
+__all__ = ["Learner"]

@@ -22,23 +22,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocle.backbones.world import World, used_world
-from robocle.classifiers import CLASSIFIERS, StreamingClassifier
-from robocle.classifiers.embedding_numbers import require_width
+from robocle.classifiers import StreamingClassifier
 from robocle.classifiers.labels import UNKNOWN
-from robocle.errors import RobocleError, SpecError, StateError
-from robocle.images.sketches import PROJECTIONS, Sketches, sketch
+from robocle.errors import RobocleError, StateError
+from robocle.images.sketches import Sketches
 from robocle.imports import imported
 from robocle.pipeline import Parts
-from robocle.store import (
-    Change,
-    NewSample,
-    Position,
-    State,
-    StepName,
-    changing,
-    classifier_of,
-    fold,
-)
+from robocle.store.change import Change, changing
+from robocle.store.folding import built, classifier_of, fold
+from robocle.store.rows import Row
+from robocle.store.state import Position, State
+from robocle.store.steps import StepName
 from robocle.store.tables import translated
 
 if TYPE_CHECKING:
@@ -62,6 +56,15 @@ class Summary:
     """When the last picture was taught."""
 
 
+NOTHING = Summary((0, 0), {}, 0, Sketches(), 0)
+
+
+class StepOfThread(threading.local):
+    """The step that each thread is in, if any."""
+
+    name: StepName | None = None
+
+
 class Learned:
     """What was learned. It lends the classifier to one thread at a time.
 
@@ -79,39 +82,29 @@ class Learned:
         world = used_world(self._empty, *seen)
         self.world: World | None = world
         self.parts = replace(parts, world=world.identity if world else "")
-        self._guard = threading.RLock()
+        self.guard = state.guard
         self._busy = False  # whether a thread is using the classifier, or changing the state
-        self._changed: Position = (0, 0)  # after the last change that was made here
+        self._changed = state.position()  # after the last change that was made here
         self._warned = ""
-        self._steps = threading.local()  # the step that each thread is in, if any
+        self._step = StepOfThread()
         self._classifier: StreamingClassifier | None = None
         self._at: Position = (0, 0)  # of what the classifier was taught
-        self._summary: Summary | None = None
+        self._summary = NOTHING
         self._now: Snapshot | None = None
         self._decision: tuple[object, Decision | None] | None = None
         _in_use.add(self)
 
     # Following the state
 
-    def exclusive(self) -> threading.RLock:
-        """Return a context in which no other thread changes the state."""
-        return self._guard
-
     def _position(self) -> Position:
         """Return where the state is now, or was when it could last be read."""
-        if not self.state.is_open:
-            return self._summary.position if self._summary else self._at
         try:
             return self.state.position()
         except StateError as error:
-            seen = self._summary.position if self._summary else self._at
-            known = max(self._at, self._changed, seen)
-            if known == (0, 0):
-                raise
-            if str(error) != self._warned:
+            if self.state.is_open and str(error) != self._warned:
                 log.warning("%s; going on with what was taught before", error)
             self._warned = str(error)
-            return known
+            return max(self._at, self._changed, self._summary.position)
 
     def _may_lag(self, cached: "Summary | Snapshot | None") -> bool:
         """Return whether something may be used that was computed before what is going on."""
@@ -121,42 +114,37 @@ class Learned:
     def summary(self) -> Summary:
         """What is in the state now, without waiting for a change that is going on."""
         found = self._summary
-        if found is not None and self._may_lag(found):
+        if self._may_lag(found):
             return found
-        with self._guard:
-            if not self.state.is_open and self._summary is not None:
-                return self._summary
+        with self.guard:
             position = self._position()
-            if self._summary is None or self._summary.position != position:
+            if self._summary.position != position:
                 self._summary = self._summarised(self._summary, position)
             return self._summary
 
-    def _summarised(self, before: Summary | None, position: Position) -> Summary:
+    def _summarised(self, before: Summary, position: Position) -> Summary:
         """Return the summary at a position, from the rows that have changed if that is enough."""
-        since = before.position[1] if before and before.position[0] == position[0] else 0
-        found = list(self.state.summary(since))
-        appended = before and all(each[0] > before.last and each[4] is None for each in found)
-        if not since or not appended:
-            before, found = None, list(self.state.summary())
-        counts = {**before.counts, UNKNOWN: before.unknown} if before else {UNKNOWN: 0}
-        taught = [each for each in found if each[1] is not None]
-        for _, label, count, *_ in taught:
-            counts[label] = counts.get(label, 0) + count
+        is_other_file = before.position[0] != position[0]
+        found = [] if is_other_file else self.state.summary("changed > ?", before.position[1])
+        appended = all(time > before.last and fold is None for time, *_, fold in found)
+        if is_other_file or not appended:
+            before, found = NOTHING, self.state.summary()
+        counts = {**before.counts, UNKNOWN: before.unknown}
+        sketches, labels = [], []
+        for _, label, pictures, sketch, _ in found:
+            if label is not None:
+                counts[label] = counts.get(label, 0) + pictures
+            if label is not None and sketch is not None:
+                sketches.append(np.frombuffer(sketch, np.int8))
+                labels.append(label)
         unknown = counts.pop(UNKNOWN)
-        rows = [
-            each for each in taught if isinstance(each[3], bytes) and len(each[3]) == PROJECTIONS
-        ]
-        known = before.sketches if before else Sketches()
-        sketches = known.added(
-            [np.frombuffer(each[3], np.int8) for each in rows], [each[1] for each in rows]
-        )
-        last = max((time for time, *_ in found), default=before.last if before else 0)
-        return Summary(position, counts, unknown, sketches, last)
+        last = max((time for time, *_ in found), default=before.last)
+        return Summary(position, counts, unknown, before.sketches.added(sketches, labels), last)
 
     @contextmanager
     def classifier(self) -> Iterator[StreamingClassifier]:
         """Lend the classifier to one thread at a time. Even a query may change what it caches."""
-        with self._guard, self._being_busy():
+        with self.guard, self._being_busy():
             classifier = self._taken()
             try:
                 yield classifier
@@ -191,16 +179,15 @@ class Learned:
         """Teach a classifier the rows that have changed, and return whether that was possible."""
         if position[0] != self._at[0]:  # another file
             return False
-        rows = self.state.embedded(self._at[1])
+        rows = self.state.rows("changed > ?", self._at[1])
         # What its sums contain is not known, so these follow only what was taught since.
-        later = classifier.forgets_exactly or all(row.time > self._at[1] for row, _ in rows)
-        if not later or any(row.fold is not None for row, _ in rows):
+        later = classifier.forgets_exactly or all(row.time > self._at[1] for row in rows)
+        if not later or any(row.fold is not None for row in rows):
             return False
-        rows.sort(key=lambda each: (each[0].time, each[0].id))
         with self.state.reading():
             changed = {
-                row.id.hex(): None if row.label is None else row.sample(content)
-                for row, content in rows
+                row.id.hex(): None if row.label is None else row.sample()
+                for row in sorted(rows, key=Row.order)
             }
         classifier.update(changed)
         return True
@@ -210,23 +197,18 @@ class Learned:
     @contextmanager
     def step(self, title: str | None, token: str | None = None) -> Iterator[None]:
         """Make all changes of this thread one step until the context ends; see `Learner.step`."""
-        outer = self._step
-        self._steps.now = outer or StepName.of(title, token)
+        outer = self._step.name
+        self._step.name = outer or StepName.of(title, token)
         try:
             yield
         finally:
-            self._steps.now = outer
-
-    @property
-    def _step(self) -> StepName | None:
-        step: StepName | None = getattr(self._steps, "now", None)
-        return step
+            self._step.name = outer
 
     @contextmanager
     def change(self, step: StepName | None = None, merged: int = 0) -> Iterator[Change]:
         """Make one change of the state, as part of the step that this thread is in, if any."""
-        with self._guard, self._being_busy():
-            with changing(self.state, self._step or step or StepName(), merged) as change:
+        with self.guard, self._being_busy():
+            with changing(self.state, self._step.name or step or StepName(), merged) as change:
                 yield change
             self._changed = self.state.position()
 
@@ -236,33 +218,23 @@ class Learned:
         Args:
             lessons: The label, the embedding and the faults of each picture.
         """
-        with self._guard:
-            samples = self._checked(lessons)
+        with self.guard:
+            labels = [*self.summary.counts, *(label for label, *_ in lessons)]
+            self._empty.require_room(_names(labels))
             with self.change() as change:
-                require_width(samples[0].embedding, self.state.width() or len(samples[0].embedding))
-                change.teach(samples)
+                self._empty.width = self.state.width()
+                for label, embedding, quality in lessons:
+                    kept = self._empty.require_sample(embedding, label)
+                    self._empty.width = len(kept)
+                    change.teach(label, kept, quality)
                 fold(change, self._empty)
-
-    def _checked(self, lessons: Sequence[tuple[str, NDArray[Any], str]]) -> list[NewSample]:
-        """Return the samples to teach, if all of them can be taught."""
-        labels = list(self.summary.counts)
-        checks = CLASSIFIERS.build(self.parts.classifier) if len(lessons) > 1 else self._empty
-        checks.width = self.state.width()
-        samples = []
-        for label, embedding, quality in lessons:
-            kept = checks.require_sample(embedding, label)
-            checks.width = len(kept)
-            samples.append(NewSample(label, kept, sketch(kept).tobytes(), quality))
-        checks.require_room(_names([*labels, *(each.label for each in samples)]))
-        return samples
 
     def purge(self) -> None:
         """Erase what could be undone, and everything that was removed."""
-        with self._guard:
+        with self.guard:
             with self.change() as change:
                 fold(change, self._empty, spare=0)
-                change.forget_steps()
-                change.tick()
+                change.purge()
             with translated(self.state.path, "write"):
                 self.state.connection.execute("VACUUM")
 
@@ -309,7 +281,7 @@ class Learned:
 
     def close(self) -> None:
         """Close the file."""
-        with self._guard:
+        with self.guard:
             if self.state.is_open and self.state.path is not None:
                 with suppress(StateError):
                     _ = self.summary
@@ -362,18 +334,6 @@ def _names(labels: Iterable[str | None]) -> list[str]:
     return [each for each in dict.fromkeys(labels) if each not in (None, UNKNOWN)]
 
 
-def built(name: str, spec: str) -> StreamingClassifier:
-    """Return an empty classifier for a state.
-
-    Raises:
-        StateError: The classifier is not installed.
-    """
-    try:
-        return CLASSIFIERS.build(spec)
-    except SpecError as error:
-        raise StateError(f"{name} needs a part that is not installed: {error}") from error
-
-
 # What is in use in this process. A fork waits until no thread changes any of it: the fork would
 # have locks that no thread will ever release, and half a change.
 _in_use: "weakref.WeakSet[Learned]" = weakref.WeakSet()
@@ -382,13 +342,13 @@ _held: list[Learned] = []
 
 def _before_fork() -> None:
     for each in sorted(_in_use, key=id):  # as a merge of two does
-        each._guard.acquire()
+        each.guard.acquire()
         _held.append(each)
 
 
 def _after_fork() -> None:
     while _held:
-        _held.pop()._guard.release()
+        _held.pop().guard.release()
 
 
 if hasattr(os, "register_at_fork"):

@@ -4,7 +4,7 @@ Learner() and Learner.load keep a learner in memory; Learner.open keeps it in a 
 """
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Self
@@ -22,12 +22,7 @@ from robocle.classifiers.labels import (
     spelling_of,
 )
 from robocle.embedding import BATCH_SIZE, Embedder, Embedding, values_for
-from robocle.errors import (
-    NothingTaughtError,
-    SpecError,
-    StateError,
-    UnknownSampleError,
-)
+from robocle.errors import NothingTaughtError, RobocleError, StateError, UnknownSampleError
 from robocle.images import Picture
 from robocle.images.boxes import Box
 from robocle.images.gate import QualityGate
@@ -36,19 +31,14 @@ from robocle.learner.learned import Learned
 from robocle.learner.lessons import require_lessons, require_one_label_each
 from robocle.pipeline import Parts, Pipeline
 from robocle.pooling import Pooling
-from robocle.profiles import DEFAULT, DEFAULT_PROFILE, classifier_for
+from robocle.profiles import DEFAULT_PROFILE, classifier_for
 from robocle.profiles import profile as profile_named
 from robocle.recognition.rates import DEFAULT_RATE
 from robocle.spec import require_whole
-from robocle.store import (
-    FilePath,
-    Row,
-    State,
-    Step,
-    classifier_of,
-    located,
-    write_state,
-)
+from robocle.store.copying import write_state
+from robocle.store.folding import built, classifier_of
+from robocle.store.state import FilePath, State, located
+from robocle.store.steps import Step
 from robocle.types import Prediction
 from robocle.wording import plural
 
@@ -60,11 +50,6 @@ if TYPE_CHECKING:
     from robocle.recognition.samples import TaughtSample
 
 log = logging.getLogger("robocle")
-
-DEFAULT_BACKBONE = DEFAULT.backbone
-DEFAULT_POOLING = DEFAULT.pooling
-DEFAULT_CLASSIFIER = DEFAULT.classifier
-DEFAULT_VIEWS = DEFAULT.views
 
 
 class Learner:
@@ -188,25 +173,19 @@ class Learner:
         Raises:
             StateError: The file is damaged, needs a part that is not installed, or has other parts.
         """
-        specs = {"pooling": pooling, "classifier": classifier, "views": views}
-        given = {kind: spec for kind, spec in specs.items() if spec is not None}
         network = backbone
 
         def create() -> dict[str, str]:
             nonlocal network
-            learner = cls(
-                backbone,
-                prediction_views=prediction_views,
-                profile=profile,
-                objects=objects,
-                **given,
-            )
+            specs = backbone, pooling, classifier, views, prediction_views
+            learner = cls(*specs, profile=profile, objects=objects)
             network = learner.backbone
             return asdict(learner.parts)
 
         state = State.open(path, create)
         try:
             learner = cls._restored(str(path), state, network, prediction_views)
+            given = {"pooling": pooling, "classifier": classifier, "views": views}
             learner.pipeline.require_given(str(path), learner.parts.classifier, given)
         except BaseException:
             state.close()
@@ -251,10 +230,7 @@ class Learner:
     ) -> Self:
         stored = Parts.of(name, state.parts)
         pipeline = Pipeline.of_state(name, stored, backbone, prediction_views)
-        try:
-            parts = pipeline.parts(CLASSIFIERS.build(stored.classifier))
-        except SpecError as error:
-            raise StateError(f"{name} needs a part that is not installed: {error}") from error
+        parts = pipeline.parts(built(name, stored.classifier))
         learner = cls.__new__(cls)
         # Specs in the form this version writes. A state keeps its own views for prediction.
         views, parts = (
@@ -449,11 +425,12 @@ class Learner:
         Args:
             label: The label, under its present name.
         """
-        with self._learned.exclusive():
+        with self._learned.guard:
             known = spelling_of(label, self.labels)
             last = "label = ? AND fold IS NULL ORDER BY number DESC LIMIT 1"
-            found = self._learned.state.rows(last, known)
-            return self._learned.state.embedding(found[0]) if found else None
+            with self._learned.state.reading():
+                found = self._learned.state.rows(last, known)
+                return found[0].numbers() if found else None
 
     # Predicting
 
@@ -697,8 +674,7 @@ class Learner:
     @property
     def forgets_exactly(self) -> bool:
         """Whether forgetting a label leaves the learner as if that label had never been taught."""
-        with self._learned.exclusive():
-            return not self._learned.state.folds()
+        return not self._learned.state.folds()
 
     # Editing what was taught
 
@@ -709,9 +685,9 @@ class Learner:
             UnknownLabelError: The label was never taught.
             StateError: The change cannot be written to the learner's file.
         """
-        with self._learned.exclusive():
+        with self._learned.guard:
             known = self._known(label)
-            self._decide(f"forgetting {known!r}", None, lambda row: row.label == known)
+            self._decide(f"forgetting {known!r}", None, "label", known)
 
     def remove(self, *ids: str) -> None:
         """Remove taught pictures, as if they had never been taught. This can be undone.
@@ -731,13 +707,12 @@ class Learner:
             >>> learner.counts, learner.undo(), learner.counts
             ({'mug': 1}, 'removing 1 picture', {'mug': 2})
         """
-        with self._learned.exclusive():
-            taught = self._learned.state.rows("label IS NOT NULL AND fold IS NULL")
-            known = [row.id.hex() for row in taught]
-            found = {_whole_id(id, known) for id in ids}
+        with self._learned.guard:
+            query = "SELECT id FROM samples WHERE label IS NOT NULL AND fold IS NULL"
+            known = [id.hex() for (id,) in self._learned.state.query(query)]
+            found = {bytes.fromhex(_whole_id(id, known)) for id in ids}
             if found:
-                what = f"removing {plural(len(found), 'picture')}"
-                self._decide(what, None, lambda row: row.fold is None and row.id.hex() in found)
+                self._decide(f"removing {plural(len(found), 'picture')}", None, "id", *found)
 
     def rename(self, label: str, new: str) -> None:
         """Rename a label. If the new name is a label already, the two become one.
@@ -749,16 +724,16 @@ class Learner:
             StateError: The change cannot be written to the learner's file.
         """
         new = require_name(new)
-        with self._learned.exclusive():
+        with self._learned.guard:
             old = self._known(label)
             if old != new:
-                self._decide(f"renaming {old!r} to {new!r}", new, lambda row: row.label == old)
+                self._decide(f"renaming {old!r} to {new!r}", new, "label", old)
 
-    def _decide(self, what: str, label: str | None, concerns: Callable[[Row], bool]) -> None:
-        """Give some samples another label, or remove them if that is None."""
+    def _decide(self, what: str, label: str | None, column: str, *values: object) -> None:
+        """Give the samples with some values of a column another label, or remove them if None."""
         with self._learned.change() as change:
-            for row in filter(concerns, self._learned.state.rows("label IS NOT NULL")):
-                change.decide(row, label)
+            for value in values:
+                change.decide(label, f"label IS NOT NULL AND {column} = ?", value)
             change.did(what)
             self._learned.require_usable()
 
@@ -792,11 +767,10 @@ class Learner:
             return
         # Two learners may merge each other.
         first, second = sorted((self._learned, other._learned), key=id)
-        with first.exclusive(), second.exclusive():
-            other._learned.state.follow_file()
+        with first.guard, second.guard:
             self._learned.merge([other._learned.state], f"merging {other._size()}")
 
-    def merge_files(self, *paths: FilePath, skip: bool = False) -> list[StateError]:
+    def merge_files(self, *paths: FilePath, skip: bool = False) -> list[RobocleError]:
         """Add what state files hold, as one step; see `merge`. No backbone is loaded.
 
         Args:
@@ -808,13 +782,16 @@ class Learner:
 
         Raises:
             StateError: A file is missing or damaged, or has other parts. Nothing has changed.
+            InexactError: They have sums of the published scatter, which cannot be merged.
         """
-        skipped: list[StateError] = []
+        skipped: list[RobocleError] = []
         named = f"{paths[0]}" if len(paths) == 1 else plural(len(paths), "state")
         self._learned.merge(self._read(paths, skipped if skip else None), f"merging {named}")
         return skipped
 
-    def _read(self, paths: Sequence[FilePath], skipped: list[StateError] | None) -> Iterator[State]:
+    def _read(
+        self, paths: Sequence[FilePath], skipped: list[RobocleError] | None
+    ) -> Iterator[State]:
         """Yield states that can be merged, read whole."""
         for path in paths:
             try:
@@ -823,7 +800,7 @@ class Learner:
                 state = State.read(path)
                 self._learned.require_mergeable(state, str(path))
                 classifier_of(state)  # damage is found now
-            except StateError as error:
+            except RobocleError as error:
                 if skipped is None:
                     raise
                 skipped.append(error)
@@ -858,25 +835,21 @@ class Learner:
     @property
     def steps(self) -> list[Step]:
         """What can be undone, the last step first, such as "teaching 3 pictures of 'mug'"."""
-        with self._learned.exclusive():
-            return self._learned.state.steps()
+        return self._learned.state.steps()
 
     @property
     def undone(self) -> list[Step]:
         """What can be redone, the step that was undone last first."""
-        with self._learned.exclusive():
-            return self._learned.state.steps(undone=1)
+        return self._learned.state.steps(undone=1)
 
     @property
     def undoable(self) -> int:
         """How many steps can be undone."""
-        with self._learned.exclusive():
-            return self._learned.state.count_steps()
+        return self._learned.state.count_steps()
 
     def last_steps(self, most: int) -> list[Step]:
         """Return as many of the steps that can be undone, the last one first."""
-        with self._learned.exclusive():
-            return self._learned.state.steps(most=most)
+        return self._learned.state.steps(most=most)
 
     def undo(self, step: str | None = None) -> str:
         """Undo the last step: a change such as `teach`, `teach_many` or `merge`, or a `step`.
@@ -939,7 +912,7 @@ class Learner:
             StateError: The file cannot be written, or something that is not a state is there.
         """
         state = self._learned.state
-        with self._learned.exclusive():
+        with self._learned.guard:
             if state.path is None or located(path) != state.path:
                 self._learned.fold_all()
                 write_state(path, state)
@@ -951,8 +924,7 @@ class Learner:
 
     def problems(self) -> list[str]:
         """Return what a quick check of the learner's file finds; empty if it is intact."""
-        with self._learned.exclusive():
-            return self._learned.state.problems()
+        return self._learned.state.problems()
 
     def close(self) -> None:
         """Close the file. A learner in memory has nothing to close."""

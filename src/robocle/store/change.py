@@ -12,35 +12,28 @@ the result is the same in any order, and to merge again changes nothing.
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from numpy.typing import NDArray
 
 from robocle.errors import NothingToUndoError, NotLastStepError
-from robocle.store.rows import COLUMNS, LATEST, Row, packed
+from robocle.images.sketches import sketch
+from robocle.store.rows import LATEST, Row, checked, packed
 from robocle.store.state import State, clock_of
 from robocle.store.steps import MAX_TEXT, Step, StepName
 from robocle.store.tables import translated
 
-INSERT = f"INSERT INTO samples ({COLUMNS}, embedding, changed) VALUES ({','.join(14 * '?')})"
+INSERT = f"INSERT OR REPLACE INTO samples VALUES ({','.join('?' * len(Row._fields))})"
+CONTENT = "pictures = ?, fold = ?, quality = ?, sketch = ?, crc = ?, bits = ?, embedding = ?"
+LATEST_TIME = """SELECT max(max(decided, time, ifnull(fold, 0))) FROM samples
+    WHERE decided OR fold > 0"""
 # What no step could bring back. The rows stay: classifiers follow rows that have changed, and would
 # miss those that are gone.
 ERASE = """
     UPDATE samples SET embedding = NULL, crc = NULL, bits = NULL, sketch = NULL, quality = NULL
     WHERE label IS NULL AND bits > 0 AND number NOT IN (SELECT sample FROM changes)"""
-
-
-class NewSample(NamedTuple):
-    """A sample to be taught."""
-
-    label: str
-    embedding: NDArray[Any]
-    """(width,), in float32 or float64."""
-    sketch: bytes | None = None
-    quality: str = ""
-    """The faults of the picture."""
 
 
 @contextmanager
@@ -55,10 +48,10 @@ def changing(state: State, step: StepName | None = None, merged: int = 0) -> "It
     Raises:
         StateError: The change cannot be written. Nothing has changed.
     """
-    state.follow_file()
-    state.require_writable()
-    connection = state.connection
-    with translated(state.path, "write"):
+    with state.guard, translated(state.path, "write"):
+        state.follow_file()
+        state.require_writable()
+        connection = state.connection
         try:
             connection.execute("BEGIN IMMEDIATE")
             yield (change := Change(state, connection, step, merged))
@@ -69,7 +62,7 @@ def changing(state: State, step: StepName | None = None, merged: int = 0) -> "It
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
-    state.require_writable()
+        state.require_saved()
 
 
 class Change:
@@ -111,41 +104,47 @@ class Change:
         query = "UPDATE steps SET done = substr(done || ? || char(10), 1, ?) WHERE number = ?"
         self.execute(query, (what, MAX_TEXT, self._step()))
 
-    def teach(self, samples: Iterable[NewSample]) -> None:
-        """Add samples."""
-        for label, embedding, sketch, quality in samples:
-            crc, bits, content = packed(embedding)
-            row = Row(0, os.urandom(16), self.state.origin, label, self.decided, self.decided, 1,
-                      None, quality, sketch, crc, bits)  # fmt: skip
-            self.insert(row, content)
-            self.now += 1  # so that they keep their order
-
-    def insert(self, row: Row, content: bytes | None) -> None:
-        """Add a row, with a number of its own, and the bytes of its embedding."""
-        number = self.execute(INSERT, (None, *row[1:], content, self.now)).lastrowid or 0
-        self._record(row._replace(number=number, label=None, decided=0), row.label, row.decided)
-
-    def decide(self, row: Row, label: str | None, decided: int | None = None) -> None:
-        """Decide on the label of a row.
+    def teach(self, label: str, embedding: NDArray[Any], quality: str) -> None:
+        """Add a sample.
 
         Args:
-            row: The row.
-            label: Its new label; None removes it.
+            label: Its label.
+            embedding: (width,), in float32 or float64.
+            quality: The faults of the picture.
+        """
+        crc, bits, content = packed(embedding)
+        row = Row(None, os.urandom(16), self.state.origin, label, self.decided, self.decided, 0, 1,
+                  None, quality, sketch(embedding).tobytes(), crc, bits, content)  # fmt: skip
+        self.insert(row)
+        self.now += 1  # so that samples keep their order
+
+    def insert(self, row: Row) -> None:
+        """Add a row, with a number of its own."""
+        number = self.execute(INSERT, row._replace(number=None, changed=self.now)).lastrowid
+        if self._name is not None:
+            values = self._step(), number, row.label, row.decided, self._merged
+            self.execute("INSERT INTO changes VALUES (?, ?, NULL, 0, ?, ?, ?)", values)
+
+    def decide(
+        self, label: str | None, where: str, *values: object, decided: int | None = None
+    ) -> None:
+        """Decide on the label of rows.
+
+        Args:
+            label: Their new label; None removes them.
+            where: Which rows, in SQL.
+            values: The values in that.
             decided: When that was decided; None for now.
         """
-        decided = self.decided if decided is None else decided
-        self._set(row.number, label, decided)
-        self._record(row, label, decided)
-
-    def _set(self, number: int, label: str | None, decided: int) -> None:
-        query = "UPDATE samples SET label = ?, decided = ?, changed = ? WHERE number = ?"
-        self.execute(query, (label, decided, self.now, number))
-
-    def _record(self, before: Row, label: str | None, decided: int) -> None:
+        after = label, self.decided if decided is None else decided
         if self._name is not None:
-            values = self._step(), before.number, before.label, before.decided, label, decided
-            query = "INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?)"
-            self.execute(query, (*values, self._merged))
+            self.execute(
+                f"""INSERT INTO changes SELECT ?, number, label, decided, ?, ?, ?
+                FROM samples WHERE {where}""",
+                (self._step(), *after, self._merged, *values),
+            )
+        query = f"UPDATE samples SET label = ?, decided = ?, changed = ? WHERE {where}"
+        self.execute(query, (*after, self.now, *values))
 
     def revert(self, undone: int, expected: str | None) -> Step:
         """Undo the last step, or redo the step that was undone last, and return it.
@@ -171,21 +170,26 @@ class Change:
             (step.number,),
         )
         for sample, label, decided, merged in changes.fetchall():
-            self._set(sample, label, decided if merged else self.decided)
+            values = label, decided if merged else self.decided, self.now, sample
+            query = "UPDATE samples SET label = ?, decided = ?, changed = ? WHERE number = ?"
+            self.execute(query, values)
         self.execute("UPDATE steps SET undone = 1 - undone WHERE number = ?", (step.number,))
         return step
 
-    def forget_steps(self, which: str = "1") -> None:
-        """Make steps permanent. What only they could bring back is erased with the change."""
-        if self.execute(f"DELETE FROM steps WHERE {which}").rowcount or which == "1":
-            self.execute("DELETE FROM changes WHERE step NOT IN (SELECT number FROM steps)")
-            # A later decision on a class may come with a merge, and its mean may not.
-            self.erases = "1" if which == "1" else self.erases or "fold IS NULL"
-
-    def tick(self) -> None:
-        """Let other programs notice a change of steps alone."""
+    def purge(self) -> None:
+        """Make all steps permanent, and erase everything that was removed."""
+        self.forget_steps("1")
+        self.erases = "1"
+        # Other programs notice a change of steps by a row that has changed.
         query = "UPDATE samples SET changed = ? WHERE number = (SELECT max(number) FROM samples)"
         self.execute(query, (self.now,))
+
+    def forget_steps(self, which: str) -> None:
+        """Make steps permanent. What only they could bring back is erased with the change."""
+        if self.execute(f"DELETE FROM steps WHERE {which}").rowcount:
+            self.execute("DELETE FROM changes WHERE step NOT IN (SELECT number FROM steps)")
+            # A later decision on a class may come with a merge, and its mean may not.
+            self.erases = self.erases or "fold IS NULL"
 
     def forget_folded_steps(self) -> None:
         """Make permanent the steps that changed what is folded now, and those before them."""
@@ -208,39 +212,32 @@ class Change:
         Raises:
             StateError: The other state is damaged.
         """
-        with other.at_once():
-            self._unite_all(other)
+        with other.reading() as connection:
+            (latest,) = connection.execute(LATEST_TIME).fetchone()
+            if (latest or 0) > LATEST:
+                raise other.damaged("it has times after the year 2255")
+            self.now = max(self.now, (latest or 0) + 1)
+            for values in connection.execute("SELECT * FROM samples WHERE decided OR fold > 0"):
+                self._unite(checked(values))
+            ours = self.state.folds()
+            for origin, fold in other.folds().items():
+                if fold > ours.get(origin, 0):
+                    self.write_sums(origin, fold, other.sums(origin))
         # An embedding may come with a row that was removed here.
         self.erases = self.erases or "fold IS NULL"
 
-    def _unite_all(self, other: State) -> None:
-        rows = [row for row in other.rows() if row.decided or row.fold]
-        latest = max((max(row.decided, row.time, row.fold or 0) for row in rows), default=0)
-        if latest > LATEST:
-            raise other.damaged("it has times after the year 2255")
-        self.now = max(self.now, latest + 1)
-        for row in rows:
-            self._unite(row, other)
-        ours = self.state.folds()
-        for origin, fold in other.folds().items():
-            if fold > ours.get(origin, 0):
-                self.write_sums(origin, fold, other.sums(origin))
-
-    def _unite(self, row: Row, other: State) -> None:
+    def _unite(self, row: Row) -> None:
         """Merge a row: what was folded later, and what was decided later."""
-        content = packed(other.embedding(row))[2] if row.label is not None and row.bits else None
-        if content is None:
-            row = Row(*row[:8], None, None, None, None)
+        if row.label is not None and row.bits:
+            row.numbers()  # damage is found now
+        else:
+            row = row._replace(quality=None, sketch=None, crc=None, bits=None, embedding=None)
         ours = next(iter(self.state.rows("id = ?", row.id)), None)
         if ours is None:
-            self.insert(row, content)
+            self.insert(row)
             return
-        if (row.fold or 0, bool(content)) > (ours.fold or 0, bool(ours.bits)):
-            self.execute(
-                """UPDATE samples SET pictures = ?, fold = ?, quality = ?, sketch = ?, crc = ?,
-                bits = ?, embedding = ?, changed = ? WHERE id = ?""",
-                (*row[6:], content, self.now, row.id),
-            )
-        latest = max(row, ours, key=lambda each: each.decision)
-        if latest.decision != ours.decision:
-            self.decide(ours, latest.label, latest.decided)
+        if (row.fold or 0, bool(row.bits)) > (ours.fold or 0, bool(ours.bits)):
+            query = f"UPDATE samples SET {CONTENT}, changed = ? WHERE id = ?"
+            self.execute(query, (*row[7:], self.now, row.id))
+        if row.decision > ours.decision:
+            self.decide(row.label, "id = ?", row.id, decided=row.decided)

@@ -11,18 +11,27 @@ from collections.abc import Sequence
 import numpy as np
 
 from robocle.classifiers import CLASSIFIERS, ClassifierState, StreamingClassifier
-from robocle.classifiers.samples import Sample
 from robocle.errors import LabelError, SpecError, StateError
-from robocle.store.change import INSERT, Change
+from robocle.store.change import CONTENT, INSERT, Change
 from robocle.store.rows import Row, packed
 from robocle.store.state import State
 
 SPARE = 64
 """How many samples more than `keep` a file has before they are folded, at least: it takes time."""
-CLASSES = """fold > 0 AND pictures > 0 AND origin = ? AND label IS NOT NULL
-    AND bits > 0 ORDER BY time, id"""
-REMOVE = """UPDATE samples SET label = NULL, pictures = 0, fold = ?, changed = ?, quality = NULL,
-    sketch = NULL, crc = NULL, bits = NULL, embedding = NULL WHERE number = ?"""
+CLASSES = "fold > 0 AND origin = ? AND label IS NOT NULL AND bits > 0"
+REMOVE = f"UPDATE samples SET label = NULL, changed = ?, {CONTENT} WHERE number = ?"
+
+
+def built(name: str, spec: str) -> StreamingClassifier:
+    """Return an empty classifier for a state.
+
+    Raises:
+        StateError: The classifier is not installed.
+    """
+    try:
+        return CLASSIFIERS.build(spec)
+    except SpecError as error:
+        raise StateError(f"{name} needs a part that is not installed: {error}") from error
 
 
 def classifier_of(state: State) -> StreamingClassifier:
@@ -31,8 +40,8 @@ def classifier_of(state: State) -> StreamingClassifier:
     Raises:
         StateError: The state is damaged, or needs a classifier that is not installed.
     """
-    with state.at_once():
-        samples = _samples(state, state.embedded())
+    with state.reading():
+        samples = state.rows("label IS NOT NULL AND fold IS NULL")
         first, *others = state.folds() or [b""]
         classifier = _taught(state, first, samples)
         for origin in others:
@@ -40,35 +49,22 @@ def classifier_of(state: State) -> StreamingClassifier:
     return classifier
 
 
-def _samples(state: State, found: Sequence[tuple[Row, bytes | None]]) -> list[Sample]:
-    """Return samples in the order in which they were taught."""
-    with state.reading():
-        kept = [
-            row.sample(content)
-            for row, content in found
-            if row.label is not None and row.fold is None
-        ]
-    return sorted(kept, key=lambda sample: (sample.time, sample.id))
-
-
-def _taught(state: State, origin: bytes, samples: Sequence[Sample]) -> StreamingClassifier:
-    """Return a classifier that was taught samples and the sums of an origin."""
-    name = state.name
-    classes = state.rows(CLASSES, origin)
+def _taught(state: State, origin: bytes, rows: Sequence[Row]) -> StreamingClassifier:
+    """Return a classifier that was taught the samples of rows, and the sums of an origin."""
+    samples = [row.sample() for row in sorted(rows, key=Row.order)]
+    classes = sorted(state.rows(CLASSES, origin), key=Row.order)
     sums = state.sums(origin) if classes else {}
     labels: dict[str, Row] = {}
     for row in classes:  # that have one label by now are joined below
         labels[row.id.hex() if row.label in labels else row.label or ""] = row
     if sums:
-        means = np.array([state.embedding(row) for row in classes])
-        sums |= {"counts": np.array([row.pictures for row in classes], np.int64), "means": means}
+        sums["means"] = np.array([row.numbers() for row in classes])
+        sums["counts"] = np.array([row.pictures for row in classes], np.int64)
+    classifier = built(state.name, state.parts["classifier"])
     try:
-        classifier = CLASSIFIERS.build(state.parts["classifier"])
         classifier.restore(ClassifierState(tuple(labels), tuple(samples), sums))
-    except SpecError as error:
-        raise StateError(f"{name} needs a part that is not installed: {error}") from error
     except (LabelError, StateError) as error:
-        raise StateError(f"{name} is damaged: {error}") from error
+        raise StateError(f"{state.name} is damaged: {error}") from error
     for label, row in labels.items():
         if label != row.label:
             classifier.rename(label, row.label or "")
@@ -88,26 +84,26 @@ def fold(change: Change, classifier: StreamingClassifier, spare: int | None = No
     (last,) = change.execute("SELECT max(number) FROM samples").fetchone()
     if not classifier.FOLDS or (last or 0) <= most:  # there are no more rows than that
         return
-    query = "SELECT count(*) FROM samples WHERE label IS NOT NULL AND fold IS NULL AND origin = ?"
-    if change.execute(query, (state.origin,)).fetchone()[0] <= most:
+    own = "label IS NOT NULL AND fold IS NULL AND origin = ?"
+    if state.query(f"SELECT count(*) FROM samples WHERE {own}", state.origin)[0][0] <= most:
         return
     if getattr(classifier, "scatter", "") == "published" and state.folds().keys() - {state.origin}:
         return  # such sums cannot be added to others
-    own = [each for each in state.embedded() if each[0].origin == state.origin]
-    folded = _taught(state, state.origin, _samples(state, own))
+    with state.reading():
+        rows = state.rows(own, state.origin)
+        folded = _taught(state, state.origin, rows)
     kept = {sample.id for sample in folded.samples}
-    gone = [row for row, _ in own if row.label and row.fold is None and row.id.hex() not in kept]
-    _write(change, gone, folded.state())
+    _write(change, [row for row in rows if row.id.hex() not in kept], folded.state())
 
 
 def _write(change: Change, gone: Sequence[Row], taught: ClassifierState) -> None:
     """Write sums in place of samples."""
     origin, now = change.state.origin, change.now
     before = change.state.rows(CLASSES, origin)
-    first: dict[str, int] = {}
+    first: dict[str | None, int] = {}
     for row in (*before, *gone):
-        first[row.label or ""] = min(row.time, first.get(row.label or "", row.time))
-        change.execute(REMOVE, (now, now, row.number))
+        first[row.label] = min(row.time, first.get(row.label, row.time))
+        change.execute(REMOVE, (now, 0, now, None, None, None, None, None, row.number))
     change.forget_folded_steps()
     sums = dict(taught.folded)
     means, counts = sums.pop("means"), sums.pop("counts").tolist()
@@ -116,10 +112,10 @@ def _write(change: Change, gone: Sequence[Row], taught: ClassifierState) -> None
     for label, mean, count in zip(taught.labels, means, counts, strict=True):
         if count:
             id = hashlib.blake2b(origin + label.encode(), digest_size=16).digest()
-            crc, bits, content = packed(np.asarray(mean, np.float64))
             number, decided = None, change.decided
             if id in known:
                 number, decided = known[id].number, known[id].decided
-            values = number, id, origin, label, decided, first[label], count, now
-            change.execute("DELETE FROM samples WHERE id = ?", (id,))
-            change.execute(INSERT, (*values, None, None, crc, bits, content, now))
+            times = decided, first[label], now
+            content = packed(np.asarray(mean, np.float64))
+            row = Row(number, id, origin, label, *times, count, now, None, None, *content)
+            change.execute(INSERT, row)

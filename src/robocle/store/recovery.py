@@ -18,14 +18,14 @@ import numpy as np
 
 from robocle.errors import RobocleError, StateError
 from robocle.store.folding import classifier_of
-from robocle.store.rows import LATEST, UNREADABLE, checked, unpacked
-from robocle.store.state import FilePath, Parts, State, located
+from robocle.store.rows import LATEST, UNREADABLE, Row, checked, unpacked
+from robocle.store.state import FilePath, Specs, State, located
 from robocle.store.tables import PAGE, connect, require_journal, translated
 from robocle.wording import plural
 
 TABLE_LEAF, INDEX_LEAF = 13, 10
 INTEGER_BYTES = (0, 1, 2, 3, 4, 6, 8)
-WIDEST = 14  # the number of columns of the table of samples
+WIDEST = len(Row._fields)  # of all tables, that of samples has the most columns
 MOST_USES = 10
 """How often a page may be part of a row, on average: damage, and attackers, make up rows."""
 # Rows get new numbers: a damaged one may be that of another row.
@@ -33,7 +33,7 @@ KEEP_LATEST = f"""INSERT INTO samples VALUES (NULL{(WIDEST - 1) * ", ?"}) ON CON
     SET label = excluded.label, decided = excluded.decided WHERE excluded.decided > decided"""
 
 
-def recovered(path: FilePath, like: Parts | None = None) -> tuple[State, list[str]]:
+def recovered(path: FilePath, like: Specs | None = None) -> tuple[State, list[str]]:
     """Return what is intact in a state file, and what is lost.
 
     Args:
@@ -75,12 +75,12 @@ def recovered(path: FilePath, like: Parts | None = None) -> tuple[State, list[st
 def _inserted(state: State, record: list[Any]) -> bool:
     """Insert a row if it is intact, and return whether it is."""
     try:
-        row = checked((*record[:6], *record[7:13]))
+        row = checked(record)
         if row.label is not None and row.bits:
-            row.numbers(record[13])
+            row.numbers()
         if max(row.decided, row.time, row.fold or 0) > LATEST:
             return False
-        state.connection.execute(KEEP_LATEST, record[1:])
+        state.connection.execute(KEEP_LATEST, row[1:])
     except (*UNREADABLE, sqlite3.Error):
         return False
     return True
@@ -111,13 +111,14 @@ def _lost(intact: list[list[Any]], broken: list[list[Any]], indexed: set[bytes])
 def _without_unusable_sums(state: State) -> list[str]:
     """Remove sums that are not complete, and return what is lost with them."""
     try:
-        if "classifier" in state.parts and (state.folds() or state.rows("fold > 0")):
+        folded = state.folds() or state.query("SELECT 1 FROM samples WHERE fold > 0")
+        if folded and "classifier" in state.parts:
             classifier_of(state)
     except RobocleError:
-        pictures = sum(row.pictures for row in state.rows("fold > 0"))
+        ((pictures,),) = state.query("SELECT sum(pictures) FROM samples WHERE fold > 0")
         state.connection.execute("DELETE FROM sums")
         state.connection.execute("DELETE FROM samples WHERE fold > 0")
-        return [f"the sums of {plural(pictures, 'picture')} that are not kept"]
+        return [f"the sums of {plural(pictures or 0, 'picture')} that are not kept"]
     return []
 
 

@@ -1,10 +1,11 @@
-"""The rows of the table of samples, checked when they are read.
+"""The rows of the table of samples.
 
 A row is a sample, what remains of one that was removed or folded, or a folded class: the mean of
 the folded samples of a label, and their number.
 """
 
 import zlib
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,74 +14,67 @@ from numpy.typing import NDArray
 from robocle.classifiers.embedding_numbers import LARGEST, embedding_numbers
 from robocle.classifiers.labels import plain_label
 from robocle.classifiers.samples import Sample
-from robocle.errors import FeatureError, LabelError
 
 LATEST = 2**53
 """The latest time that is taken from elsewhere, in microseconds: the year 2255."""
 MICRO = 1_000_000
-COLUMNS = "number, id, origin, label, decided, time, pictures, fold, quality, sketch, crc, bits"
-UNREADABLE = (ValueError, TypeError, FeatureError, LabelError)
+UNREADABLE = (ValueError, TypeError)
 """What reading a damaged row raises."""
 
 
 class Row(NamedTuple):
-    """A row without its embedding. Its fields are columns of the table; see `schema.sql`."""
+    """A row. Its fields are the columns of the table; see `schema.sql`."""
 
-    number: int
+    number: int | None
+    """None for a row that is not in a file yet."""
     id: bytes
     origin: bytes
     label: str | None
     decided: int
     time: int
+    changed: int
     pictures: int
     fold: int | None
     quality: str | None
     sketch: bytes | None
     crc: int | None
     bits: int | None
+    embedding: bytes | None
 
     @property
     def decision(self) -> tuple[int, str]:
         """What decides between two versions of a row: the larger one wins."""
         return self.decided, self.label or ""
 
-    def numbers(self, content: object) -> NDArray[Any]:
-        """Return the embedding, given its bytes.
+    def order(self) -> tuple[int, bytes]:
+        """Return what rows are sorted by, in the order in which they were taught."""
+        return self.time, self.id
+
+    def numbers(self) -> NDArray[Any]:
+        """Return the embedding.
 
         Raises:
-            ValueError: They are not what was stored.
+            ValueError: Its bytes are not what was stored.
         """
-        return unpacked(content, self.crc, self.bits)
+        return unpacked(self.embedding, self.crc, self.bits)
 
-    def sample(self, content: object) -> Sample:
-        """Return the sample, given the bytes of its embedding; see `numbers`."""
-        values = self.label or "", self.numbers(content), self.id.hex(), self.time / MICRO
+    def sample(self) -> Sample:
+        """Return the sample; see `numbers`."""
+        values = self.label or "", self.numbers(), self.id.hex(), self.time / MICRO
         return Sample(*values, faults=self.quality or "")
 
 
-def checked(values: tuple[Any, ...]) -> Row:
-    """Return a row as it was read.
+def checked(values: Iterable[Any]) -> Row:
+    """Return a row as it was read, whose values SQLite has checked.
 
     Raises:
-        ValueError: A value cannot be one of its column, or contradicts another one.
+        ValueError: A text cannot be shown on one line.
     """
     row = Row(*values)
-    numbers = row.number, row.decided, row.time, row.pictures, row.fold or 0, row.crc or 0
-    if not all(type(each) is int and 0 <= each < 2 * LATEST for each in numbers):
-        raise ValueError("a sample with a number that is out of range")
-    if not all(isinstance(each, bytes) and len(each) == 16 for each in (row.id, row.origin)):
-        raise ValueError("a sample with an id that is not 16 bytes")
-    if row.label is not None and plain_label(row.label) != row.label:
-        raise ValueError("a sample with a label that is no text")
-    if (row.fold is None and row.pictures != 1) or row.bits not in (None, 32, 64):
-        raise ValueError("a sample with an impossible count or type")
-    # A folded class may have a label that was decided on, and no mean: it was forgotten elsewhere.
-    if row.label is not None and row.fold is None and not (row.bits and row.decided):
-        raise ValueError("a sample without an embedding")
-    if not isinstance(row.quality or "", str) or not (row.quality or "").isprintable():
+    if row.label is not None:
+        plain_label(row.label)
+    if not str(row.quality or "").isprintable():
         raise ValueError("a sample with faults that are no text")
-    if row.sketch is not None and not (isinstance(row.sketch, bytes) and len(row.sketch) == 64):
-        raise ValueError("a sample with a sketch of another size")
     return row
 
 

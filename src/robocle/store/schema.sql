@@ -7,20 +7,35 @@ CREATE TABLE parts (
 ) STRICT
 ;
 CREATE TABLE samples (
-  number INTEGER PRIMARY KEY, -- in this file only
-  id BLOB NOT NULL UNIQUE, -- 16 bytes that never change, in any file
-  origin BLOB NOT NULL, -- 16 bytes: the file in which it was taught
-  label TEXT, -- NULL: it was removed
-  decided INTEGER NOT NULL, -- when its label was decided; 0: it is not here, as a merge was undone
-  time INTEGER NOT NULL, -- when it was taught
-  changed INTEGER NOT NULL, -- the clock of this file when the row last changed
-  pictures INTEGER NOT NULL, -- 1; 0 if it is folded; of a folded class, how many it has
-  fold INTEGER, -- NULL for a sample; else when it was folded, or the class was
+  number INTEGER PRIMARY KEY -- in this file only
+    CHECK (number BETWEEN 0 AND 1 << 54),
+  id BLOB NOT NULL UNIQUE -- 16 bytes that never change, in any file
+    CHECK (length(id) = 16),
+  origin BLOB NOT NULL -- the id of the file in which it was taught
+    CHECK (length(origin) = 16),
+  label TEXT, -- NULL: it was removed; unknown: it is none of the objects
+  decided INTEGER NOT NULL -- when its label was decided; 0: it is not here, as a merge was undone
+    CHECK (decided BETWEEN 0 AND 1 << 54),
+  time INTEGER NOT NULL -- when it was taught
+    CHECK (time BETWEEN 0 AND 1 << 54),
+  changed INTEGER NOT NULL -- the clock of this file when the row last changed
+    CHECK (changed BETWEEN 1 AND 1 << 62),
+  pictures INTEGER NOT NULL -- 1; 0 if it is folded; of a folded class, how many it has
+    CHECK (pictures BETWEEN 0 AND 1 << 54),
+  fold INTEGER -- NULL for a sample; else when it was folded, or the class was
+    CHECK (fold BETWEEN 0 AND 1 << 54),
   quality TEXT, -- the faults of the picture
-  sketch BLOB, -- 64 bytes that show when the same picture is taught again
+  sketch BLOB -- shows when the same picture is taught again
+    CHECK (length(sketch) = 64),
   crc INTEGER, -- CRC-32 of the embedding
-  bits INTEGER, -- of each number of the embedding: 32 or 64
+  bits INTEGER -- of each number of the embedding
+    CHECK (bits IN (32, 64)),
   embedding BLOB -- little-endian numbers, of a class its mean; NULL if it is no longer needed
+    CHECK (length(embedding) > 0)
+    CHECK ((embedding IS NULL) = (bits IS NULL)),
+  CHECK (fold IS NOT NULL OR pictures = 1),
+  -- A folded class may have a label and no mean: it was forgotten elsewhere, and decided on here.
+  CHECK (label IS NULL OR fold IS NOT NULL OR (bits IS NOT NULL AND decided > 0))
 ) STRICT
 ;
 CREATE INDEX samples_changed ON samples (changed)

@@ -5,10 +5,10 @@ change is one transaction (`robocle.store.change`). Every change sets the clock 
 rows that it changed carry that time, so whoever has read the others reads only these.
 """
 
-import logging
 import os
 import re
 import sqlite3
+import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,10 +18,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from robocle.classifiers.labels import plain_label
 from robocle.classifiers.samples import new_id
-from robocle.errors import StateAccessError, StateError
-from robocle.files import file_identity, require_writable
-from robocle.store.rows import COLUMNS, MICRO, UNREADABLE, Row, checked, unpacked
+from robocle.errors import InexactError, StateAccessError, StateError
+from robocle.files import file_identity, is_writable
+from robocle.store.rows import MICRO, UNREADABLE, Row, checked, unpacked
 from robocle.store.steps import MAX_TEXT, Step, described
 from robocle.store.tables import (
     Access,
@@ -35,19 +36,14 @@ from robocle.store.tables import (
     translated,
 )
 
-log = logging.getLogger("robocle")
-
 FilePath = str | os.PathLike[str]
-Parts = dict[str, str]
+Specs = dict[str, str]
 """The specs of the parts of a learner, by name."""
 Position = tuple[int, int]
 """Which file is open, counted from 1, and the clock of that file."""
 NOT_LEARNED = {"origin": "", "world": "", "prediction_views": ""}
 """What may differ between two states although they were learned with the same parts."""
-SUMMARY = """SELECT time, CASE WHEN bits > 0 THEN label END, pictures, sketch, fold
-    FROM samples"""
-# All rows are read without the index, which could claim to have any number of them.
-CHANGED = {False: "NOT INDEXED WHERE changed > ?", True: "WHERE changed > ?"}
+SUMMARY = "SELECT time, CASE WHEN bits > 0 THEN label END, pictures, sketch, fold FROM samples"
 
 
 def located(path: FilePath) -> Path:
@@ -62,17 +58,8 @@ def located(path: FilePath) -> Path:
     return Path(os.path.realpath(path))
 
 
-def is_writable(path: Path) -> bool:
-    """Return whether a file may be written, or does not exist."""
-    try:
-        require_writable(path)
-    except PermissionError:
-        return False
-    return True
-
-
 class State:
-    """A state that is open. Callers see to it that one thread at a time uses it.
+    """A state that is open. Threads take turns: each query and each change holds `guard`.
 
     Args:
         path: Its file; None for a state in memory.
@@ -81,22 +68,26 @@ class State:
     """
 
     def __init__(
-        self, path: Path | None, access: Access = "rw", create: Callable[[], Parts] | None = None
+        self,
+        path: Path | None,
+        access: Access = "rw",
+        create: Callable[[], Specs] | None = None,
     ) -> None:
         self.path = path
         self.name = str(path or "the state in memory")
+        self.guard = threading.RLock()
         self._access = access
         self._connection: sqlite3.Connection | None = None
-        self._position: Position = (0, 0)
+        self._opened_files = 0
         self._use(*self._opened(create))
 
     @classmethod
-    def new(cls, parts: Parts) -> Self:
+    def new(cls, parts: Specs) -> Self:
         """Return an empty state in memory."""
         return cls(None, create=lambda: parts)
 
     @classmethod
-    def open(cls, path: FilePath, create: Callable[[], Parts] | None = None) -> Self:
+    def open(cls, path: FilePath, create: Callable[[], Specs] | None = None) -> Self:
         """Open a state file, to change it. One that is read-only can only be read.
 
         Args:
@@ -129,7 +120,7 @@ class State:
         copy.name = stored.name  # and an origin of its own: it may be taught something else
         return copy
 
-    def _opened(self, create: Callable[[], Parts] | None) -> tuple[sqlite3.Connection, Parts]:
+    def _opened(self, create: Callable[[], Specs] | None) -> tuple[sqlite3.Connection, Specs]:
         """Return a connection to the file that is now at the path, and what its parts are."""
         path = self.path
         with translated(path, "read" if self._access == "ro" else "write"):
@@ -147,14 +138,13 @@ class State:
                     return self._opened(create)  # that change was its creation
                 if parts is not None:
                     create_tables(connection, parts)
-                require_tables(connection, path, self._access)
-                found = connection.execute("SELECT name, value FROM parts").fetchall()
+                require_tables(connection, path)
+                named = dict(connection.execute("SELECT name, value FROM parts").fetchall())
                 # Printable text cannot send control sequences to a terminal when it is shown.
-                texts = [str(each) for row in found for each in row]
+                texts = map(str, (*named, *named.values()))
                 if not all(each.isprintable() and len(each) <= MAX_TEXT for each in texts):
                     raise self.damaged("its parts are no text")
-                named = {str(name): str(value) for name, value in found}
-                if not re.fullmatch("[0-9a-f]{32}", named.get("origin", "")):
+                if not re.fullmatch("[0-9a-f]{32}", str(named.get("origin"))):
                     raise self.damaged("it does not say where its samples come from")
             except BaseException:
                 connection.close()
@@ -163,13 +153,12 @@ class State:
                 raise
         return connection, named
 
-    def _use(self, connection: sqlite3.Connection, parts: Parts) -> None:
+    def _use(self, connection: sqlite3.Connection, parts: Specs) -> None:
         self._forsake()
         self.origin, self.parts = bytes.fromhex(parts.pop("origin")), parts
         self._connection, self._process = connection, os.getpid()
         self._identity = file_identity(self.path)
-        self._position = self._position[0] + 1, 0
-        self._is_lost = False
+        self._opened_files += 1
         _open_states.add(self)
 
     @property
@@ -201,18 +190,17 @@ class State:
             _of_other_processes.append(connection)
 
     def follow_file(self) -> None:
-        """Notice if the file was replaced or deleted, or if this process was forked.
+        """Go on with the file that is now at the path, if it was replaced or the process forked.
 
         Raises:
-            StateError: The file that is now there cannot be used.
+            StateError: The file was deleted, or the one that is now there cannot be used.
         """
         if self.connection.in_transaction:  # an interrupt has ended it
             self.connection.rollback()
         now = file_identity(self.path)
-        if now is None and self.path is not None and not self._is_lost:
-            log.warning("%s was deleted: nothing more can be saved in it", self.path)
-        self._is_lost = now is None and self.path is not None
-        if now is not None and (now != self._identity or self._process != os.getpid()):
+        if now is None:
+            self.require_saved()
+        elif now != self._identity or self._process != os.getpid():
             connection, parts = self._opened(None)
             if {**parts, **NOT_LEARNED} != {**self.parts, **NOT_LEARNED}:
                 connection.close()
@@ -222,13 +210,16 @@ class State:
             self._use(connection, parts)
 
     def require_writable(self) -> None:
-        """Raise StateError if the file is read-only, or was deleted while it was open."""
+        """Raise StateError if the file is read-only."""
         if self._access == "ro" and self.path is not None:
             raise StateAccessError("write", self.path, "it is read-only; make it writable first")
+
+    def require_saved(self) -> None:
+        """Raise StateError if the file that was opened is no longer there."""
         if not self.is_saved:
             raise StateError(
-                f"{self.path} was deleted or replaced while it was open, so this is not saved: put "
-                "it back, or save to another file"
+                f"{self.path} was deleted or replaced while it was open, so nothing more can be "
+                "saved in it: put it back, or save to another file"
             )
 
     @property
@@ -239,93 +230,72 @@ class State:
     # What is in it
 
     def position(self) -> Position:
-        """Return which file this is, and its clock: it differs after every change."""
-        self.follow_file()
-        if not self._is_lost:
+        """Return which file this is, and its clock: it differs after every change.
+
+        Raises:
+            StateError: The file was deleted, or cannot be used.
+        """
+        with self.guard:
+            self.follow_file()
             with self.reading() as connection:
-                self._position = self._position[0], clock_of(connection)
-        return self._position
+                return self._opened_files, clock_of(connection)
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """Lend the connection for queries."""
-        with translated(self.name, "read"):
+        """Lend the connection for queries, which all see the same state while others change it.
+
+        Raises:
+            StateError: The state cannot be read, or what was read is damaged.
+        """
+        with self.guard, translated(self.name, "read"):
+            connection = self.connection
+            is_outermost = not connection.in_transaction
             try:
-                yield self.connection
+                if is_outermost:
+                    connection.execute("BEGIN")
+                yield connection
             except UNREADABLE as error:
-                if isinstance(error, StateError):
+                if isinstance(error, StateError | InexactError):
                     raise
                 raise self.damaged(error) from error
-
-    @contextmanager
-    def at_once(self) -> Iterator[None]:
-        """Let all queries in this context see the same state, while other programs change it."""
-        with self.reading() as connection:
-            is_outermost = not connection.in_transaction
-            if is_outermost:
-                connection.execute("BEGIN")
-            try:
-                yield
             finally:
                 if is_outermost:
                     connection.rollback()
+
+    def query(self, sql: str, *values: object) -> list[Any]:
+        """Return what a query finds."""
+        with self.reading() as connection:
+            return connection.execute(sql, values).fetchall()
 
     def damaged(self, why: object) -> StateError:
         """Return the error for something in it that cannot be what was written."""
         return damaged(self.name, why)
 
     def rows(self, where: str = "1", *values: object) -> list[Row]:
-        """Return rows, without their embeddings.
+        """Return rows of the table of samples.
 
         Raises:
             StateError: A row is damaged.
         """
-        with self.reading() as connection:
-            query = f"SELECT {COLUMNS} FROM samples WHERE {where}"
-            return list(map(checked, connection.execute(query, values)))
-
-    def embedded(self, since: int = 0) -> list[tuple[Row, bytes | None]]:
-        """Return the rows that changed after a time of the clock, with the bytes of embeddings.
-
-        Raises:
-            StateError: A row is damaged.
-        """
-        with self.reading() as connection:
-            query = f"SELECT embedding, {COLUMNS} FROM samples {CHANGED[since > 0]}"
-            found = connection.execute(query, (since,)).fetchall()
-            return [(checked(values), content) for content, *values in found]
-
-    def embedding(self, row: Row) -> NDArray[Any]:
-        """Return the embedding of a row.
-
-        Raises:
-            StateError: It is damaged.
-        """
-        with self.reading() as connection:
-            query = "SELECT embedding FROM samples WHERE number = ?"
-            (content,) = connection.execute(query, (row.number,)).fetchone()
-            return row.numbers(content)
+        with self.reading():
+            return list(map(checked, self.query(f"SELECT * FROM samples WHERE {where}", *values)))
 
     def width(self) -> int | None:
         """Return the width of the embeddings; None if there are none."""
-        with self.reading() as connection:
-            query = "SELECT length(embedding) * 8 / bits FROM samples WHERE bits > 0 LIMIT 1"
-            return next((int(width) for (width,) in connection.execute(query)), None)
+        query = "SELECT length(embedding) * 8 / bits FROM samples WHERE bits > 0 LIMIT 1"
+        return next((int(width) for (width,) in self.query(query)), None)
 
-    def summary(self, since: int = 0) -> list[Any]:
-        """Return time, label, pictures, sketch and fold of rows that changed after a time."""
-        with self.reading() as connection:
-            query = f"{SUMMARY} {CHANGED[since > 0]} ORDER BY time, id"
-            found = connection.execute(query, (since,)).fetchall()
-            labels = {label for _, label, *_ in found}
-            if not all(label is None or label.isprintable() for label in labels):
-                raise ValueError("a sample with a label that is no text")
+    def summary(self, where: str = "1", *values: object) -> list[Any]:
+        """Return time, label, pictures, sketch and fold of rows, in the order of their times."""
+        with self.reading():
+            found = self.query(f"{SUMMARY} WHERE {where} ORDER BY time, id", *values)
+            for label in {label for _, label, *_ in found if label is not None}:
+                plain_label(label)
             return found
 
     def folds(self) -> dict[bytes, int]:
         """Return the version of the folded sums of each origin."""
-        with self.reading() as connection:
-            return dict(connection.execute("SELECT origin, max(fold) FROM sums GROUP BY origin"))
+        return dict(self.query("SELECT origin, max(fold) FROM sums GROUP BY origin"))
 
     def sums(self, origin: bytes) -> dict[str, NDArray[Any]]:
         """Return the folded sums of an origin, without the counts and means of its classes.
@@ -333,17 +303,16 @@ class State:
         Raises:
             StateError: They are damaged.
         """
-        with self.reading() as connection:
-            query = "SELECT name, numbers, crc FROM sums WHERE origin = ?"
-            found = connection.execute(query, (origin,))
+        with self.reading():
+            found = self.query("SELECT name, numbers, crc FROM sums WHERE origin = ?", origin)
             return {str(name): unpacked(numbers, crc, 64, np.inf) for name, numbers, crc in found}
 
     def has_diverged(self, other: "State") -> bool:
         """Return whether both have sums of one origin, and neither contains the other's."""
         ours, theirs = self.folds(), other.folds()
+        folded = "SELECT id FROM samples WHERE fold > 0 AND origin = ?"
         for origin in ours.keys() & theirs.keys():
-            found = [each.rows("fold > 0 AND origin = ?", origin) for each in (self, other)]
-            mine, yours = ({row.id for row in rows} for rows in found)
+            mine, yours = (set(each.query(folded, origin)) for each in (self, other))
             if ours[origin] != theirs[origin] and not (
                 mine <= yours if ours[origin] < theirs[origin] else yours <= mine
             ):
@@ -357,25 +326,21 @@ class State:
             undone: 0 for those that can be undone, 1 for those that can be redone.
             most: How many steps to return; -1 for all.
         """
-        order = "ASC" if undone else "DESC"
-        with self.reading() as connection:
-            steps = connection.execute(
-                f"""SELECT number, token, title, done, time,
-                (SELECT group_concat(label_after, char(10)) FROM changes
-                WHERE step = number AND decided_before + merged = 0)
-                FROM steps WHERE undone = ? ORDER BY number {order} LIMIT ?""",
-                (undone, most),
-            )
-            return [
-                Step(token, described(title, done, taught or ""), time / MICRO, number)
-                for number, token, title, done, time, taught in steps
-            ]
+        steps = self.query(
+            f"""SELECT number, token, title, done, time,
+            (SELECT group_concat(label_after, char(10)) FROM changes
+            WHERE step = number AND decided_before + merged = 0)
+            FROM steps WHERE undone = ? ORDER BY number {"ASC" if undone else "DESC"} LIMIT ?""",
+            undone, most,
+        )  # fmt: skip
+        return [
+            Step(token, described(title, done, taught or ""), time / MICRO, number)
+            for number, token, title, done, time, taught in steps
+        ]
 
-    def count_steps(self, undone: int = 0) -> int:
-        """Return how many steps can be undone, or redone."""
-        with self.reading() as connection:
-            query = "SELECT count(*) FROM steps WHERE undone = ?"
-            return int(connection.execute(query, (undone,)).fetchone()[0])
+    def count_steps(self) -> int:
+        """Return how many steps can be undone."""
+        return int(self.query("SELECT count(*) FROM steps WHERE undone = 0")[0][0])
 
     def problems(self) -> list[str]:
         """Return what a check of the file finds; empty if it is intact."""

@@ -3,7 +3,7 @@
 import secrets
 from dataclasses import dataclass, field
 
-from robocle.wording import listed, plural
+from robocle.wording import listed, one_line, plural
 
 MAX_TEXT = 1000
 
@@ -40,12 +40,8 @@ class StepName:
         >>> StepName.of("the\nkitchen").title
         'the kitchen'
         """
-        given = {} if token is None else {"token": _line(token)}
-        return cls(None if title is None else _line(title), **given)
-
-
-def _line(text: object) -> str:
-    return "".join(filter(str.isprintable, " ".join(str(text).split())))[:MAX_TEXT]
+        given = {} if token is None else {"token": one_line(token, MAX_TEXT)}
+        return cls(None if title is None else one_line(title, MAX_TEXT), **given)
 
 
 def described(title: str | None, done: str, taught: str) -> str:
