@@ -1,5 +1,6 @@
 """Pictures taught as "unknown": examples of what is none of the labels, never predicted."""
 
+import sqlite3
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from refusal import Refusal
 from robocle import Learner
 from robocle.classifiers import classifier
 from robocle.classifiers.slda import StreamingLDA
-from robocle.errors import NothingTaughtError, UnknownLabelError
+from robocle.errors import LabelError, NothingTaughtError, StateError, UnknownLabelError
 from slda_samples import world_of
 from stub_backbone import STUB, embedding
 
@@ -118,6 +119,62 @@ def test_they_are_never_folded(tmp_path: Path, keep: int) -> None:
     with Learner.open(tmp_path / "home.robocle", STUB) as learner:
         assert learner.unknown_taught == 40
         assert learner.predict_embedding(embedding(0, WIDTH)).nearest in ("mug", "pan")
+
+
+@pytest.mark.parametrize("spec", ["slda:score=cosine,keep=0", "slda:score=cosine,keep=10"])
+def test_many_of_them_beside_few_labels_are_kept_and_can_be_undone(
+    tmp_path: Path, spec: str
+) -> None:
+    path = tmp_path / "home.robocle"
+    with taught("pan", *["unknown"] * 80, "mug", spec=spec, path=path) as learner:
+        assert learner.unknown_taught == 80
+        assert learner.undo() == "teaching 'mug'"
+        learner.purge()
+        learner.save(tmp_path / "sent.robocle")
+    found = Learner.load(tmp_path / "sent.robocle", STUB)
+    assert (found.unknown_taught, found.counts) == (80, {"pan": 1})
+
+
+def test_sums_of_them_are_refused(tmp_path: Path, refusal: Refusal) -> None:
+    path = tmp_path / "home.robocle"
+    with taught(*["mug", "pan"] * 40, spec="slda:keep=0", path=path) as learner:
+        learner.purge()
+    database = sqlite3.connect(path)
+    database.execute("UPDATE samples SET label = 'unknown' WHERE label = 'pan'")
+    database.commit()
+    database.close()
+    message = refusal(StateError, lambda: Learner.load(path, STUB))
+    assert "sums of what was taught as unknown" in message
+
+
+def test_a_classifier_gives_them_a_name_and_forgets_them_and_makes_no_object_unknown() -> None:
+    clf = classifier("ncm")
+    for number, label in enumerate(("mug", "unknown", "pan", "unknown")):
+        clf.learn(embedding(number, WIDTH), label)
+    with pytest.raises(LabelError, match="choose another name"):
+        clf.rename("pan", "unknown")
+    clf.rename("unknown", "cable")
+    assert clf.counts == {"mug": 1, "cable": 2, "pan": 1}
+    clf.learn(embedding(9, WIDTH), "unknown")
+    clf.forget("unknown")
+    assert len(clf.samples) == 4
+    with pytest.raises(UnknownLabelError):
+        clf.forget("unknown")
+
+
+def test_those_that_look_like_a_label_are_pointed_out() -> None:
+    learner = taught(spec=DEFAULT)
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(3, WIDTH))
+    for number in range(15):
+        row = centres[number % 3] + 0.1 * rng.normal(size=WIDTH)
+        learner.teach_embedding(row, f"object {number % 3}")
+    for _ in range(6):
+        learner.teach_embedding(centres[0] + 0.1 * rng.normal(size=WIDTH), "unknown")
+    found = learner.readiness()
+    assert found is not None
+    assert (found.unknown, found.unknown_accepted) == (6, 6)
+    assert "6 of 6 pictures taught as unknown would still be taken" in found.advice
 
 
 def familiarity(clf: StreamingLDA, rows: NDArray[np.float64]) -> NDArray[np.float64]:

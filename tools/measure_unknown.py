@@ -28,7 +28,8 @@ from robocle.backbones import backbone
 from robocle.backbones.export.world_building import things_in
 from robocle.backbones.model_folder import cache_folder
 from robocle.backbones.world import World, used_world
-from robocle.classifiers import classifier
+from robocle.classifiers import StreamingClassifier, classifier
+from robocle.classifiers.labels import UNKNOWN
 from robocle.evaluation.datasets.home import Home
 from robocle.evaluation.metrics.open_set import area_under_curve, mixed_calibration_error
 from robocle.evaluation.revision import code_revision
@@ -50,6 +51,8 @@ LABELS: tuple[int | str, ...] = (1, 2, 4, "half", "all")
 SHOTS, ORDERINGS = (1, 3, 5), 5
 PER_CLASS, MOST, UNRELATED, WALLS = 30, 250, 70, 180
 COPIES = {"object043": "the same pictures as object037"}
+EXAMPLES = 6
+"""How many other labels are shown as unknown, to measure what that brings."""
 RATES = (0.001, 0.01, 0.05, 0.2, 0.5)
 """The rates at which the fraction of photographs that is accepted is measured."""
 STRANGERS = ("others", "objects", "photos")
@@ -93,6 +96,10 @@ class Cell:
     again: Rows
     elsewhere: Rows
     others: Rows
+    examples: list[int]
+    """One picture each of some other labels, to teach as unknown."""
+    unseen: Rows
+    """The others without these labels."""
 
 
 def listed(name: str, data: Path) -> Iterator[tuple[Path, str, str]]:
@@ -195,7 +202,9 @@ def cell_of(name: str, found: Pictures, labels: int | str, shots: int, seed: int
 
     rows = some(again, known), some(away, known), some(again, ~known)
     lessons = [(drawn[label][shot], label) for shot in range(shots) for label in chosen]
-    return Cell(lessons, *rows)
+    shown = rng.permutation([label for label in names if label not in chosen])[:EXAMPLES].tolist()
+    unseen = rows[2][~np.isin(found.labels[rows[2]], shown)]
+    return Cell(lessons, *rows, [drawn[label][0] for label in shown], unseen)
 
 
 def unrelated(name: str, sets: dict[str, Pictures], seed: int) -> NDArray[np.float32]:
@@ -287,6 +296,26 @@ def measured(
         for rate in RATES:
             above = (each.familiarity >= decision.threshold(rate) for each in seen["photos"])
             figures[f"photos accepted at {rate}"] = percent(above)
+    return figures | with_examples(clf, found, cell, world)
+
+
+def with_examples(
+    clf: StreamingClassifier, found: Pictures, cell: Cell, world: World | None
+) -> dict[str, float]:
+    """Teach examples of other labels as unknown, and return what has changed, in percent."""
+    if not (cell.examples and len(cell.unseen)):
+        return {}
+    before = Decision.of(clf.answer(), world)
+    for row in cell.examples:
+        clf.learn(found.taught[row], UNKNOWN)
+    after = Decision.of(clf.answer(), world)
+    groups = {"again": cell.again, "elsewhere": cell.elsewhere, "unseen": cell.unseen}
+    figures = {}
+    for name, rows in groups.items():
+        for when, decision in (("before", before), ("after", after)):
+            if len(rows):
+                seen = recognised(clf, found.predicted[rows], decision, DEFAULT_RATE)
+                figures[f"{name} accepted {when} examples"] = percent(e.is_known for e in seen)
     return figures
 
 

@@ -76,6 +76,12 @@ def tables(results: dict[str, Any]) -> str:
                [[name, where, *_outcomes(found, where)]
                 for name, found in (("fast", fast), ("accurate", accurate))
                 for where in ("again", "elsewhere")]),
+        _table("With six other objects of the set taught as unknown, one picture each, in percent "
+               "(before): 5 shots, profile `fast`; the other labels are those that were not shown",
+               ["set", "labels", "again: unknown", "elsewhere: unknown", "other labels: accepted"],
+               [[title, labels, *_with_examples(fast, name, labels)]
+                for name, title in SETS.items() for labels in ("1", "4", "half")
+                if fast.mean("unseen accepted after examples", [name], [labels], ["5"])]),
         _table("Photographs of unrelated objects that are accepted, in percent, by `false_accept`",
                ["profile", *RATES],
                [[name, *(_shown(found.mean(f"photos accepted at {rate}")) for rate in RATES)]
@@ -97,6 +103,22 @@ def _four(
 def _outcomes(found: Figures, where: str) -> list[str]:
     names = ("accuracy", "right", "unknown", "wrong", "sure", "right if sure", "ECE")
     return [_shown(found.mean(f"{where} {name}", shots=("3", "5"))) for name in names]
+
+
+def _with_examples(found: Figures, name: str, labels: str) -> list[str]:
+    cells = []
+    for group, is_taught in (("again", True), ("elsewhere", True), ("unseen", False)):
+        before, after = (
+            found.mean(f"{group} accepted {when} examples", [name], [labels], ["5"])
+            for when in ("before", "after")
+        )
+        if before is None or after is None:
+            cells.append("")
+        elif is_taught:
+            cells.append(f"{100 - after:.1f} ({100 - before:.1f})")
+        else:
+            cells.append(f"{after:.1f} ({before:.1f})")
+    return cells
 
 
 def outcomes(results: dict[str, Any]) -> str:

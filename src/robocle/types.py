@@ -87,8 +87,8 @@ class Prediction:
     """How much the picture looks like something taught: below `Learner.unknown_below`, the object
     is unknown. Without a world, it is the best score."""
     sure: bool = False
-    """Whether the label can be relied on: there is one, and its confidence is at least 0.8. One
-    picture taught here makes it sure."""
+    """Whether the label can be relied on: there is one, and its confidence is at least 0.8. Teach
+    an object where it is not sure."""
 
     @classmethod
     def of_numbers(

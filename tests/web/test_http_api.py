@@ -176,7 +176,7 @@ def test_a_check_tests_a_picture_in_all_conditions(taught: Api, picture_of: Pict
         ("/api/teach?label=mug", b"GIF89a" + bytes(100), 422, "not JPEG, PNG or WEBP"),
         ("/api/teach?label=mug", b"\xff\xd8\xff" + bytes(100), 422, "robocle can read"),
         ("/api/predict?false_accept=0.7", b"PICTURE", 400, "give 0.001 to 0.5"),
-        ("/api/predict?false_accept=much", b"PICTURE", 400, "must be a number"),
+        ("/api/predict?false_accept=much", b"PICTURE", 400, "strict, normal or lenient"),
         ("/api/teach?label=%00", b"PICTURE", 422, "control or invisible"),
         ("/api/teach?label=" + "m" * 201, b"PICTURE", 422, "at most 200"),
         ("/api/teach?label=mug&gate=wide", b"PICTURE", 400, "gate must be one of"),

@@ -53,13 +53,21 @@ def require_name(label: str) -> str:
     Traceback (most recent call last):
     robocle.errors.LabelError: 'unknown' is what is printed for objects that were not taught: choose another name
     """  # noqa: E501
-    found = require_label(label)
-    if found == UNKNOWN:
+    return require_object(require_label(label))
+
+
+def require_object(label: str) -> str:
+    """Return a label, if it is not "unknown".
+
+    Raises:
+        LabelError: It is.
+    """
+    if label == UNKNOWN:
         raise LabelError(
-            f"{found!r} is what is printed for objects that were not taught: choose another name",
+            f"{label!r} is what is printed for objects that were not taught: choose another name",
             label,
         )
-    return found
+    return label
 
 
 def plain_label(label: str) -> str:

@@ -70,6 +70,8 @@ class ClassifierState:
         """
         if not all(count > 0 for count in self.counts.values()):
             raise StateError("state has a label without samples")
+        if self.folded and UNKNOWN in self.labels:
+            raise StateError("state has sums of what was taught as unknown, which are never kept")
         if self.folded and len(set(self.labels)) != len(self.labels):
             raise StateError("state has a duplicate label")
         if len({sample.id for sample in self.samples}) != len(self.samples):

@@ -330,7 +330,9 @@ class StreamingClassifier(OneByOne, Described, ABC):
         new = plain_label(new)
         if new == label:
             return
-        if new in self._row_of:
+        if new == UNKNOWN:
+            raise LabelError("an object cannot be renamed to 'unknown': choose another name", new)
+        if label == UNKNOWN or new in self._row_of:
             self._replace([_renamed(each, label, new) for each in self.samples], {label: new})
             return
         row = self._row_of.pop(label)
@@ -517,6 +519,8 @@ class StreamingClassifier(OneByOne, Described, ABC):
             raise UnknownSampleError(unknown[0])
 
     def _require_label(self, label: str) -> None:
+        if label == UNKNOWN and any(each.label == UNKNOWN for each in self._taught.values()):
+            return
         if label not in self._row_of:
             raise never_taught(label, self._labels)
 

@@ -4,7 +4,7 @@ After each lesson, the classifier as it is now measures how familiar these pictu
 
     unrelated   objects that were not taught, anywhere, and pictures of nothing: the world's
     others      what was not taught, in the user's own scene: each taught sample for the best other
-                label, and what was taught as unknown
+                label
     again       taught objects, seen as they were taught: each taught sample when it is left out
 
 The threshold is the larger one of two bounds. Of unrelated pictures, only the fraction that the
@@ -12,14 +12,14 @@ user allows is above the first one. The second one lies between others and again
 little in common with what was taught, it is just below the middle of others: taught objects will be
 seen in other places, where they are less familiar, and need the room. The more others have in
 common with what was taught, as on one desk in front of one camera, the closer it is to what is seen
-again.
+again. Examples that were taught as unknown move it up, at most to what is seen again.
 
 The constants were chosen on four development sets; `docs/recognition.md` has the measurements.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import NormalDist
 
@@ -36,6 +36,8 @@ ROOM = 0.5
 with what was taught."""
 ALONE = 0.5
 """How many it is above that mean without a world, which would reject what is unrelated."""
+ABOVE = 0.5
+"""How many it is above the mean of what was taught as unknown, at least."""
 SEEN_AGAIN = 2.0
 """How many deviations below the median of what is seen again the bound is at most."""
 # Priors, relative to the distance of the class means: of the mean of others, counted as half a pair
@@ -106,6 +108,8 @@ class Decision:
     """What is seen again as it was taught; None if no sample can be left out."""
     temperature: float
     """The temperature of the softmax over the scores."""
+    examples: Vector = field(default_factory=lambda: np.empty(0))
+    """The familiarity of what was taught as unknown."""
 
     @classmethod
     def of(cls, answer: Answer | None, world: World | None) -> "Decision | None":
@@ -133,7 +137,9 @@ class Decision:
             again = _again(np.sort(gain * found.familiarity[usable]), distance)
             temperature = likely_temperature(found.scores[usable], found.rows[usable], temperature)
         unrelated = _unrelated(answer.world_familiarity, world)
-        return cls(distance, unrelated, _others(answer, gain, distance), again, temperature)
+        others = _others(gain * answer.for_others, len(answer.lengths), distance)
+        examples = gain * answer.familiarity_of_unknown
+        return cls(distance, unrelated, others, again, temperature, examples)
 
     def threshold(self, false_accept: float = DEFAULT_RATE) -> float:
         """Return the familiarity below which an object is called unknown.
@@ -153,17 +159,26 @@ class Decision:
         return max([*bounds, self._own_scene(stricter)])
 
     def _own_scene(self, stricter: float) -> float:
-        """Return the bound between others and what is seen again.
+        """Return the bound between others and what is seen again. Examples only move it up.
 
         Args:
             stricter: How many deviations it is above that of the default rate.
         """
         room = ROOM * (1 - self.shared) if self.unrelated else -ALONE
         lower = self.others.centre + (stricter - room) * self.others.deviation
-        if self.again is None:
-            return lower
-        upper = self.again.centre + (stricter - SEEN_AGAIN) * self.again.deviation
-        return min(upper, lower + self.shared**2 * (upper - lower))
+        upper = math.inf
+        if self.again is not None:
+            upper = self.again.centre + (stricter - SEEN_AGAIN) * self.again.deviation
+            lower = min(upper, lower + self.shared**2 * (upper - lower))
+        if len(self.examples):
+            found = _spread(self.examples, self.distance)
+            lower = max(lower, min(upper, found.centre + (stricter + ABOVE) * found.deviation))
+        return lower
+
+    @property
+    def examples_accepted(self) -> int:
+        """How many of the examples of what is unknown would be taken for a taught object."""
+        return int((self.examples >= self._default_threshold).sum())
 
     @property
     def shared(self) -> float:
@@ -203,18 +218,19 @@ def _unrelated(familiarity: Vector | None, world: World | None) -> tuple[Unrelat
     return tuple(Unrelated(np.sort(part)) for part in parts if len(part))
 
 
-def _others(answer: Answer, gain: float, distance: float) -> Spread:
+def _others(found: Vector, labels: int, distance: float) -> Spread:
     """Return the familiarity of what was not taught, in the user's own scene."""
-    labels, examples = len(answer.lengths), answer.familiarity_of_unknown
-    found = gain * np.concatenate([answer.for_others, examples])
-    pairs = labels * (labels - 1 + len(examples)) if len(found) else 0
+    pairs = labels * (labels - 1) if len(found) else 0
+    spread = _spread(found, distance)
+    centre = (pairs * spread.centre + PAIRS * SHARED * distance) / (pairs + PAIRS)
+    return Spread(centre, spread.deviation)
+
+
+def _spread(found: Vector, distance: float) -> Spread:
+    """Return the mean and the standard deviation, with a prior."""
     mean = float(found.mean()) if len(found) else 0.0
-    squares = float(((found - mean) ** 2).sum())
-    centre = (pairs * mean + PAIRS * SHARED * distance) / (pairs + PAIRS)
-    return Spread(
-        centre,
-        _deviation(squares, max(len(found) - 1, 0), OTHERS_DEVIATION * distance, OTHERS_SAMPLES),
-    )
+    squares, number = float(((found - mean) ** 2).sum()), max(len(found) - 1, 0)
+    return Spread(mean, _deviation(squares, number, OTHERS_DEVIATION * distance, OTHERS_SAMPLES))
 
 
 def _again(ascending: Vector, distance: float) -> Spread:

@@ -74,10 +74,17 @@ def _reason(prediction: Prediction, decision: Decision | None, false_accept: flo
         return "it is unlike all taught objects"
     nearest, found = prediction.nearest, prediction.familiarity
     facts = f"its familiarity is {found:.1f}, below {decision.threshold(false_accept):.1f}"
-    if any(found < pictures.bound(false_accept) for pictures in decision.unrelated):
-        share = decision.unrelated[0].share_above(found)
-        more = f"{share:.0%} of unrelated pictures look more like a taught object"
+    # What is too familiar to be unrelated may still be below the bound of a strict rate.
+    shares = [
+        pictures.share_above(found)
+        for pictures in decision.unrelated
+        if found < pictures.bound(false_accept)
+    ]
+    if shares and max(shares) > 0:
+        more = f"{max(shares):.0%} of unrelated pictures look more like a taught object"
         return f"{nearest!r} is nearest, but {more}: {facts}"
+    if shares:
+        return f"{nearest!r} is nearest, but the rate {false_accept} demands more: {facts}"
     return (
         f"{nearest!r} is nearest, but other objects of the same scene look as much like it: {facts}"
     )

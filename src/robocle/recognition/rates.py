@@ -19,8 +19,10 @@ def require_rate(false_accept: float) -> None:
     Traceback (most recent call last):
     robocle.errors.SpecError: false_accept=0.7 is out of range: give 0.001 to 0.5, or 1 to call nothing unknown
     """  # noqa: E501
-    if isinstance(false_accept, Real) and (
-        SMALLEST_RATE <= false_accept <= LARGEST_RATE or false_accept == NEVER_UNKNOWN
+    if (
+        isinstance(false_accept, Real)
+        and not isinstance(false_accept, bool)
+        and (SMALLEST_RATE <= false_accept <= LARGEST_RATE or false_accept == NEVER_UNKNOWN)
     ):
         return
     raise SpecError(

@@ -14,6 +14,7 @@ from robocle.classifiers.slda.left_out import LeaveOneOut
 from robocle.classifiers.softmax import softmax
 from robocle.recognition.decision import Decision
 from robocle.types import Scores
+from robocle.wording import plural
 
 # A label is ready if this fraction of its pictures is recognised when left out.
 READY = 0.8
@@ -79,6 +80,8 @@ class Readiness:
     """How much of a taught object what was not taught has in the same scene, from 0 to 1."""
     unknown: int = 0
     """The number of pictures taught as unknown."""
+    unknown_accepted: int = 0
+    """How many of these would still be taken for a taught object."""
 
     @property
     def is_one_scene(self) -> bool:
@@ -92,6 +95,12 @@ class Readiness:
             return (
                 f"{self.labels[0].label!r} is the only label: similar objects are taken for it. "
                 "Teach what it could be mistaken for under labels of their own, or as unknown"
+            )
+        if self.unknown_accepted > self.unknown / 2:
+            return (
+                f"{self.unknown_accepted} of {plural(self.unknown, 'picture')} taught as unknown "
+                "would still be taken for a taught object, because they look like it: teach what "
+                "they show under labels of its own"
             )
         if self.is_one_scene:
             return (
@@ -139,6 +148,7 @@ def readiness(
         tuple(ConfusablePair(labels[one], labels[other], p) for (one, other), p in pairs),
         decision.shared if decision else 0.0,
         unknown,
+        decision.examples_accepted if decision else 0,
     )
 
 

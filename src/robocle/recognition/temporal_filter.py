@@ -134,6 +134,11 @@ class TemporalFilter:
         self._announced, self._reason = None, ""
         self._confidence = 0.0
 
+    @property
+    def confidence(self) -> float:
+        """The mean confidence of the label that is announced, over the last frames."""
+        return self._confidence
+
     def update(self, prediction: Prediction) -> Announcement:
         """Add one frame.
 

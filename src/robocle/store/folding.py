@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from robocle.classifiers import CLASSIFIERS, ClassifierState, StreamingClassifier
+from robocle.classifiers.labels import UNKNOWN
 from robocle.errors import LabelError, SpecError, StateError
 from robocle.store.change import CONTENT, INSERT, Change
 from robocle.store.rows import Row, packed
@@ -84,7 +85,8 @@ def fold(change: Change, classifier: StreamingClassifier, spare: int | None = No
     (last,) = change.execute("SELECT max(number) FROM samples").fetchone()
     if not classifier.FOLDS or (last or 0) <= most:  # there are no more rows than that
         return
-    own = "label IS NOT NULL AND fold IS NULL AND origin = ?"
+    # What was taught as unknown is never folded. A label that is NULL is not unequal to it.
+    own = f"label != '{UNKNOWN}' AND fold IS NULL AND origin = ?"
     if state.query(f"SELECT count(*) FROM samples WHERE {own}", state.origin)[0][0] <= most:
         return
     if getattr(classifier, "scatter", "") == "published" and state.folds().keys() - {state.origin}:

@@ -166,7 +166,7 @@ async def _answer(
         answer["unknown"] = 1
     else:
         prediction, explained = found
-        answer |= _announced(client, prediction) | explained
+        answer |= _announced(client, prediction, service.shared.is_judged) | explained
     now = time.perf_counter()
     answer["milliseconds"] = round(1e3 * (now - request.arrived), 1)
     service.metrics.prediction_seconds.add(now - request.arrived)
@@ -190,7 +190,7 @@ def _predicted(
         return None
 
 
-def _announced(client: Client, prediction: Prediction) -> dict[str, Any]:
+def _announced(client: Client, prediction: Prediction, is_judged: bool) -> dict[str, Any]:
     found = client.filter.update(decided(prediction))
     shown = found.top(SHOWN)
     others = numbers_of(found, "probabilities").total() - sum(p for _, p in shown)
@@ -198,7 +198,7 @@ def _announced(client: Client, prediction: Prediction) -> dict[str, Any]:
         "empty": False,
         "label": found.label,
         "sure": found.sure,
-        "likelihood": likelihood_of(prediction.confidence, found.sure),
+        "likelihood": likelihood_of(client.filter.confidence, found.sure) if is_judged else "",
         "nothing": found.nothing,
         "probabilities": [[label, round(p, 4)] for label, p in shown],
         "others": round(max(0.0, others), 4),

@@ -5,6 +5,7 @@ from typing import Any
 import robocle
 from robocle.classifiers.labels import MAX_LABEL_LENGTH
 from robocle.images.quality import KINDS
+from robocle.recognition.rates import NAMED_RATES
 from robocle.web.limits import MAX_PICTURE_BYTES, MAX_STATE_BYTES
 
 Json = dict[str, Any]
@@ -143,7 +144,13 @@ FALSE_ACCEPT = _query(
     "false_accept",
     "The fraction of unrelated objects that may be taken for a taught one: 0.001 to 0.5, or 1 to "
     "call nothing unknown. Without it, the rate that the server was started with counts.",
-    {"anyOf": [{"type": "number", "minimum": 0.001, "maximum": 0.5}, {"const": 1}]},
+    {
+        "anyOf": [
+            {"type": "number", "minimum": 0.001, "maximum": 0.5},
+            {"const": 1},
+            {"enum": list(NAMED_RATES)},
+        ]
+    },
 )
 EXPLAIN = _query("explain", "Add a reason and a heat map.", {"enum": ["true", "false"]})
 DRAWS = _query(

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import robocle
-from robocle.classifiers.labels import require_label, spelling_of
+from robocle.classifiers.labels import UNKNOWN, require_label, spelling_of
 from robocle.errors import StateError
 from robocle.evaluation.check.conditions import CONDITIONS, IN_WORDS, Conditions
 from robocle.evaluation.corruptions import corruption
@@ -62,6 +62,7 @@ class SharedLearner:
         self.path = path
         self.false_accept = false_accept
         self._changed_at = 0.0
+        self._judged: tuple[int, bool] = -1, True
         self._readiness: Readiness | None = None
         self._readiness_seconds = 0.0
         self._answers: OrderedDict[tuple[str, int], dict[str, Any]] = OrderedDict()
@@ -70,6 +71,13 @@ class SharedLearner:
     def version(self) -> int:
         """The version of what was taught. It differs after every change, by any program."""
         return self.learner.version
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether the learner can tell known from unknown, and so whether a label is sure."""
+        if self._judged[0] != self.version:
+            self._judged = self.version, self.learner.unknown_below() is not None
+        return self._judged[1]
 
     def knowledge(self) -> dict[str, Any]:
         """Return what the learner knows, and the version of that.
@@ -116,8 +124,9 @@ class SharedLearner:
         with self._step(f"lesson {lesson.name}" if lesson.name else "") as step:
             found = self.learner.teach(picture, label, lesson.gate, box=lesson.box)
         complaints = [{"kind": each.kind, "advice": each.advice} for each in found]
-        count = self.learner.counts.get(label, 0)  # another program may have forgotten it meanwhile
-        answer = {"label": label, "pictures": count, "complaints": complaints}
+        # Another program may have forgotten it meanwhile.
+        counts = {**self.learner.counts, UNKNOWN: self.learner.unknown_taught}
+        answer = {"label": label, "pictures": counts.get(label, 0), "complaints": complaints}
         answer = self._changed(**answer, step=step, repeated=False)
         self._remember(key, answer)
         return answer
@@ -221,7 +230,7 @@ class SharedLearner:
     def _label(self, label: str) -> str:
         """Return a label as the learner spells it."""
         labels: Sequence[str] = self.learner.labels
-        known = spelling_of(require_label(label), labels)
+        known = spelling_of(require_label(label), [*labels, UNKNOWN])
         if known is None and len(labels) >= MAX_LABELS:
             raise RequestError(
                 409, f"there are {MAX_LABELS} labels already: forget one, or start another state"

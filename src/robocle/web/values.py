@@ -12,7 +12,7 @@ from robocle.errors import SpecError
 from robocle.images.boxes import Box
 from robocle.images.quality import Gate
 from robocle.recognition.explanation import Explanation
-from robocle.recognition.rates import require_rate
+from robocle.recognition.rates import NAMED_RATES, require_rate
 from robocle.web.limits import BODY_SECONDS, MAX_JSON_BYTES, RequestError
 from robocle.web.service import Service
 from robocle.web.shared_learner import Lesson
@@ -157,9 +157,11 @@ def rate_in_query(request: Request) -> float | None:
     if text is None:
         return None
     try:
-        rate = float(text)
+        rate = NAMED_RATES[text] if text in NAMED_RATES else float(text)
     except ValueError as error:
-        raise RequestError(400, f"false_accept must be a number, not {text[:40]!r}") from error
+        raise RequestError(
+            400, f"false_accept must be a number, strict, normal or lenient, not {text[:40]!r}"
+        ) from error
     return rate_of(rate)
 
 

@@ -175,7 +175,7 @@ def _measured(
         _familiarity(classifier, _embedded(pipeline, home.again, shown, "home", purpose))
         for purpose in PURPOSES
     )
-    return temperature, seen / taught
+    return temperature, seen / taught if min(seen, taught) > 0 else 1.0
 
 
 def _scored(

@@ -86,10 +86,11 @@ class Following:
     def learn_unknown(self, embedding: NDArray[Any]) -> None:
         """Add a sample that is none of the classes. The last ones count, MOST of them."""
         point = embedding - self.sums.origin
+        gone = len(self._world) if len(self._unknown) == MOST else None  # the oldest one
         self._unknown = np.vstack([self._unknown, point])[-MOST:]
         self._answer = None
         if self._solution is not None:
-            self._solution.add_picture(point)
+            self._solution.replace_picture(gone, point)
 
     def answer(self) -> Answer:
         """Return what predictions need, which is computed once after each lesson."""
@@ -122,18 +123,11 @@ class Following:
             means=MeanProducts(squares, totals / len(squares)),
             world=settings.world,
             is_linear=settings.is_linear,
-            towards=self._towards(solution.world_products(weights)),
+            towards=solution.world_products(weights),
             pictures=len(self._world),
             left_out=left_out,
             maps=maps,
         )
-
-    def _towards(self, products: Matrix) -> Matrix:
-        """Return the products of the world, and of the last samples that are unknown."""
-        pictures, unknown = len(self._world), len(self._unknown)
-        if len(products) == pictures + unknown:
-            return products
-        return np.vstack([products[:pictures], products[-unknown:]])
 
     def _followed(self, shrinks: Sequence[Shrunk]) -> Solution:
         """Return the solution after all lessons."""

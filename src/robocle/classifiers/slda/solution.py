@@ -27,7 +27,7 @@ from robocle.classifiers.slda.weights import FollowedWeights, Weights, narrow
 ROOM = 32  # classes by which tables grow at least
 LEAST_SHARED = 1e-9  # of what remains without a sample: less is rounding error
 MOST = 128
-"""The number of samples to leave out: enough to estimate a false-rejection rate of 5 %, few enough
+"""The number of samples to leave out: enough to estimate a quantile of 5 %, few enough
 to score after every taught picture."""
 
 
@@ -84,7 +84,7 @@ class Solution:
         self._built: dict[int, tuple[Inverse, FollowedWeights]] = {}  # A and A m_j of each block
         self._last: dict[int, tuple[Lesson, Change]] = {}  # the last lesson in each block
         self._parts = parts_of(widths)
-        self._world_points = [narrow(world[:, part]) for part in self._parts]
+        self._world_points = [self._narrowed(world[:, part]) for part in self._parts]
         blocks, room = len(widths), self.classes + ROOM
         self._squares, self._totals = np.zeros((2, blocks, room))
         self._world = np.zeros((blocks, len(world), room))
@@ -109,12 +109,22 @@ class Solution:
         total = weights @ self._world.reshape(blocks, -1)
         return np.asarray(total.reshape(pictures, room)[:, : self.classes])
 
-    def add_picture(self, picture: Vector) -> None:
-        """Follow the products of one more picture, as those of the world."""
-        self._world = np.pad(self._world, ((0, 0), (0, 1), (0, 0)))
+    def _narrowed(self, points: Matrix) -> NDArray[Any]:
+        return narrow(points) if self._may_narrow else points
+
+    def replace_picture(self, gone: int | None, picture: Vector) -> None:
+        """Follow the products of one more picture, the last one, as those of the world.
+
+        Args:
+            gone: The place of a picture that is no longer followed; None for none.
+            picture: The picture.
+        """
+        kept = np.arange(self._world.shape[1]) != (-1 if gone is None else gone)
+        self._world = np.pad(self._world[:, kept], ((0, 0), (0, 1), (0, 0)))
         for number, part in enumerate(self._parts):
             point = picture[None, part]
-            self._world_points[number] = np.vstack([self._world_points[number], narrow(point)])
+            followed = self._world_points[number][kept]
+            self._world_points[number] = np.vstack([followed, self._narrowed(point)])
             if number in self._built:
                 products = self._built[number][1].view(self.classes).times(point)
                 self._world[number, -1, : self.classes] = products[0]

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from robocle.classifiers.labels import plain_label
+from robocle.classifiers.labels import plain_label, require_object
 from robocle.errors import DataError, LabelError
 from robocle.images import SUFFIXES
 from robocle.types import Example
@@ -77,7 +77,7 @@ def label_of(folder: Path) -> str:
         DataError: It cannot be a label.
     """
     try:
-        return plain_label(folder.name)
+        return require_object(plain_label(folder.name))
     except LabelError as error:
         raise DataError(f"the name of a folder in {folder.parent} is no label: {error}") from error
 

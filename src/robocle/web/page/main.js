@@ -23,8 +23,8 @@ function onEvent(event) {
     store.client = event.client;
     camera.start(event.camera);
   } else if (event.event === "state") {
-    const { labels, confusable, advice, steps, undoable, undone } = event;
-    Object.assign(store, { labels, confusable, advice, steps, undoable, undone, known: true });
+    const { labels, confusable, unknown, advice, steps, undoable, undone } = event;
+    Object.assign(store, { labels, confusable, unknown, advice, steps, undoable, undone, known: true });
     changed();
   } else if (event.event === "taught" && event.by !== store.client && !event.repeated) {
     showOther(event);

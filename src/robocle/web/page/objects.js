@@ -161,7 +161,14 @@ async function change(path, values) {
   }
 }
 
+byId("others-forget").addEventListener("click", async () => {
+  const step = await change("api/forget", { label: "unknown" });
+  if (step) showDone("Forgot what is none of the objects", step);
+});
+
 function showPairs() {
+  byId("others").hidden = !store.unknown;
+  say(byId("others-text"), `${plural(store.unknown, "picture")} of what is none of these.`);
   byId("whole-advice").hidden = !store.advice;
   say(byId("whole-advice"), store.advice ? `${store.advice[0].toUpperCase()}${store.advice.slice(1)}.` : "");
   byId("confused").hidden = !store.confusable.length;

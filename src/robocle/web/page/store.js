@@ -7,6 +7,7 @@ export const store = {
   labels: [], // {label, pictures, ready, advice}, as the server sends them
   added: [], // names that were typed but not taught yet
   confusable: [],
+  unknown: 0, // pictures of what is none of the objects
   advice: "", // what would help as a whole
   steps: [], // {id, description, time} that can be undone, the last first
   undone: [], // the same that can be redone

@@ -36,7 +36,7 @@ function worded(answer) {
     const more = answer.reason ? sentence(answer.reason) : "Type its name and hold the button to teach it.";
     return { kind: "unknown", text: "I don't know this", more };
   }
-  if (!answer.sure) return { kind: "probable", text: `${capital(answer.likelihood)} ${answer.label}`, more: "One picture of it, taught here, makes me sure." };
+  if (answer.likelihood) return { kind: "probable", text: `${capital(answer.likelihood)} ${answer.label}`, more: "If it is, teach a picture of it here." };
   return { kind: "known", text: answer.label, more: "" };
 }
 
