@@ -6,7 +6,7 @@ import pytest
 from interrupts import Interrupt
 from robocle import Prediction, SpecError, TemporalFilter
 from robocle.label_numbers import LabelNumbers
-from robocle.recognition.temporal_filter import FLOOR, STAY, Announcement
+from robocle.recognition.temporal_filter import AGREES, FLOOR, STAY, Announcement
 
 
 def frame(nothing: str = "", **confidences: float) -> Prediction:
@@ -104,10 +104,15 @@ def plain_posterior(
 ) -> dict[str | int, float]:
     """Return the posterior after a frame, from the formula and with dicts."""
     seen, known = 1.0 - bool(prediction.nothing), sum(prediction.confidences.values())
+    best, scale = prediction.confidence, 1.0
+    if prediction.label is None and 1 - known < AGREES * best:
+        scale = 1 / (known + AGREES * best)
+    elif prediction.label is not None and best < AGREES * (1 - known):
+        scale = AGREES / (best + AGREES * known)
     evidence: dict[str | int, float] = {
-        label: seen * p for label, p in prediction.confidences.items()
+        label: seen * scale * p for label, p in prediction.confidences.items()
     }
-    evidence |= {0: seen * (1 - known), 1: 1 - seen}
+    evidence |= {0: seen * (1 - scale * known), 1: 1 - seen}
     kept = {key: before.get(key, 0.0) for key in evidence}
     share = (1 - sum(kept.values())) / len(kept)
     after = {}

@@ -61,7 +61,6 @@ def recognised(
     learner: "Learner", shots: Shots, frames: "Iterator[Shot]", box: BoxOption, false_accept: float
 ) -> "Iterator[tuple[Shot, Prediction, str | None]]":
     """Yield frames with their predictions and the labels that a filter announces."""
-    from robocle.recognition.rejection import decided
     from robocle.recognition.temporal_filter import TemporalFilter
 
     steady = TemporalFilter()
@@ -72,4 +71,4 @@ def recognised(
         except ImageError as error:
             shots.unusable(shot, error)
             continue
-        yield shot, found, steady.update(decided(found)).label
+        yield shot, found, steady.update(found).label

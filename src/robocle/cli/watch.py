@@ -52,7 +52,6 @@ def watch(state: Path, camera: str, as_json: bool, every: float, changes: bool, 
     with activity("starting"):
         from robocle.cameras import Frame, open_camera
         from robocle.learner import Learner
-        from robocle.recognition.rejection import decided
         from robocle.recognition.temporal_filter import TemporalFilter
         from robocle.types import Prediction
         from robocle.watch import observations
@@ -72,7 +71,7 @@ def watch(state: Path, camera: str, as_json: bool, every: float, changes: bool, 
 
         def recognised(frame: Frame) -> Prediction:
             try:
-                return decided(learner.predict(frame.pixels, false_accept, box=box))
+                return learner.predict(frame.pixels, false_accept, box=box)
             except NothingTaughtError:  # another program has made the state forget everything
                 return Prediction.of_nothing("nothing is taught any more")
 

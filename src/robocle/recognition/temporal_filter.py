@@ -25,6 +25,8 @@ STAY = 60.0
 FLOOR = 0.01
 # The weight of the last frame in the mean confidence.
 RECENT = 0.2
+# How many times as probable as the alternative the answer of a frame is, known or unknown.
+AGREES = 2.0
 UNKNOWN, NOTHING = -2, -1
 """What is not a label, and where it is in the posterior: after the labels."""
 
@@ -148,7 +150,7 @@ class TemporalFilter:
         Returns:
             What the video shows after this frame.
         """
-        labels, evidence = _evidence(prediction)
+        labels, evidence = evidence_of(prediction)
         # In one assignment: an interrupt must not leave labels with the posterior of others.
         self._belief = labels, self._updated(labels, evidence)
         self._reason = prediction.nothing or self._reason
@@ -198,9 +200,27 @@ class TemporalFilter:
         return Announcement.of_numbers(label, nothing, probabilities, rest, changed, sure)
 
 
-def _evidence(prediction: Prediction) -> tuple[tuple[str, ...], Vector]:
-    """Return the labels; and the probability of each, of an unknown object and of nothing."""
-    seen = 0.0 if prediction.nothing else 1.0
+def evidence_of(prediction: Prediction) -> tuple[tuple[str, ...], Vector]:
+    """Return the labels; and the probability of each, of an unknown object and of nothing.
+
+    Confidences do not depend on the rate that the user chose, but the answer does. So that videos
+    follow it, the evidence agrees with the answer of the frame: if that is unknown, an unknown
+    object is at least twice as probable as the nearest label, and otherwise at most half.
+
+    Example:
+        >>> scores, confidences = {"mug": 1.0, "pan": 0.2}, {"mug": 0.6, "pan": 0.2}
+        >>> rejected = Prediction(None, 0.6, scores, "mug", 0.8, confidences)
+        >>> evidence_of(rejected)[1].round(3).tolist()
+        [0.3, 0.1, 0.6, 0.0]
+    """
     found = numbers_of(prediction, "confidences")
-    rest = seen * prediction.unknown, 1.0 - seen
-    return found.labels, np.concatenate([seen * found.numbers, rest])
+    known = found.total()
+    if prediction.nothing or known <= 0:
+        is_nothing = float(bool(prediction.nothing))
+        return found.labels, np.append(0 * found.numbers, [1 - is_nothing, is_nothing])
+    share = prediction.confidence / known  # of the nearest label among all labels
+    if prediction.label is None:
+        agreed = min(known, 1 / (1 + AGREES * share))
+    else:
+        agreed = max(known, AGREES / (AGREES + share))
+    return found.labels, np.append(agreed / known * found.numbers, [max(1 - agreed, 0.0), 0.0])

@@ -10,7 +10,6 @@ from robocle.images.arrays import MIN_SIDE
 from robocle.images.boxes import Box, region_of
 from robocle.label_numbers import numbers_of
 from robocle.learner import Learner
-from robocle.recognition.rejection import decided
 from robocle.recognition.temporal_filter import Announcement, TemporalFilter
 from robocle.ros.encodings import RosPicture, decoded
 from robocle.ros.settings import Settings
@@ -82,7 +81,7 @@ class Recogniser:
 
     def _announced(self, found: Prediction) -> Announcement:
         if self._steady is not None:
-            return self._steady.update(decided(found))
+            return self._steady.update(found)
         confidences = numbers_of(found, "confidences")
         return Announcement.of_numbers(
             found.label, found.nothing, confidences, found.unknown, False, found.sure

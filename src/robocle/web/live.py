@@ -22,7 +22,6 @@ from robocle.errors import NothingTaughtError, RobocleError
 from robocle.images import Picture
 from robocle.images.boxes import Box
 from robocle.label_numbers import numbers_of
-from robocle.recognition.rejection import decided
 from robocle.types import Prediction, likelihood_of
 from robocle.web.clients import Client
 from robocle.web.limits import (
@@ -191,7 +190,7 @@ def _predicted(
 
 
 def _announced(client: Client, prediction: Prediction, is_judged: bool) -> dict[str, Any]:
-    found = client.filter.update(decided(prediction))
+    found = client.filter.update(prediction)
     shown = found.top(SHOWN)
     others = numbers_of(found, "probabilities").total() - sum(p for _, p in shown)
     return {
