@@ -345,7 +345,7 @@ def test_a_world_is_computed_when_a_backbone_is_added_and_again_from_a_folder(
 ) -> None:
     added = run("backbones", "add", f"onnx:{network(1)}", "--name", "mine")
     assert "world: 174 pictures of the rendered home and 63 of nothing" in added.stdout
-    assert len(list((cache / "worlds").iterdir())) == 1
+    assert len(list((cache / "worlds").iterdir())) == 2  # for one look and for two
     folder = tmp_path / "anything"
     folder.mkdir()
     rng = np.random.default_rng(0)
@@ -354,10 +354,10 @@ def test_a_world_is_computed_when_a_backbone_is_added_and_again_from_a_folder(
         Image.fromarray(pixels).resize((64, 64)).save(folder / f"{number}.png")
     again = run("backbones", "world", "mine", folder)
     assert "world: 20 pictures of anything and 63 of nothing" in again.stdout
-    assert len(list((cache / "worlds").iterdir())) == 1
+    assert len(list((cache / "worlds").iterdir())) == 2  # for one look and for two
     other = run("backbones", "world", "mine", folder, "--pooling", "avg")
     assert other.exit_code == 0
-    assert len(list((cache / "worlds").iterdir())) == 2
+    assert len(list((cache / "worlds").iterdir())) == 4
 
 
 def test_a_world_can_be_left_out_and_needs_pictures(

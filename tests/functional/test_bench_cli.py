@@ -53,7 +53,8 @@ def test_an_experiment_on_a_folder_of_pictures_is_run_and_reported(
         assert f"report in {out.with_suffix('.' + suffix)}" in result.stdout
     page = out.with_suffix(".md").read_text("utf-8")
     assert "| gain over NCM |" in page
-    assert "| | AUROC, % | unknown detected, % | false rejections, % | ECE, % |" in page
+    outcomes = "right, % | false rejections, % | wrong, %"
+    assert f"| | AUROC, % | unknown detected, % | {outcomes} | ECE, % |" in page
     again = run(*command)
     assert "0 of 4 trials run, the others had results already" in again.stdout
 

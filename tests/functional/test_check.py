@@ -68,7 +68,7 @@ def test_every_picture_is_tested_once_per_draw(objects: Path) -> None:
     tests = {name: sum(tally.values()) for name, tally in found["taught"].items()}
     assert tests == {"clean": 8, "illum": 24, "geom": 24, "noise": 24, "blur": 24}
     assert set(found["labels"]) == {"ball", "box"}
-    assert (found["seed"], found["draws"], found["unknown"]) == (0, 3, 0.05)
+    assert (found["seed"], found["draws"], found["false_accept"]) == (0, 3, 0.05)
 
 
 @pytest.mark.slow
