@@ -257,10 +257,10 @@ def test_parameters_are_described_checked_and_take_effect(
         parameter = Parameter(name=name, value=ParameterValue(type=kind, double_value=value))
         return call(robot, SetParameters, "/robocle/set_parameters", parameters=[parameter])
 
-    umbrella = raw_image(home_picture("clean/umbrella_01/0"))
-    assert robot.show(umbrella).label in ("mug", "clock")
-    assert set_double("false_accept", 0.2).results[0].successful
-    assert robot.show(umbrella).label == ""
+    keyboard = raw_image(home_picture("clean/keyboard_01/0"))
+    assert robot.show(keyboard).label in ("mug", "clock")
+    assert set_double("false_accept", 0.01).results[0].successful
+    assert robot.show(keyboard).label == ""
     assert not set_double("false_accept", 0.9).results[0].successful
     kind = ParameterType.PARAMETER_STRING
     wrong = Parameter(name="transport", value=ParameterValue(type=kind, string_value="pigeon"))
