@@ -3,14 +3,14 @@
 import click
 
 from robocle.errors import SpecError
-from robocle.recognition.rates import DEFAULT_RATE, NAMED_RATES, require_rate
+from robocle.recognition.rates import DEFAULT_RATE, rate_named, require_rate
 
 BoxOption = tuple[float, float, float, float] | None
 
 
 def _rate(context: click.Context, option: click.Parameter, text: str) -> float:
     try:
-        rate = NAMED_RATES[text] if text in NAMED_RATES else float(text)
+        rate = rate_named(text)
         require_rate(rate)
     except (ValueError, SpecError) as error:
         raise click.BadParameter(

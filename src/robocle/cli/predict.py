@@ -60,6 +60,8 @@ def predict(state: Path, images: tuple[Path, ...], top: int | None, as_json: boo
         learner = Learner.load(state, prediction_views=prediction_views)
         embedder = Embedder(learner.pipeline, "prediction")
 
+    # A learner that never says "unknown" is never sure, either.
+    is_judged = learner.unknown_below() is not None
     files = picture_files(images, pictures_under)
     errors = []
     # One at a time, so that each line is printed as soon as it can be.
@@ -70,8 +72,6 @@ def predict(state: Path, images: tuple[Path, ...], top: int | None, as_json: boo
             errors.append(embedding)
             continue
         found = learner.predict_embedding(embedding, false_accept)
-        # A learner that never says "unknown" is never sure, either.
-        is_judged = learner.unknown_below() is not None
         line = _as_json(path, found, top) if as_json else _as_line(path, found, top, is_judged)
         echo_above_bar(line, err=False)
     consequence = "the others were recognised; with --unreadable skip the exit code is 0"

@@ -49,9 +49,9 @@ ONCE = 0.65
 """The median familiarity of what is seen again, if no sample can be left out."""
 TEMPERATURE = 0.04
 """The temperature of the softmax that is assumed before any sample, without a world."""
-# The probability of a known object is 1/2 this far from the threshold to the median of what is seen
-# again, and its odds are multiplied by e for every further STEEPNESS of that way.
-EVEN, STEEPNESS, LEAST_WAY = 0.2, 0.16, 0.05
+# The probability of a known object is 1/2 at this part of the gap between the threshold and the
+# median of what is seen again, and its odds are multiplied by e for every further STEEPNESS of it.
+EVEN, STEEPNESS, LEAST_GAP = 0.2, 0.16, 0.05
 TAIL = 0.1
 """The fraction of unrelated pictures, the most familiar ones, that is taken as exponential."""
 
@@ -193,22 +193,22 @@ class Decision:
     @cached_property
     def even(self) -> float:
         """The familiarity at which an object is as likely to be known as unknown."""
-        return self._default_threshold + EVEN * self._way
+        return self._default_threshold + EVEN * self._gap
 
     @cached_property
     def spread(self) -> float:
         """The change of the familiarity that multiplies the odds of a known object by e."""
-        return STEEPNESS * self._way
+        return STEEPNESS * self._gap
 
     @cached_property
     def _default_threshold(self) -> float:
         return self.threshold()
 
     @cached_property
-    def _way(self) -> float:
-        """The way from the threshold to the median of what is seen again."""
+    def _gap(self) -> float:
+        """The gap between the threshold and the median of what is seen again."""
         again = self.again.centre if self.again else ONCE * self.distance
-        return max(again - self._default_threshold, LEAST_WAY * self.distance)
+        return max(again - self._default_threshold, LEAST_GAP * self.distance)
 
 
 def _unrelated(familiarity: Vector | None, world: World | None) -> tuple[Unrelated, ...]:

@@ -12,6 +12,18 @@ NAMED_RATES = {"strict": 0.01, "normal": DEFAULT_RATE, "lenient": 0.2}
 """Rates for those who choose without figures, as on the teach page."""
 
 
+def rate_named(text: str) -> float:
+    """Return the rate that a text means: a name, or a number that is not checked yet.
+
+    Raises:
+        ValueError: It is neither.
+
+    >>> rate_named("strict"), rate_named("0.1")
+    (0.01, 0.1)
+    """
+    return NAMED_RATES[text] if text in NAMED_RATES else float(text)
+
+
 def require_rate(false_accept: float) -> None:
     """Raise SpecError unless a rate is from 0.001 to 0.5, or 1.
 

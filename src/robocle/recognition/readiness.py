@@ -100,7 +100,7 @@ class Readiness:
             return (
                 f"{self.unknown_accepted} of {plural(self.unknown, 'picture')} taught as unknown "
                 "would still be taken for a taught object, because they look like it: teach what "
-                "they show under labels of its own"
+                "they show under labels of their own"
             )
         if self.is_one_scene:
             return (

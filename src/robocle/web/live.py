@@ -164,8 +164,8 @@ async def _answer(
         answer |= {"empty": True, "label": None, "sure": False, "nothing": "", "probabilities": []}
         answer["unknown"] = 1
     else:
-        prediction, explained = found
-        answer |= _announced(client, prediction, service.shared.is_judged) | explained
+        prediction, explained, is_judged = found
+        answer |= _announced(client, prediction, is_judged) | explained
     now = time.perf_counter()
     answer["milliseconds"] = round(1e3 * (now - request.arrived), 1)
     service.metrics.prediction_seconds.add(now - request.arrived)
@@ -176,15 +176,19 @@ async def _answer(
 
 def _predicted(
     service: Service, request: FrameRequest, picture: Picture
-) -> tuple[Prediction, dict[str, Any]] | None:
-    """Return the prediction with its explanation; None if nothing was taught yet."""
+) -> tuple[Prediction, dict[str, Any], bool] | None:
+    """Return the prediction with its explanation, and whether known and unknown can be told apart.
+
+    It is None if nothing was taught yet.
+    """
     if isinstance(picture, bytes):
         require_picture(picture)
     try:
         if not request.wants_heat:
-            return service.shared.predict(picture, request.box, request.false_accept), {}
+            prediction = service.shared.predict(picture, request.box, request.false_accept)
+            return prediction, {}, service.shared.is_judged
         found = service.shared.explain(picture, request.box, request.false_accept)
-        return found.prediction, explanation_values(found)
+        return found.prediction, explanation_values(found), service.shared.is_judged
     except NothingTaughtError:
         return None
 

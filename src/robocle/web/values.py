@@ -12,7 +12,7 @@ from robocle.errors import SpecError
 from robocle.images.boxes import Box
 from robocle.images.quality import Gate
 from robocle.recognition.explanation import Explanation
-from robocle.recognition.rates import NAMED_RATES, require_rate
+from robocle.recognition.rates import rate_named, require_rate
 from robocle.web.limits import BODY_SECONDS, MAX_JSON_BYTES, RequestError
 from robocle.web.service import Service
 from robocle.web.shared_learner import Lesson
@@ -157,7 +157,7 @@ def rate_in_query(request: Request) -> float | None:
     if text is None:
         return None
     try:
-        rate = NAMED_RATES[text] if text in NAMED_RATES else float(text)
+        rate = rate_named(text)
     except ValueError as error:
         raise RequestError(
             400, f"false_accept must be a number, strict, normal or lenient, not {text[:40]!r}"
