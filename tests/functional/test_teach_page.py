@@ -196,6 +196,7 @@ def test_other_things_are_taught_as_none_of_the_objects(tmp_path: Path, opened: 
         expect(page.locator("#others-text")).to_contain_text("of what is none of these")
         page.click("#others-forget")
         expect(page.locator("#done-text")).to_have_text("Forgot what is none of the objects")
+        expect(page.locator("#others")).to_be_hidden()
         page.click("#done-undo")
         expect(page.locator("#others")).to_be_visible()
         page.locator(".history summary").click()
