@@ -63,7 +63,14 @@ class Parts:
         except TypeError as error:
             raise StateError(f"{name} is damaged: its parts cannot be read ({error})") from error
 
-    def require_same(self, name: str, backbone: str, fingerprint: str, preprocessing: str) -> None:
+    def require_same(
+        self,
+        name: str,
+        backbone: str,
+        fingerprint: str,
+        preprocessing: str,
+        advice: str = "leave out the backbone, and the state finds its own",
+    ) -> None:
         """Require that a backbone computes the same feature maps as these parts.
 
         Args:
@@ -71,6 +78,7 @@ class Parts:
             backbone: The name of the backbone in use.
             fingerprint: The fingerprint of the backbone in use.
             preprocessing: The preprocessing in use.
+            advice: What to do about another backbone.
 
         Raises:
             StateError: The fingerprint or the preprocessing differs.
@@ -78,7 +86,7 @@ class Parts:
         if self.fingerprint != fingerprint:
             raise StateError(
                 f"{name} was learned on {self.backbone} (sha {self.fingerprint[:8]}), not on "
-                f"{backbone} (sha {fingerprint[:8]}): load it with that backbone"
+                f"{backbone} (sha {fingerprint[:8]}): {advice}"
             )
         if self.preprocessing != preprocessing:
             raise StateError(
@@ -96,7 +104,8 @@ class Parts:
         Raises:
             StateError: A part differs that what was learned depends on.
         """
-        other.require_same(name, self.backbone, self.fingerprint, self.preprocessing)
+        advice = f"only what was learned on {self.backbone} can be merged"
+        other.require_same(name, self.backbone, self.fingerprint, self.preprocessing, advice)
         for mine, theirs in ((self.pooling, other.pooling), (self.classifier, other.classifier)):
             if theirs != mine:
                 raise StateError(

