@@ -54,7 +54,7 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Install:
 
 
 @pytest.mark.parametrize("check", VIEW_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("spec", [*VIEWS.names(), "centre:share=1"])
+@pytest.mark.parametrize("spec", [*VIEWS.names(), "centre:shares=1/1"])
 def test_all_views_keep_the_contract(spec: str, check: Callable[[str], None]) -> None:
     check(spec)
 

@@ -146,8 +146,8 @@ def test_the_prediction_of_an_unknown_object_has_a_nearest_label(
 def test_a_taught_picture_is_embedded_in_the_views_of_the_learner(
     lite0: Backbone, pictures: list[DemoPicture]
 ) -> None:
-    plain = robocle.Learner(lite0, views="plain")
-    centred = robocle.Learner(lite0, views="centre:share=0.5")
+    plain = robocle.Learner(lite0, views="plain", prediction_views="plain")
+    centred = robocle.Learner(lite0, views="centre:shares=1/0.5", prediction_views="plain")
     path = pictures[0].path
     to_predict = plain.embed_for_prediction(path)
     assert np.allclose(plain.embed_for_teaching(path), to_predict, rtol=1e-5, atol=1e-6)
@@ -156,11 +156,11 @@ def test_a_taught_picture_is_embedded_in_the_views_of_the_learner(
 
 
 def test_the_state_contains_the_views(lite0: Backbone, tmp_path: Path) -> None:
-    learner = robocle.Learner(lite0, views="centre:share=0.5")
+    learner = robocle.Learner(lite0, views="centre:shares=1/0.5")
     learner.teach(np.zeros((32, 32, 3), np.uint8), "dark", gate="off")
     learner.save(tmp_path / "home.robocle")
     again = robocle.Learner.load(tmp_path / "home.robocle", lite0)
-    assert again.parts.views == "centre:share=0.5"
+    assert again.parts.views == "centre:shares=1/0.5"
 
 
 def test_the_gate_warns_of_a_poor_picture_refuses_it_or_ignores_it(

@@ -28,14 +28,17 @@ def teach(learner: Learner) -> None:
 def test_the_default_looks_once_and_accurate_twice(lite0: Backbone) -> None:
     assert DEFAULT_PROFILE == "fast"
     fast, accurate = Learner(lite0), Learner(lite0, profile="accurate")
-    assert fast.parts.prediction_views == "plain"
-    assert accurate.parts.prediction_views.startswith("centre")
+    assert fast.parts.prediction_views == "centre:shares=0.8"
+    assert accurate.parts.prediction_views == "centre:shares=1/0.6"
     shown = picture("mug", 3)
     once, twice = (each.embed_for_prediction(shown).values for each in (fast, accurate))
     assert once.shape == twice.shape
     assert (once != twice).any()
-    both = accurate.embed_for_teaching(shown).values
-    assert twice == pytest.approx(both)
+    looks = [
+        Learner(lite0, prediction_views=f"centre:shares={share}").embed_for_prediction(shown).values
+        for share in (1, 0.6)
+    ]
+    assert twice == pytest.approx(sum(looks) / 2, rel=1e-4, abs=1e-5)
 
 
 def test_profiles_of_one_backbone_learn_the_same(lite0: Backbone) -> None:

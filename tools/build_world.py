@@ -26,7 +26,7 @@ def main() -> None:
     wanted = {(each.backbone, each.prediction_views) for each in PROFILES.values()}
     for name in names or sorted({each for each, _ in wanted}):
         network = backbone(name)
-        for old in SHIPPED.glob(f"{name}-*"):
+        for old in SHIPPED.glob(file_name(name, "", "", "").rpartition("-")[0] + "-*"):
             old.unlink()
         for views in sorted(views for other, views in wanted if other == name):
             world = build_world(network, Path(folder), views=views)

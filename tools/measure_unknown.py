@@ -123,35 +123,38 @@ def listed(name: str, data: Path) -> Iterator[tuple[Path, str, str]]:
             yield path, parts[1], parts[0]
 
 
-def pictures_of(name: str, data: Path, pipeline: Pipeline, views: str) -> Pictures:
+def pictures_of(name: str, data: Path, pipeline: Pipeline) -> Pictures:
     """Return the pictures of a set, at most PER_CLASS per label and domain."""
-    pooling = POOLINGS.describe(pipeline.pooling).replace(":", "-")
-    fingerprint = pipeline.backbone.fingerprint[:12]
-    file = cache_folder() / "measure_unknown" / f"{name}-{fingerprint}-{pooling}.npz"
+    groups: dict[tuple[str, str], list[tuple[Path, str, str]]] = {}
+    for each in listed(name, data):
+        groups.setdefault((each[1], each[2]), []).append(each)
+    chosen = [group[place] for key, group in groups.items()
+              for place in keyed_rng(0, *key).permutation(len(group))[:PER_CLASS]]  # fmt: skip
+    paths, labels, domains = zip(*chosen, strict=True)
+    taught, predicted = (
+        kept(f"{name}-{VIEWS.describe(each.views)}", each, paths)
+        for each in (pipeline, pipeline.for_prediction)
+    )
+    return Pictures(np.array(labels), np.array(domains), taught, predicted)
+
+
+def kept(name: str, pipeline: Pipeline, pictures: Iterable[Path]) -> NDArray[np.float32]:
+    """Return the embeddings of pictures, from an earlier run if there was one."""
+    pooling = POOLINGS.describe(pipeline.pooling)
+    named = f"{name}-{pipeline.backbone.fingerprint[:12]}-{pooling}.npy"
+    file = cache_folder() / "measure_unknown" / named.replace(":", "-").replace("/", "-")
     if not file.is_file():
-        groups: dict[tuple[str, str], list[tuple[Path, str, str]]] = {}
-        for each in listed(name, data):
-            groups.setdefault((each[1], each[2]), []).append(each)
-        chosen = [group[place] for key, group in groups.items()
-                  for place in keyed_rng(0, *key).permutation(len(group))[:PER_CLASS]]  # fmt: skip
-        looked = np.stack([looks(pipeline, path) for path, *_ in chosen])
         file.parent.mkdir(parents=True, exist_ok=True)
-        np.savez(file, rows=looked, labels=[each[1] for each in chosen],
-                 domains=[each[2] for each in chosen])  # fmt: skip
-    found = np.load(file)
-    rows = found["rows"]
-    return Pictures(found["labels"], found["domains"], rows.mean(1), as_predicted(rows, views))
+        np.save(file, embedded(pipeline, pictures))
+    return np.asarray(np.load(file))
 
 
-def as_predicted(rows: NDArray[np.float32], views: str) -> NDArray[np.float32]:
-    """Return embeddings for prediction, given those of both looks."""
-    return rows[:, 0] if views == "plain" else np.asarray(rows.mean(1))
-
-
-def looks(pipeline: Pipeline, picture: Path | NDArray[np.uint8]) -> NDArray[np.float32]:
-    """Return the embeddings of the views of one picture; the first is that for prediction."""
-    pixels = read(picture, pipeline.backbone.input_size).pixels
-    return pipeline.pooling(pipeline.backbone.features(VIEWS.build(DEFAULT.views)(pixels)))
+def embedded(
+    pipeline: Pipeline, pictures: Iterable[Path | NDArray[np.uint8]]
+) -> NDArray[np.float32]:
+    """Return the embeddings of pictures."""
+    side = pipeline.backbone.input_size
+    return np.vstack([pipeline.embed([read(picture, side).pixels]) for picture in pictures])
 
 
 def walls(side: int = 224) -> Iterator[NDArray[np.uint8]]:
@@ -244,9 +247,9 @@ class Measurement:
         seen = network.name, network.fingerprint, pooling, described
         return cls(
             spec,
-            {name: pictures_of(name, data, pipeline, views) for name in SETS},
-            pictures_of("world", data, pipeline, views).predicted,
-            as_predicted(np.stack([looks(pipeline, picture) for picture in walls()]), views),
+            {name: pictures_of(name, data, pipeline) for name in SETS},
+            pictures_of("world", data, pipeline).predicted,
+            embedded(pipeline.for_prediction, walls(network.input_size)),
             used_world(classifier(spec), *seen),
         )
 

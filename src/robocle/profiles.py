@@ -28,19 +28,19 @@ class Profile:
         "slda:scatter=exact,shrinkage=stepped,covariance=blocks,score=cosine,earlier=auto,world=40"
     )
     views: str = "centre"
-    prediction_views: str = "plain"
+    prediction_views: str = "centre:shares=0.8"
 
 
 PROFILES: Mapping[str, Profile] = {
     "fast": Profile("one look at each picture, for a camera on a small device"),
     "accurate": Profile(
-        "a second look at the centre of each picture, which takes twice as long",
-        prediction_views="centre",
+        "two looks at each picture, the second nearer, which takes twice as long",
+        prediction_views="centre:shares=1/0.6",
     ),
     "large": Profile(
-        "a larger backbone, from the extra robocle[lite], and a second look; five times as long",
-        backbone="efficientnet_lite2",
-        prediction_views="centre",
+        "a larger backbone, from the extra robocle[lite], and two looks; four times as long",
+        backbone="efficientnet_lite2:size=256",
+        prediction_views="centre:shares=1/0.6",
     ),
 }
 DEFAULT_PROFILE = "fast"
@@ -55,7 +55,7 @@ def profile(name: str) -> Profile:
 
     Example:
         >>> profile("accurate").prediction_views
-        'centre'
+        'centre:shares=1/0.6'
     """
     if name not in PROFILES:
         raise SpecError(f"unknown profile {name!r}: {suggestion(str(name), PROFILES)}")

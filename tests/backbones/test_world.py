@@ -91,14 +91,14 @@ def test_a_state_is_judged_by_the_world_of_the_views_that_are_used(
     learner = Learner(lite0)
     learner.teach(CLEAN / "mug_01/0.jpg", "mug")
     learner.save(tmp_path / "home.robocle")
-    twice = Learner.load(tmp_path / "home.robocle", lite0, prediction_views="centre")
+    twice = Learner.load(tmp_path / "home.robocle", lite0, prediction_views="centre:shares=1/0.6")
     assert twice.parts.world == Learner(lite0, profile="accurate").parts.world
     assert twice.parts.world != learner.parts.world
     assert not caplog.records
 
 
 def test_views_without_a_world_of_their_own_have_that_of_others(lite0: Backbone) -> None:
-    learner = Learner(lite0, prediction_views="centre:share=0.5")
+    learner = Learner(lite0, prediction_views="centre:shares=0.5")
     assert learner.parts.world == Learner(lite0).parts.world
 
 

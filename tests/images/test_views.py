@@ -1,8 +1,9 @@
-"""Views of a taught picture."""
+"""Views of a picture."""
 
 import numpy as np
 import pytest
 
+from refusal import Refusal
 from robocle.errors import SpecError
 from robocle.images.views import VIEWS, views
 from robocle.types import Pixels
@@ -19,26 +20,38 @@ def test_plain_is_the_picture_itself(picture: Pixels) -> None:
     assert views("plain")(picture).tolist() == [picture.tolist()]
 
 
-def test_centre_returns_the_picture_and_its_enlarged_centre(picture: Pixels) -> None:
-    whole, centre = views("centre:share=0.5")(picture)
+def test_centre_looks_at_the_enlarged_centre(picture: Pixels) -> None:
+    whole, centre = views("centre:shares=1/0.5")(picture)
     assert np.array_equal(whole, picture)
     # A third of the whole side is two thirds of half the side.
     assert (centre == 255).mean() == pytest.approx(4 / 9, abs=0.05)
     assert (centre[[0, -1]] == 0).all()
 
 
-def test_a_share_of_one_returns_the_picture_twice(picture: Pixels) -> None:
-    whole, centre = views("centre:share=1")(picture)
-    assert np.array_equal(whole, centre)
+def test_every_share_is_one_look(picture: Pixels) -> None:
+    (near,) = views("centre:shares=0.5")(picture)
+    looks = views("centre:shares=0.5/1/0.5")(picture)
+    assert np.array_equal(looks, [near, picture, near])
 
 
-def test_a_share_out_of_range_is_refused() -> None:
-    with pytest.raises(SpecError, match="share=0"):
-        views("centre:share=0")
+@pytest.mark.parametrize(
+    ("shares", "reason"),
+    [
+        ("0", "shares=0.0 is out of range: give 0.1 to 1"),
+        ("0.5/1.2", "shares=1.2 is out of range: give 0.1 to 1"),
+        ("nan", "shares=nan is out of range: give 0.1 to 1"),
+        ("0.5/", "cannot parse shares=0.5/: give numbers, as in 0.9/0.6"),
+        ("/".join("1" * 17), "the number of shares=17 is out of range: give 1 to 16"),
+    ],
+)
+def test_shares_that_cannot_be_used_are_refused(
+    shares: str, reason: str, refusal: Refusal
+) -> None:
+    assert refusal(SpecError, lambda: views(f"centre:shares={shares}")) == reason
 
 
 def test_the_repr_shows_the_options() -> None:
-    assert repr(views("centre:share=0.5")) == "Centre(share=0.5)"
+    assert repr(views("centre:shares=0.9/0.5")) == "Centre(shares='0.9/0.5')"
     assert repr(views("plain")) == "Plain()"
 
 

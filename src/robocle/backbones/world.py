@@ -30,7 +30,7 @@ SHIPPED = Path(__file__).parent / "worlds"
 FORMAT = "world/3"
 FEWEST = 20
 """The minimum number of pictures of objects in a world."""
-COMMON_VIEWS = ("plain", "centre:share=0.67")
+COMMON_VIEWS = ("centre:shares=0.8", "centre:shares=1/0.6")
 """The views of the profiles. A world of one of them stands in for that of other views."""
 
 

@@ -74,7 +74,7 @@ def check_views(spec: str) -> None:
     """Check views against every rule of their kind.
 
     Args:
-        spec: The spec of the views, such as "centre:share=0.7".
+        spec: The spec of the views, such as "centre:shares=0.9/0.6".
 
     Raises:
         AssertionError: The views break a rule.

@@ -35,13 +35,13 @@ def add_views(builder: GraphBuilder, views: Views, side: int) -> int:
         raise SpecError(
             f"the views {type(views).__name__} cannot be exported: only plain and centre can"
         )
-    pixels, both = builder.graph.input[0].name, "robocle_views"
+    pixels, looks = builder.graph.input[0].name, "robocle_views"
     for node in builder.graph.node:
-        node.input[:] = [both if name == pixels else name for name in node.input]
+        node.input[:] = [looks if name == pixels else name for name in node.input]
     with builder.at_the_start():
-        centre = _centre(builder, pixels, views, side)
-        builder.node("Concat", pixels, centre, output=both, axis=0)
-    return 2
+        each = [_look(builder, pixels, share, side) for share in views.looks]
+        builder.node("Concat", *each, output=looks, axis=0)
+    return len(each)
 
 
 def add_mean(builder: GraphBuilder, embeddings: str, views: int) -> str:
@@ -60,15 +60,17 @@ def add_mean(builder: GraphBuilder, embeddings: str, views: int) -> str:
     node, constant = builder.node, builder.constant
     parts = [f"{embeddings}_view_{number}" for number in range(views)]
     builder.graph.node.append(onnx.helper.make_node("Split", [embeddings], parts, axis=0))
-    total = node("Add", *parts)
+    total = node("Sum", *parts)
     return node("Div", total, constant(np.array(views, np.float32)))
 
 
-def _centre(builder: GraphBuilder, pixels: str, views: Centre, side: int) -> str:
+def _look(builder: GraphBuilder, pixels: str, share: float, side: int) -> str:
     """Add the enlarged centre, as Pillow computes it: rows, then columns, rounded after each."""
+    if share == 1:
+        return pixels
     wide = builder.node("Cast", pixels, to=TensorProto.DOUBLE)
     for axis in (2, 1):
-        wide = _resized(builder, wide, axis, _neighbours(views.share, side))
+        wide = _resized(builder, wide, axis, _neighbours(share, side))
     return builder.node("Cast", wide, to=TensorProto.UINT8)
 
 

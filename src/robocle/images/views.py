@@ -1,8 +1,8 @@
-"""Views: pictures made of one picture that is taught.
+"""Views: pictures made of one picture.
 
 The learner embeds all views of a taught picture and learns the mean of their embeddings as one
-sample. Views take time when a picture is taught and have no other cost. A picture that is to be
-recognised is embedded once, without views.
+sample. A picture to recognise has views of its own, mostly fewer: each takes the time of one run of
+the backbone.
 """
 
 from typing import Protocol
@@ -10,9 +10,12 @@ from typing import Protocol
 import numpy as np
 from PIL import Image
 
+from robocle.errors import SpecError
 from robocle.registry import Registry
 from robocle.spec import Described, require_between
 from robocle.types import Pixels
+
+MOST_LOOKS = 16
 
 
 class Views(Protocol):
@@ -38,7 +41,7 @@ def views(spec: str) -> Views:
     """Build views from their spec.
 
     Args:
-        spec: A name of VIEWS with options, such as "centre:share=0.7".
+        spec: A name of VIEWS with options, such as "centre:shares=0.9/0.6".
 
     Returns:
         A function from a picture to its views.
@@ -47,8 +50,8 @@ def views(spec: str) -> Views:
         SpecError: The name or an option is unknown, or a value is not allowed.
 
     Example:
-        >>> views("centre:share=0.7")
-        Centre(share=0.7)
+        >>> views("centre:shares=0.9/0.6")
+        Centre(shares='0.9/0.6')
     """
     return VIEWS.build(spec)
 
@@ -66,26 +69,44 @@ class Plain(Described):
 
 
 class Centre(Described):
-    """The picture and its enlarged centre, because people show an object in the middle.
+    """Looks at the centre, each nearer than the one before: people show an object in the middle.
 
     Args:
-        share: The side of the centre relative to the side of the picture, from 0.1 to 1.
+        shares: The side of what each look covers, relative to the side of the picture: numbers from
+            0.1 to 1 (the whole picture), separated by slashes.
 
     Raises:
-        SpecError: The share is out of range.
+        SpecError: There are no shares, too many, or one is out of range.
 
     Example:
-        >>> Centre(share=0.5)(np.zeros((32, 32, 3), np.uint8)).shape
+        >>> Centre(shares="0.9/0.6")(np.zeros((32, 32, 3), np.uint8)).shape
         (2, 32, 32, 3)
     """
 
-    def __init__(self, share: float = 0.67) -> None:
-        require_between("share", share, 0.1, 1)
-        self.share = share
+    def __init__(self, shares: str = "1/0.8/0.67/0.5") -> None:
+        self.shares = shares
+        self.looks = _numbers(shares)
 
     def __call__(self, pixels: Pixels) -> Pixels:
-        side = len(pixels)
-        margin = side * (1 - self.share) / 2
-        box = (margin, margin, side - margin, side - margin)
-        centre = Image.fromarray(pixels).resize((side, side), Image.Resampling.BILINEAR, box)
-        return np.stack([pixels, np.asarray(centre)])
+        return np.stack([_look(pixels, share) for share in self.looks])
+
+
+def _numbers(shares: str) -> tuple[float, ...]:
+    try:
+        numbers = tuple(float(number) for number in shares.split("/"))
+    except ValueError:
+        raise SpecError(f"cannot parse shares={shares}: give numbers, as in 0.9/0.6") from None
+    require_between("the number of shares", len(numbers), 1, MOST_LOOKS)
+    for number in numbers:
+        require_between("shares", number, 0.1, 1)
+    return numbers
+
+
+def _look(pixels: Pixels, share: float) -> Pixels:
+    if share == 1:
+        return pixels
+    side = len(pixels)
+    margin = side * (1 - share) / 2
+    box = (margin, margin, side - margin, side - margin)
+    enlarged = Image.fromarray(pixels).resize((side, side), Image.Resampling.BILINEAR, box)
+    return np.asarray(enlarged)
