@@ -1,6 +1,13 @@
 """The names of networks at another size than their own, and what to do when one is missing."""
 
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
 import robocle
 from refusal import Refusal
@@ -8,9 +15,11 @@ from robocle.backbones import require_backbone
 from robocle.backbones.added import added_folder, how_to_add
 from robocle.backbones.architectures import ARCHITECTURES
 from robocle.backbones.efficientnet_lite import PUBLISHED
-from robocle.backbones.export.int8 import int8_name
+from robocle.backbones.export.adding import add_backbone
+from robocle.backbones.export.int8 import int8_name, quantised
 from robocle.backbones.input_size import SIZES, require_size, sized_name, split_size
-from robocle.errors import SpecError
+from robocle.backbones.onnx_backbone import OnnxBackbone, model_of
+from robocle.errors import BackboneError, SpecError
 
 pytestmark = pytest.mark.usefixtures("cache")
 
@@ -95,3 +104,69 @@ def test_a_missing_network_at_another_size_is_rejected_with_the_command_that_add
     )
     assert refusal(SpecError, lambda: robocle.backbone("resnet50_288:threads=2")) == expected
     assert refusal(SpecError, lambda: require_backbone("resnet50_288")) == expected
+    message = refusal(SpecError, lambda: add_backbone("resnet50_288"))
+    assert message == (
+        "there is no backbone 'resnet50_288' to add: run robocle backbones add resnet50 --size 288"
+    )
+
+
+# ---- what is added under such a name
+
+
+@pytest.fixture
+def onnx_file(tmp_path: Path) -> Path:
+    """A network from pictures (n, 3, 64, 64) to a map (n, 6, 4, 4)."""
+    kernel = np.random.default_rng(0).normal(0, 0.1, (6, 3, 16, 16)).astype(np.float32)
+    graph = helper.make_graph(
+        [helper.make_node("Conv", ["image", "kernel"], ["map"], strides=[16, 16])],
+        "small",
+        [helper.make_tensor_value_info("image", TensorProto.FLOAT, ["n", 3, 64, 64])],
+        [helper.make_tensor_value_info("map", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(kernel, "kernel")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 8
+    onnx.save(model, tmp_path / "net.onnx")
+    return tmp_path / "net.onnx"
+
+
+def test_the_twin_of_a_built_in_backbone_at_another_size_has_a_plain_name(onnx_file: Path) -> None:
+    network = robocle.backbone(f"onnx:{onnx_file},size=96")
+    assert isinstance(network, OnnxBackbone)
+    manifest = replace(network.manifest, name="efficientnet_lite0:size=96")
+    pixels = np.random.default_rng(0).integers(0, 256, (2, 96, 96, 3), np.uint8)
+    twin, _ = quantised(manifest, model_of(network), iter([pixels]))
+    assert twin.name == "efficientnet_lite0_96_int8"
+    assert twin.input_size == 96
+
+
+@pytest.mark.parametrize("name", ["resnet50_288", "vit_b_16_384", "efficientnet_lite0_288"])
+def test_another_network_cannot_have_the_name_of_one_at_another_size(
+    name: str, onnx_file: Path, refusal: Refusal
+) -> None:
+    for spec in (f"onnx:{onnx_file}", "resnet18"):
+        message = refusal(BackboneError, partial(add_backbone, spec, name=name))
+        assert message == f"{name} is the name of another backbone: choose a different one"
+
+
+def test_the_size_of_an_onnx_file_is_an_option_of_its_spec(
+    onnx_file: Path, refusal: Refusal
+) -> None:
+    spec = f"onnx:{onnx_file}"
+    message = refusal(BackboneError, lambda: add_backbone(spec, name="mine", size=96))
+    assert message == f"give the size of an ONNX file as {spec},size=96"
+    added = add_backbone(f"{spec},size=96", name="mine").manifest
+    assert (added.input_size, added.positions) == (96, 36)
+    assert robocle.backbone("mine").input_size == 96
+    assert not add_backbone(f"{spec},size=96", name="mine").is_new
+    message = refusal(BackboneError, lambda: add_backbone(spec, name="mine"))
+    assert message.startswith("mine was already added, from onnx file ")
+
+
+def test_a_built_in_backbone_is_not_added_at_another_size_but_used_with_an_option(
+    refusal: Refusal,
+) -> None:
+    message = refusal(BackboneError, lambda: add_backbone("efficientnet_lite0", size=288))
+    assert message.endswith("there is nothing to add: use it as efficientnet_lite0:size=288")
+    message = refusal(BackboneError, lambda: add_backbone("efficientnet_lite0:size=288"))
+    assert message == "efficientnet_lite0:size=288 comes with robocle, so there is nothing to add"
