@@ -12,7 +12,7 @@ import robocle
 from refusal import Refusal
 from robocle.backbones import BACKBONES
 from robocle.backbones.export.adding import add_backbone
-from robocle.errors import BackboneError
+from robocle.errors import BackboneError, SpecError
 
 pytestmark = pytest.mark.slow
 
@@ -147,3 +147,108 @@ def test_a_failed_download_says_how_to_use_a_file(
     message = refusal(BackboneError, lambda: add_backbone("timm:resnet10t"))
     assert message.startswith("cannot download the weights of timm:resnet10t")
     assert message.endswith("robocle backbones add timm:resnet10t --weights FILE")
+
+
+# ---- another size
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # timm's, about its own interpolation
+@pytest.mark.usefixtures("cache")
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        ("resnet10t", {}),
+        ("vit_tiny_patch16_224", {"img_size": 288}),
+        ("swin_tiny_patch4_window7_224", {"img_size": 288, "window_size": 9}),
+    ],
+)
+def test_a_network_of_timm_can_be_added_for_another_size(
+    name: str, how: dict[str, int], network: Any, timm: Any
+) -> None:
+    _, weights = network(name)
+    added = add_backbone(f"timm:{name}", weights, size=288).manifest
+    assert added.name == f"timm:{name}_288"
+    assert added.source.startswith(f"timm {name} file ")
+    assert added.source.endswith(", size=288")
+    assert not add_backbone(f"timm:{name}", weights, size=288).is_new
+    backbone = robocle.backbone(f"timm:{name}_288,threads=2")
+    assert (backbone.name, backbone.input_size) == (added.name, 288)
+    # timm interpolates positions when it loads a file into a network of another size.
+    file = {"file": weights, "custom_load": False}
+    expected = timm.create_model(name, pretrained=True, pretrained_cfg_overlay=file, **how).eval()
+    maps = features(expected, pictures(2, 288))
+    if maps.ndim == 3:
+        maps = maps[:, 1:]
+    elif maps.shape[2] == maps.shape[3]:
+        maps = maps.transpose(0, 2, 3, 1)
+    maps = maps.reshape(2, -1, maps.shape[-1])
+    found = backbone.features(pictures(2, 288)).grid
+    assert found.shape == maps.shape
+    assert np.abs(found - maps).max() / np.abs(maps).max() < 1e-3
+
+
+@pytest.mark.usefixtures("cache")
+def test_the_own_size_of_a_network_of_timm_need_not_be_a_multiple_of_32(
+    network: Any, refusal: Refusal
+) -> None:
+    _, weights = network("resnet10t")
+    assert add_backbone("timm:resnet10t", weights, size=176).manifest.name == "timm:resnet10t"
+    assert not add_backbone("timm:resnet10t", weights).is_new
+    message = refusal(SpecError, lambda: add_backbone("timm:resnet10t", weights, size=180))
+    assert message == "size=180 is not a multiple of 32: give 160 or 192"
+
+
+@pytest.mark.usefixtures("cache")
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("levit_128s", "The size of tensor a"),
+        ("mixer_s32_224", "Input height (288) doesn't match model (224)."),
+        ("halonet26t", "AssertionError"),
+    ],
+)
+def test_a_network_that_timm_makes_for_one_size_takes_only_that(
+    name: str, reason: str, network: Any, refusal: Refusal
+) -> None:
+    made, weights = network(name)
+    own = made.pretrained_cfg["input_size"][-1]
+    message = refusal(BackboneError, lambda: add_backbone(f"timm:{name}", weights, size=288))
+    assert message.startswith(f"timm:{name} takes only {own}x{own} pictures: leave out --size (")
+    assert reason in message
+
+
+@pytest.mark.usefixtures("cache")
+def test_patches_must_cover_the_whole_input(network: Any, refusal: Refusal) -> None:
+    _, weights = network("eva02_tiny_patch14_224")
+    spec = "timm:eva02_tiny_patch14_224"
+    assert refusal(SpecError, lambda: add_backbone(spec, weights, size=288)) == (
+        f"size=288 is not a multiple of 14, the patch size of {spec}: give a multiple of 224"
+    )
+
+
+@pytest.mark.usefixtures("timm", "cache")
+def test_a_size_in_a_name_is_told_from_timms_own_names(refusal: Refusal) -> None:
+    message = refusal(BackboneError, lambda: add_backbone("timm:resnet10t_288"))
+    assert message == (
+        "timm has no model 'resnet10t_288': run robocle backbones add timm:resnet10t --size 288"
+    )
+    message = refusal(BackboneError, lambda: add_backbone("timm:convnext_tiny.fb_in1k_288"))
+    assert message.endswith(": run robocle backbones add timm:convnext_tiny.fb_in1k --size 288")
+    message = refusal(BackboneError, lambda: add_backbone("timm:convnext_tiny.fb_in1"))
+    assert message.endswith("did you mean 'convnext_tiny.fb_in1k'?")
+    taken = "timm:convnext_tiny.fb_in22k_ft_in1k"
+    message = refusal(BackboneError, lambda: add_backbone(taken, size=384))
+    assert message == f"{taken}_384 is the name of another backbone: choose one with --name"
+
+
+@pytest.mark.usefixtures("timm")
+def test_the_size_of_a_model_of_a_hub_is_only_known_with_its_weights(
+    network: Any, monkeypatch: pytest.MonkeyPatch, refusal: Refusal
+) -> None:
+    from robocle.backbones.export import timm_export
+
+    name = f"hf-hub:ada/net@{'0' * 40}"
+    assert timm_export.own_size(name) == 0
+    monkeypatch.setattr(timm_export, "_published", lambda _: network("resnet10t")[0])
+    message = refusal(BackboneError, lambda: timm_export.timm_network(name, "", 176))
+    assert message == f"timm:{name} takes 176x176 pictures by itself: leave out --size"

@@ -14,7 +14,7 @@ from robocle.backbones import BACKBONES
 from robocle.backbones.added import added_folder
 from robocle.backbones.architectures import ARCHITECTURES
 from robocle.backbones.export.adding import add_backbone
-from robocle.errors import BackboneError
+from robocle.errors import BackboneError, SpecError
 
 pytestmark = pytest.mark.slow
 
@@ -198,6 +198,88 @@ def test_the_earlier_map_can_be_the_output_of_any_module_or_left_out(
         BackboneError, lambda: add_backbone("resnet18", weights, "no", earlier="laye2")
     )
     assert message == "resnet18 has no module 'laye2' before its last map: did you mean 'layer2'?"
+
+
+# ---- another size
+
+
+def at_size(network: Any, name: str, size: int, torchvision: Any) -> Any:
+    """Return a network that takes pictures of a size; only a ViT is made for one."""
+    if not name.startswith("vit"):
+        return network
+    from torchvision.models.vision_transformer import interpolate_embeddings
+
+    patch = int(name.rpartition("_")[2])
+    sized = torchvision.models.get_model(name, image_size=size).eval()
+    sized.load_state_dict(interpolate_embeddings(size, patch, network.state_dict()))
+    return sized
+
+
+SIZED = {"resnet18": 288, "mobilenet_v3_small": 96, "efficientnet_b1": 224, "swin_t": 288,
+         "vit_b_32": 288}  # fmt: skip
+
+
+@pytest.mark.usefixtures("cache")
+@pytest.mark.parametrize("name", SIZED)
+def test_a_network_can_be_added_for_another_size(
+    name: str, lively: Callable[[str], Any], torchvision: Any, tmp_path: Path
+) -> None:
+    import torch
+
+    network, size, known = lively(name), SIZED[name], ARCHITECTURES[name]
+    torch.save(network.state_dict(), tmp_path / "weights.pth")
+    added = add_backbone(name, str(tmp_path / "weights.pth"), size=size).manifest
+    assert added.name == f"{name}_{size}"
+    assert added.source.endswith(f", size={size}")
+    backbone = robocle.backbone(f"{name}_{size}")
+    assert (backbone.input_size, backbone.has_token) == (size, known.has_token)
+    network = at_size(network, name, size, torchvision)
+    tap, earlier_tap = Tap(last_module(network, name)), Tap(earlier_module(network, name))
+    logits = logits_of_pytorch(network, noise(2, size))
+    maps = backbone.features(noise(2, size))
+    assert maps.grid.shape == (2, (size // 32) ** 2, known.channels)
+    assert relative(maps.grid, as_grid(tap.output, name)[0]) < 1e-3
+    assert maps.earlier is not None
+    assert relative(maps.earlier, as_grid(earlier_tap.output, name)[0]) < 1e-3
+    assert relative(logits_of_maps(network, name, maps).numpy(), logits.numpy()) < 1e-3
+
+
+@pytest.mark.usefixtures("cache")
+def test_the_size_of_a_network_is_part_of_its_name_unless_it_is_its_own(
+    checkpoint: Any, refusal: Refusal
+) -> None:
+    weights = str(checkpoint("resnet18"))
+    assert add_backbone("resnet18", weights, size=224).manifest.name == "resnet18"
+    for size in (0, 224):
+        again = add_backbone("resnet18", weights, size=size)
+        assert (again.is_new, again.manifest.input_size) == (False, 224)
+    assert add_backbone("resnet18", weights, size=64).is_new
+    assert not add_backbone("resnet18", weights, size=64).is_new
+    other = str(checkpoint("resnet18", 1))
+    message = refusal(BackboneError, lambda: add_backbone("resnet18", other, size=64))
+    assert message.startswith("resnet18_64 was already added, from torchvision resnet18 file ")
+    assert ", size=64: replace it with --replace" in message
+    small = add_backbone("resnet18", weights, "small", size=96)
+    assert robocle.backbone("small").input_size == small.manifest.input_size == 96
+    message = refusal(SpecError, lambda: add_backbone("resnet18", weights, size=100))
+    assert message == "size=100 is not a multiple of 32: give 96 or 128"
+
+
+@pytest.mark.parametrize(
+    ("name", "weights", "size"),
+    [
+        ("resnet50", "IMAGENET1K_V2", 224),
+        ("efficientnet_b1", "IMAGENET1K_V1", 240),
+        ("vit_b_16", "IMAGENET1K_SWAG_E2E_V1", 384),
+    ],
+)
+@pytest.mark.usefixtures("torchvision")
+def test_the_own_size_of_a_network_is_that_of_its_weights(
+    name: str, weights: str, size: int
+) -> None:
+    from robocle.backbones.export.torchvision_export import own_size
+
+    assert own_size(name, weights) == size
 
 
 # ---- weights from a file

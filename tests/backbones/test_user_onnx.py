@@ -453,7 +453,7 @@ WRONG: dict[str, tuple[Callable[[], onnx.ModelProto], str, str]] = {
     "wide pictures": (lambda: plain({"image": ["n", 3, 32, 64]}), "", "is not square"),
     "an open size": (lambda: plain({"image": ["n", 3, "h", "w"]}), "",
                      "has no fixed size: give one, as in size=224"),
-    "another size": (plain, ",size=64", "is 32 pixels wide, not size=64"),
+    "tokens of another size": (transformer, ",size=64,prefix=1", "takes only 32x32 pictures"),
     "two inputs": (lambda: plain({"image": ["n", 3, 32, 32], "b": [1]}), "", "has 2 inputs"),
     "an integer input": (lambda: plain(kind=TensorProto.INT32), "", "is int32: it must be float"),
     "an old opset": (lambda: plain(opset=9), "", "opset 9: export it with opset 11"),

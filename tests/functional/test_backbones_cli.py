@@ -162,6 +162,10 @@ def test_another_backbone_of_the_same_name_is_only_replaced_on_request(
         (["onnx:{net}", "--name", "onnx"], "onnx is the name of another backbone"),
         (["onnx:{net}", "--name", "mine", "--weights", "w.pth"], "remove --weights"),
         (["onnx:{net}", "--name", "mine", "--earlier", "map"], "onnx:{net},earlier=map"),
+        (["onnx:{net}", "--name", "mine", "--size", "96"], "as onnx:{net},size=96"),
+        (["onnx:{net}", "--name", "resnet50_288"], "resnet50_288 is the name of another backbone"),
+        (["resnet50_288"], "run robocle backbones add resnet50 --size 288"),
+        (["efficientnet_lite0", "--size", "288"], "use it as efficientnet_lite0:size=288"),
     ],
 )
 def test_a_backbone_that_cannot_be_added_is_rejected_with_a_message_of_one_line(
@@ -199,6 +203,11 @@ def test_adding_an_existing_backbone_again_does_not_need_pytorch(
     monkeypatch.setitem(sys.modules, "torch", None)
     result = run("backbones", "add", "resnet18")
     assert result.output == "resnet18 was already added, from torchvision resnet18 IMAGENET1K_V1\n"
+    source = "torchvision resnet18 IMAGENET1K_V1, size=288"
+    rewrite(name="resnet18_288", source=source)(folder.with_name("resnet18"))
+    folder.with_name("resnet18").rename(folder.with_name("resnet18_288"))
+    result = run("backbones", "add", "resnet18", "--size", "288")
+    assert result.output == f"resnet18_288 was already added, from {source}\n"
 
 
 # ---- using
@@ -209,6 +218,8 @@ def test_a_backbone_that_was_not_added_is_rejected_with_the_command_that_adds_it
 ) -> None:
     line = error_of("teach", tmp_path / "s.robocle", objects, "--backbone", "resnet50")
     assert line == "the backbone resnet50 is not installed: run robocle backbones add resnet50"
+    line = error_of("teach", tmp_path / "s.robocle", objects, "--backbone", "resnet50_288")
+    assert line.endswith(" is not installed: run robocle backbones add resnet50 --size 288")
     line = error_of("teach", tmp_path / "s.robocle", objects, "--backbone", "resnet5")
     assert line.startswith("unknown backbone 'resnet5': did you mean 'resnet")
 

@@ -86,10 +86,11 @@ def _addable() -> Mapping[str, str]:
 
 
 def _advice(name: str) -> str:
-    """Return how to make an int8 twin, and nothing for other names."""
+    """Return how to get an int8 twin, or a network at another size; nothing for other names."""
     from robocle.backbones.added import how_to_add, is_int8
+    from robocle.backbones.input_size import split_size
 
-    return how_to_add(name) if is_int8(name) else ""
+    return how_to_add(name) if is_int8(name) or split_size(name)[0] in ARCHITECTURES else ""
 
 
 BACKBONES: Registry[Backbone] = Registry(

@@ -12,6 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote, unquote
 
+from robocle.backbones.architectures import ARCHITECTURES
+from robocle.backbones.efficientnet_lite import PUBLISHED
+from robocle.backbones.input_size import split_size
 from robocle.backbones.model_folder import (
     Manifest,
     backbones_folder,
@@ -51,7 +54,8 @@ class TimmBackbone(AddedBackbone):
     """A network of the timm collection, after it was added.
 
     Args:
-        model: Its name in timm.
+        model: Its name in timm, with "_288" at its end if it was added for 288x288 pixels and that
+            is not its own size.
         threads: The number of CPU threads.
 
     Raises:
@@ -119,15 +123,30 @@ def how_to_add(name: str) -> str:
     """Return what a user must do to have a backbone on this machine.
 
     Args:
-        name: Its name, such as "timm:vit_tiny_patch16_224" or "efficientnet_lite0_int8".
+        name: Its name, such as "timm:vit_tiny_patch16_224", "resnet50_288" or
+            "efficientnet_lite0_int8".
     """
-    if not is_int8(name):
-        return f"run robocle backbones add {name}"
-    return (
-        f"run robocle backbones quantize {name.removesuffix(INT8_SUFFIX)} --calibrate FOLDER, with "
-        "the pictures it was calibrated on before, or copy its folder from a machine that has it "
-        f"to {added_folder(name)}"
-    )
+    if is_int8(name):
+        return (
+            f"run robocle backbones quantize {_original(name)} --calibrate FOLDER, with the "
+            "pictures it was calibrated on before, or copy its folder from a machine that has it "
+            f"to {added_folder(name)}"
+        )
+    network, size = split_size(name)
+    sized = f"run robocle backbones add {network} --size {size}"
+    if size and network in ARCHITECTURES:
+        return sized
+    # Only timm knows whether a number is part of its own name for a network. 224 almost always is.
+    if size not in (0, 224) and network.startswith("timm:"):
+        return f"{sized}, or robocle backbones add {name} if timm has a network of that name"
+    return f"run robocle backbones add {name}"
+
+
+def _original(twin: str) -> str:
+    """Return the spec of the backbone that an int8 twin was made from."""
+    name = twin.removesuffix(INT8_SUFFIX)
+    network, size = split_size(name)
+    return f"{network}:size={size}" if size and network in PUBLISHED else name
 
 
 def require_added(name: str) -> None:

@@ -26,13 +26,16 @@ def backbones(context: click.Context) -> None:
 @click.option("--weights", default="", metavar="FILE|NAME",
               help="A checkpoint file (.pth, .safetensors), or the name of published weights, such "
               "as IMAGENET1K_V2.  [default: IMAGENET1K_V1, downloaded]")  # fmt: skip
+@click.option("--size", default=0, metavar="PIXELS",
+              help="The side of the input, a multiple of 32. The default name then ends in it, as "
+              "in resnet50_288.  [default: the network's own]")  # fmt: skip
 @click.option("--name", default="", help="Add it under this name.")
 @click.option("--earlier", default="", metavar="MODULE|none",
               help="The module of a PyTorch network whose output is the earlier map.  [default: "
               "one at a sixteenth of the input's side]")  # fmt: skip
 @click.option("--replace", is_flag=True, help="Replace an added backbone of the same name.")
 @click.option("--no-world", is_flag=True, help="Do not compute its world: see `backbones world`.")
-def add(backbone: str, weights: str, name: str, earlier: str, replace: bool,
+def add(backbone: str, weights: str, size: int, name: str, earlier: str, replace: bool,
         no_world: bool) -> None:  # fmt: skip
     """Add BACKBONE to this machine.
 
@@ -45,7 +48,7 @@ def add(backbone: str, weights: str, name: str, earlier: str, replace: bool,
     if sys.stderr.isatty():
         echo(f"adding {backbone}: this may take a minute or two", err=True)
     log.info("adding %s", backbone)
-    added = add_backbone(backbone, weights, name, replace, earlier)
+    added = add_backbone(backbone, weights, name, replace, earlier, size)
     manifest = added.manifest
     if not added.is_new:
         echo(f"{manifest.name} was already added, from {manifest.source}")

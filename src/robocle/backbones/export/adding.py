@@ -10,9 +10,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from robocle.backbones.added import added_folder, added_names, read_added, write_added
+from robocle.backbones.added import (
+    added_folder,
+    added_names,
+    how_to_add,
+    read_added,
+    write_added,
+)
 from robocle.backbones.architectures import ARCHITECTURES
 from robocle.backbones.efficientnet_lite import PUBLISHED, require_weights
+from robocle.backbones.input_size import require_size, sized_name, split_size
 from robocle.backbones.model_folder import Manifest
 from robocle.errors import BackboneError, MissingExtraError, SpecError
 from robocle.spec import parse_spec, suggestion
@@ -30,6 +37,8 @@ class Recipe:
 
     source: str
     make: Callable[[], Model]
+    own_size: Callable[[], int]
+    """Returns the side of the network's own input; 0 if it is only known with the weights."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +52,12 @@ class Added:
 
 
 def add_backbone(
-    spec: str, weights: str = "", name: str = "", replaces: bool = False, earlier: str = ""
+    spec: str,
+    weights: str = "",
+    name: str = "",
+    replaces: bool = False,
+    earlier: str = "",
+    size: int = 0,
 ) -> Added:
     """Add a backbone to this machine, unless it was added before from the same source.
 
@@ -51,28 +65,38 @@ def add_backbone(
         spec: One of the sixteen networks of the paper, "timm:MODEL" or "onnx:FILE,...".
         weights: The name of published weights, or a checkpoint file. By default the published
             weights are downloaded.
-        name: The name to add it under. Only an ONNX file needs one.
+        name: The name to add it under. Only an ONNX file needs one. The default is the spec, with
+            the size at its end if that is not the network's own, as in "resnet50_288".
         replaces: Whether to replace a backbone of the same name.
         earlier: The module of a PyTorch network whose output is the earlier map, or "none". By
             default one is looked for. An ONNX file has an option of this name in its spec.
+        size: The side of the input: a multiple of 32, or 0 for the network's own. An ONNX file has
+            an option of this name in its spec.
 
     Raises:
-        SpecError: There is no such network.
-        BackboneError: The name is taken or invalid, or the network cannot be exported.
+        SpecError: There is no such network, or the size is out of range.
+        BackboneError: The name is taken or invalid, or the network cannot be exported, or not for
+            this size.
         MissingExtraError: PyTorch is needed and not installed.
     """
-    name = _usable_name(spec, name)
-    recipe = _recipe(spec, weights, earlier)
-    existing = _existing(name)
+    added_as = _usable_name(spec, name, size)
+    recipe = _recipe(spec, weights, earlier, size)
+    existing = _existing(added_as)
     if existing is not None and existing.source == recipe.source and not replaces:
-        return Added(existing, added_folder(name), is_new=False)
+        return Added(existing, added_folder(added_as), is_new=False)
+    if size:
+        if size == recipe.own_size():
+            return add_backbone(spec, weights, name, replaces, earlier)
+        require_size(size)
+        _require_no_timm_name(added_as)
     if existing is not None and not replaces:
         raise BackboneError(
-            f"{name} was already added, from {existing.source}: replace it with --replace (states "
-            "taught with it can then no longer be used), or add this one under another --name"
+            f"{added_as} was already added, from {existing.source}: replace it with --replace "
+            "(states taught with it can then no longer be used), or add this one under another "
+            "--name"
         )
     manifest, model = recipe.make()
-    manifest = replace(manifest, name=name, source=recipe.source)
+    manifest = replace(manifest, name=added_as, source=recipe.source)
     return Added(manifest, write_added(manifest, model), is_new=True)
 
 
@@ -86,41 +110,60 @@ def _existing(name: str) -> Manifest | None:
         return None
 
 
-def _usable_name(spec: str, name: str) -> str:
+def _usable_name(spec: str, name: str, size: int) -> str:
     kind = parse_spec(spec).name
+    default = sized_name(spec, size) if size else spec
     if not name and kind == "onnx":
         raise BackboneError(f"{spec} needs a name: choose one with --name")
-    if not name:
-        return spec
+    if name in ("", default):
+        return default
     if not re.fullmatch(PLAIN_NAME, name):
         raise BackboneError(f"{name!r} is not a valid name: use letters, digits, _ - and .")
-    if name in RESERVED or (name in ARCHITECTURES and name != kind):
+    network, _ = split_size(name)
+    if name in RESERVED or (network in (*ARCHITECTURES, *PUBLISHED) and name != kind):
         raise BackboneError(f"{name} is the name of another backbone: choose a different one")
     return name
 
 
-def _recipe(spec: str, weights: str, earlier: str) -> Recipe:
+def _recipe(spec: str, weights: str, earlier: str, size: int) -> Recipe:
     parsed = parse_spec(spec)
     if parsed.name == "onnx":
-        return _user_recipe(spec, weights, earlier)
+        return _user_recipe(spec, weights, earlier, size)
     if parsed.name == "timm" and parsed.first and not parsed.options:
-        source = _source(spec.replace(":", " "), weights or "published", earlier)
-        return Recipe(source, lambda: _from_timm(parsed.first, weights, earlier))
+        source = _source(spec.replace(":", " "), weights or "published", earlier, size)
+        model = parsed.first
+        return Recipe(
+            source,
+            lambda: _from_timm(model, weights, earlier, size),
+            lambda: _size_in_timm(model),
+        )
     if parsed.name in ARCHITECTURES and parsed.name == spec:
         chosen = weights or DEFAULT_WEIGHTS
-        source = _source(f"torchvision {spec}", chosen, earlier)
-        return Recipe(source, lambda: _from_torchvision(spec, chosen, earlier))
-    if spec in PUBLISHED:
-        require_weights(spec)
-        raise BackboneError(f"{spec} comes with robocle, so there is nothing to add")
+        source = _source(f"torchvision {spec}", chosen, earlier, size)
+        return Recipe(
+            source,
+            lambda: _from_torchvision(spec, chosen, earlier, size),
+            lambda: _size_in_torchvision(spec, chosen),
+        )
+    raise _nothing_to_add(spec, parsed.name, size)
+
+
+def _nothing_to_add(spec: str, name: str, size: int) -> Exception:
+    if name in PUBLISHED:
+        require_weights(name)
+        use = f": use it as {name}:size={size}" if size else ""
+        return BackboneError(f"{spec} comes with robocle, so there is nothing to add{use}")
+    if split_size(spec)[0] in ARCHITECTURES:
+        return SpecError(f"there is no backbone {spec!r} to add: {how_to_add(spec)}")
     close = suggestion(spec, [*ARCHITECTURES, "timm:MODEL", "onnx:FILE"])
-    raise SpecError(f"there is no backbone {spec!r} to add: {close}")
+    return SpecError(f"there is no backbone {spec!r} to add: {close}")
 
 
-def _source(network: str, weights: str, earlier: str) -> str:
+def _source(network: str, weights: str, earlier: str, size: int) -> str:
     """Return the source for the manifest, which is known without PyTorch and before a download."""
     file = Path(weights)
     chosen = f", earlier={earlier}" if earlier else ""
+    chosen += f", size={size}" if size else ""
     if not file.is_file():
         return f"{network} {weights}{chosen}"
     try:
@@ -131,18 +174,40 @@ def _source(network: str, weights: str, earlier: str) -> str:
         raise BackboneError(f"cannot read {file}: {error.strerror}") from error
 
 
-def _from_torchvision(name: str, weights: str, earlier: str) -> Model:
+def _from_torchvision(name: str, weights: str, earlier: str, size: int) -> Model:
     with _export_extra(name, "torchvision"):
         from robocle.backbones.export.torch_export import export
         from robocle.backbones.export.torchvision_export import torchvision_network
-    return export(torchvision_network(name, weights), earlier)
+    return export(torchvision_network(name, weights, size), earlier)
 
 
-def _from_timm(model: str, weights: str, earlier: str) -> Model:
+def _size_in_torchvision(name: str, weights: str) -> int:
+    with _export_extra(name, "torchvision"):
+        from robocle.backbones.export.torchvision_export import own_size
+    return own_size(name, weights)
+
+
+def _from_timm(model: str, weights: str, earlier: str, size: int) -> Model:
     with _export_extra(f"timm:{model}", "timm"):
         from robocle.backbones.export.timm_export import timm_network
         from robocle.backbones.export.torch_export import export
-    return export(timm_network(model, weights), earlier)
+    return export(timm_network(model, weights, size), earlier)
+
+
+def _size_in_timm(model: str) -> int:
+    with _export_extra(f"timm:{model}", "timm"):
+        from robocle.backbones.export.timm_export import own_size
+    return own_size(model)
+
+
+def _require_no_timm_name(name: str) -> None:
+    """Raise if the name of a network of timm at another size is timm's name for another one."""
+    if not name.startswith("timm:"):
+        return
+    with _export_extra(name, "timm"):
+        from robocle.backbones.export.timm_export import is_known
+    if is_known(name.removeprefix("timm:")):
+        raise BackboneError(f"{name} is the name of another backbone: choose one with --name")
 
 
 @contextmanager
@@ -158,7 +223,7 @@ def _export_extra(name: str, package: str) -> Iterator[None]:
         ) from error
 
 
-def _user_recipe(spec: str, weights: str, earlier: str) -> Recipe:
+def _user_recipe(spec: str, weights: str, earlier: str, size: int) -> Recipe:
     from robocle.backbones import BACKBONES
     from robocle.backbones.export.user_onnx import UserOnnx
 
@@ -166,7 +231,13 @@ def _user_recipe(spec: str, weights: str, earlier: str) -> Recipe:
         raise BackboneError("an ONNX file contains its own weights: remove --weights")
     if earlier:
         raise BackboneError(f"give the earlier map of an ONNX file as {spec},earlier={earlier}")
+    if size:
+        raise BackboneError(f"give the size of an ONNX file as {spec},size={size}")
     network = BACKBONES.build(spec)
     assert isinstance(network, UserOnnx)
     start = hashlib.sha256(network.model_bytes()).hexdigest()[:8]
-    return Recipe(f"onnx file {start}", lambda: (network.manifest, network.model_bytes()))
+    return Recipe(
+        f"onnx file {start}",
+        lambda: (network.manifest, network.model_bytes()),
+        lambda: network.input_size,
+    )

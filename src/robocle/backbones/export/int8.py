@@ -16,6 +16,7 @@ from pathlib import Path
 import onnx
 
 from robocle.backbones.added import INT8_SUFFIX, expected_fingerprint, is_int8
+from robocle.backbones.input_size import sized_name
 from robocle.backbones.model_folder import Manifest
 from robocle.backbones.onnx_backbone import one_line
 from robocle.errors import BackboneError
@@ -32,8 +33,11 @@ def int8_name(name: str) -> str:
     Example:
         >>> int8_name("resnet50")
         'resnet50_int8'
+        >>> int8_name("efficientnet_lite0:size=288")
+        'efficientnet_lite0_288_int8'
     """
-    return f"{name}{INT8_SUFFIX}"
+    network, sized, size = name.partition(":size=")
+    return f"{sized_name(network, int(size)) if sized else name}{INT8_SUFFIX}"
 
 
 def quantised(

@@ -62,6 +62,8 @@ class PictureInput:
     """The element type, such as `TensorProto.FLOAT`."""
     channels_first: bool
     side: int
+    own_side: int
+    """The side that the graph declares; 0 if it leaves it open."""
 
 
 def picture_input(graph: onnx.GraphProto, size: int, name: str) -> PictureInput:
@@ -69,7 +71,7 @@ def picture_input(graph: onnx.GraphProto, size: int, name: str) -> PictureInput:
 
     Args:
         graph: The graph of a network.
-        size: The side of the input, needed where the graph leaves it open; otherwise 0.
+        size: The side of the input, needed where the graph leaves it open. 0 is the declared one.
         name: The name of the network, for error messages.
 
     Raises:
@@ -88,8 +90,14 @@ def picture_input(graph: onnx.GraphProto, size: int, name: str) -> PictureInput:
         kind = TensorProto.DataType.Name(tensor.elem_type).lower()
         raise BackboneError(f"the input of {name} ({shown}) is {kind}: it must be float or uint8")
     channels_first = shape[1] == 3
-    side = _side(shape[2:] if channels_first else shape[1:3], size, f"{name} ({shown})")
-    return PictureInput(declared.name, tensor.elem_type, channels_first, side)
+    own_side = _declared_side(shape[2:] if channels_first else shape[1:3], f"{name} ({shown})")
+    side = size or own_side
+    if not side:
+        raise BackboneError(
+            f"the input of {name} ({shown}) has no fixed size: give one, as in size=224"
+        )
+    require_between("size", side, MIN_SIZE, MAX_SIZE)
+    return PictureInput(declared.name, tensor.elem_type, channels_first, side, own_side)
 
 
 def _only_input(graph: onnx.GraphProto, name: str) -> onnx.ValueInfoProto:
@@ -104,20 +112,14 @@ def _only_input(graph: onnx.GraphProto, name: str) -> onnx.ValueInfoProto:
     return found
 
 
-def _side(declared: list[int | str], size: int, shown: str) -> int:
-    """Return the side of the square that the graph declares, or else the given size."""
+def _declared_side(declared: list[int | str], shown: str) -> int:
+    """Return the side of the square that the graph declares; 0 if it leaves it open."""
     fixed = {side for side in declared if isinstance(side, int)}
     if len(fixed) > 1:
         raise BackboneError(
             f"the input of {shown} is not square: robocle resizes every picture to a square"
         )
-    if not fixed and not size:
-        raise BackboneError(f"the input of {shown} has no fixed size: give one, as in size=224")
-    side = fixed.pop() if fixed else size
-    if size and side != size:
-        raise BackboneError(f"the input of {shown} is {side} pixels wide, not size={size}")
-    require_between("size", side, MIN_SIZE, MAX_SIZE)
-    return side
+    return fixed.pop() if fixed else 0
 
 
 def take_pixels(graph: onnx.GraphProto, taken: PictureInput, how: Normalisation) -> None:

@@ -49,7 +49,7 @@ class Network:
     output: str = ""
     """The tensor that is the feature map. If empty, the first output that can be one."""
     size: int = 0
-    """The side of the input, needed where the graph leaves it open; otherwise 0."""
+    """The side of the input, needed where the graph leaves it open. 0 is the declared one."""
     prefix: int = 0
     """How many tokens of a transformer precede those of the positions."""
     has_token: bool = True

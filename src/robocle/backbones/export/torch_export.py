@@ -107,7 +107,7 @@ def _traced(network: TorchNetwork) -> onnx.ModelProto:
     module = type("FeatureMap", (torch.nn.Module,), forward)()
     module.network = network.module
     pictures = torch.zeros(2, 3, network.input_size, network.input_size)
-    with _quietly(), torch.no_grad():
+    with quietly(), torch.no_grad():
         program = torch.onnx.export(
             module.eval(),
             (pictures,),
@@ -157,8 +157,8 @@ def _remove_annotations(model: onnx.ModelProto) -> None:
 
 
 @contextmanager
-def _quietly() -> Iterator[None]:
-    """Suppress the exporter's messages, which are meant for its developers."""
+def quietly() -> Iterator[None]:
+    """Suppress messages of PyTorch and timm that are meant for their developers."""
     disabled = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:

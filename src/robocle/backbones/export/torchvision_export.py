@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 from torchvision.models import get_model, get_model_weights
+from torchvision.models.vision_transformer import interpolate_embeddings
 
 from robocle.backbones.export.pixel_input import Normalisation
 from robocle.backbones.export.torch_export import TorchNetwork
@@ -76,12 +77,27 @@ class _Weights:
     """The published weights with the same preprocessing."""
 
 
-def torchvision_network(name: str, weights: str) -> TorchNetwork:
+def own_size(name: str, weights: str) -> int:
+    """Return the side of the input that weights were trained for.
+
+    Args:
+        name: The name of the network in torchvision.
+        weights: The name of published weights, or a checkpoint file.
+
+    Raises:
+        BackboneError: The weights cannot be found.
+    """
+    (side,) = _selected(name, weights).published.transforms().crop_size
+    return int(side)
+
+
+def torchvision_network(name: str, weights: str, size: int = 0) -> TorchNetwork:
     """Load one of the sixteen networks.
 
     Args:
         name: The name of the network in torchvision.
         weights: The name of published weights, which are downloaded, or a checkpoint file.
+        size: The side of the input. 0 is the one that the weights were trained for.
 
     Raises:
         BackboneError: The weights cannot be found, downloaded or read, or do not fit.
@@ -89,19 +105,28 @@ def torchvision_network(name: str, weights: str) -> TorchNetwork:
     selected = _selected(name, weights)
     family = next(family for prefix, family in FAMILIES.items() if name.startswith(prefix))
     preprocessing = selected.published.transforms()
-    (side,) = preprocessing.crop_size
+    side = own_size(name, weights)
     tensors = selected.read()
     module = get_model(name, weights=None, **({"image_size": side} if family.prefix else {}))
     load_weights(module, tensors, family.head, weights, name)
+    if size and family.prefix:
+        module = _with_positions(module, name, size)
     return TorchNetwork(
         name=name,
         module=module,
         feature_map=partial(family.feature_map, module),
-        input_size=side,
+        input_size=size or side,
         normalisation=Normalisation(tuple(preprocessing.mean), tuple(preprocessing.std)),
         licence=selected.licence,
         prefix=family.prefix,
     )
+
+
+def _with_positions(module: Any, name: str, size: int) -> Any:
+    """Return a ViT for another size: its position embeddings are interpolated."""
+    sized = get_model(name, weights=None, image_size=size)
+    sized.load_state_dict(interpolate_embeddings(size, module.patch_size, module.state_dict()))
+    return sized
 
 
 def _selected(name: str, weights: str) -> _Weights:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import onnx
 
+from robocle.backbones.export.other_size import model_of_size
 from robocle.backbones.export.pixel_input import (
     IMAGENET_MEAN,
     IMAGENET_STD,
@@ -19,7 +20,7 @@ from robocle.backbones.export.pixel_input import (
     Normalisation,
     Triple,
 )
-from robocle.backbones.export.standard_model import MAX_PREFIX, Network, standard_model
+from robocle.backbones.export.standard_model import MAX_PREFIX, Network
 from robocle.backbones.given_onnx import keep_given
 from robocle.backbones.onnx_backbone import OnnxBackbone, one_line
 from robocle.errors import BackboneError, SpecError
@@ -40,7 +41,8 @@ class UserOnnx(OnnxBackbone):
         std: What each channel is divided by, in the same form as `mean`.
         white: The value of a white pixel before mean and std are applied: 1 or 255.
         order: The order of the network's channels. Mean and std are in the same order.
-        size: The side of the input, needed where the graph leaves it open; otherwise 0.
+        size: The side of the input, needed where the graph leaves it open. 0 is the declared one;
+            another one works where nothing in the graph depends on it.
         prefix: How many tokens of a transformer precede those of the positions. The first of these
             is the class token.
         earlier: The tensor that is the earlier map, or "none". If empty, one is looked for.
@@ -75,7 +77,7 @@ class UserOnnx(OnnxBackbone):
         self.mean, self.std, self.white = mean, std, white
         self.order: ChannelOrder = order
         self.output, self.size, self.prefix, self.earlier = output, size, prefix, earlier
-        manifest, self._model = standard_model(self._network(Path(file)))
+        manifest, self._model = model_of_size(self._network(Path(file)))
         keep_given(manifest, self._model)
         super().__init__(manifest, self._model, threads)
 

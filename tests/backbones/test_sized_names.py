@@ -1,0 +1,172 @@
+"""The names of networks at another size than their own, and what to do when one is missing."""
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import robocle
+from refusal import Refusal
+from robocle.backbones import require_backbone
+from robocle.backbones.added import added_folder, how_to_add
+from robocle.backbones.architectures import ARCHITECTURES
+from robocle.backbones.efficientnet_lite import PUBLISHED
+from robocle.backbones.export.adding import add_backbone
+from robocle.backbones.export.int8 import int8_name, quantised
+from robocle.backbones.input_size import SIZES, require_size, sized_name, split_size
+from robocle.backbones.onnx_backbone import OnnxBackbone, model_of
+from robocle.errors import BackboneError, SpecError
+
+pytestmark = pytest.mark.usefixtures("cache")
+
+
+@pytest.mark.parametrize("name", [*ARCHITECTURES, *PUBLISHED])
+def test_the_size_is_found_in_a_name_and_no_network_has_one_by_itself(name: str) -> None:
+    assert split_size(name) == (name, 0)
+    for size in SIZES:
+        assert split_size(sized_name(name, size)) == (name, size)
+
+
+@pytest.mark.parametrize("name", ["resnet50_100", "resnet50_064", "resnet50_32", "288", "a_1056"])
+def test_a_number_that_is_no_size_is_part_of_the_name(name: str) -> None:
+    assert split_size(name) == (name, 0)
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [
+        (100, "size=100 is not a multiple of 32: give 96 or 128"),
+        (32, "size=32 is out of range: give 64 to 1024"),
+        (1056, "size=1056 is out of range: give 64 to 1024"),
+        (-64, "size=-64 is out of range: give 64 to 1024"),
+    ],
+)
+def test_a_size_that_no_network_can_have_is_rejected(
+    size: int, expected: str, refusal: Refusal
+) -> None:
+    assert refusal(SpecError, lambda: require_size(size)) == expected
+
+
+# ---- a backbone that is not on this machine
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("resnet50", "add resnet50"),
+        ("resnet50_288", "add resnet50 --size 288"),
+        ("resnet50_100", "add resnet50_100"),
+        ("vit_b_16", "add vit_b_16"),
+        ("vit_b_16_384", "add vit_b_16 --size 384"),
+        ("vit_l_32", "add vit_l_32"),
+        ("timm:resnet10t", "add timm:resnet10t"),
+        ("timm:vit_tiny_patch16_224", "add timm:vit_tiny_patch16_224"),
+    ],
+)
+def test_the_command_that_adds_a_network_has_its_size(name: str, command: str) -> None:
+    assert how_to_add(name) == f"run robocle backbones {command}"
+
+
+def test_a_size_in_a_name_of_timm_may_be_part_of_its_own() -> None:
+    assert how_to_add("timm:resnet10t_288") == (
+        "run robocle backbones add timm:resnet10t --size 288, or robocle backbones add "
+        "timm:resnet10t_288 if timm has a network of that name"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "original"),
+    [
+        ("resnet50_288_int8", "resnet50_288"),
+        ("timm:resnet10t_288_int8", "timm:resnet10t_288"),
+        ("efficientnet_lite0_int8", "efficientnet_lite0"),
+        ("efficientnet_lite0_288_int8", "efficientnet_lite0:size=288"),
+        ("efficientnet_lite2_384_int8", "efficientnet_lite2:size=384"),
+        ("mine_288_int8", "mine_288"),
+    ],
+)
+def test_the_command_that_makes_an_int8_twin_names_its_original(name: str, original: str) -> None:
+    assert int8_name(original) == name
+    advice = how_to_add(name)
+    assert advice.startswith(f"run robocle backbones quantize {original} --calibrate FOLDER, ")
+    assert advice.endswith(f" to {added_folder(name)}")
+
+
+def test_a_missing_network_at_another_size_is_rejected_with_the_command_that_adds_it(
+    refusal: Refusal,
+) -> None:
+    expected = (
+        "the backbone resnet50_288 is not installed: run robocle backbones add resnet50 --size 288"
+    )
+    assert refusal(SpecError, lambda: robocle.backbone("resnet50_288:threads=2")) == expected
+    assert refusal(SpecError, lambda: require_backbone("resnet50_288")) == expected
+    message = refusal(SpecError, lambda: add_backbone("resnet50_288"))
+    assert message == (
+        "there is no backbone 'resnet50_288' to add: run robocle backbones add resnet50 --size 288"
+    )
+
+
+# ---- what is added under such a name
+
+
+@pytest.fixture
+def onnx_file(tmp_path: Path) -> Path:
+    """A network from pictures (n, 3, 64, 64) to a map (n, 6, 4, 4)."""
+    kernel = np.random.default_rng(0).normal(0, 0.1, (6, 3, 16, 16)).astype(np.float32)
+    graph = helper.make_graph(
+        [helper.make_node("Conv", ["image", "kernel"], ["map"], strides=[16, 16])],
+        "small",
+        [helper.make_tensor_value_info("image", TensorProto.FLOAT, ["n", 3, 64, 64])],
+        [helper.make_tensor_value_info("map", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(kernel, "kernel")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 8
+    onnx.save(model, tmp_path / "net.onnx")
+    return tmp_path / "net.onnx"
+
+
+def test_the_twin_of_a_built_in_backbone_at_another_size_has_a_plain_name(onnx_file: Path) -> None:
+    network = robocle.backbone(f"onnx:{onnx_file},size=96")
+    assert isinstance(network, OnnxBackbone)
+    manifest = replace(network.manifest, name="efficientnet_lite0:size=96")
+    pixels = np.random.default_rng(0).integers(0, 256, (2, 96, 96, 3), np.uint8)
+    twin, _ = quantised(manifest, model_of(network), iter([pixels]))
+    assert twin.name == "efficientnet_lite0_96_int8"
+    assert twin.input_size == 96
+
+
+@pytest.mark.parametrize("name", ["resnet50_288", "vit_b_16_384", "efficientnet_lite0_288"])
+def test_another_network_cannot_have_the_name_of_one_at_another_size(
+    name: str, onnx_file: Path, refusal: Refusal
+) -> None:
+    for spec in (f"onnx:{onnx_file}", "resnet18"):
+        message = refusal(BackboneError, partial(add_backbone, spec, name=name))
+        assert message == f"{name} is the name of another backbone: choose a different one"
+
+
+def test_the_size_of_an_onnx_file_is_an_option_of_its_spec(
+    onnx_file: Path, refusal: Refusal
+) -> None:
+    spec = f"onnx:{onnx_file}"
+    message = refusal(BackboneError, lambda: add_backbone(spec, name="mine", size=96))
+    assert message == f"give the size of an ONNX file as {spec},size=96"
+    added = add_backbone(f"{spec},size=96", name="mine").manifest
+    assert (added.input_size, added.positions) == (96, 36)
+    assert robocle.backbone("mine").input_size == 96
+    assert not add_backbone(f"{spec},size=96", name="mine").is_new
+    message = refusal(BackboneError, lambda: add_backbone(spec, name="mine"))
+    assert message.startswith("mine was already added, from onnx file ")
+
+
+def test_a_built_in_backbone_is_not_added_at_another_size_but_used_with_an_option(
+    refusal: Refusal,
+) -> None:
+    message = refusal(BackboneError, lambda: add_backbone("efficientnet_lite0", size=288))
+    assert message.endswith("there is nothing to add: use it as efficientnet_lite0:size=288")
+    message = refusal(BackboneError, lambda: add_backbone("efficientnet_lite0:size=288"))
+    assert message == "efficientnet_lite0:size=288 comes with robocle, so there is nothing to add"
