@@ -67,11 +67,11 @@ POINTS = (
     *(Point(f"efficientnet_lite2:size={size}", looks, WHOLE)
       for size in (256, 260, 320) for looks in ("1", WHOLE)),
     Point("efficientnet_lite0", "0.8"),
-    Point("efficientnet_lite0", "0.9/0.6"),
+    Point("efficientnet_lite0", "1/0.6"),
     Point("efficientnet_lite0:size=320", "0.8"),
-    Point("efficientnet_lite0:size=320", "0.9/0.6"),
+    Point("efficientnet_lite0:size=320", "1/0.6"),
     Point("efficientnet_lite2:size=256", "0.8"),
-    Point("efficientnet_lite2:size=256", "0.9/0.6"),
+    Point("efficientnet_lite2:size=256", "1/0.6"),
 )  # fmt: skip
 
 

@@ -84,8 +84,8 @@ def _table(figures: Figures) -> list[str]:
 
 def _named(method: str, backbone: str) -> str:
     """Return the profile that a method is with a backbone, or the method if it is none."""
+    looks = PROFILES[method].prediction_views if method in PROFILES else None
     for name, profile in PROFILES.items():
-        views = {"fast": "plain", "accurate": "centre"}.get(method)
-        if (profile.backbone, profile.prediction_views) == (backbone, views):
+        if (profile.backbone, profile.prediction_views) == (backbone, looks):
             return f"**{name}**"
     return method

@@ -36,6 +36,15 @@ def test_pictures_are_taught_and_predicted_from_a_shell(objects: Path, tmp_path:
     assert all(0.5 <= float(row[2]) <= 1 for row in rows)
 
 
+def test_a_backbone_without_a_world_is_named(objects: Path, tmp_path: Path) -> None:
+    state, name = tmp_path / "home.robocle", "efficientnet_lite0:size=96"
+    first = run_subprocess("teach", state, "ball", objects / "ball/0.jpg", "--backbone", name)
+    assert first.returncode == 0
+    assert f"run robocle backbones world {name}" in first.stderr.decode()
+    second = run_subprocess("teach", state, "ball", objects / "ball/1.jpg")
+    assert (second.returncode, second.stderr) == (0, b"")
+
+
 def test_a_folder_of_label_folders_is_taught_at_once(objects: Path, tmp_path: Path) -> None:
     result = run("teach", tmp_path / "all.robocle", objects)
     expected = f"taught 8 pictures of ball, box; {tmp_path / 'all.robocle'} knows 2 labels\n"

@@ -18,6 +18,7 @@ from robocle.cli.pictures import SKIPPING, Unreadable, list_unreadable
 from robocle.cli.progress import activity, progress
 from robocle.errors import ImageError, QualityError, StateAccessError, StateError
 from robocle.profiles import DEFAULT, DEFAULT_PROFILE, OBJECTS, PROFILES, classifier_for
+from robocle.spec import parse_spec
 
 if TYPE_CHECKING:
     from robocle.embedding import Embedder, Embedding
@@ -100,7 +101,12 @@ def _learner(state: Path, parts: dict[str, str]) -> "Learner":
 
     if not os.path.exists(state):  # unlike state.exists(), no error for a name that is too long
         _require_new_state(state)
-        return Learner(**parts)
+        learner = Learner(**parts)
+        if parse_spec(learner.parts.classifier).options.get("world") and not learner.parts.world:
+            name = learner.backbone.name
+            log.warning("%s has no world here, so unknown objects are found less well: run robocle "
+                        "backbones world %s", name, name)  # fmt: skip
+        return learner
     network = backbone(parts["backbone"]) if "backbone" in parts else None
     learner = Learner.open(state, network)
     learner.pipeline.require_given(str(state), learner.parts.classifier, parts)

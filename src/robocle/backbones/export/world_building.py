@@ -46,7 +46,7 @@ def build_world(
     network: Backbone,
     folder: Path | None = None,
     pooling: str = "",
-    views: str = "plain",
+    views: str = DEFAULT.prediction_views,
     progress: Progress | None = None,
 ) -> World:
     """Compute the world of a backbone.
