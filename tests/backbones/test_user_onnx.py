@@ -389,7 +389,8 @@ def test_a_learner_on_a_transformer_is_exported_as_one_model(tmp_path: Path) -> 
     from robocle.export.onnx_model import onnx_model
 
     path = save(transformer(), tmp_path / "vit.onnx")
-    learner = robocle.Learner(f"onnx:{path},prefix=1", "moments:r=3,form=root", "ncm")
+    spec, views = f"onnx:{path},prefix=1", {"views": "plain", "prediction_views": "plain"}
+    learner = robocle.Learner(spec, "moments:r=3,form=root", "ncm", **views)
     for label, picture in zip("abc", pictures(), strict=True):
         learner.teach(picture, label)
     session = onnxruntime.InferenceSession(onnx_model(learner).SerializeToString())

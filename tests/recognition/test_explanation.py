@@ -45,7 +45,7 @@ def test_a_recognised_object_needs_no_reason(learner: Learner) -> None:
 
 
 def test_an_unknown_object_has_a_reason_in_one_line(learner: Learner) -> None:
-    found = learner.explain(CLEAN / "scissors_01/0.jpg")
+    found = learner.explain(CLEAN / "teddy_01/0.jpg")
     assert found.prediction.label is None
     assert repr(found.prediction.nearest) in found.reason
     assert found.reason.splitlines() == [found.reason]

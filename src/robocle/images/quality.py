@@ -41,7 +41,7 @@ FLAT = 16
 BLURRED = 0.32
 """The minimum sharpness. A step from black to white has 0.64. Blurred by a Gaussian with a standard
 deviation of 1/130 of the picture's side, it has 0.32."""
-DUPLICATE = 0.25
+DUPLICATE = 0.22
 """The minimum distance between two embeddings, relative to the larger of their norms."""
 
 BLACK = 12

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 PROJECTIONS = 64
-DUPLICATE = 0.2
+DUPLICATE = 0.17
 """The minimum distance of two sketches. It is below `quality.DUPLICATE` because of the error."""
 SAME = 0.02
 """Sketches of the same picture differ by less, because embeddings are rounded."""
