@@ -27,7 +27,7 @@ from robocle.backbones.model_folder import cache_folder
 from robocle.classifiers import classifier
 from robocle.evaluation.datasets import dataset
 from robocle.evaluation.scenarios import scenario
-from robocle.images import read
+from robocle.images import Picture, read
 from robocle.images.nothing import pictures_of_nothing
 from robocle.images.views import Centre
 from robocle.pipeline import Pipeline
@@ -114,9 +114,13 @@ class Front:
 
     def __init__(self, data: Path) -> None:
         self.orderings = list(orderings(data))
-        paths = {path for each in self.orderings
-                 for path, _ in [*each.taught, *(p for t in each.tests.values() for p in t)]}  # fmt: skip
-        self.paths = sorted(paths)
+        shown = (
+            pair
+            for each in self.orderings
+            for pairs in (each.taught, *each.tests.values())
+            for pair in pairs
+        )
+        self.paths = sorted({path for path, _ in shown})
         self.rows = {path: row for row, path in enumerate(self.paths)}
         self.things = things_in(data / "world")
 
@@ -133,7 +137,9 @@ class Front:
         file = cache_folder() / "measure_front" / f"{network.fingerprint[:12]}-{share}.npy"
         if not file.is_file():
             side = network.input_size
-            shown = [*self.things, *pictures_of_nothing(NOTHING, side), *self.paths]
+            shown: list[Picture] = [
+                *self.things, *pictures_of_nothing(NOTHING, side), *self.paths
+            ]  # fmt: skip
             rows = [pipeline.embed([read(each, side).pixels])[0] for each in shown]
             file.parent.mkdir(parents=True, exist_ok=True)
             np.save(file, np.stack(rows).astype(np.float16))

@@ -101,9 +101,7 @@ def test_the_model_looks_as_the_learner_does(
     learner = Learner(lite0, prediction_views=views)
     learner.merge(once)
     expected = learner.predict_many(pictures)
-    assert [each.known for each in expected] != [
-        each.known for each in once.predict_many(pictures)
-    ]
+    assert [each.known for each in expected] != [each.known for each in once.predict_many(pictures)]
     assert_same(outputs_of(learner, pictures), expected)
 
 

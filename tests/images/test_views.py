@@ -44,9 +44,7 @@ def test_every_share_is_one_look(picture: Pixels) -> None:
         ("/".join("1" * 17), "the number of shares=17 is out of range: give 1 to 16"),
     ],
 )
-def test_shares_that_cannot_be_used_are_refused(
-    shares: str, reason: str, refusal: Refusal
-) -> None:
+def test_shares_that_cannot_be_used_are_refused(shares: str, reason: str, refusal: Refusal) -> None:
     assert refusal(SpecError, lambda: views(f"centre:shares={shares}")) == reason
 
 
