@@ -21,6 +21,11 @@ CHOSEN = {
     ("efficientnet_lite2:size=256", "1/0.6"): "large",
 }
 """The points that are profiles."""
+OFFSETS = {
+    ("efficientnet_lite2:size=256", "0.8"): (-66, 5),
+    ("efficientnet_lite0", "1/0.6"): (-20, -15),
+}
+"""Where names are put that would cover others, in points from their place."""
 SERIES = {
     ("efficientnet_lite0", "1"): ("Lite0, the whole picture", "#7a9cc6", "o"),
     ("efficientnet_lite0", "1/0.67"): ("Lite0, the whole picture and 0.67", "#24558f", "s"),
@@ -51,11 +56,13 @@ def draw(points: list[dict[str, Any]]) -> None:
     axes.scatter([each["milliseconds"] for each in rest], [mean(each) for each in rest],
                  color="#2f7d4f", marker="D", zorder=3, label="looks chosen anew")  # fmt: skip
     for each in rest:
-        named = CHOSEN.get((each["backbone"], each["looks"]))
-        _, _, size = each["backbone"].rpartition("=")
-        text = named or f"{size}, {each['looks'].replace('/', ' and ')}"
-        axes.annotate(text, (each["milliseconds"], mean(each)), (6, 5), textcoords="offset points",
-                      fontsize=9, weight="bold" if named else "normal")  # fmt: skip
+        key = each["backbone"], each["looks"]
+        named = CHOSEN.get(key)
+        network, _, size = each["backbone"].removeprefix("efficientnet_l").partition(":size=")
+        text = named or f"L{network} {size}, {each['looks'].replace('/', ' and ')}"
+        axes.annotate(text, (each["milliseconds"], mean(each)), OFFSETS.get(key, (6, 5)),
+                      textcoords="offset points", fontsize=9 if named else 8,
+                      weight="bold" if named else "normal")  # fmt: skip
     axes.set_xlabel("milliseconds per frame, one core")
     axes.set_ylabel("accuracy, %, mean over six columns")
     axes.grid(alpha=0.3)

@@ -120,7 +120,8 @@ class Front:
             for pairs in (each.taught, *each.tests.values())
             for pair in pairs
         )
-        self.paths = sorted({path for path, _ in shown})
+        # In the same order on every machine: the embeddings that are kept are in this order.
+        self.paths = sorted({path for path, _ in shown}, key=lambda path: path.parts[-3:])
         self.rows = {path: row for row, path in enumerate(self.paths)}
         self.things = things_in(data / "world")
 

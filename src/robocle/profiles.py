@@ -38,7 +38,7 @@ PROFILES: Mapping[str, Profile] = {
         prediction_views="centre:shares=1/0.6",
     ),
     "large": Profile(
-        "a larger backbone, from the extra robocle[lite], and two looks; four times as long",
+        "a larger backbone, from the extra robocle[lite], and two looks; three times as long",
         backbone="efficientnet_lite2:size=256",
         prediction_views="centre:shares=1/0.6",
     ),
