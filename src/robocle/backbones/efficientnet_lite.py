@@ -14,16 +14,14 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 
+from robocle.backbones.input_size import require_size
 from robocle.backbones.model_folder import Manifest, built_folder, load_or_build
 from robocle.backbones.onnx_backbone import OnnxBackbone
-from robocle.errors import BackboneError, SpecError
-from robocle.spec import require_whole
+from robocle.errors import BackboneError
 
 # Increase it when the graph computes something else: the fingerprint, and so every state, has it.
 RECIPE = "1"
 CHANNELS = 1280
-SIZES = range(96, 641, 32)
-"""The sides of the input that a model can be built for. The network halves its map five times."""
 
 
 @dataclass(frozen=True)
@@ -74,13 +72,7 @@ class Published:
         """
         if size == self.trained_size:
             return self
-        require_whole("size", size, SIZES[0], SIZES[-1])
-        if size not in SIZES:
-            below = size - size % SIZES.step
-            raise SpecError(
-                f"size={size} is not a multiple of {SIZES.step}: give {below} or "
-                f"{below + SIZES.step}, or {self.trained_size}, which the weights were trained for"
-            )
+        require_size(size)
         return replace(self, size=size, model_sha256="")
 
     @property

@@ -1,7 +1,7 @@
-"""The input sizes that a network can be added for, and how its name shows another size.
+"""The input sizes that a network can be used at, and how its name shows another size.
 
-A network that is added for another size than its own has the size at the end of its name, as in
-"resnet50_288".
+A built-in backbone has the size as an option. A network that is added for another size than its own
+has the size at the end of its name, as in "resnet50_288".
 """
 
 import re
@@ -10,11 +10,11 @@ from robocle.errors import SpecError
 from robocle.spec import require_whole
 
 SIZES = range(64, 1025, 32)
-"""The sides of the input that a network can be added for. Most networks halve it five times."""
+"""The sides of the input that a network can be used at, besides its own. Most networks halve it five times."""
 
 
 def require_size(size: int) -> None:
-    """Raise SpecError if no network can be added for a size."""
+    """Raise SpecError if no network can be used at a size, unless it is its own."""
     require_whole("size", size, SIZES[0], SIZES[-1])
     if size not in SIZES:
         below = size - size % SIZES.step
