@@ -10,7 +10,8 @@ from robocle.errors import SpecError
 from robocle.spec import require_whole
 
 SIZES = range(64, 1025, 32)
-"""The sides of the input that a network can be used at, besides its own. Most networks halve it five times."""
+"""The sides of the input that a network can be used at, besides its own. Most networks halve it
+five times."""
 
 
 def require_size(size: int) -> None:
