@@ -31,7 +31,7 @@ def main() -> None:
     quick = parser.parse_args().quick
     rounds = 5 if quick else 200
     network = backbone()
-    learner = Learner(backbone=network)
+    learner = Learner(backbone=network, prediction_views="plain")
     embed = learner.embed_for_prediction
     frame = camera_frame()
     pixels = to_pixels(frame, network.input_size)[None]

@@ -29,7 +29,7 @@ Stages = NDArray[np.float64]
 
 
 def taught_learner(pool: str, network: Backbone) -> Learner:
-    learner = Learner(backbone=network, pooling=pool)
+    learner = Learner(backbone=network, pooling=pool, prediction_views="plain")
     for shown in range(OBJECTS * SHOTS):
         learner.teach(camera_frame(shown), f"object {shown // SHOTS}")
     return learner

@@ -105,6 +105,6 @@ def test_the_page_on_profiles_lists_all_with_the_figures_of_the_results() -> Non
 @pytest.mark.slow
 def test_the_large_profile_teaches_and_recognises() -> None:
     learner = Learner(profile="large")
-    assert learner.parts.backbone == "efficientnet_lite2"
+    assert learner.parts.backbone == PROFILES["large"].backbone
     teach(learner)
     assert learner.predict(picture("mug", 3)).nearest == "mug"

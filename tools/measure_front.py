@@ -135,7 +135,9 @@ class Front:
     def _look(self, name: str, share: str) -> Rows:
         pipeline = Pipeline.build(name, DEFAULT.pooling, f"centre:shares={share}")
         network = pipeline.backbone
-        file = cache_folder() / "measure_front" / f"{network.fingerprint[:12]}-{share}.npy"
+        facts = DEFAULT.pooling, *("/".join(path.parts[-3:]) for path in self.paths)
+        key = hashlib.sha256("\n".join(facts).encode()).hexdigest()[:12]
+        file = cache_folder() / "measure_front" / f"{network.fingerprint[:12]}-{key}-{share}.npy"
         if not file.is_file():
             side = network.input_size
             shown: list[Picture] = [

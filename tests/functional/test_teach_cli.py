@@ -40,7 +40,7 @@ def test_a_backbone_without_a_world_is_named(objects: Path, tmp_path: Path) -> N
     state, name = tmp_path / "home.robocle", "efficientnet_lite0:size=96"
     first = run_subprocess("teach", state, "ball", objects / "ball/0.jpg", "--backbone", name)
     assert first.returncode == 0
-    assert f"run robocle backbones world {name}" in first.stderr.decode()
+    assert f"run robocle backbones world {name} FOLDER --pooling focus" in first.stderr.decode()
     second = run_subprocess("teach", state, "ball", objects / "ball/1.jpg")
     assert (second.returncode, second.stderr) == (0, b"")
 

@@ -75,6 +75,18 @@ def test_the_heat_is_where_the_object_is(learner: Learner) -> None:
     assert heat[:, 4:].sum() > 2 * heat[:, :3].sum()
 
 
+def test_the_heat_of_a_nearer_look_is_put_where_it_is_in_the_picture(
+    learner: Learner, lite0: Backbone
+) -> None:
+    near = Learner(lite0, prediction_views="centre:shares=0.5")
+    near.merge(learner)
+    heat = near.explain(CLEAN / "mug_01/5.jpg").heat
+    assert heat is not None
+    inner = heat[2:5, 2:5]
+    assert inner.max() > 0.2
+    assert heat.sum() == pytest.approx(inner.sum())
+
+
 @pytest.mark.parametrize("spec", ["avg", "moments:r=2", "focus:r=2,window=0.3,earlier=0"])
 def test_the_shares_of_all_positions_sum_to_the_mean_blocks_part_of_the_score(spec: str) -> None:
     rng = np.random.default_rng(0)

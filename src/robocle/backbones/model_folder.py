@@ -69,25 +69,28 @@ def built_folder(manifest: Manifest, sha256: str) -> Path:
     Its name has the hash of the model, so that two versions of robocle do not replace each other's.
     """
     name = manifest.name.replace(":", "-")  # which no folder of Windows may have in its name
-    parts = name, manifest.fingerprint[:16], sha256[:8]
-    return backbones_folder() / "-".join(filter(None, parts))
+    return backbones_folder() / f"{name}-{manifest.fingerprint[:16]}-{sha256[:8]}"
 
 
-def load_or_build(manifest: Manifest, build: Callable[[], bytes], sha256: str) -> bytes:
+def load_or_build(
+    manifest: Manifest, build: Callable[[], bytes], sha256: str, *, exact: bool = True
+) -> bytes:
     """Return a model from its folder, or build it and keep it for the next time.
 
     Args:
         manifest: The description of the model.
         build: Builds the serialised model. Called if the folder is missing, damaged or outdated.
         sha256: The hash of the model that `build` returns. A model in the folder with another hash
-            is not used, whatever its manifest says. If empty, the manifest is believed.
+            is not used, whatever its manifest says.
+        exact: Whether `build` returns just that model. If not, the manifest is believed, and the
+            hash is that of a model which changes whenever this one does.
 
     Returns:
         The serialised model.
     """
     folder = built_folder(manifest, sha256)
     model = _read(folder, manifest)
-    if model is not None and sha256 and hashlib.sha256(model).hexdigest() != sha256:
+    if model is not None and exact and hashlib.sha256(model).hexdigest() != sha256:
         log.warning("the model in %s is not the one that robocle builds: building it again", folder)
         model = None
     if model is None:

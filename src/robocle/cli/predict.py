@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True,
               help="Print one JSON object per line, with all scores.")  # fmt: skip
 @click.option("--prediction-views", metavar="VIEWS",
-              help="The views of the pictures, instead of those of the state: plain looks once, "
-              "centre twice.")  # fmt: skip
+              help="The views of the pictures, instead of those of the state: "
+              "centre:shares=0.8 looks once, centre:shares=1/0.6 twice.")  # fmt: skip
 @unreadable_option
 @box_option
 @threads_option

@@ -103,9 +103,10 @@ def _learner(state: Path, parts: dict[str, str]) -> "Learner":
         _require_new_state(state)
         learner = Learner(**parts)
         if parse_spec(learner.parts.classifier).options.get("world") and not learner.parts.world:
-            name = learner.backbone.name
-            log.warning("%s has no world here, so unknown objects are found less well: run robocle "
-                        "backbones world %s", name, name)  # fmt: skip
+            name, pooling = learner.backbone.name, learner.parts.pooling
+            log.warning("%s has no world with %s, so unknown objects are found less well: run "
+                        "robocle backbones world %s FOLDER --pooling %s, with a few hundred "
+                        "pictures of anything", name, pooling, name, pooling)  # fmt: skip
         return learner
     network = backbone(parts["backbone"]) if "backbone" in parts else None
     learner = Learner.open(state, network)

@@ -65,7 +65,7 @@ def add_mean(builder: GraphBuilder, embeddings: str, views: int) -> str:
 
 
 def _look(builder: GraphBuilder, pixels: str, share: float, side: int) -> str:
-    """Add the enlarged centre, as Pillow computes it: rows, then columns, rounded after each."""
+    """Add a look at the centre, as Pillow computes it: rows, then columns, rounded after each."""
     if share == 1:
         return pixels
     wide = builder.node("Cast", pixels, to=TensorProto.DOUBLE)

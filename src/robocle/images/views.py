@@ -91,6 +91,15 @@ class Centre(Described):
         return np.stack([_look(pixels, share) for share in self.looks])
 
 
+def first_share(views: Views) -> float:
+    """Return the side of what the first view of a picture covers, relative to its side.
+
+    >>> first_share(Centre("0.9/0.6")), first_share(Plain())
+    (0.9, 1.0)
+    """
+    return views.looks[0] if isinstance(views, Centre) else 1.0
+
+
 def _numbers(shares: str) -> tuple[float, ...]:
     try:
         numbers = tuple(float(number) for number in shares.split("/"))

@@ -27,6 +27,7 @@ from robocle.images import Picture
 from robocle.images.boxes import Box
 from robocle.images.gate import QualityGate
 from robocle.images.quality import Complaint, Gate
+from robocle.images.views import first_share
 from robocle.learner.learned import Learned
 from robocle.learner.lessons import require_lessons, require_one_label_each
 from robocle.pipeline import Parts, Pipeline
@@ -536,7 +537,7 @@ class Learner:
         Raises:
             RobocleError: As in `predict`, or `top` is out of range.
         """
-        from robocle.recognition.explanation import explanation, heat_of  # not to teach
+        from robocle.recognition.explanation import explanation, heat_of, in_picture  # not to teach
 
         require_whole("top", top, 1, 1_000_000)
         self._require_taught()
@@ -545,6 +546,8 @@ class Learner:
         with self._learned.classifier() as classifier:
             found = prediction.nearest, self.pooling, maps.grid[0], self._learned.world
             heat = heat_of(classifier, *found)
+        if heat is not None:
+            heat = in_picture(heat, first_share(self.pipeline.prediction_views))
         return explanation(prediction, self.decision(), false_accept, top, heat)
 
     def embed_for_teaching(self, picture: Picture, box: Box | None = None) -> Embedding:

@@ -119,6 +119,25 @@ def heat_of(
     return heat_map(pooling, grid, rows[classifier.labels.index(label)], anything)
 
 
+def in_picture(heat: NDArray[np.float32], share: float) -> NDArray[np.float32]:
+    """Return a heat map of a look at the centre of a picture as one of the whole picture.
+
+    Args:
+        heat: The heat map, (rows, columns).
+        share: The side of what the look covers, relative to the side of the picture.
+
+    >>> in_picture(np.ones((4, 4), np.float32), 0.5).tolist()[1]
+    [0.0, 1.0, 1.0, 0.0]
+    """
+    side = len(heat)
+    places = ((np.arange(side) + 0.5) / side - 0.5) / share + 0.5
+    inside = np.flatnonzero((places >= 0) & (places < 1))
+    seen = np.ix_(*2 * [(places[inside] * side).astype(int)])
+    whole = np.zeros_like(heat)
+    whole[np.ix_(inside, inside)] = heat[seen]
+    return whole
+
+
 def heat_map(
     pooling: Pooling, grid: NDArray[np.float32], weights: Vector, anything: Vector | None = None
 ) -> NDArray[np.float32] | None:
