@@ -123,13 +123,13 @@ class Front:
         # In the same order on every machine: the embeddings that are kept are in this order.
         self.paths = sorted({path for path, _ in shown}, key=lambda path: path.parts[-3:])
         self.rows = {path: row for row, path in enumerate(self.paths)}
-        self.things = things_in(data / "world")
+        self.objects = things_in(data / "world")
 
     def embedded(self, name: str, shares: str) -> tuple[Rows, Rows]:
         """Return the embeddings of a world, and those of all pictures."""
         looks = [self._look(name, share) for share in shares.split("/")]
         rows: Rows = np.mean(looks, axis=0)
-        world = len(self.things) + NOTHING
+        world = len(self.objects) + NOTHING
         return as_kept(rows[:world]), rows[world:]
 
     def _look(self, name: str, share: str) -> Rows:
@@ -141,7 +141,7 @@ class Front:
         if not file.is_file():
             side = network.input_size
             shown: list[Picture] = [
-                *self.things, *pictures_of_nothing(NOTHING, side), *self.paths
+                *self.objects, *pictures_of_nothing(NOTHING, side), *self.paths
             ]  # fmt: skip
             rows = [pipeline.embed([read(each, side).pixels])[0] for each in shown]
             file.parent.mkdir(parents=True, exist_ok=True)

@@ -257,6 +257,10 @@ def require_weights(name: str) -> None:
 
     Args:
         name: The spec of a backbone. Those of other families are accepted.
+
+    Raises:
+        BackboneError: They are not.
+        SpecError: The network cannot be used at the size in the spec.
     """
     spec = parse_spec(name)
     network = PUBLISHED.get(spec.name)

@@ -177,7 +177,7 @@ async def _answer(
 def _predicted(
     service: Service, request: FrameRequest, picture: Picture
 ) -> tuple[Prediction, dict[str, Any], bool] | None:
-    """Return the prediction with its explanation, and whether known and unknown can be told apart.
+    """Return the prediction, its explanation, and whether known can be separated from unknown.
 
     It is None if nothing was taught yet.
     """
