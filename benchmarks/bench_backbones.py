@@ -55,9 +55,9 @@ def main() -> None:
 
 def compare(name: str, weights: str, quick: bool) -> None:
     # Imported here because these modules import torchvision, which load_torchvision prepares.
-    from robocle.backbones.export.first_run import difference
-    from robocle.backbones.export.torch_export import as_positions, export, reference
-    from robocle.backbones.export.torchvision_export import torchvision_network
+    from robocle.backbones.adding.first_run import difference
+    from robocle.backbones.adding.torch_networks import as_positions, export, reference
+    from robocle.backbones.adding.torchvision_networks import torchvision_network
 
     network = torchvision_network(name, weights)
     manifest, model = export(network)

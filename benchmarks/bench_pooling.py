@@ -13,7 +13,7 @@ from measuring import alternating, finish, report, seconds, workload
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from robocle.pooling import POOLINGS, pooling
+from robocle.poolings import POOLINGS, pooling
 from robocle.types import FeatureMaps
 
 TOLERANCE = 1e-5  # of the largest value of each block

@@ -16,7 +16,7 @@ from measuring import alternating, finish, report, workload
 from PIL import Image
 
 from robocle import Learner
-from robocle.embedding import cores
+from robocle.learner.embedding import cores
 
 
 def jpegs(count: int) -> list[bytes]:

@@ -23,9 +23,9 @@ import numpy as np
 from measuring import finish, report
 
 from robocle import Learner, Prediction, TemporalFilter
+from robocle._internal.randomness import keyed_rng
 from robocle.evaluation.corruptions import corruption
 from robocle.evaluation.datasets.home import Home
-from robocle.randomness import keyed_rng
 from robocle.sim.home import categories
 from robocle.sim.openloris import Recording, record
 

@@ -11,7 +11,7 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from robocle.randomness import keyed_rng
+from robocle._internal.randomness import keyed_rng
 
 REPLAYED = 50
 

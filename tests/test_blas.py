@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from robocle import blas
-from robocle.blas import one_blas_thread
+from robocle._internal import blas
+from robocle._internal.blas import one_blas_thread
 
 
 def threads() -> list[int]:
@@ -138,7 +138,7 @@ def test_an_interrupt_while_the_number_is_restored_does_not_lose_it(
 FORK_INSIDE = """
 import os
 from threadpoolctl import threadpool_info
-from robocle import blas
+from robocle._internal import blas
 
 def threads():
     return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}

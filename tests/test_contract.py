@@ -32,8 +32,8 @@ from robocle.evaluation.corruptions.combined import Clean
 from robocle.evaluation.datasets import DATASETS
 from robocle.evaluation.datasets.folder import Folder
 from robocle.images.views import VIEWS, Plain
-from robocle.pooling import POOLINGS
-from robocle.pooling.average import Average
+from robocle.poolings import POOLINGS
+from robocle.poolings.average import Average
 from robocle.registry import Registry
 from robocle.types import Embeddings, Example, FeatureMaps, Pixels, Scores
 

@@ -23,7 +23,7 @@ from robocle.evaluation.datasets import DATASETS
 from robocle.evaluation.metrics import METRICS
 from robocle.evaluation.scenarios import SCENARIOS
 from robocle.images.views import VIEWS
-from robocle.pooling import POOLINGS
+from robocle.poolings import POOLINGS
 from robocle.registry import Registry
 
 ROOT = Path(__file__).parents[1]
@@ -167,3 +167,12 @@ def test_the_tree_in_the_contributing_guide_is_the_real_one() -> None:
     assert not missing, f"not in src/robocle: {missing}"
     folders = {f"{path.name}/" for path in source.iterdir() if (path / "__init__.py").exists()}
     assert folders <= listed
+
+
+def test_contributing_lists_everything_at_the_top_of_the_package() -> None:
+    layout = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("## Repository layout")[2]
+    listed = set(re.findall(r"^      (\w+(?:/|\.py)) ", layout, re.MULTILINE))
+    package = ROOT / "src" / "robocle"
+    rooms = {f"{path.name}/" for path in package.iterdir() if (path / "__init__.py").is_file()}
+    modules = {path.name for path in package.glob("*.py") if not path.name.startswith("__")}
+    assert listed == rooms | modules

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from refusal import SetUmask
-from robocle import files
-from robocle.files import remove_file, replace_file
+from robocle._internal import files
+from robocle._internal.files import remove_file, replace_file
 
 
 def permissions(path: Path) -> int:
@@ -73,7 +73,7 @@ def test_a_failed_write_leaves_no_temporary_file(
     def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("robocle.files.flush_file", full)
+    monkeypatch.setattr("robocle._internal.files.flush_file", full)
     with pytest.raises(OSError, match="No space left"):
         replace_file(tmp_path / "file", b"new")
     assert (tmp_path / "file").read_bytes() == b"old"
@@ -131,7 +131,7 @@ def test_a_file_that_may_not_be_replaced_is_tried_once_on_other_systems(
 
 @pytest.fixture
 def macos_files(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """The module robocle.files as it is on macOS."""
+    """The module robocle._internal.files as it is on macOS."""
     monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setattr(fcntl, "F_FULLFSYNC", 51, raising=False)
     spec = importlib.util.spec_from_file_location("macos_files", str(files.__file__))

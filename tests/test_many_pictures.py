@@ -13,7 +13,6 @@ from robocle import Learner
 from robocle.backbones import Backbone
 from robocle.classifiers import CLASSIFIERS
 from robocle.demo.pictures import home_pictures
-from robocle.embedding import LARGEST_TAUGHT, in_order
 from robocle.errors import (
     FeatureError,
     ImageError,
@@ -22,6 +21,7 @@ from robocle.errors import (
     QualityError,
     SpecError,
 )
+from robocle.learner.embedding import LARGEST_TAUGHT, in_order
 from stub_backbone import STUB, embedding
 
 CATEGORIES = ("mug", "clock", "banana")

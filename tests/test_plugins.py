@@ -11,7 +11,7 @@ import robocle
 from refusal import Refusal
 from robocle.backbones import BACKBONES
 from robocle.errors import SpecError
-from robocle.pooling import POOLINGS
+from robocle.poolings import POOLINGS
 
 PLUGIN = '''
 import hashlib

@@ -13,7 +13,7 @@ from robocle.classifiers import CLASSIFIERS
 from robocle.errors import SpecError
 from robocle.evaluation.scenarios import scenario
 from robocle.evaluation.scenarios.cross_domain import CrossDomain
-from robocle.pooling import POOLINGS
+from robocle.poolings import POOLINGS
 from robocle.registry import Registry
 from robocle.spec import Spec, parse_spec, require_between, require_choice, suggestion
 

@@ -2,7 +2,7 @@
 
 from itertools import chain, repeat
 
-from robocle.timing import shortest_times, timed
+from robocle._internal.timing import shortest_times, timed
 
 
 class Clock:

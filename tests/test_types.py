@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from robocle import Learner, Prediction
-from robocle.embedding import Embedding
 from robocle.label_numbers import LabelNumbers
+from robocle.learner.embedding import Embedding
 from stub_backbone import STUB, embedding
 
 LABELS = ("mug", "pan", "cup", "jug")

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from robocle.backbones import backbone
-from robocle.backbones.export.world_building import build_world
 from robocle.backbones.world import SHIPPED, World, file_name
+from robocle.evaluation.backbones.world_building import build_world
 from robocle.images.nothing import KINDS
 from robocle.profiles import DEFAULT, PROFILES
 

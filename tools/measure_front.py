@@ -22,15 +22,15 @@ from numpy.typing import NDArray
 
 from robocle import Learner
 from robocle.backbones import backbone
-from robocle.backbones.export.world_building import NOTHING, as_kept, things_in
 from robocle.backbones.model_folder import cache_folder
 from robocle.classifiers import classifier
+from robocle.evaluation.backbones.world_building import NOTHING, as_kept, things_in
 from robocle.evaluation.datasets import dataset
 from robocle.evaluation.scenarios import scenario
 from robocle.images import Picture, read
 from robocle.images.nothing import pictures_of_nothing
 from robocle.images.views import Centre
-from robocle.pipeline import Pipeline
+from robocle.learner.pipeline import Pipeline
 from robocle.profiles import DEFAULT
 
 ROOT = Path(__file__).parents[1]

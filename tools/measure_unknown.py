@@ -24,22 +24,22 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from robocle._internal.randomness import keyed_rng
 from robocle.backbones import backbone
-from robocle.backbones.export.world_building import things_in
 from robocle.backbones.model_folder import cache_folder
 from robocle.backbones.world import World, used_world
 from robocle.classifiers import StreamingClassifier, classifier
 from robocle.classifiers.labels import UNKNOWN
+from robocle.evaluation.backbones.world_building import things_in
 from robocle.evaluation.datasets.home import Home
 from robocle.evaluation.metrics.open_set import area_under_curve, mixed_calibration_error
 from robocle.evaluation.revision import code_revision
 from robocle.images import read
 from robocle.images.folders import pictures_under
 from robocle.images.views import VIEWS
-from robocle.pipeline import Pipeline
-from robocle.pooling import POOLINGS
+from robocle.learner.pipeline import Pipeline
+from robocle.poolings import POOLINGS
 from robocle.profiles import DEFAULT, PROFILES
-from robocle.randomness import keyed_rng
 from robocle.recognition.decision import Decision
 from robocle.recognition.meaning import Recognition, recognised
 from robocle.recognition.rates import DEFAULT_RATE

@@ -18,10 +18,10 @@ from profile_tables import profiles_page
 from summary import summary_page
 from tqdm import tqdm
 
+from robocle._internal.files import replace_file
 from robocle.evaluation.benchmark import Benchmark
 from robocle.evaluation.experiment import load_experiment
 from robocle.evaluation.parallel import Workers
-from robocle.files import replace_file
 from robocle.reports.benchmark import as_markdown, build_report
 
 HERE = Path(__file__).parent

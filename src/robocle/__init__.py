@@ -35,14 +35,14 @@ from robocle.errors import (
     UnknownLabelError,
     UnknownSampleError,
 )
-from robocle.pooling import pooling  # not lazily: the subpackage of this name would shadow it
 
 if TYPE_CHECKING:
     from robocle.backbones import backbone
     from robocle.classifiers import classifier
-    from robocle.embedding import Embedding
     from robocle.images.quality import Complaint
     from robocle.learner import Learner
+    from robocle.learner.embedding import Embedding
+    from robocle.poolings import pooling
     from robocle.recognition.explanation import Explanation
     from robocle.recognition.temporal_filter import Announcement, TemporalFilter
     from robocle.types import FeatureMaps, Prediction
@@ -86,7 +86,7 @@ __all__ = [
 _HOMES = {
     "Announcement": "robocle.recognition.temporal_filter",
     "Complaint": "robocle.images.quality",
-    "Embedding": "robocle.embedding",
+    "Embedding": "robocle.learner.embedding",
     "Explanation": "robocle.recognition.explanation",
     "FeatureMaps": "robocle.types",
     "Learner": "robocle.learner",
@@ -94,6 +94,7 @@ _HOMES = {
     "TemporalFilter": "robocle.recognition.temporal_filter",
     "backbone": "robocle.backbones",
     "classifier": "robocle.classifiers",
+    "pooling": "robocle.poolings",
 }
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from robocle.capture import SILENCE, CameraSource, Source, rate_of
+from robocle._internal.capture import SILENCE, CameraSource, Source, rate_of
 from robocle.errors import CameraError
 
 if TYPE_CHECKING:

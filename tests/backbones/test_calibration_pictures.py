@@ -7,14 +7,14 @@ import pytest
 from PIL import Image
 
 from refusal import Refusal
-from robocle.backbones.export.calibration_pictures import (
+from robocle.errors import DataError
+from robocle.evaluation.backbones.int8_pictures import (
     FEWEST,
     MOST,
     calibration_pictures,
     check_pictures,
     pixel_batches,
 )
-from robocle.errors import DataError
 
 
 def fill(folder: Path, count: int) -> Path:

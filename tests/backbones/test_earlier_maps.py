@@ -16,8 +16,8 @@ import robocle
 from refusal import Refusal
 from robocle.backbones import backbone_of_state, earlier_channels
 from robocle.backbones.added import added_folder, fingerprint
-from robocle.backbones.export.adding import add_backbone
-from robocle.backbones.export.earlier_map import earlier_tensor
+from robocle.backbones.adding.adding import add_backbone
+from robocle.backbones.adding.earlier_map import earlier_tensor
 from robocle.contract import check_backbone
 from robocle.errors import BackboneError, StateError
 
@@ -344,7 +344,7 @@ def test_a_state_from_before_earlier_maps_opens_without_naming_its_network(
     assert earlier_channels(again) == 0
     here = robocle.backbone(f"onnx:{path}")
     message = refusal(
-        StateError, lambda: robocle.pipeline.Pipeline.of_state("home.robocle", before, here)
+        StateError, lambda: robocle.learner.pipeline.Pipeline.of_state("home.robocle", before, here)
     )
     assert message.endswith("leave out the backbone, and the state finds its own")
 

@@ -12,12 +12,12 @@ import robocle
 from refusal import Refusal
 from robocle import Learner
 from robocle.backbones.added import fingerprint
+from robocle.backbones.adding.int8 import FLOAT_CONVOLUTIONS, quantised
 from robocle.backbones.efficientnet_lite import LITE0, EfficientNetLite0
-from robocle.backbones.export.calibration_pictures import pixel_batches
-from robocle.backbones.export.int8 import FLOAT_CONVOLUTIONS, quantised
 from robocle.backbones.model_folder import Manifest
 from robocle.backbones.onnx_backbone import OnnxBackbone, model_of
 from robocle.errors import BackboneError, StateError
+from robocle.evaluation.backbones.int8_pictures import pixel_batches
 from robocle.evaluation.datasets import dataset
 from robocle.images import to_pixels
 

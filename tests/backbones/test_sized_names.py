@@ -13,10 +13,10 @@ import robocle
 from refusal import Refusal
 from robocle.backbones import require_backbone
 from robocle.backbones.added import added_folder, how_to_add
+from robocle.backbones.adding.adding import add_backbone
+from robocle.backbones.adding.int8 import int8_name, quantised
 from robocle.backbones.architectures import ARCHITECTURES
 from robocle.backbones.efficientnet_lite import PUBLISHED
-from robocle.backbones.export.adding import add_backbone
-from robocle.backbones.export.int8 import int8_name, quantised
 from robocle.backbones.input_size import SIZES, require_size, sized_name, split_size
 from robocle.backbones.onnx_backbone import OnnxBackbone, model_of
 from robocle.errors import BackboneError, SpecError

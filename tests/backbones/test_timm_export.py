@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import robocle
 from refusal import Refusal
 from robocle.backbones import BACKBONES
-from robocle.backbones.export.adding import add_backbone
+from robocle.backbones.adding.adding import add_backbone
 from robocle.errors import BackboneError, SpecError
 
 pytestmark = pytest.mark.slow
@@ -107,7 +107,7 @@ def test_weights_with_another_classifier_fit_but_those_of_another_network_do_not
 ) -> None:
     import torch
 
-    from robocle.backbones.export.timm_export import timm_network
+    from robocle.backbones.adding.timm_networks import timm_network
 
     made, weights = network("resnet10t")
     tensors = made.state_dict()
@@ -245,7 +245,7 @@ def test_a_size_in_a_name_is_told_from_timms_own_names(refusal: Refusal) -> None
 def test_the_size_of_a_model_of_a_hub_is_only_known_with_its_weights(
     network: Any, monkeypatch: pytest.MonkeyPatch, refusal: Refusal
 ) -> None:
-    from robocle.backbones.export import timm_export
+    from robocle.backbones.adding import timm_networks as timm_export
 
     name = f"hf-hub:ada/net@{'0' * 40}"
     assert timm_export.own_size(name) == 0

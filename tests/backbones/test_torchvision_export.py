@@ -12,8 +12,8 @@ import robocle
 from refusal import Refusal
 from robocle.backbones import BACKBONES
 from robocle.backbones.added import added_folder
+from robocle.backbones.adding.adding import add_backbone
 from robocle.backbones.architectures import ARCHITECTURES
-from robocle.backbones.export.adding import add_backbone
 from robocle.errors import BackboneError, SpecError
 
 pytestmark = pytest.mark.slow
@@ -277,7 +277,7 @@ def test_the_size_of_a_network_is_part_of_its_name_unless_it_is_its_own(
 def test_the_own_size_of_a_network_is_that_of_its_weights(
     name: str, weights: str, size: int
 ) -> None:
-    from robocle.backbones.export.torchvision_export import own_size
+    from robocle.backbones.adding.torchvision_networks import own_size
 
     assert own_size(name, weights) == size
 
@@ -314,7 +314,7 @@ def test_a_checkpoint_can_be_wrapped_as_training_programs_do(
     import torch
     from safetensors.torch import save_file
 
-    from robocle.backbones.export.torchvision_export import torchvision_network
+    from robocle.backbones.adding.torchvision_networks import torchvision_network
 
     plain = torch.load(checkpoint("resnet18"), weights_only=True)
     file = tmp_path / f"wrapped{suffix}"
@@ -476,7 +476,7 @@ def test_published_weights_are_read_from_the_cache_of_torchvision(
     """Instead of a download, a file is put where torchvision would save it."""
     import torch
 
-    from robocle.backbones.export.torchvision_export import torchvision_network
+    from robocle.backbones.adding.torchvision_networks import torchvision_network
 
     monkeypatch.setattr(torch.hub, "get_dir", lambda: str(cache / "hub"))
     published = torchvision.models.get_model_weights(name)["IMAGENET1K_V1"]

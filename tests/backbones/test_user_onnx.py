@@ -15,8 +15,8 @@ from onnx import TensorProto, helper, numpy_helper
 import robocle
 from refusal import Refusal
 from robocle.backbones import BACKBONES, backbone_of_state
-from robocle.backbones.export import first_run
-from robocle.backbones.export.adding import add_backbone
+from robocle.backbones.adding import first_run
+from robocle.backbones.adding.adding import add_backbone
 from robocle.backbones.model_folder import CACHE_VARIABLE
 from robocle.errors import BackboneError, SpecError, StateError
 

@@ -13,11 +13,11 @@ import robocle
 from refusal import Refusal
 from robocle import BackboneError, DataError, Learner
 from robocle.backbones import Backbone
-from robocle.backbones.export.world_building import build_world, things_in
 from robocle.backbones.world import SHIPPED, World, file_name, read_world, world_of
+from robocle.evaluation.backbones.world_building import build_world, things_in
 from robocle.images.nothing import KINDS, pictures_of_nothing
 from robocle.images.views import VIEWS
-from robocle.pooling import POOLINGS
+from robocle.poolings import POOLINGS
 from robocle.profiles import DEFAULT, PROFILES
 from robocle.types import FeatureMaps, Pixels
 

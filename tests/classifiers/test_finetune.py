@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from robocle._internal.randomness import keyed_rng
 from robocle.classifiers import StreamingClassifier, classifier
-from robocle.randomness import keyed_rng
 
 Floats = NDArray[np.float64]
 WIDTH = 10

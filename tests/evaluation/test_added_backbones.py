@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from robocle.backbones.export.adding import add_backbone
+from robocle.backbones.adding.adding import add_backbone
 from robocle.backbones.model_folder import CACHE_VARIABLE
 from robocle.evaluation.benchmark import Benchmark
 from robocle.evaluation.experiment import Experiment, Method, Study, load_experiment

@@ -16,7 +16,7 @@ from robocle.evaluation.experiment import Experiment, experiment_names, load_exp
 from robocle.evaluation.paper import PAPER_TABLES, paper_number, paper_numbers
 from robocle.evaluation.scenarios import SCENARIOS
 from robocle.images.views import VIEWS
-from robocle.pooling import POOLINGS
+from robocle.poolings import POOLINGS
 from robocle.profiles import DEFAULT_PROFILE, PROFILES
 
 NAMES = sorted(experiment_names())

@@ -16,7 +16,7 @@ from PIL import Image
 
 from command_line import error_of, run
 from robocle.backbones.architectures import ARCHITECTURES
-from robocle.backbones.export.speed import measurable
+from robocle.evaluation.backbones.speed import measurable
 
 pytestmark = [pytest.mark.usefixtures("cache"), pytest.mark.slow]
 
@@ -183,8 +183,8 @@ def test_without_pytorch_the_error_names_the_extra_to_install(
 ) -> None:
     for module in ("torch", "timm"):
         monkeypatch.setitem(sys.modules, module, None)
-    for module in ("torch_export", "torchvision_export", "timm_export", "weights_file"):
-        monkeypatch.delitem(sys.modules, f"robocle.backbones.export.{module}", raising=False)
+    for module in ("torch_networks", "torchvision_networks", "timm_networks", "weights_file"):
+        monkeypatch.delitem(sys.modules, f"robocle.backbones.adding.{module}", raising=False)
     line = error_of("backbones", "add", "resnet18")
     assert line.startswith("adding resnet18 needs PyTorch")
     assert line.endswith("pip install 'robocle[export]'")

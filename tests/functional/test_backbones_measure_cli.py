@@ -10,7 +10,7 @@ import pytest
 from command_line import error_of, run
 from robocle import Learner
 from robocle.evaluation.datasets import dataset
-from robocle.pooling import POOLINGS
+from robocle.poolings import POOLINGS
 
 pytestmark = pytest.mark.usefixtures("cache")
 

@@ -38,6 +38,6 @@ def test_a_bug_shows_its_traceback(
     def bug(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("robocle.embedding.read", bug)
+    monkeypatch.setattr("robocle.learner.embedding.read", bug)
     result = run("predict", state, objects / "ball" / "0.jpg")
     assert isinstance(result.exception, ZeroDivisionError)

@@ -172,7 +172,7 @@ def test_an_interruption_that_a_library_turned_into_another_error_is_one(
         except KeyboardInterrupt as error:
             raise ImportError("initialization failed") from error
 
-    monkeypatch.setattr("robocle.embedding.read", library)
+    monkeypatch.setattr("robocle.learner.embedding.read", library)
     result = run("predict", state, objects / "ball" / "0.jpg")
     assert (result.exit_code, result.stdout) == (130, "")
     assert result.stderr == "robocle: interrupted\n"
@@ -216,8 +216,8 @@ def test_a_signal_while_pictures_are_written_ends_after_all_of_them(
 def test_a_second_signal_before_the_first_picture_is_taught_teaches_nothing(
     objects: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from robocle.embedding import Embedder
     from robocle.images.gate import QualityGate
+    from robocle.learner.embedding import Embedder
 
     embed = Embedder.embed_each
 

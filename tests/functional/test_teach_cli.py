@@ -16,7 +16,7 @@ from PIL import Image
 
 from command_line import assert_refused, assert_usage_error, counts_of, run, run_subprocess
 from robocle import Learner
-from robocle.embedding import Embedder
+from robocle.learner.embedding import Embedder
 
 
 def test_pictures_are_taught_and_predicted_from_a_shell(objects: Path, tmp_path: Path) -> None:

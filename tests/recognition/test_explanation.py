@@ -9,7 +9,7 @@ import robocle
 from robocle import Learner, NothingTaughtError, SpecError
 from robocle.backbones import Backbone
 from robocle.images import read
-from robocle.pooling import pooling
+from robocle.poolings import pooling
 from robocle.recognition.explanation import heat_map, position_shares
 from robocle.types import FeatureMaps
 

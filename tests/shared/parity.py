@@ -28,12 +28,12 @@ from base_code import (
     StreamingLda,
     StreamingQda,
 )
+from robocle._internal.randomness import keyed_rng
 from robocle.classifiers import StreamingClassifier, classifier
 from robocle.classifiers.icarl import OnlineICaRL
 from robocle.classifiers.softmax_layer import SoftmaxLayer
 from robocle.evaluation import metrics
-from robocle.pooling import pooling
-from robocle.randomness import keyed_rng
+from robocle.poolings import pooling
 from robocle.types import FeatureMaps
 
 CLASSES, WIDTH, SHOTS, MORE = 12, 40, 5, 90

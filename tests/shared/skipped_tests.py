@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterable
 
 import pytest
 
-from robocle.wording import plural
+from robocle._internal.wording import plural
 
 PYTORCH = r"'(torch|torchvision|timm|efficientnet_lite_pytorch|onnxscript)\b|torchvision for torch"
 ROS = "needs ROS 2"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from robocle._internal.randomness import keyed_rng
 from robocle.errors import SpecError
-from robocle.randomness import keyed_rng
 from robocle.sim import PlannedPicture, categories, home_plan, is_teaching, render_home
 from robocle.sim.conditions import CONDITIONS, FACTORS
 

@@ -13,7 +13,8 @@ import pytest
 from from_scratch import equals_learning_from_scratch
 from interrupts import Interrupt
 from random_operations import Words, is_result_of, lesson, next_operations, perform
-from robocle import Learner, blas, imports
+from robocle import Learner
+from robocle._internal import blas, imports
 from robocle.errors import NothingToUndoError
 from stub_backbone import STUB
 

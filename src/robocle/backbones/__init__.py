@@ -104,7 +104,7 @@ BACKBONES: Registry[Backbone] = Registry(
         "efficientnet_lite1": "robocle.backbones.efficientnet_lite:EfficientNetLite1",
         "efficientnet_lite2": "robocle.backbones.efficientnet_lite:EfficientNetLite2",
         "timm": "robocle.backbones.added:TimmBackbone",
-        "onnx": "robocle.backbones.export.user_onnx:UserOnnx",
+        "onnx": "robocle.backbones.adding.user_onnx:UserOnnx",
     },
     found=_added,
     obtainable=_addable,

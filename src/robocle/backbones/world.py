@@ -20,9 +20,9 @@ import numpy as np
 import safetensors.numpy
 from safetensors import SafetensorError, safe_open
 
+from robocle._internal.files import replace_file
 from robocle.backbones.model_folder import cache_folder
 from robocle.errors import BackboneError
-from robocle.files import replace_file
 from robocle.images import PREPROCESSING
 from robocle.types import Embeddings
 

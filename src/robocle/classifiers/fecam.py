@@ -16,7 +16,7 @@ L L^T = I + R R^T, Woodbury's identity yields d^T (I + R^T R)^-1 d = |d|^2 - |L^
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from robocle.blas import one_blas_thread
+from robocle._internal.blas import one_blas_thread
 from robocle.classifiers.class_scatter import ClassScatter
 from robocle.classifiers.samples import Matrix, Vector
 from robocle.classifiers.streaming import StreamingClassifier

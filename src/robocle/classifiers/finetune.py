@@ -10,13 +10,13 @@ from typing import Literal
 
 import numpy as np
 
+from robocle._internal.wording import plural
 from robocle.classifiers.samples import Matrix, Vector
 from robocle.classifiers.softmax_layer import SoftmaxLayer
 from robocle.classifiers.streaming import StreamingClassifier
 from robocle.errors import LabelError
 from robocle.spec import require_between, require_choice, require_whole
 from robocle.types import Scores
-from robocle.wording import plural
 
 Classes = int | Literal["growing"]
 """The number of classes that a softmax covers from the start, or `growing` with the labels."""

@@ -13,10 +13,10 @@ class are a buffer of 80 for 40 classes.
 import numpy as np
 from numpy.typing import NDArray
 
+from robocle._internal.randomness import Rng, keyed_rng
 from robocle.classifiers.finetune import Classes, FineTuning
 from robocle.classifiers.samples import Vector
 from robocle.classifiers.variant import Variant, require_variant
-from robocle.randomness import Rng, keyed_rng
 from robocle.spec import require_between
 
 REPLAYED = 50

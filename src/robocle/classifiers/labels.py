@@ -9,8 +9,8 @@ import difflib
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+from robocle._internal.wording import plural
 from robocle.errors import LabelError, UnknownLabelError
-from robocle.wording import plural
 
 MAX_LABEL_LENGTH = 200
 LISTED = 10

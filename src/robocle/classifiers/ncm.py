@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from robocle.blas import one_blas_thread
+from robocle._internal.blas import one_blas_thread
 from robocle.classifiers.class_means import ClassMeanClassifier
 from robocle.classifiers.samples import Matrix, Vector
 from robocle.types import Scores

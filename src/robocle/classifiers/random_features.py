@@ -9,9 +9,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from robocle.blas import one_blas_thread
+from robocle._internal.blas import one_blas_thread
+from robocle._internal.randomness import keyed_rng
 from robocle.classifiers.samples import Matrix, Vector
-from robocle.randomness import keyed_rng
 
 
 def rectified_features(embeddings: Matrix, features: int, seed: int) -> Matrix:

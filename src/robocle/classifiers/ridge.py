@@ -8,7 +8,7 @@ embedding itself.
 
 import numpy as np
 
-from robocle.blas import one_blas_thread
+from robocle._internal.blas import one_blas_thread
 from robocle.classifiers.random_features import rectified_features
 from robocle.classifiers.samples import Matrix, Vector
 from robocle.classifiers.slda.scatter import Inverse, Scatter

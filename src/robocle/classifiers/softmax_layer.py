@@ -12,10 +12,10 @@ same weights.
 import numpy as np
 from numpy.typing import NDArray
 
-from robocle.blas import blas, one_blas_thread
+from robocle._internal.blas import blas, one_blas_thread
+from robocle._internal.randomness import keyed_rng
 from robocle.classifiers.samples import Matrix
 from robocle.classifiers.softmax import softmax
-from robocle.randomness import keyed_rng
 
 MOMENTUM = 0.9
 DECAY = 1e-5

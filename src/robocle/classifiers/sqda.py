@@ -24,7 +24,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from robocle.blas import blas, lapack, one_blas_thread
+from robocle._internal.blas import blas, lapack, one_blas_thread
 from robocle.classifiers.class_scatter import ClassScatter
 from robocle.classifiers.samples import Matrix, Vector
 from robocle.classifiers.streaming import StreamingClassifier

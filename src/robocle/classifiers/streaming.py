@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robocle._internal.wording import plural
 from robocle.classifiers.embedding_numbers import (
     embedding_numbers,
     require_width,
@@ -33,7 +34,6 @@ from robocle.errors import (
 )
 from robocle.spec import Described
 from robocle.types import Scores
-from robocle.wording import plural
 
 if TYPE_CHECKING:
     from robocle.classifiers.slda.answer import Answer

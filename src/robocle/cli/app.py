@@ -16,12 +16,12 @@ from typing import Any
 
 import click
 
+from robocle._internal.wording import plural as plural
+from robocle._internal.wording import printable
 from robocle.cli.interrupts import interruptible
 from robocle.cli.output import echo_above_bar
 from robocle.cli.progress import ProgressLogHandler
 from robocle.errors import RobocleError
-from robocle.wording import plural as plural
-from robocle.wording import printable
 
 
 class NonemptyPath(click.Path):

@@ -43,7 +43,7 @@ def add(backbone: str, weights: str, size: int, name: str, earlier: str, replace
     collection, or onnx:FILE,... for a network of your own. Adding a network of the first two kinds
     needs PyTorch, which `pip install 'robocle[export]'` installs. Running it does not.
     """
-    from robocle.backbones.export.adding import add_backbone
+    from robocle.backbones.adding.adding import add_backbone
 
     if sys.stderr.isatty():
         echo(f"adding {backbone}: this may take a minute or two", err=True)
@@ -86,8 +86,8 @@ def world(backbone: str, folder: Path | None, pooling: str) -> None:
 def keep_world(backbone: str, folder: Path | None = None, pooling: str = "") -> None:
     """Compute the world of a backbone, keep it for the learners on this machine, and say so."""
     from robocle.backbones import backbone as load
-    from robocle.backbones.export.world_building import build_world
     from robocle.backbones.world import COMMON_VIEWS
+    from robocle.evaluation.backbones.world_building import build_world
 
     network = load(backbone)
     for views in COMMON_VIEWS:

@@ -12,8 +12,8 @@ from robocle.cli.progress import progress
 from robocle.errors import BackboneError
 
 if TYPE_CHECKING:
-    from robocle.backbones.export.int8_comparison import Comparison
-    from robocle.backbones.export.speed import BackboneSpeed
+    from robocle.evaluation.backbones.int8_comparison import Comparison
+    from robocle.evaluation.backbones.speed import BackboneSpeed
 
 
 @backbones.command(short_help="Quantise BACKBONE to int8.")
@@ -30,8 +30,8 @@ def quantize(backbone: str, calibrate: Path, replace: bool) -> None:
     """
     from robocle.backbones import backbone as load
     from robocle.backbones.added import write_added
-    from robocle.backbones.export.int8 import int8_name
-    from robocle.backbones.export.int8_twin import int8_twin
+    from robocle.backbones.adding.int8 import int8_name
+    from robocle.evaluation.backbones.int8_twin import int8_twin
 
     network = load(backbone)
     if not replace:
@@ -52,7 +52,7 @@ def bench(names: tuple[str, ...], as_json: bool) -> None:
 
     Without arguments, all installed backbones are measured.
     """
-    from robocle.backbones.export.speed import measurable, measure_speed
+    from robocle.evaluation.backbones.speed import measurable, measure_speed
 
     found = [measure_speed(name) for name in progress(names or measurable(), "measuring")]
     if as_json:

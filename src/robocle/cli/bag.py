@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from robocle._internal.wording import as_json
 from robocle.cli.app import FolderPath, NonemptyPath, StatePath, main, plural, print_error
 from robocle.cli.interrupts import stop_requests
 from robocle.cli.options import BoxOption, box_option, false_accept_option
@@ -16,7 +17,6 @@ from robocle.cli.output import echo, echo_above_bar, echo_lines
 from robocle.cli.progress import activity, progress
 from robocle.cli.shots import Shots, recognised
 from robocle.errors import DataError, ImageError, NothingTaughtError, RobocleError
-from robocle.wording import as_json
 
 if TYPE_CHECKING:
     from robocle.bags import Intervals, Shot

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 
 import click
 
-from robocle.wording import as_json, printable
+from robocle._internal.wording import as_json, printable
 
 
 def echo(line: str, *, err: bool = False) -> None:

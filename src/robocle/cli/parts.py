@@ -28,7 +28,7 @@ def _registries() -> tuple[Registry[Any], ...]:
     from robocle.evaluation.datasets import DATASETS
     from robocle.evaluation.scenarios import SCENARIOS
     from robocle.images.views import VIEWS
-    from robocle.pooling import POOLINGS
+    from robocle.poolings import POOLINGS
 
     return (BACKBONES, VIEWS, POOLINGS, CLASSIFIERS, DATASETS, SCENARIOS, CORRUPTIONS)
 

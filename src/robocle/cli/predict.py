@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from robocle._internal.wording import as_json, printable
 from robocle.cli.app import PicturePath, StatePath, main
 from robocle.cli.options import (
     BoxOption,
@@ -18,7 +19,6 @@ from robocle.cli.output import echo_above_bar
 from robocle.cli.pictures import Unreadable, list_unreadable, picture_files
 from robocle.cli.progress import activity, progress
 from robocle.errors import ImageError
-from robocle.wording import as_json, printable
 
 if TYPE_CHECKING:
     from robocle.types import Prediction
@@ -52,9 +52,9 @@ def predict(state: Path, images: tuple[Path, ...], top: int | None, as_json: boo
     Pictures that cannot be read are listed, and the others are recognised.
     """
     with activity("starting"):
-        from robocle.embedding import Embedder
         from robocle.images import pictures_under
         from robocle.learner import Learner
+        from robocle.learner.embedding import Embedder
 
     with activity("loading the backbone"):
         learner = Learner.load(state, prediction_views=prediction_views)

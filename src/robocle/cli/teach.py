@@ -21,10 +21,10 @@ from robocle.profiles import DEFAULT, DEFAULT_PROFILE, OBJECTS, PROFILES, classi
 from robocle.spec import parse_spec
 
 if TYPE_CHECKING:
-    from robocle.embedding import Embedder, Embedding
     from robocle.images.gate import QualityGate
     from robocle.images.quality import Gate
     from robocle.learner import Learner
+    from robocle.learner.embedding import Embedder, Embedding
 
 log = logging.getLogger("robocle")
 
@@ -61,8 +61,8 @@ def teach(state: Path, what: tuple[str, ...], gate: "Gate", unreadable: Unreadab
     teaches those that are embedded; a second Ctrl-C before that teaches none.
     """
     with activity("starting"):
-        from robocle.embedding import Embedder
         from robocle.learner import Learner
+        from robocle.learner.embedding import Embedder
 
         lessons = lessons_of(what)
     given = _specs(profile, objects, **parts)

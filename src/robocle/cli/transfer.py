@@ -59,7 +59,7 @@ def merge(state: Path, files: tuple[Path, ...], unreadable: str) -> None:
 
 def _create_like(files: tuple[Path, ...], state: Path, unreadable: str) -> None:
     """Create an empty state with the parts of the first file that can be read."""
-    from robocle.pipeline import Parts
+    from robocle.learner.pipeline import Parts
     from robocle.store.folding import classifier_of
     from robocle.store.state import State
 
@@ -133,7 +133,7 @@ def recover(state: Path, out: Path, replace: bool, like: Path | None) -> None:
 
     If nothing is intact, OUT is not written.
     """
-    from robocle.pipeline import Parts
+    from robocle.learner.pipeline import Parts
     from robocle.store.copying import write_state
     from robocle.store.recovery import recovered
     from robocle.store.state import State

@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 from robocle.contract.checking import require
-from robocle.pooling import pooling
+from robocle.poolings import pooling
 from robocle.types import FeatureMaps
 
 CHANNELS = 16

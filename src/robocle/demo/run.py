@@ -17,8 +17,8 @@ from robocle.evaluation.loop import evaluate, teach_classifier
 from robocle.evaluation.metrics import accuracy, avg_other_domain
 from robocle.images import to_pixels
 from robocle.images.views import views
-from robocle.pipeline import feature_maps, pooled
-from robocle.pooling import block_layout, pooling
+from robocle.learner.pipeline import feature_maps, pooled
+from robocle.poolings import block_layout, pooling
 from robocle.profiles import DEFAULT
 from robocle.types import Embeddings
 

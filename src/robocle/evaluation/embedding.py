@@ -14,8 +14,8 @@ from robocle.evaluation.revision import code_revision
 from robocle.images import PREPROCESSING, to_pixels
 from robocle.images.opening import require_regular_file
 from robocle.images.views import VIEWS
-from robocle.pipeline import feature_maps, pooled
-from robocle.pooling import POOLINGS
+from robocle.learner.pipeline import feature_maps, pooled
+from robocle.poolings import POOLINGS
 from robocle.types import Embeddings, Pixels
 
 WRITTEN_AT_ONCE = 64
@@ -23,7 +23,7 @@ WRITTEN_AT_ONCE = 64
 DECIDING = (
     *("backbones/onnx_backbone.py", "evaluation/corruptions", "images/arrays.py"),
     *("images/opening.py", "images/reading.py", "images/square.py", "images/views.py"),
-    *("pipeline.py", "pooling", "randomness.py"),
+    *("learner/pipeline.py", "poolings", "_internal/randomness.py"),
 )
 
 

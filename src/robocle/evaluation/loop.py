@@ -15,8 +15,8 @@ from typing import Any, Generic, TypeVar
 
 from numpy.typing import NDArray
 
+from robocle._internal.wording import plural
 from robocle.classifiers import StreamingClassifier
-from robocle.wording import plural
 
 Sample = TypeVar("Sample")
 Batch = TypeVar("Batch")

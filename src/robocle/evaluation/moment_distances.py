@@ -16,7 +16,7 @@ from scipy.stats import wasserstein_distance
 
 from robocle.evaluation.embedding import EmbeddingSetup
 from robocle.evaluation.embedding_cache import EmbeddingCache
-from robocle.pooling import pooling
+from robocle.poolings import pooling
 
 BINS = 60
 NAMES = {1: "mean", 2: "deviation", 3: "order 3 (skewness)"}

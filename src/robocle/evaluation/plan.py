@@ -15,8 +15,8 @@ from robocle.evaluation.illustrations import moment_trials
 from robocle.evaluation.results import Place
 from robocle.evaluation.trial import Trial
 from robocle.images.views import views
-from robocle.pooling import POOLINGS
-from robocle.pooling.token import ClassToken
+from robocle.poolings import POOLINGS
+from robocle.poolings.token import ClassToken
 from robocle.spec import parse_spec
 
 log = logging.getLogger("robocle")

@@ -11,7 +11,7 @@ def code_revision(*paths: str) -> str:
     """Return a hash of some of robocle's source files.
 
     Args:
-        paths: Files and folders inside the package, such as "pooling" or "evaluation/run.py". A
+        paths: Files and folders inside the package, such as "poolings" or "evaluation/run.py". A
             folder stands for all Python files in it.
 
     Raises:
@@ -19,7 +19,7 @@ def code_revision(*paths: str) -> str:
             new name, because otherwise changes to it would go unnoticed.
 
     Example:
-        >>> code_revision("pooling") == code_revision("classifiers")
+        >>> code_revision("poolings") == code_revision("classifiers")
         False
     """
     package = Path(str(files("robocle")))

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from robocle._internal.timing import shortest_times, timed
 from robocle.backbones.world import World, used_world
 from robocle.classifiers import StreamingClassifier, classifier
 from robocle.evaluation.embedding import (
@@ -36,9 +37,8 @@ from robocle.evaluation.open_set import evaluate_open_set
 from robocle.evaluation.scenarios import Stream
 from robocle.evaluation.trial import Trial
 from robocle.images.views import VIEWS
-from robocle.pipeline import Pipeline
-from robocle.pooling import POOLINGS, block_layout, pooling
-from robocle.timing import shortest_times, timed
+from robocle.learner.pipeline import Pipeline
+from robocle.poolings import POOLINGS, block_layout, pooling
 from robocle.types import Embeddings, Example
 
 TIMED = 10

@@ -22,7 +22,7 @@ from robocle.types import Example
 # The code that decides a result. When it changes, trials are run again.
 DECIDING = (
     *DECIDING_EMBEDDINGS,
-    *("backbones/world.py", "blas.py", "classifiers"),
+    *("_internal/blas.py", "backbones/world.py", "classifiers"),
     *("evaluation/embedding.py", "evaluation/evaluation_set.py", "evaluation/loop.py"),
     *("evaluation/metrics", "evaluation/run.py", "evaluation/scenarios"),
 )

@@ -26,6 +26,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto
 
+from robocle._internal.files import replace_file
 from robocle.backbones import earlier_channels
 from robocle.backbones.onnx_backbone import model_of
 from robocle.backbones.onnx_graph import GraphBuilder, remove_unused
@@ -34,7 +35,6 @@ from robocle.errors import NothingTaughtError, StateAccessError
 from robocle.export.pooling_nodes import add_pooling
 from robocle.export.recognition_nodes import RecognitionNodes
 from robocle.export.view_nodes import add_mean, add_views
-from robocle.files import replace_file
 from robocle.learner import Learner
 from robocle.recognition.rates import DEFAULT_RATE, require_rate
 

@@ -7,11 +7,11 @@ from onnx import TensorProto
 
 from robocle.backbones.onnx_graph import GraphBuilder, opset_version
 from robocle.errors import SpecError
-from robocle.pooling import Pooling
-from robocle.pooling.average import Average
-from robocle.pooling.focus import Focus, window_weights
-from robocle.pooling.moments import Moments
-from robocle.pooling.position_moments import CONSTANT, Form
+from robocle.poolings import Pooling
+from robocle.poolings.average import Average
+from robocle.poolings.focus import Focus, window_weights
+from robocle.poolings.moments import Moments
+from robocle.poolings.position_moments import CONSTANT, Form
 
 
 def add_pooling(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from robocle.randomness import keyed_rng
+from robocle._internal.randomness import keyed_rng
 from robocle.types import Pixels
 
 Floats = NDArray[np.float64]

@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robocle._internal.imports import imported
 from robocle.backbones.world import World, used_world
 from robocle.classifiers import StreamingClassifier
 from robocle.classifiers.labels import UNKNOWN
 from robocle.errors import RobocleError, StateError
 from robocle.images.sketches import Sketches
-from robocle.imports import imported
-from robocle.pipeline import Parts
+from robocle.learner.pipeline import Parts
 from robocle.store.change import Change, changing
 from robocle.store.folding import built, classifier_of, fold
 from robocle.store.rows import Row

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robocle._internal.wording import plural
 from robocle.backbones import Backbone
 from robocle.classifiers import CLASSIFIERS
 from robocle.classifiers.labels import (
@@ -21,17 +22,17 @@ from robocle.classifiers.labels import (
     require_name,
     spelling_of,
 )
-from robocle.embedding import BATCH_SIZE, Embedder, Embedding, values_for
 from robocle.errors import NothingTaughtError, RobocleError, StateError, UnknownSampleError
 from robocle.images import Picture
 from robocle.images.boxes import Box
 from robocle.images.gate import QualityGate
 from robocle.images.quality import Complaint, Gate
 from robocle.images.views import first_share
+from robocle.learner.embedding import BATCH_SIZE, Embedder, Embedding, values_for
 from robocle.learner.learned import Learned
 from robocle.learner.lessons import require_lessons, require_one_label_each
-from robocle.pipeline import Parts, Pipeline
-from robocle.pooling import Pooling
+from robocle.learner.pipeline import Parts, Pipeline
+from robocle.poolings import Pooling
 from robocle.profiles import DEFAULT_PROFILE, classifier_for
 from robocle.profiles import profile as profile_named
 from robocle.recognition.rates import DEFAULT_RATE
@@ -41,7 +42,6 @@ from robocle.store.folding import built, classifier_of
 from robocle.store.state import FilePath, State, located
 from robocle.store.steps import Step
 from robocle.types import Prediction
-from robocle.wording import plural
 
 if TYPE_CHECKING:
     from robocle.classifiers.slda.answer import Familiarity

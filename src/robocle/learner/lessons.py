@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sized
 from itertools import islice
 from typing import TypeVar
 
+from robocle._internal.wording import plural
 from robocle.classifiers.labels import require_labels
 from robocle.errors import FeatureError
-from robocle.wording import plural
 
 Item = TypeVar("Item")
 

@@ -18,10 +18,10 @@ from robocle.classifiers import StreamingClassifier
 from robocle.classifiers.samples import Vector
 from robocle.errors import InexactError, NothingTaughtError
 from robocle.label_numbers import numbers_of
-from robocle.pooling import Pooling
-from robocle.pooling.average import Average
-from robocle.pooling.focus import Focus, window_weights
-from robocle.pooling.moments import Moments
+from robocle.poolings import Pooling
+from robocle.poolings.average import Average
+from robocle.poolings.focus import Focus, window_weights
+from robocle.poolings.moments import Moments
 from robocle.recognition.decision import Decision
 from robocle.types import Prediction
 

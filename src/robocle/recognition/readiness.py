@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from robocle._internal.wording import plural
 from robocle.classifiers.slda.left_out import LeaveOneOut
 from robocle.classifiers.softmax import softmax
 from robocle.recognition.decision import Decision
 from robocle.types import Scores
-from robocle.wording import plural
 
 # A label is ready if this fraction of its pictures is recognised when left out.
 READY = 0.8

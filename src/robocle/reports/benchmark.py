@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from robocle._internal.wording import plural
 from robocle.errors import DataError, RobocleError
 from robocle.evaluation.results import read_results
 from robocle.reports.benchmark_accuracy import accuracy_tables
@@ -22,7 +23,6 @@ from robocle.reports.benchmark_tables import distance_table, metric_tables, unkn
 from robocle.reports.benchmark_terms import Term, terms_of
 from robocle.reports.pages import render_page
 from robocle.reports.tables import Table, latex_text, markdown_text
-from robocle.wording import plural
 
 TABLES: dict[str, Callable[[Sequence[Record]], Iterable[Table]]] = {
     "accuracy": accuracy_tables,

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
+from robocle._internal.wording import plural
 from robocle.evaluation.check.advice import weaknesses
 from robocle.evaluation.check.conditions import IN_WORDS
 from robocle.evaluation.check.result import CheckResult, Tally, under_corruption
 from robocle.reports.text_table import text_table
-from robocle.wording import plural
 
 TAUGHT = "taught objects"
 NOT_TAUGHT = 'objects that were not taught ("unknown" is right)'

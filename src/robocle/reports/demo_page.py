@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar, get_args
 
+from robocle._internal.wording import plural
 from robocle.demo.pictures import CONDITIONS, DemoPicture
 from robocle.demo.run import DemoResult
 from robocle.demo.unknown import KINDS, Outcome
@@ -12,7 +13,6 @@ from robocle.images.thumbnails import jpeg_address
 from robocle.recognition.rates import DEFAULT_RATE
 from robocle.reports.demo_table import outcome_table, tables, unknown_table
 from robocle.reports.pages import render_page, write_page
-from robocle.wording import plural
 
 Item = TypeVar("Item")
 Figures = list[tuple[str, str]]

@@ -8,8 +8,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from robocle._internal.wording import printable
 from robocle.reports.text_table import text_table
-from robocle.wording import printable
 
 LEAST = 1e-6
 """What is smaller is printed as 0: it may be a rounding error."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from robocle.wording import printable
+from robocle._internal.wording import printable
 
 SIDES = {"l": "left", "r": "right"}
 

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from robocle._internal.wording import plural
 from robocle.errors import ImageError, RobocleError, RosError, SpecError
 from robocle.ros.awaited_frames import MOST_FRAMES
 from robocle.ros.encodings import RosPicture, picture_of
 from robocle.ros.recogniser import Recogniser
-from robocle.wording import plural
 
 log = logging.getLogger("robocle")
 

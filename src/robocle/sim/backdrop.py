@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from robocle.randomness import Rng
+from robocle._internal.randomness import Rng
 from robocle.sim.arrays import Floats, unit
 from robocle.sim.camera import Camera
 from robocle.sim.colours import rgb

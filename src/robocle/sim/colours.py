@@ -6,7 +6,7 @@ All categories draw from the same paints, so that colour alone does not tell cat
 
 import numpy as np
 
-from robocle.randomness import Rng
+from robocle._internal.randomness import Rng
 from robocle.sim.arrays import Floats
 
 

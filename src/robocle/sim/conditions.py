@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from robocle.randomness import Rng
+from robocle._internal.randomness import Rng
 from robocle.sim.arrays import Triple
 from robocle.sim.lighting import Lighting
 from robocle.sim.objects import CATEGORIES

@@ -10,8 +10,8 @@ from typing import NamedTuple, Protocol
 
 from PIL import Image
 
+from robocle._internal.files import replace_file
 from robocle.errors import DataError, SpecError
-from robocle.files import replace_file
 
 FORMAT = 1
 QUALITY = 78  # of the JPEG files; keeps the shipped pictures below 7 MB

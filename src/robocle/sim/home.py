@@ -9,7 +9,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from robocle.randomness import keyed_rng
+from robocle._internal.randomness import keyed_rng
 from robocle.sim.conditions import FACTORS
 from robocle.sim.folder import QUALITY, RenderedPicture, only_seed, write_pictures
 from robocle.sim.objects import CATEGORIES

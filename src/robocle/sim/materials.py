@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from robocle.randomness import Rng
+from robocle._internal.randomness import Rng
 from robocle.sim.arrays import Floats
 from robocle.sim.colours import rgb
 from robocle.sim.patterns import Pattern, plain

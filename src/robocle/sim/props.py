@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from robocle.randomness import Rng
+from robocle._internal.randomness import Rng
 from robocle.sim.colours import other_paint, paint, rgb
 from robocle.sim.materials import any_metal, matt, satin
 from robocle.sim.mesh import (

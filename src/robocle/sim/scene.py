@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from PIL import Image
 
-from robocle.randomness import Key, keyed_rng
+from robocle._internal.randomness import Key, keyed_rng
 from robocle.sim.arrays import Floats, Ints, unit
 from robocle.sim.backdrop import behind
 from robocle.sim.camera import Camera, rays

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robocle.randomness import Key, Rng, keyed_rng
+from robocle._internal.randomness import Key, Rng, keyed_rng
 from robocle.sim.arrays import Ints, combine, triple
 from robocle.sim.backdrop import SURFACES, WALLS
 from robocle.sim.camera import Camera, project

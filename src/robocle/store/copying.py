@@ -5,8 +5,8 @@ import secrets
 import stat
 from pathlib import Path
 
+from robocle._internal.files import flush_folder, patiently, require_writable
 from robocle.errors import StateAccessError
-from robocle.files import flush_folder, patiently, require_writable
 from robocle.store.change import changing
 from robocle.store.state import FilePath, State, is_open_here, located
 from robocle.store.tables import connect, require_header, translated

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from robocle._internal.wording import plural
 from robocle.errors import RobocleError, StateError
 from robocle.store.folding import classifier_of
 from robocle.store.rows import LATEST, UNREADABLE, Row, checked, unpacked
 from robocle.store.state import FilePath, Specs, State, located
 from robocle.store.tables import PAGE, connect, require_journal, translated
-from robocle.wording import plural
 
 TABLE_LEAF, INDEX_LEAF = 13, 10
 INTEGER_BYTES = (0, 1, 2, 3, 4, 6, 8)

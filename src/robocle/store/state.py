@@ -18,10 +18,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from robocle._internal.files import file_identity, is_writable
 from robocle.classifiers.labels import plain_label
 from robocle.classifiers.samples import new_id
 from robocle.errors import InexactError, StateAccessError, StateError
-from robocle.files import file_identity, is_writable
 from robocle.store.rows import MICRO, UNREADABLE, Row, checked, unpacked
 from robocle.store.steps import MAX_TEXT, Step, described
 from robocle.store.tables import (

@@ -3,7 +3,7 @@
 import secrets
 from dataclasses import dataclass, field
 
-from robocle.wording import listed, one_line, plural
+from robocle._internal.wording import listed, one_line, plural
 
 MAX_TEXT = 1000
 

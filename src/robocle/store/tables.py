@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
+from robocle._internal.wording import one_line
 from robocle.errors import StateAccessError, StateError, StateLockedError
-from robocle.wording import one_line
 
 FORMAT = 6
 APPLICATION = 0x52424C45  # "RBLE"

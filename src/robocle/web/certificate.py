@@ -10,9 +10,9 @@ import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from robocle._internal.files import replace_file
 from robocle.backbones.model_folder import cache_folder
 from robocle.errors import MissingExtraError, StateAccessError
-from robocle.files import replace_file
 from robocle.web.security import LOOPBACK
 
 if TYPE_CHECKING:

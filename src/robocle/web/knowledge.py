@@ -3,9 +3,9 @@
 from dataclasses import asdict
 from typing import Any
 
+from robocle._internal.wording import plural
 from robocle.learner import Learner
 from robocle.recognition.readiness import LabelReadiness, Readiness
-from robocle.wording import plural
 
 GOAL = 5
 """How many pictures of an object the page asks for."""

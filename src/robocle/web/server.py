@@ -21,8 +21,8 @@ from urllib.parse import quote
 
 import uvicorn
 
+from robocle._internal.files import file_identity
 from robocle.errors import RobocleError
-from robocle.files import file_identity
 from robocle.learner import Learner
 from robocle.recognition.rates import DEFAULT_RATE
 from robocle.web.app import create_app

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import robocle
+from robocle._internal.wording import plural
 from robocle.classifiers.labels import UNKNOWN, require_label, spelling_of
 from robocle.errors import StateError
 from robocle.evaluation.check.conditions import CONDITIONS, IN_WORDS, Conditions
@@ -28,7 +29,6 @@ from robocle.recognition.readiness import Readiness
 from robocle.types import Prediction
 from robocle.web.knowledge import knowledge_of
 from robocle.web.limits import MAX_LABELS, RequestError
-from robocle.wording import plural
 
 REMEMBERED_LESSONS = 5000
 SLOW_SECONDS, QUIET_SECONDS = 0.2, 1.5

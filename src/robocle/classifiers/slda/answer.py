@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
-from robocle.blas import one_blas_thread
+from robocle._internal.blas import one_blas_thread
 from robocle.classifiers.samples import Matrix, Vector
 from robocle.classifiers.slda.left_out import ROUNDING, LeaveOneOut, LeftOut
 from robocle.classifiers.slda.weights import Weights

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robocle.blas import one_blas_thread
+from robocle._internal.blas import one_blas_thread
 from robocle.blocks import Blocks, Layout
 from robocle.classifiers.embedding_numbers import embedding_numbers
 from robocle.classifiers.labels import UNKNOWN

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robocle.blas import one_blas_thread
+from robocle._internal.blas import one_blas_thread
 from robocle.classifiers.samples import Matrix, Sample
 from robocle.classifiers.slda.answer import Answer, MeanProducts
 from robocle.classifiers.slda.earlier_map import PRIOR_WEIGHT, estimated_weight

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robocle.blas import blas, lapack
+from robocle._internal.blas import blas, lapack
 from robocle.classifiers.samples import Matrix, Vector
 from robocle.classifiers.slda.growing import Rows
 

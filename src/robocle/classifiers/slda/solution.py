@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robocle.blas import blas
+from robocle._internal.blas import blas
 from robocle.classifiers.samples import Matrix, Sample, Vector
 from robocle.classifiers.slda.scatter import Inverse, Scatter
 from robocle.classifiers.slda.sums import Lesson, Sums, parts_of

@@ -7,9 +7,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
+from robocle._internal.wording import plural
 from robocle.evaluation.check.conditions import CONDITIONS, CORRUPTED
 from robocle.types import Example
-from robocle.wording import plural
 
 Outcome = Literal["right", "unknown", "wrong"]
 

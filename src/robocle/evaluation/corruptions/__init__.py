@@ -12,7 +12,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from robocle.randomness import Key, keyed_rng
+from robocle._internal.randomness import Key, keyed_rng
 from robocle.registry import Registry
 from robocle.spec import Option, parse_spec
 from robocle.types import Pixels

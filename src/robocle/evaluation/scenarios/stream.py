@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar, get_args
 
+from robocle._internal.randomness import Key, keyed_rng
 from robocle.errors import DataError
-from robocle.randomness import Key, keyed_rng
 from robocle.spec import require_between, require_choice
 from robocle.types import Example
 

@@ -8,7 +8,7 @@ which is keyed by (seed, category, instance).
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from robocle.randomness import Rng, keyed_rng
+from robocle._internal.randomness import Rng, keyed_rng
 from robocle.sim.mesh import SceneObject, normalise
 from robocle.sim.objects import desk, fruit, hand_tools, kitchen, living, toys
 

@@ -5,7 +5,7 @@ They lie along x on the table, top side up.
 
 import numpy as np
 
-from robocle.randomness import Rng
+from robocle._internal.randomness import Rng
 from robocle.sim.arrays import Floats
 from robocle.sim.colours import other_paint, paint, rgb
 from robocle.sim.materials import (

@@ -6,7 +6,7 @@ Most are turned on a lathe. The front faces -y and a handle points to +x. Sizes 
 
 import numpy as np
 
-from robocle.randomness import Rng
+from robocle._internal.randomness import Rng
 from robocle.sim.arrays import Floats
 from robocle.sim.colours import other_paint, paint, rgb
 from robocle.sim.materials import IRON, STEEL, Material, any_metal, glossy, matt, metal, satin

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from robocle.randomness import Rng
+from robocle._internal.randomness import Rng
 from robocle.sim.arrays import Floats
 from robocle.sim.colours import other_paint, paint, rgb
 from robocle.sim.materials import Material, any_metal, glossy, matt, satin

@@ -14,15 +14,15 @@ import onnx
 from onnx import compose
 
 from robocle.backbones.added import fingerprint
-from robocle.backbones.export.earlier_map import NONE, earlier_tensor
-from robocle.backbones.export.first_run import (
+from robocle.backbones.adding.earlier_map import NONE, earlier_tensor
+from robocle.backbones.adding.first_run import (
     Outputs,
     outputs_of,
     require_independent,
     serialised,
 )
-from robocle.backbones.export.map_output import FeatureMap, end_at_maps, is_map
-from robocle.backbones.export.pixel_input import Normalisation, picture_input, take_pixels
+from robocle.backbones.adding.map_output import FeatureMap, end_at_maps, is_map
+from robocle.backbones.adding.pixel_input import Normalisation, picture_input, take_pixels
 from robocle.backbones.model_folder import Manifest
 from robocle.backbones.onnx_graph import opset_version
 from robocle.errors import BackboneError

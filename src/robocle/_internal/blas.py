@@ -13,7 +13,7 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-from robocle.imports import imported
+from robocle._internal.imports import imported
 
 # Reentrant: while it is held, the collector may end the context of a thread that was interrupted.
 _lock = threading.RLock()

@@ -13,9 +13,9 @@ import timm
 import torch
 from timm.data import resolve_model_data_config
 
-from robocle.backbones.export.pixel_input import Normalisation
-from robocle.backbones.export.torch_export import TorchNetwork, quietly
-from robocle.backbones.export.weights_file import load_weights, read_weights
+from robocle.backbones.adding.pixel_input import Normalisation
+from robocle.backbones.adding.torch_networks import TorchNetwork, quietly
+from robocle.backbones.adding.weights_file import load_weights, read_weights
 from robocle.backbones.input_size import SIZES, split_size
 from robocle.backbones.onnx_backbone import one_line
 from robocle.errors import BackboneError, SpecError

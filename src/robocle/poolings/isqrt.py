@@ -12,8 +12,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from robocle.blas import one_blas_thread
-from robocle.randomness import keyed_rng
+from robocle._internal.blas import one_blas_thread
+from robocle._internal.randomness import keyed_rng
 from robocle.spec import Described, require_between
 from robocle.types import Embeddings, FeatureMaps
 

@@ -41,17 +41,17 @@ class Pooling(Protocol):
 POOLINGS: Registry[Pooling] = Registry(
     "pooling",
     {
-        "avg": "robocle.pooling.average:Average",
-        "max": "robocle.pooling.extremes:Maximum",
-        "avgmax": "robocle.pooling.extremes:AverageMaximum",
-        "mix": "robocle.pooling.extremes:Mix",
-        "stochastic": "robocle.pooling.stochastic:Stochastic",
-        "lp": "robocle.pooling.lp:PowerMean",
-        "rap": "robocle.pooling.extremes:RankedActivations",
-        "isqrt": "robocle.pooling.isqrt:RootCovariance",
-        "cls": "robocle.pooling.token:ClassToken",
-        "moments": "robocle.pooling.moments:Moments",
-        "focus": "robocle.pooling.focus:Focus",
+        "avg": "robocle.poolings.average:Average",
+        "max": "robocle.poolings.extremes:Maximum",
+        "avgmax": "robocle.poolings.extremes:AverageMaximum",
+        "mix": "robocle.poolings.extremes:Mix",
+        "stochastic": "robocle.poolings.stochastic:Stochastic",
+        "lp": "robocle.poolings.lp:PowerMean",
+        "rap": "robocle.poolings.extremes:RankedActivations",
+        "isqrt": "robocle.poolings.isqrt:RootCovariance",
+        "cls": "robocle.poolings.token:ClassToken",
+        "moments": "robocle.poolings.moments:Moments",
+        "focus": "robocle.poolings.focus:Focus",
     },
 )
 

@@ -12,18 +12,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from robocle._internal.timing import random_pixels, shortest_times
 from robocle.backbones import Backbone, earlier_channels
-from robocle.backbones.export.calibration_pictures import FEW_SHOTS, Check
 from robocle.classifiers import StreamingClassifier, classifier
+from robocle.evaluation.backbones.int8_pictures import FEW_SHOTS, Check
 from robocle.evaluation.loop import evaluate, teach_classifier
 from robocle.evaluation.metrics import accuracy
 from robocle.evaluation.scenarios import Stream, scenario
 from robocle.images import to_pixels
 from robocle.images.views import Plain
-from robocle.pipeline import feature_maps, pooled
-from robocle.pooling import block_layout, pooling
+from robocle.learner.pipeline import feature_maps, pooled
+from robocle.poolings import block_layout, pooling
 from robocle.profiles import DEFAULT
-from robocle.timing import random_pixels, shortest_times
 from robocle.types import Embeddings
 
 ORDERINGS = 5

@@ -19,7 +19,7 @@ from robocle.errors import FeatureError, ImageError
 from robocle.images import Picture, SquareImage, read
 from robocle.images.boxes import Box
 from robocle.images.quality import Complaint, complaints, nothing_to_see
-from robocle.pipeline import Pipeline, feature_maps, pooled
+from robocle.learner.pipeline import Pipeline, feature_maps, pooled
 from robocle.spec import require_whole
 from robocle.types import FeatureMaps
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
+from robocle._internal.randomness import keyed_rng
+from robocle._internal.wording import plural
 from robocle.errors import DataError
 from robocle.evaluation.datasets import dataset
 from robocle.evaluation.datasets.tree import listed
 from robocle.evaluation.scenarios import scenario
 from robocle.images import to_pixels
-from robocle.randomness import keyed_rng
 from robocle.types import Example, Pixels
-from robocle.wording import plural
 
 FEWEST, MOST = 16, 200
 DIVISOR = 3  # a third of the pictures in a small folder calibrates, so that the others can test

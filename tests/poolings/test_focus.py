@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from robocle.errors import SpecError
-from robocle.pooling import pooling
+from robocle.poolings import pooling
 from robocle.types import FeatureMaps
 
 Floats = NDArray[np.float64]

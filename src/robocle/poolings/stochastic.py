@@ -9,7 +9,7 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
-from robocle.randomness import keyed_rng
+from robocle._internal.randomness import keyed_rng
 from robocle.spec import Described, require_between
 from robocle.types import Embeddings, FeatureMaps
 

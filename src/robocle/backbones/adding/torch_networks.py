@@ -18,10 +18,10 @@ import onnx
 import onnxscript  # noqa: F401  (PyTorch's exporter needs it, and would fail late without it)
 import torch
 
-from robocle.backbones.export.earlier_map import NONE
-from robocle.backbones.export.first_run import TOLERANCE, difference
-from robocle.backbones.export.pixel_input import Normalisation
-from robocle.backbones.export.standard_model import Network, standard_model
+from robocle.backbones.adding.earlier_map import NONE
+from robocle.backbones.adding.first_run import TOLERANCE, difference
+from robocle.backbones.adding.pixel_input import Normalisation
+from robocle.backbones.adding.standard_model import Network, standard_model
 from robocle.backbones.model_folder import Manifest
 from robocle.backbones.onnx_backbone import OnnxBackbone, one_line
 from robocle.errors import BackboneError

@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from robocle.backbones import Backbone
-from robocle.backbones.export.calibration_pictures import (
+from robocle.backbones.adding.int8 import quantised
+from robocle.backbones.model_folder import Manifest
+from robocle.backbones.onnx_backbone import OnnxBackbone, model_of
+from robocle.errors import BackboneError
+from robocle.evaluation.backbones.int8_comparison import Comparison, compared
+from robocle.evaluation.backbones.int8_pictures import (
     calibration_pictures,
     check_pictures,
     pixel_batches,
 )
-from robocle.backbones.export.int8 import quantised
-from robocle.backbones.export.int8_comparison import Comparison, compared
-from robocle.backbones.model_folder import Manifest
-from robocle.backbones.onnx_backbone import OnnxBackbone, model_of
-from robocle.errors import BackboneError
 
 Progress = Callable[[Iterable[Any], str], Iterable[Any]]
 

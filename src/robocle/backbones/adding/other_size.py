@@ -14,10 +14,10 @@ from operator import mul
 
 import onnx
 
-from robocle.backbones.export.earlier_map import NONE
-from robocle.backbones.export.first_run import outputs_of
-from robocle.backbones.export.pixel_input import picture_input
-from robocle.backbones.export.standard_model import Network, standard_model
+from robocle.backbones.adding.earlier_map import NONE
+from robocle.backbones.adding.first_run import outputs_of
+from robocle.backbones.adding.pixel_input import picture_input
+from robocle.backbones.adding.standard_model import Network, standard_model
 from robocle.backbones.model_folder import Manifest
 from robocle.errors import BackboneError
 

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import onnx
 
-from robocle.backbones.export.other_size import model_of_size
-from robocle.backbones.export.pixel_input import (
+from robocle.backbones.adding.other_size import model_of_size
+from robocle.backbones.adding.pixel_input import (
     IMAGENET_MEAN,
     IMAGENET_STD,
     ChannelOrder,
     Normalisation,
     Triple,
 )
-from robocle.backbones.export.standard_model import MAX_PREFIX, Network
+from robocle.backbones.adding.standard_model import MAX_PREFIX, Network
 from robocle.backbones.given_onnx import keep_given
 from robocle.backbones.onnx_backbone import OnnxBackbone, one_line
 from robocle.errors import BackboneError, SpecError

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import onnx
 from onnx import TensorProto, helper, shape_inference
 
-from robocle.backbones.export.map_output import is_map
+from robocle.backbones.adding.map_output import is_map
 
 NONE = "none"
 """The name that stands for no earlier map."""

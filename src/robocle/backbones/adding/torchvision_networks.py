@@ -17,9 +17,9 @@ import torch
 from torchvision.models import get_model, get_model_weights
 from torchvision.models.vision_transformer import interpolate_embeddings
 
-from robocle.backbones.export.pixel_input import Normalisation
-from robocle.backbones.export.torch_export import TorchNetwork
-from robocle.backbones.export.weights_file import load_weights, read_weights
+from robocle.backbones.adding.pixel_input import Normalisation
+from robocle.backbones.adding.torch_networks import TorchNetwork
+from robocle.backbones.adding.weights_file import load_weights, read_weights
 from robocle.backbones.onnx_backbone import one_line
 from robocle.errors import BackboneError
 from robocle.spec import suggestion

@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from robocle.pooling import pooling
+from robocle.poolings import pooling
 from robocle.types import FeatureMaps
 
 

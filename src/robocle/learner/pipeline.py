@@ -24,7 +24,7 @@ from robocle.classifiers import CLASSIFIERS, StreamingClassifier
 from robocle.errors import BackboneError, SpecError, StateError
 from robocle.images import PREPROCESSING
 from robocle.images.views import VIEWS, Plain, Views
-from robocle.pooling import POOLINGS, Pooling, block_layout
+from robocle.poolings import POOLINGS, Pooling, block_layout
 from robocle.spec import parse_spec
 from robocle.types import Embeddings, FeatureMaps, Pixels
 

@@ -176,27 +176,27 @@ def _source(network: str, weights: str, earlier: str, size: int) -> str:
 
 def _from_torchvision(name: str, weights: str, earlier: str, size: int) -> Model:
     with _export_extra(name, "torchvision"):
-        from robocle.backbones.export.torch_export import export
-        from robocle.backbones.export.torchvision_export import torchvision_network
+        from robocle.backbones.adding.torch_networks import export
+        from robocle.backbones.adding.torchvision_networks import torchvision_network
     return export(torchvision_network(name, weights, size), earlier)
 
 
 def _size_in_torchvision(name: str, weights: str) -> int:
     with _export_extra(name, "torchvision"):
-        from robocle.backbones.export.torchvision_export import own_size
+        from robocle.backbones.adding.torchvision_networks import own_size
     return own_size(name, weights)
 
 
 def _from_timm(model: str, weights: str, earlier: str, size: int) -> Model:
     with _export_extra(f"timm:{model}", "timm"):
-        from robocle.backbones.export.timm_export import timm_network
-        from robocle.backbones.export.torch_export import export
+        from robocle.backbones.adding.timm_networks import timm_network
+        from robocle.backbones.adding.torch_networks import export
     return export(timm_network(model, weights, size), earlier)
 
 
 def _size_in_timm(model: str) -> int:
     with _export_extra(f"timm:{model}", "timm"):
-        from robocle.backbones.export.timm_export import own_size
+        from robocle.backbones.adding.timm_networks import own_size
     return own_size(model)
 
 
@@ -205,7 +205,7 @@ def _require_no_timm_name(name: str) -> None:
     if not name.startswith("timm:"):
         return
     with _export_extra(name, "timm"):
-        from robocle.backbones.export.timm_export import is_known
+        from robocle.backbones.adding.timm_networks import is_known
     if is_known(name.removeprefix("timm:")):
         raise BackboneError(f"{name} is the name of another backbone: choose one with --name")
 
@@ -225,7 +225,7 @@ def _export_extra(name: str, package: str) -> Iterator[None]:
 
 def _user_recipe(spec: str, weights: str, earlier: str, size: int) -> Recipe:
     from robocle.backbones import BACKBONES
-    from robocle.backbones.export.user_onnx import UserOnnx
+    from robocle.backbones.adding.user_onnx import UserOnnx
 
     if weights:
         raise BackboneError("an ONNX file contains its own weights: remove --weights")

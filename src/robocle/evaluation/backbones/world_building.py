@@ -11,24 +11,24 @@ from pathlib import Path
 
 import numpy as np
 
+from robocle._internal.randomness import keyed_rng
+from robocle._internal.wording import plural
 from robocle.backbones import Backbone
 from robocle.backbones.world import FEWEST, World
 from robocle.classifiers import CLASSIFIERS
 from robocle.classifiers.slda import StreamingLDA
-from robocle.embedding import Embedder, Purpose
 from robocle.errors import DataError, ImageError
 from robocle.evaluation.datasets.home import Home
 from robocle.images import Picture
 from robocle.images.folders import pictures_under
 from robocle.images.nothing import pictures_of_nothing
 from robocle.images.views import VIEWS
-from robocle.pipeline import Pipeline
-from robocle.pooling import POOLINGS
+from robocle.learner.embedding import Embedder, Purpose
+from robocle.learner.pipeline import Pipeline
+from robocle.poolings import POOLINGS
 from robocle.profiles import DEFAULT
-from robocle.randomness import keyed_rng
 from robocle.recognition.temperature import best_temperature
 from robocle.types import Embeddings
-from robocle.wording import plural
 
 THINGS, NOTHING = 256, 63
 """The number of pictures of objects and of nothing in a world: it takes 3.3 MB for the default."""

@@ -6,7 +6,7 @@ from inspect import signature
 import pytest
 
 from robocle.contract import POOLING_CHECKS
-from robocle.pooling import POOLINGS, pooling
+from robocle.poolings import POOLINGS, pooling
 
 SPECS = [
     *POOLINGS.names(),

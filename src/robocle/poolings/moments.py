@@ -9,7 +9,7 @@ A constant channel has moments 0 from order 2 on, never NaN.
 
 from typing import get_args
 
-from robocle.pooling.position_moments import Form, PositionMoments
+from robocle.poolings.position_moments import Form, PositionMoments
 from robocle.spec import Described, require_between, require_choice
 from robocle.types import Embeddings, FeatureMaps
 

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from robocle._internal.timing import random_pixels, shortest_times
 from robocle.backbones import BACKBONES, Backbone, backbone, require_backbone
 from robocle.backbones.added import added_names
 from robocle.backbones.onnx_backbone import model_of
@@ -16,10 +17,9 @@ from robocle.evaluation.loop import teach
 from robocle.images import to_pixels
 from robocle.images.views import Plain
 from robocle.learner import Learner
-from robocle.pipeline import Pipeline, feature_maps, pooled
-from robocle.pooling import POOLINGS
+from robocle.learner.pipeline import Pipeline, feature_maps, pooled
+from robocle.poolings import POOLINGS
 from robocle.spec import parse_spec
-from robocle.timing import random_pixels, shortest_times
 
 BATCHES = (1, 16)
 THREADS = (1, 2)

@@ -5,8 +5,8 @@ import pytest
 from scipy.linalg import sqrtm
 
 from robocle.errors import FeatureError
-from robocle.pooling import pooling
-from robocle.pooling.isqrt import square_roots
+from robocle.poolings import pooling
+from robocle.poolings.isqrt import square_roots
 from robocle.types import FeatureMaps
 
 

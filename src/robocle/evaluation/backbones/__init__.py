@@ -1,0 +1,1 @@
+"""Measurements of backbones: their speed, their int8 twins, and their worlds."""
