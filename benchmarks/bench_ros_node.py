@@ -42,7 +42,7 @@ def taught(folder: Path) -> Path:
         for label in ("mug", "clock", "banana"):
             for number in range(5):
                 picture = ROOT / f"src/robocle/demo/home/clean/{label}_01/{number}.jpg"
-                learner.teach(picture, label, "off")
+                learner.teach(picture, label, poor="accept")
     return state
 
 
@@ -85,7 +85,7 @@ def run(quick: bool) -> None:
         node = Process(state, "-p", "transport:=compressed", "-p", "filter:=false")
         seen = robot.show(compressed_image(content), robot.compressed)
         assert (seen.label or None) == expected.label
-        assert abs(dict(zip(seen.labels, seen.probabilities, strict=True))["mug"]
+        assert abs(dict(zip(seen.labels, seen.confidences, strict=True))["mug"]
                    - expected.confidences["mug"]) < 1e-6  # fmt: skip
         process, learner, images = measured(robot, content, 2 if quick else 12)
         node.end()

@@ -89,7 +89,7 @@ def taught(state: Path) -> tuple[robocle.Learner, bytes]:
     with robocle.Learner.open(state) as learner:
         for each in pictures:
             if each.category in labels:
-                learner.teach(each.path, each.category, gate="off")
+                learner.teach(each.path, each.category, poor="accept")
     test = next(e for e in home_pictures() if e.category == labels[0] and not e.is_taught)
     return robocle.Learner.load(state), test.path.read_bytes()
 
@@ -105,7 +105,7 @@ def overhead(server: Server, learner: robocle.Learner, picture: bytes, rounds: i
             while True:
                 answer = json.loads(live.recv())
                 if answer["event"] == "prediction":
-                    return str(answer["probabilities"][0][0])
+                    return str(answer["confidences"][0][0])
 
         assert ask() == learner.predict(picture).nearest
         best = [float("inf"), float("inf")]

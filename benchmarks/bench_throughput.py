@@ -36,7 +36,7 @@ def main() -> None:
     pictures = jpegs(16 if quick else 96)
     learner = Learner()
     for number in range(6):
-        learner.teach(pictures[number], f"object {number % 2}", gate="off")
+        learner.teach(pictures[number], f"object {number % 2}", poor="accept")
     workload(f"{len(pictures)} JPEG photographs, {cores()} cores")
     looped = [learner.predict(picture) for picture in pictures]
     together = learner.predict_many(pictures)

@@ -112,8 +112,8 @@ def test_a_new_label_that_differs_in_case_only_is_pointed_out(
     objects: Path, tmp_path: Path
 ) -> None:
     state, picture = tmp_path / "home.robocle", objects / "ball" / "0.jpg"
-    assert run("teach", state, "mug", picture, "--gate", "off").stderr == ""
-    result = run("teach", state, "Mug", picture, "--gate", "off")
+    assert run("teach", state, "mug", picture, "--poor", "accept").stderr == ""
+    result = run("teach", state, "Mug", picture, "--poor", "accept")
     assert result.exit_code == 0
     assert result.stderr == "robocle: 'Mug' is a new label: there is also 'mug'\n"
-    assert run("teach", state, "Mug", picture, "--gate", "off").stderr == ""
+    assert run("teach", state, "Mug", picture, "--poor", "accept").stderr == ""

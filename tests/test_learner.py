@@ -139,7 +139,7 @@ def test_the_prediction_of_an_unknown_object_has_a_nearest_label(
     found = learner.predict(path)
     assert found.nearest == max(found.scores, key=lambda label: found.scores[label])
     assert 0 <= found.confidence <= 1
-    assert 0 <= found.known <= 1
+    assert 0 <= found.known_probability <= 1
     assert learner.predict(path, false_accept=1).label == found.nearest
 
 
@@ -157,7 +157,7 @@ def test_a_taught_picture_is_embedded_in_the_views_of_the_learner(
 
 def test_the_state_contains_the_views(lite0: Backbone, tmp_path: Path) -> None:
     learner = robocle.Learner(lite0, views="centre:shares=1/0.5")
-    learner.teach(np.zeros((32, 32, 3), np.uint8), "dark", gate="off")
+    learner.teach(np.zeros((32, 32, 3), np.uint8), "dark", poor="accept")
     learner.save(tmp_path / "home.robocle")
     again = robocle.Learner.load(tmp_path / "home.robocle", lite0)
     assert again.parts.views == "centre:shares=1/0.5"
@@ -168,14 +168,14 @@ def test_the_gate_warns_of_a_poor_picture_refuses_it_or_ignores_it(
 ) -> None:
     learner, night = robocle.Learner(lite0), np.full((90, 90, 3), 3, np.uint8)
     with pytest.raises(QualityError, match="very dark"):
-        learner.teach(night, "mug", gate="refuse")
+        learner.teach(night, "mug", poor="refuse")
     assert learner.labels == ()
     assert [each.kind for each in learner.teach(night, "mug")] == ["dark"]
     assert "mug: the picture is very dark" in caplog.text
     assert [each.kind for each in learner.teach(night, "mug")] == ["dark", "duplicate"]
-    assert learner.teach(night, "mug", gate="off") == ()
-    with pytest.raises(SpecError, match="gate=maybe"):
-        learner.teach(night, "mug", gate="maybe")  # type: ignore[arg-type]
+    assert learner.teach(night, "mug", poor="accept") == ()
+    with pytest.raises(SpecError, match="poor=maybe"):
+        learner.teach(night, "mug", poor="maybe")  # type: ignore[arg-type]
 
 
 def test_a_picture_is_a_duplicate_while_it_is_known_under_any_label(

@@ -18,7 +18,7 @@ from stub_backbone import STUB, embedding
 
 LABELS = ("mug", "pan", "cup", "jug")
 SCORES, CONFIDENCES = (3.0, 5.0, 5.0, -1.0), (0.125, 0.25, 0.5, 0.0)
-FIELDS = ["label", "confidence", "scores", "nearest", "known", "confidences", "nothing",
+FIELDS = ["label", "confidence", "scores", "nearest", "known_probability", "confidences", "nothing",
           "familiarity", "sure"]  # fmt: skip
 
 
@@ -56,13 +56,25 @@ def test_a_prediction_builds_its_dict_of_scores_when_it_is_first_read() -> None:
 
 def test_the_label_the_best_labels_and_unknown_need_no_dict() -> None:
     found = taught().predict_embedding(embedding(99, 24))
-    values = (found.label, found.nearest, found.confidence, found.known, found.unknown)
+    values = (
+        found.label,
+        found.nearest,
+        found.confidence,
+        found.known_probability,
+        found.unknown_probability,
+    )
     best = found.top(2)
     assert not built_dicts(found)
     again = replace(found)  # made of dicts
-    assert values == (again.label, again.nearest, again.confidence, again.known, again.unknown)
+    assert values == (
+        again.label,
+        again.nearest,
+        again.confidence,
+        again.known_probability,
+        again.unknown_probability,
+    )
     assert best == again.top(2)
-    assert found.unknown == values[-1]
+    assert found.unknown_probability == values[-1]
 
 
 @pytest.mark.parametrize("number", [0, 1, 2, 3, 4, 9, -1])
@@ -81,7 +93,7 @@ def test_a_dict_that_a_program_changes_changes_what_is_best() -> None:
     found = of_numbers()
     found.scores["jug"], found.confidences["jug"] = 9.0, 0.125
     assert found.top(1) == [("jug", 0.125)]
-    assert found.unknown == 0.0
+    assert found.unknown_probability == 0.0
 
 
 @pytest.mark.parametrize("made", [of_numbers, of_dicts])
@@ -133,7 +145,12 @@ def test_both_match_patterns(made: Callable[[], Prediction]) -> None:
 def test_the_constructor_takes_the_fields_in_their_order() -> None:
     assert [each.name for each in fields(Prediction)] == FIELDS
     found = Prediction("cup", 0.75, {"cup": 5.0}, "cup", 0.9, {"cup": 0.75})
-    assert (found.nothing, found.familiarity, found.unknown, found.sure) == ("", 0.0, 0.25, False)
+    assert (found.nothing, found.familiarity, found.unknown_probability, found.sure) == (
+        "",
+        0.0,
+        0.25,
+        False,
+    )
     with pytest.raises(TypeError, match="confidences"):
         Prediction("cup", 0.75, {"cup": 5.0}, "cup", 0.9)  # type: ignore[call-arg]
 
@@ -142,7 +159,11 @@ def test_a_picture_of_nothing_has_confidences_of_zero() -> None:
     learner = taught()
     black = Embedding(embedding(99, 24), "prediction", nothing="the picture is black")
     found = learner.predict_embedding(black)
-    assert (found.label, found.nothing, found.unknown) == (None, "the picture is black", 1.0)
+    assert (found.label, found.nothing, found.unknown_probability) == (
+        None,
+        "the picture is black",
+        1.0,
+    )
     assert found.confidences == dict.fromkeys(learner.labels, 0.0)
     assert found.top(1) == [(found.nearest, 0.0)]
 

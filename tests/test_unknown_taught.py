@@ -222,9 +222,9 @@ def test_commands_teach_them(objects: Path, tmp_path: Path) -> None:
     (tmp_path / "pictures" / "Unknown").mkdir(parents=True)
     picture = (objects / "ball" / "0.jpg").read_bytes()
     (tmp_path / "pictures" / "Unknown" / "0.jpg").write_bytes(picture)
-    assert run("teach", state, "mug", objects / "box", "--gate", "off").exit_code == 0
-    assert run("teach", state, tmp_path / "pictures", "--gate", "off").exit_code == 0
-    assert run("teach", state, " unknown ", objects / "ball", "--gate", "off").exit_code == 0
+    assert run("teach", state, "mug", objects / "box", "--poor", "accept").exit_code == 0
+    assert run("teach", state, tmp_path / "pictures", "--poor", "accept").exit_code == 0
+    assert run("teach", state, " unknown ", objects / "ball", "--poor", "accept").exit_code == 0
     with Learner.edit(state) as learner:
         assert learner.labels == ("mug",)
         assert learner.unknown_taught > 1

@@ -174,7 +174,7 @@ def milliseconds(point: Point, frames: int = 60) -> float:
     rng = np.random.default_rng(0)
     frame = rng.integers(0, 256, (480, 640, 3), np.uint8)
     for number in range(20):
-        learner.teach(np.roll(frame, 17 * number, 0), f"object {number}", gate="off")
+        learner.teach(np.roll(frame, 17 * number, 0), f"object {number}", poor="accept")
     times = []
     for work in [partial(learner.predict, frame)] * frames:
         start = perf_counter()

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,9 @@ Embeddings = NDArray[np.float32]
 
 Scores = NDArray[np.float64]
 """How well each picture fits each label: (n, labels), higher is better."""
+
+Verdict = Literal["known", "unknown", "nothing"]
+"""What a prediction says about an object: it has a label, it has none, or there is none to see."""
 
 SURE, PROBABLE = 0.8, 0.5
 """The confidence from which on a prediction is called sure, or probable."""
@@ -63,7 +67,7 @@ class Prediction:
     """What a learner predicts for one picture.
 
     The dicts of a learner's prediction are built when they are first read, which takes a while
-    with thousands of labels. The other fields, `unknown` and `top` do not need them.
+    with thousands of labels. The other fields, `unknown_probability` and `top` do not need them.
     """
 
     label: str | None
@@ -75,11 +79,12 @@ class Prediction:
     """The classifier's score of every label, in the order they were taught."""
     nearest: str
     """The label with the best score, even if the object is unknown."""
-    known: float
+    known_probability: float
     """The probability, from 0 to 1, that the object is a taught one, if half of all objects are."""
     confidences: dict[str, float]
     """The probability of every label, in the order they were taught. That of `nearest` is
-    `confidence`. They sum to `known`, and with `unknown` to 1."""
+    `confidence`. They sum to `known_probability`, and with
+    `unknown_probability` to 1."""
     nothing: str = ""
     """Why there is nothing to see, such as "the picture is black"; empty otherwise. If there is
     nothing to see, `label` is None and the confidences are 0."""
@@ -97,7 +102,7 @@ class Prediction:
         confidence: float,
         scores: LabelNumbers,
         nearest: str,
-        known: float,
+        known_probability: float,
         confidences: LabelNumbers,
         nothing: str = "",
         familiarity: float = 0.0,
@@ -117,7 +122,7 @@ class Prediction:
             confidence=confidence,
             scores=scores,
             nearest=nearest,
-            known=known,
+            known_probability=known_probability,
             confidences=confidences,
             nothing=nothing,
             familiarity=familiarity,
@@ -130,6 +135,16 @@ class Prediction:
         return cls(None, 0.0, {}, "", 0.0, {}, why)
 
     @property
+    def verdict(self) -> Verdict:
+        """Whether the object is "known" (it has a label), "unknown", or there is "nothing" to see.
+
+        Example:
+            >>> Prediction("cup", 0.75, {"cup": 5.0}, "cup", 0.9, {"cup": 0.75}).verdict
+            'known'
+        """
+        return "nothing" if self.nothing else "unknown" if self.label is None else "known"
+
+    @property
     def likelihood(self) -> str:
         """How to read the label in words: empty if it is sure, else "probably" or "perhaps".
 
@@ -140,11 +155,11 @@ class Prediction:
         return likelihood_of(self.confidence, self.sure)
 
     @property
-    def unknown(self) -> float:
+    def unknown_probability(self) -> float:
         """The probability that the object is none of the taught ones: 1 - sum of `confidences`.
 
         Example:
-            >>> Prediction("cup", 0.75, {"cup": 5.0}, "cup", 0.9, {"cup": 0.75}).unknown
+            >>> Prediction("cup", 0.75, {"cup": 5.0}, "cup", 0.9, {"cup": 0.75}).unknown_probability
             0.25
         """
         return max(0.0, 1.0 - numbers_of(self, "confidences").total())

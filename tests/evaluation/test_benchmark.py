@@ -65,7 +65,7 @@ def test_the_accuracy_of_a_trial_is_that_of_a_learner_taught_by_hand(
         fresh = [e for e in stream.tests["test"] if e.label in {each.label for each in step}]
         before += [learner.predict(e.path).label == e.label for e in fresh if learner.labels]
         for example in step:
-            learner.teach(example.path, example.label, gate="off")
+            learner.teach(example.path, example.label, poor="accept")
         tested = [e for e in stream.tests["test"] if e.label in learner.labels]
         right = [learner.predict(example.path).label == example.label for example in tested]
         per_step.append(100 * np.mean(right))
@@ -117,7 +117,7 @@ def test_open_set_metrics_are_those_of_a_learner_taught_by_hand(
     learner = Learner(lite0, ours.pooling, ours.classifier, ours.views)
     stream = trial.stream()
     for example in (example for step in stream.steps for example in step):
-        learner.teach(example.path, example.label, gate="off")
+        learner.teach(example.path, example.label, poor="accept")
     seen = [(e.label, learner.predict(e.path)) for e in stream.tests["test"]]
     known = [found for label, found in seen if label in learner.labels]
     unknown = [found for label, found in seen if label not in learner.labels]

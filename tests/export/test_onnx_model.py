@@ -66,7 +66,9 @@ def assert_same(outputs: Outputs, expected: list[Prediction]) -> None:
     assert outputs["nearest"].tolist() == [each.nearest for each in expected]
     assert outputs["label"].tolist() == [each.label or "unknown" for each in expected]
     assert outputs["unknown"].tolist() == [each.label is None for each in expected]
-    assert outputs["known"] == pytest.approx([each.known for each in expected], abs=1e-5)
+    assert outputs["known"] == pytest.approx(
+        [each.known_probability for each in expected], abs=1e-5
+    )
     confidences = [each.confidence for each in expected]
     assert outputs["confidence"] == pytest.approx(confidences, abs=1e-5)
 
@@ -101,7 +103,9 @@ def test_the_model_looks_as_the_learner_does(
     learner = Learner(lite0, prediction_views=views)
     learner.merge(once)
     expected = learner.predict_many(pictures)
-    assert [each.known for each in expected] != [each.known for each in once.predict_many(pictures)]
+    assert [each.known_probability for each in expected] != [
+        each.known_probability for each in once.predict_many(pictures)
+    ]
     assert_same(outputs_of(learner, pictures), expected)
 
 

@@ -309,7 +309,7 @@ def test_an_added_network_of_torchvision_teaches_and_predicts_without_pytorch(
     state = str(tmp_path / "home.robocle")
     # To a network with random weights all pictures look alike, so the gate is off.
     for arguments in (
-        ["teach", state, str(objects), "--backbone", "mobilenet_v3_small", "--gate", "off"],
+        ["teach", state, str(objects), "--backbone", "mobilenet_v3_small", "--poor", "accept"],
         ["predict", state, str(objects / "ball"), str(objects / "box")],
         ["backbones"],
     ):

@@ -202,7 +202,7 @@ def test_forgetting_can_be_undone_unless_it_is_for_good(state: Path, objects: Pa
     assert run("undo", state).stdout.startswith("undid forgetting 'ball'\n")
     assert run("predict", "--json", state, objects / "ball" / "3.jpg").stdout == before
     assert embedding[:64] in state.read_bytes()
-    run("forget", state, "ball", "--for-good")
+    run("forget", state, "ball", "--purge")
     assert_refused(run("undo", state), "nothing to undo")
     assert b"ball" not in state.read_bytes()
     assert embedding[:64] not in state.read_bytes()

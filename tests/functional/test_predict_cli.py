@@ -15,7 +15,7 @@ from command_line import assert_refused, run, run_subprocess
 def test_predictions_as_json_contain_all_scores(state: Path, objects: Path) -> None:
     result = run("predict", "--json", state, objects / "ball" / "2.jpg", objects / "box" / "2.jpg")
     first, second = (json.loads(line) for line in result.stdout.splitlines())
-    keys = {"image", "label", "confidence", "scores", "nearest", "known", "nothing"}
+    keys = {"image", "label", "confidence", "scores", "nearest", "known_probability", "nothing"}
     assert first.keys() == keys | {"familiarity", "sure"}
     assert first["nothing"] == ""
     assert (first["label"], second["label"]) == ("ball", "box")

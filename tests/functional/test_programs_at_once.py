@@ -26,13 +26,13 @@ taught = refused = 0
 with Learner.open(path) as learner:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        learner.teach(picture, "third", "off")
+        learner.teach(picture, "third", poor="accept")
         taught += 1
         assert learner.counts["third"] == taught
         assert learner.predict(picture).nearest in learner.labels
         if taught % 3 == 0:
             with learner.step(token=f"mine {taught}"):
-                learner.teach(picture, "third", "off")
+                learner.teach(picture, "third", poor="accept")
             taught += 1
             time.sleep(0.1)
             try:
@@ -66,7 +66,7 @@ def test_all_lessons_of_three_programs_that_teach_at_once_are_kept(
         picture = home_picture("clean/mug_01/0").read_bytes()
         while time.monotonic() < end:
             number = taught["page"]
-            answer = server.api.teach("page", picture, gate="off", lesson="a1", number=number)
+            answer = server.api.teach("page", picture, poor="accept", lesson="a1", number=number)
             assert answer.status == 200, answer.json
             taught["page"] += 1
             assert answer.json["pictures"] == taught["page"]
@@ -74,7 +74,7 @@ def test_all_lessons_of_three_programs_that_teach_at_once_are_kept(
     def teach_with_commands() -> None:
         picture = home_picture("clean/clock_01/0")
         while time.monotonic() < end:
-            result = run_subprocess("teach", state, "command", picture, "--gate", "off")
+            result = run_subprocess("teach", state, "command", picture, "--poor", "accept")
             assert result.returncode == 0, result.stderr
             taught["command"] += 1
 

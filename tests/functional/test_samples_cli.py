@@ -151,7 +151,7 @@ def test_the_start_of_several_ids_is_refused_and_nothing_is_removed(
     state: Path, objects: Path
 ) -> None:
     for _ in range(2):  # of 20 ids, at least two begin with the same of 16 digits
-        run("teach", state, objects, "--gate", "off")
+        run("teach", state, objects, "--poor", "accept")
     before, firsts = state.read_bytes(), [id[0] for id in ids_of(state)]
     start = max(firsts, key=firsts.count)
     assert_refused(

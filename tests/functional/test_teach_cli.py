@@ -225,13 +225,13 @@ def test_a_dark_picture_is_taught_with_a_warning(state: Path, dark: Path) -> Non
 def test_with_the_gate_refuse_one_poor_picture_prevents_teaching_any(
     state: Path, taught: bytes, objects: Path, dark: Path
 ) -> None:
-    result = run("teach", state, "ball", objects / "ball" / "2.jpg", dark, "--gate", "refuse")
+    result = run("teach", state, "ball", objects / "ball" / "2.jpg", dark, "--poor", "refuse")
     assert_refused(result, str(dark), "very dark", "nothing was taught")
     assert state.read_bytes() == taught
 
 
 def test_with_the_gate_off_no_warning_is_printed(state: Path, dark: Path) -> None:
-    result = run("teach", state, "ball", dark, dark, "--gate", "off")
+    result = run("teach", state, "ball", dark, dark, "--poor", "accept")
     assert (result.exit_code, result.stderr) == (0, "")
 
 
@@ -313,7 +313,7 @@ def test_a_picture_that_was_taught_before_is_refused_by_the_gate(
     state, picture = tmp_path / "home.robocle", objects / "ball" / "0.jpg"
     assert run("teach", state, objects).exit_code == 0
     before = state.read_bytes()
-    result = run("teach", state, "cup", picture, "--gate", "refuse")
+    result = run("teach", state, "cup", picture, "--poor", "refuse")
     assert_refused(result, f"{picture}: the same picture was taught as 'ball'")
     assert state.read_bytes() == before
 

@@ -30,10 +30,10 @@ def test_probabilities_of_the_nearest_labels_of_others_and_of_unknown_sum_to_one
 ) -> None:
     for name in ("mug_01/5.jpg", "scissors_01/0.jpg"):
         found = learner.explain(CLEAN / name, top=2)
-        assert len(found.probabilities) == 2
-        total = sum(found.probabilities.values()) + found.others + found.unknown
+        assert len(found.confidences) == 2
+        total = sum(found.confidences.values()) + found.others + found.unknown_probability
         assert total == pytest.approx(1)
-        assert list(found.probabilities.values()) == sorted(found.probabilities.values())[::-1]
+        assert list(found.confidences.values()) == sorted(found.confidences.values())[::-1]
 
 
 def test_a_recognised_object_needs_no_reason(learner: Learner) -> None:
@@ -59,7 +59,7 @@ def test_noise_looks_less_like_a_label_than_most_of_the_world(learner: Learner) 
 def test_a_black_picture_has_nothing_to_see(learner: Learner) -> None:
     found = learner.explain(np.zeros((240, 320, 3), np.uint8))
     assert found.reason == "there is nothing to see: the picture is black"
-    assert found.unknown == 1
+    assert found.unknown_probability == 1
 
 
 def test_the_heat_is_where_the_object_is(learner: Learner) -> None:

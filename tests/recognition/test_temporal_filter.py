@@ -37,7 +37,7 @@ def test_another_object_is_announced_after_a_few_frames() -> None:
 def test_an_unknown_object_is_announced_as_unknown() -> None:
     last = announced(TemporalFilter(), *[MUG] * 3, *[STRANGER] * 6)[-1]
     assert (last.label, last.nothing) == (None, "")
-    assert last.unknown > 0.7
+    assert last.unknown_probability > 0.7
 
 
 def test_nothing_to_see_is_announced_with_its_reason() -> None:
@@ -51,7 +51,7 @@ def test_one_black_frame_does_not_interrupt_an_announcement() -> None:
 
 def test_the_probabilities_of_all_labels_and_of_unknown_sum_to_one() -> None:
     for each in announced(TemporalFilter(), MUG, UNSURE, PAN, STRANGER, BLACK):
-        assert sum(each.probabilities.values()) + each.unknown == pytest.approx(1)
+        assert sum(each.confidences.values()) + each.unknown_probability == pytest.approx(1)
 
 
 def test_a_change_is_reported_once() -> None:
@@ -66,7 +66,7 @@ def test_a_forgotten_label_is_no_longer_announced() -> None:
     found = seen.update(frame(pan=0.1))
     assert found.label is None
     assert found.changed
-    assert set(found.probabilities) == {"pan"}
+    assert set(found.confidences) == {"pan"}
 
 
 def test_a_renamed_label_is_announced_under_its_new_name() -> None:
@@ -132,18 +132,18 @@ def test_the_posterior_is_that_of_the_formula_while_labels_come_and_go() -> None
         found = frame("black" * (number % 9 == 8), **dict(zip(labels, shares, strict=True)))
         expected = plain_posterior(expected, found, 3.0)
         said = seen.update(found)
-        assert list(said.probabilities) == labels
-        assert said.probabilities == pytest.approx({key: expected[key] for key in labels})
-        assert said.unknown == pytest.approx(expected[0] + expected[1])
+        assert list(said.confidences) == labels
+        assert said.confidences == pytest.approx({key: expected[key] for key in labels})
+        assert said.unknown_probability == pytest.approx(expected[0] + expected[1])
 
 
 def test_an_announcement_builds_its_dict_when_it_is_first_read() -> None:
     said = TemporalFilter().update(MUG)
     best = said.top(1)
-    assert "probabilities" not in vars(said)
-    assert best == [("mug", said.probabilities["mug"])]
+    assert "confidences" not in vars(said)
+    assert best == [("mug", said.confidences["mug"])]
     given = Announcement(
-        said.label, "", dict(said.probabilities), said.unknown, said.changed, said.sure
+        said.label, "", dict(said.confidences), said.unknown_probability, said.changed, said.sure
     )
     assert given == said
     assert given.top(1) == best

@@ -82,7 +82,7 @@ def test_the_defaults_of_the_parameters_are_valid_and_each_is_described() -> Non
     [
         ("transport", "pigeon"),
         ("reliability", "always"),
-        ("gate", "open"),
+        ("poor", "open"),
         ("false_accept", 0.0),
         ("false_accept", 0.9),
         ("false_accept", float("nan")),
@@ -209,7 +209,7 @@ def test_without_the_filter_each_image_is_its_own(recogniser: Recogniser) -> Non
     seen = [recogniser.see(each) for each in (mug, mug, clock)]
     assert [each.label for each in seen] == ["mug", "mug", "clock"]
     assert [each.changed for each in seen] == [True, False, True]
-    assert seen[0].confidence == max(seen[0].probabilities.values())
+    assert seen[0].confidence == max(seen[0].confidences.values())
     recogniser.apply(Settings.of({"filter_sure": 0.99}))
     assert recogniser.see(mug).label is None  # one frame is not enough for a filter
 

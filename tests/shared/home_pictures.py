@@ -18,5 +18,5 @@ def taught_home(backbone: Backbone) -> Learner:
     learner = Learner(backbone)
     for label in ("mug", "clock", "banana"):
         for number in range(4):
-            learner.teach(home_picture(f"clean/{label}_01/{number}"), label, "off")
+            learner.teach(home_picture(f"clean/{label}_01/{number}"), label, poor="accept")
     return learner

@@ -190,7 +190,7 @@ def test_the_faults_of_pictures_are_part_of_their_samples(lite0: Backbone, tmp_p
     night = np.full((90, 90, 3), 3, np.uint8)
     with Learner.open(tmp_path / "home", lite0, pooling="avg", classifier="ncm") as learner:
         learner.teach(night, "mug")
-        learner.teach(night + np.uint8(1), "pan", gate="off")
+        learner.teach(night + np.uint8(1), "pan", poor="accept")
         learner.teach_embedding(np.ones_like(learner.last_embedding("mug")), "jar")
         learner.save(tmp_path / "copy")
     merged = Learner(lite0, "avg", "ncm")

@@ -325,7 +325,7 @@ def in_files(folder: Path, *texts: bytes) -> list[bytes]:
     return [text for text in texts if any(text in file.read_bytes() for file in folder.iterdir())]
 
 
-@pytest.mark.parametrize("by", ["purge", "--for-good"])
+@pytest.mark.parametrize("by", ["purge", "--purge"])
 def test_a_purge_erases_what_was_removed_and_no_old_export_brings_it_back(
     by: str, tmp_path: Path
 ) -> None:
@@ -345,7 +345,7 @@ def test_a_purge_erases_what_was_removed_and_no_old_export_brings_it_back(
             learner.forget("secret")
             learner.purge()
         else:
-            assert run("forget", folder / "state", "secret", "--for-good").exit_code == 0
+            assert run("forget", folder / "state", "secret", "--purge").exit_code == 0
         assert (learner.counts, learner.steps, learner.undone) == ({"pan": 1}, [], [])
         assert in_files(folder, *secret, b"secret", b"whisper") == []
         learner.merge_files(old)

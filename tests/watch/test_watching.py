@@ -42,7 +42,9 @@ def test_watch_prints_a_steady_label_until_the_video_ends(state: Path, video: Pa
     assert labels[-2:] == ["mug", "clock"]
     assert labels[:-2] in ([], [None])
     for each in seen:
-        assert sum(each["probabilities"].values()) + each["unknown"] == pytest.approx(1, abs=0.01)
+        assert sum(each["confidences"].values()) + each["unknown_probability"] == pytest.approx(
+            1, abs=0.01
+        )
     assert seen[-1]["confidence"] > 0.7
 
 
@@ -125,8 +127,8 @@ def test_an_observation_lists_the_best_labels_only() -> None:
     steady = TemporalFilter()
     prediction = Prediction("thing 1", 0.5, found, "thing 1", 0.9, found)
     seen = Observation.of(steady.update(prediction), 0.0)
-    assert list(seen.probabilities) == ["thing 1", "thing 3", "thing 0"]
-    assert seen.as_line().split("\t")[1:] == ["unknown", f"{seen.unknown:.2f}"]
+    assert list(seen.confidences) == ["thing 1", "thing 3", "thing 0"]
+    assert seen.as_line().split("\t")[1:] == ["unknown", f"{seen.unknown_probability:.2f}"]
 
 
 @pytest.mark.parametrize(

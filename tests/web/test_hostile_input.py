@@ -99,7 +99,7 @@ def _upload(api: Api, sources: list[bytes], rng: Rng) -> int:
     source = sources[rng.integers(len(sources))]
     body = DAMAGES[rng.integers(len(DAMAGES))](source, rng)
     box = "&box=" + quote(rng.bytes(4)) if rng.random() < 0.1 else ""
-    answer = api.post(f"/api/{path}?label={quote(label)}&gate=refuse&draws=1{box}", body)
+    answer = api.post(f"/api/{path}?label={quote(label)}&poor=refuse&draws=1{box}", body)
     content = json.loads(answer.content)
     assert answer.status == 200 or content["error"]
     return answer.status

@@ -27,8 +27,11 @@ def test_a_taught_object_is_recognised(taught: Api, picture_of: PictureOf) -> No
     assert answer.status == 200
     assert answer.json["label"] == "mug"
     assert answer.json["nothing"] == ""
-    assert next(iter(answer.json["probabilities"])) == "mug"
-    assert abs(sum(answer.json["probabilities"].values()) + answer.json["unknown"] - 1) < 1e-9
+    assert next(iter(answer.json["confidences"])) == "mug"
+    assert (
+        abs(sum(answer.json["confidences"].values()) + answer.json["unknown_probability"] - 1)
+        < 1e-9
+    )
 
 
 def test_a_prediction_can_be_explained(taught: Api, picture_of: PictureOf) -> None:
@@ -54,8 +57,8 @@ def test_no_picture_is_written_to_disk_or_to_the_log(
     api: Api, tmp_path: Path, picture_of: PictureOf, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(0)
-    for gate in ("warn", "refuse", "off"):
-        api.teach("mug", picture_of(), gate=gate)
+    for poor in ("warn", "refuse", "accept"):
+        api.teach("mug", picture_of(), poor=poor)
     api.post("/api/predict", picture_of())
     for place in range(300, 2300, 500):
         part = picture_of()[place : place + 24]
@@ -89,7 +92,7 @@ def test_a_lesson_goes_on_after_a_restart(
         with served(tmp_path / "home.robocle", lite0) as api:
             api.teach("mug", picture_of("mug", number), lesson="a1", number=number)
     with served(tmp_path / "home.robocle", lite0) as api:
-        again = api.teach("mug", picture_of("mug", 1), lesson="a1", number=1, gate="refuse")
+        again = api.teach("mug", picture_of("mug", 1), lesson="a1", number=1, poor="refuse")
         assert again.json["complaints"][0]["kind"] == "duplicate"
         assert api.post("/api/undo").json["undone"] == "teaching 2 pictures of 'mug'"
 
@@ -97,12 +100,12 @@ def test_a_lesson_goes_on_after_a_restart(
 def test_labels_can_be_renamed_forgotten_and_brought_back(api: Api, picture_of: PictureOf) -> None:
     api.teach("mug", picture_of("mug"))
     api.teach("clock", picture_of("clock"))
-    assert api.post_json("/api/rename", label="mug", new="cup").status == 200
+    assert api.post_json("/api/rename", label="mug", new_label="cup").status == 200
     assert api.post_json("/api/forget", label="clock").status == 200
     assert [each["label"] for each in api.get("/api/labels").json["labels"]] == ["cup"]
     assert api.post("/api/undo").json["undone"] == "forgetting 'clock'"
     assert [each["label"] for each in api.get("/api/labels").json["labels"]] == ["cup", "clock"]
-    assert api.post_json("/api/rename", label="clock", new="cup").status == 200  # joins them
+    assert api.post_json("/api/rename", label="clock", new_label="cup").status == 200  # joins them
     assert [each["pictures"] for each in api.get("/api/labels").json["labels"]] == [2]
 
 
@@ -110,12 +113,12 @@ def test_a_poor_picture_is_refused_with_its_faults_if_the_gate_says_so(
     api: Api, picture_of: PictureOf
 ) -> None:
     black = _jpeg(np.zeros((240, 320, 3), np.uint8))
-    refused = api.teach("mug", black, gate="refuse")
+    refused = api.teach("mug", black, poor="refuse")
     assert refused.status == 422
     assert refused.json["complaints"][0]["kind"] == "dark"
     assert api.get("/api/labels").json["labels"] == []
     api.teach("mug", picture_of())
-    repeated = api.teach("mug", picture_of(), gate="refuse").json
+    repeated = api.teach("mug", picture_of(), poor="refuse").json
     assert repeated["complaints"][0]["kind"] == "duplicate"
 
 
@@ -179,7 +182,7 @@ def test_a_check_tests_a_picture_in_all_conditions(taught: Api, picture_of: Pict
         ("/api/predict?false_accept=much", b"PICTURE", 400, "strict, normal or lenient"),
         ("/api/teach?label=%00", b"PICTURE", 422, "control or invisible"),
         ("/api/teach?label=" + "m" * 201, b"PICTURE", 422, "at most 200"),
-        ("/api/teach?label=mug&gate=wide", b"PICTURE", 400, "gate must be one of"),
+        ("/api/teach?label=mug&poor=wide", b"PICTURE", 400, "poor must be one of"),
         ("/api/teach?label=mug&lesson=a/b", b"PICTURE", 400, "lesson must be"),
         ("/api/teach?label=mug&number=-1", b"PICTURE", 400, "number must be"),
         ("/api/teach?label=mug&box=1,2,3", b"PICTURE", 400, "box must be"),

@@ -29,8 +29,8 @@ def test_frames_are_recognised_and_bars_sum_to_one(taught: Api, picture_of: Pict
             answer = client.event("prediction")
             assert answer["id"] == number
         assert answer["label"] == "mug"
-        bars = [part for _, part in answer["probabilities"]]
-        assert abs(sum(bars) + answer["others"] + answer["unknown"] - 1) < 0.01
+        bars = [part for _, part in answer["confidences"]]
+        assert abs(sum(bars) + answer["others"] + answer["unknown_probability"] - 1) < 0.01
         assert answer["milliseconds"] > 0
 
 
@@ -138,7 +138,7 @@ def test_a_client_that_stops_reading_delays_no_other_and_is_disconnected(
     monkeypatch.setattr(live, "STALLED_SECONDS", 1.0)
     with served(tmp_path / "home.robocle", lite0, send_buffer=4096) as api:
         for number, sign in enumerate("abcd"):  # long names make long answers
-            api.teach(sign + 199 * "\N{WATER WAVE}", picture_of("mug", number), gate="off")
+            api.teach(sign + 199 * "\N{WATER WAVE}", picture_of("mug", number), poor="accept")
         with stalled(api, picture_of("mug", 5)) as send, listening(api) as client:
             for number in range(150):
                 send()

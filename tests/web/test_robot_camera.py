@@ -41,7 +41,7 @@ def test_the_robots_camera_teaches_and_is_recognised(robot: Api, picture_of: Pic
             client.send({"id": number, "camera": True})
             answer = client.event("prediction")
             assert answer["id"] == number
-        assert answer["probabilities"][0][0] == "mug"
+        assert answer["confidences"][0][0] == "mug"
 
 
 def test_the_stream_shows_one_jpeg_after_another(robot: Api) -> None:

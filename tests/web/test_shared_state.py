@@ -100,7 +100,7 @@ def test_each_change_is_answered_with_the_id_of_its_step(api: Api, picture_of: P
     answers = [
         api.teach("mug", picture_of("mug")),
         api.teach("clock", picture_of("clock"), lesson="a1"),
-        api.post_json("/api/rename", label="mug", new="cup"),
+        api.post_json("/api/rename", label="mug", new_label="cup"),
         api.post_json("/api/forget", label="clock"),
     ]
     steps = [each.json["step"] for each in answers]

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 @main.command(short_help="Make a state forget a label.")
 @click.argument("state", type=StatePath)
 @click.argument("label")
-@click.option("--for-good", is_flag=True,
+@click.option("--purge", is_flag=True,
               help="Also erase the undo history of STATE and everything that it could bring "
               "back.")  # fmt: skip
-def forget(state: Path, label: str, for_good: bool) -> None:
+def forget(state: Path, label: str, purge: bool) -> None:
     """Make STATE forget LABEL, as if it had never been taught."""
     from robocle.learner import Learner
 
@@ -30,7 +30,7 @@ def forget(state: Path, label: str, for_good: bool) -> None:
     with Learner.edit(state) as learner:
         exactly = learner.forgets_exactly
         learner.forget(label)
-        if for_good:
+        if purge:
             learner.purge()
         known = plural(len(learner.labels), "label")
     echo(f"forgot {label}; {state} knows {known}")

@@ -93,4 +93,4 @@ def _as_line(path: Path, found: "Prediction", top: int | None, is_judged: bool) 
         words = f"{found.likelihood} {best[0]}" if is_judged and not found.sure else best[0]
         return "\t".join([printable(path), words, *best[1:]])
     nearest = best if top else [found.nothing or f"most like {found.nearest}"]
-    return "\t".join([printable(path), "unknown", f"{found.known:.2f}", *nearest])
+    return "\t".join([printable(path), "unknown", f"{found.known_probability:.2f}", *nearest])

@@ -22,7 +22,7 @@ from robocle.spec import parse_spec
 
 if TYPE_CHECKING:
     from robocle.images.gate import QualityGate
-    from robocle.images.quality import Gate
+    from robocle.images.quality import Poor
     from robocle.learner import Learner
     from robocle.learner.embedding import Embedder, Embedding
 
@@ -43,13 +43,13 @@ log = logging.getLogger("robocle")
 @click.option("--objects", type=click.Choice(OBJECTS),
               help="What a new state will recognise: the same objects that it is taught, others of "
               "their kinds, or auto, estimated from the pictures.")  # fmt: skip
-@click.option("--gate", type=click.Choice(["warn", "refuse", "off"]), default="warn",
+@click.option("--poor", type=click.Choice(["warn", "refuse", "accept"]), default="warn",
               show_default=True, help="What to do about pictures that are dark, blurred, small, or "
               "almost the same as one that was taught.")  # fmt: skip
 @unreadable_option
 @box_option
 @threads_option
-def teach(state: Path, what: tuple[str, ...], gate: "Gate", unreadable: Unreadable, box: BoxOption,
+def teach(state: Path, what: tuple[str, ...], poor: "Poor", unreadable: Unreadable, box: BoxOption,
           threads: int | None, profile: str | None, objects: str | None,
           **parts: str | None) -> None:  # fmt: skip
     """Teach STATE the pictures IMAGES (files or folders) of one object, called LABEL.
@@ -70,7 +70,7 @@ def teach(state: Path, what: tuple[str, ...], gate: "Gate", unreadable: Unreadab
         try:
             with activity("loading the backbone"):
                 learner = stack.enter_context(_learner(state, given))
-            checks = learner.quality_gate(gate)
+            checks = learner.quality_gate(poor)
             embedder = Embedder(learner.pipeline, "teaching")
             outcomes, interruption = _embedded(embedder, lessons, box, threads, unreadable)
             samples = _readable(lessons, outcomes, unreadable, interruption)
@@ -184,7 +184,7 @@ def _errors(embedder: "Embedder", paths: list[Path], box: BoxOption) -> list[Ima
 
 
 def _check(samples: "list[tuple[Lesson, Embedding]]", checks: "QualityGate") -> None:
-    """Print the faults of pictures; with the gate `refuse`, raise for the first poor picture."""
+    """Print the faults of pictures; with --poor refuse, raise for the first poor picture."""
     for (path, label), embedding in samples:
         try:
             found = checks.check(embedding.complaints, embedding.values, label)

@@ -5,33 +5,33 @@ from typing import Any, get_args
 
 from numpy.typing import NDArray
 
-from robocle.images.quality import Complaint, Gate, near_duplicate, require_good
+from robocle.images.quality import Complaint, Poor, near_duplicate, require_good
 from robocle.images.sketches import DUPLICATE, SAME, Similar, Sketches, sketch
 from robocle.spec import require_choice
 
-GATES: tuple[str, ...] = get_args(Gate)
+POOR: tuple[str, ...] = get_args(Poor)
 
 
 class QualityGate:
     """Checks pictures in the order in which they are taught.
 
     Args:
-        gate: What to do about a poor picture.
+        poor: What to do about a poor picture.
         last_embedding: Returns the last embedding taught under a label, or None.
         taught: The pictures that were taught before, under any label.
 
     Raises:
-        SpecError: The gate is unknown.
+        SpecError: `poor` is none of the choices.
     """
 
     def __init__(
         self,
-        gate: Gate,
+        poor: Poor,
         last_embedding: Callable[[str], NDArray[Any] | None],
         taught: Sketches,
     ) -> None:
-        require_choice("gate", gate, GATES)
-        self._gate = gate
+        require_choice("poor", poor, POOR)
+        self._poor = poor
         self._last_embedding = last_embedding
         self._taught = taught
         self._checked: dict[str, NDArray[Any]] = {}
@@ -51,13 +51,13 @@ class QualityGate:
             The faults to warn about.
 
         Raises:
-            QualityError: The gate is `refuse` and the picture has a fault.
+            QualityError: `poor` is "refuse" and the picture has a fault.
         """
-        if self._gate == "off":
+        if self._poor == "accept":
             return ()
         duplicate = self._duplicate(embedding, label)
         found = (*found, duplicate) if duplicate else found
-        if self._gate == "refuse":
+        if self._poor == "refuse":
             require_good(found)
         return found
 

@@ -20,8 +20,8 @@ from robocle.types import Pixels
 
 Grey = NDArray[np.float32]
 
-Gate = Literal["warn", "refuse", "off"]
-"""What to do with a poor picture: log a warning and learn it, refuse it, or skip the check."""
+Poor = Literal["warn", "refuse", "accept"]
+"""What to do with a poor picture: log a warning and teach it, refuse it, or teach it unchecked."""
 
 Kind = Literal["small", "dark", "bright", "flat", "blurred", "duplicate"]
 """The kinds of faults that a picture can have."""

@@ -26,7 +26,7 @@ from robocle.errors import NothingTaughtError, RobocleError, StateError, Unknown
 from robocle.images import Picture
 from robocle.images.boxes import Box
 from robocle.images.gate import QualityGate
-from robocle.images.quality import Complaint, Gate
+from robocle.images.quality import Complaint, Poor
 from robocle.images.views import first_share
 from robocle.learner.embedding import BATCH_SIZE, Embedder, Embedding, values_for
 from robocle.learner.learned import Learned
@@ -307,7 +307,7 @@ class Learner:
     # Teaching
 
     def teach(
-        self, picture: Picture, label: str, gate: Gate = "warn", *, box: Box | None = None
+        self, picture: Picture, label: str, *, poor: Poor = "warn", box: Box | None = None
     ) -> tuple[Complaint, ...]:
         """Learn one labelled picture. The picture itself is not kept.
 
@@ -316,27 +316,27 @@ class Learner:
                 are BGR: pass `frame[..., ::-1]`.
             label: What the picture shows; "unknown" if it shows none of the objects to recognise.
                 Such pictures are examples of what else there is, and sharpen the decision.
-            gate: What to do about a poor picture (dark, blurred, almost the same as a taught one):
-                `warn` in the log and learn it, `refuse` it, or `off` to skip the check.
+            poor: What to do about a poor picture (dark, blurred, almost the same as a taught one):
+                "warn" in the log and teach it, "refuse" it, or "accept" it without a check.
             box: (x, y, width, height) of the region to learn, in pixels of the upright picture.
 
         Returns:
-            The faults of the picture; empty if there are none or the gate is off.
+            The faults of the picture; empty if there are none, or if `poor` is "accept".
 
         Raises:
             ImageError: The picture cannot be used.
-            QualityError: The gate is `refuse` and the picture has a fault.
+            QualityError: `poor` is "refuse" and the picture has a fault.
             LabelError: The label cannot be used.
             StateError: The change cannot be written to the learner's file.
         """
-        return self.teach_many([picture], [label], gate, boxes=[box])[0]
+        return self.teach_many([picture], [label], poor=poor, boxes=[box])[0]
 
     def teach_many(
         self,
         pictures: Iterable[Picture],
         labels: Iterable[str],
-        gate: Gate = "warn",
         *,
+        poor: Poor = "warn",
         boxes: Iterable[Box | None] | None = None,
         batch_size: int = BATCH_SIZE,
         threads: int | None = None,
@@ -348,7 +348,7 @@ class Learner:
         Args:
             pictures: The pictures.
             labels: One label per picture.
-            gate: What to do about poor pictures, as in `teach`.
+            poor: What to do about poor pictures, as in `teach`.
             boxes: One entry per picture: its box, or None for the whole picture.
             batch_size: How many pictures go through the backbone at once.
             threads: How many batches are embedded at the same time; None for one per core.
@@ -360,8 +360,8 @@ class Learner:
             RobocleError: As in `teach`, or the numbers of pictures, labels and boxes differ.
         """
         _ = self.pipeline
-        # The gate and the labels are checked first, because embedding is slow.
-        checks = self.quality_gate(gate)
+        # `poor` and the labels are checked first, because embedding is slow.
+        checks = self.quality_gate(poor)
         pictures, checked = require_lessons(pictures, labels)
         embeddings = list(
             self._for_teaching.embed_many(pictures, boxes, batch_size=batch_size, threads=threads)
@@ -375,9 +375,9 @@ class Learner:
                 log.warning("%s: %s", label, complaint)
         return found
 
-    def quality_gate(self, gate: Gate) -> QualityGate:
+    def quality_gate(self, poor: Poor) -> QualityGate:
         """Return what checks pictures to be taught, in their order; see `teach`."""
-        return QualityGate(gate, self.last_embedding, self._learned.summary.sketches)
+        return QualityGate(poor, self.last_embedding, self._learned.summary.sketches)
 
     def teach_embedding(self, embedding: Embedding | ArrayLike, label: str) -> None:
         """Learn a picture that has already been embedded.
@@ -717,7 +717,7 @@ class Learner:
             if found:
                 self._decide(f"removing {plural(len(found), 'picture')}", None, "id", *found)
 
-    def rename(self, label: str, new: str) -> None:
+    def rename(self, label: str, new_label: str) -> None:
         """Rename a label. If the new name is a label already, the two become one.
 
         Raises:
@@ -726,11 +726,11 @@ class Learner:
             InexactError: The two have sums of the published scatter, which cannot be joined.
             StateError: The change cannot be written to the learner's file.
         """
-        new = require_name(new)
+        new_label = require_name(new_label)
         with self._learned.guard:
             old = self._known(label)
-            if old != new:
-                self._decide(f"renaming {old!r} to {new!r}", new, "label", old)
+            if old != new_label:
+                self._decide(f"renaming {old!r} to {new_label!r}", new_label, "label", old)
 
     def _decide(self, what: str, label: str | None, column: str, *values: object) -> None:
         """Give the samples with some values of a column another label, or remove them if None."""

@@ -31,12 +31,12 @@ class Explanation:
     """A prediction, and what led to it."""
 
     prediction: Prediction
-    probabilities: dict[str, float]
-    """The probabilities of the nearest labels, the best first."""
+    confidences: dict[str, float]
+    """The confidences of the nearest labels, the best first."""
     others: float
     """The probability of all other labels."""
-    unknown: float
-    """The probability of an unknown object. With `probabilities` and `others`, the sum is 1."""
+    unknown_probability: float
+    """The probability of an unknown object. With `confidences` and `others`, the sum is 1."""
     reason: str
     """Why the picture was called unknown, in a sentence; empty if it was recognised."""
     heat: NDArray[np.float32] | None
@@ -64,7 +64,7 @@ def explanation(
     known = numbers_of(prediction, "confidences").total()
     rest = max(0.0, known - sum(nearest.values()))
     reason = "" if prediction.label is not None else _reason(prediction, decision, false_accept)
-    return Explanation(prediction, nearest, rest, prediction.unknown, reason, heat)
+    return Explanation(prediction, nearest, rest, prediction.unknown_probability, reason, heat)
 
 
 def _reason(prediction: Prediction, decision: Decision | None, false_accept: float) -> str:

@@ -31,7 +31,7 @@ UNKNOWN, NOTHING = -2, -1
 """What is not a label, and where it is in the posterior: after the labels."""
 
 
-@read_as_dicts("probabilities")
+@read_as_dicts("confidences")
 @dataclass(frozen=True)
 class Announcement:
     """What a video shows at present."""
@@ -40,9 +40,9 @@ class Announcement:
     """The label; None if the object is unknown or there is nothing to see."""
     nothing: str
     """Why there is nothing to see; empty otherwise. Without a label, empty means unknown."""
-    probabilities: dict[str, float]
+    confidences: dict[str, float]
     """The posterior probability of each label, over the last frames."""
-    unknown: float
+    unknown_probability: float
     """The posterior probability of an unknown object, or of nothing to see. All sum to 1."""
     changed: bool
     """Whether this announcement differs from the one of the frame before."""
@@ -55,8 +55,8 @@ class Announcement:
         cls,
         label: str | None,
         nothing: str,
-        probabilities: LabelNumbers,
-        unknown: float,
+        confidences: LabelNumbers,
+        unknown_probability: float,
         changed: bool,
         sure: bool,
     ) -> "Announcement":
@@ -68,8 +68,8 @@ class Announcement:
             cls,
             label=label,
             nothing=nothing,
-            probabilities=probabilities,
-            unknown=unknown,
+            confidences=confidences,
+            unknown_probability=unknown_probability,
             changed=changed,
             sure=sure,
         )
@@ -77,7 +77,7 @@ class Announcement:
     def top(self, number: int = 3) -> list[tuple[str, float]]:
         """Return the most probable labels, each with its probability, the best first.
 
-        Unlike `probabilities`, which is built when it is first read, this is fast with thousands
+        Unlike `confidences`, which is built when it is first read, this is fast with thousands
         of labels.
 
         Args:
@@ -87,7 +87,7 @@ class Announcement:
             >>> Announcement("cup", "", {"mug": 0.25, "cup": 0.5}, 0.25, True).top()
             [('cup', 0.5), ('mug', 0.25)]
         """
-        return numbers_of(self, "probabilities").best(number)
+        return numbers_of(self, "confidences").best(number)
 
 
 @dataclass
@@ -194,10 +194,10 @@ class TemporalFilter:
         label = self._announced if isinstance(self._announced, str) else None
         nothing = self._reason if self._announced == NOTHING else ""
         labels, posterior = self._belief
-        probabilities = LabelNumbers(labels, posterior[:UNKNOWN])
+        confidences = LabelNumbers(labels, posterior[:UNKNOWN])
         rest = float(posterior[UNKNOWN] + posterior[NOTHING])
         sure = label is not None and self._confidence >= SURE
-        return Announcement.of_numbers(label, nothing, probabilities, rest, changed, sure)
+        return Announcement.of_numbers(label, nothing, confidences, rest, changed, sure)
 
 
 def evidence_of(prediction: Prediction) -> tuple[tuple[str, ...], Vector]:

@@ -54,9 +54,9 @@ def prediction_message(header: Any, seen: Seen, version: int) -> Any:
         nearest=seen.nearest,
         sure=seen.sure,
         confidence=seen.confidence,
-        unknown=seen.unknown,
-        labels=list(seen.probabilities),
-        probabilities=list(seen.probabilities.values()),
+        unknown_probability=seen.unknown_probability,
+        labels=list(seen.confidences),
+        confidences=list(seen.confidences.values()),
         changed=seen.changed,
         version=version,
     )
@@ -64,8 +64,8 @@ def prediction_message(header: Any, seen: Seen, version: int) -> Any:
 
 def classification_message(vision: ModuleType, header: Any, seen: Seen) -> Any:
     """Return what an image shows as a vision_msgs/Classification, the best label first."""
-    pairs = [(UNKNOWN, seen.unknown)] if seen.label is None else []
-    pairs += list(seen.probabilities.items())[:ALTERNATIVES]
+    pairs = [(UNKNOWN, seen.unknown_probability)] if seen.label is None else []
+    pairs += list(seen.confidences.items())[:ALTERNATIVES]
     results = [vision.ObjectHypothesis(class_id=name, score=score) for name, score in pairs]
     return vision.Classification(header=header, results=results)
 
@@ -91,7 +91,7 @@ def labelled(
         if prediction is None:
             pairs = [(UNKNOWN, 1.0)]
         elif isinstance(prediction, Prediction):
-            pairs = [(UNKNOWN, prediction.unknown)] if prediction.label is None else []
+            pairs = [(UNKNOWN, prediction.unknown_probability)] if prediction.label is None else []
             pairs += prediction.top(ALTERNATIVES)
         each.results = [_hypothesis(messages, name, score) for name, score in pairs]
     return detections

@@ -23,9 +23,9 @@ class Seen:
     label: str | None
     nothing: str
     nearest: str
-    probabilities: dict[str, float]
+    confidences: dict[str, float]
     """Every label with its probability, the best first."""
-    unknown: float
+    unknown_probability: float
     changed: bool
     sure: bool = False
     """Whether the label can be relied on."""
@@ -33,7 +33,7 @@ class Seen:
     @property
     def confidence(self) -> float:
         """The probability of the label, or of the nearest one if there is no label."""
-        return self.probabilities.get(self.label or self.nearest, 0.0)
+        return self.confidences.get(self.label or self.nearest, 0.0)
 
 
 @dataclass
@@ -84,16 +84,18 @@ class Recogniser:
             return self._steady.update(found)
         confidences = numbers_of(found, "confidences")
         return Announcement.of_numbers(
-            found.label, found.nothing, confidences, found.unknown, False, found.sure
+            found.label, found.nothing, confidences, found.unknown_probability, False, found.sure
         )
 
     def _as_seen(self, found: Prediction | None, said: Announcement) -> Seen:
-        probabilities = numbers_of(said, "probabilities")
-        ranked = dict(probabilities.best(len(probabilities.labels)))
+        confidences = numbers_of(said, "confidences")
+        ranked = dict(confidences.best(len(confidences.labels)))
         changed = (said.label, said.nothing) != self._last
         self._last = said.label, said.nothing
         nearest = found.nearest if found else ""
-        return Seen(said.label, said.nothing, nearest, ranked, said.unknown, changed, said.sure)
+        return Seen(
+            said.label, said.nothing, nearest, ranked, said.unknown_probability, changed, said.sure
+        )
 
     def see_boxes(
         self, picture: RosPicture, boxes: Sequence[Box]
@@ -128,7 +130,7 @@ class Recogniser:
         """
         boxes = [box or self.settings.roi] * len(pictures)
         found = self.learner.teach_many(
-            pictures, [label] * len(pictures), self.settings.gate, boxes=boxes
+            pictures, [label] * len(pictures), poor=self.settings.poor, boxes=boxes
         )
         return [str(complaint) for complaints in found for complaint in complaints]
 

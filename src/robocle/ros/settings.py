@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from robocle.errors import SpecError
-from robocle.images.quality import Gate
+from robocle.images.quality import Poor
 from robocle.recognition.rates import DEFAULT_RATE, NEVER_UNKNOWN, SMALLEST_RATE, require_rate
 from robocle.recognition.temporal_filter import TemporalFilter
 from robocle.spec import require_between, require_choice
@@ -39,7 +39,7 @@ PARAMETERS: Mapping[str, Parameter] = {
         0.02, "By how many seconds the stamps of boxes and image may differ.", (0.0, 10.0)
     ),
     "profile": Parameter("fast", "The profile of a new state: fast, accurate or large."),
-    "gate": Parameter(
+    "poor": Parameter(
         "warn", "What teaching does about a poor picture: warn, refuse or off.", live=True
     ),
     "false_accept": Parameter(
@@ -87,7 +87,7 @@ class Settings:
     boxes: bool
     tolerance: float
     profile: str
-    gate: Gate
+    poor: Poor
     false_accept: float
     filter: bool
     filter_frames: float
@@ -113,7 +113,7 @@ class Settings:
         given = {name: values.get(name, known.default) for name, known in PARAMETERS.items()}
         require_choice("transport", given["transport"], ("raw", "compressed"))
         require_choice("reliability", given["reliability"], ("best_effort", "reliable"))
-        require_choice("gate", given["gate"], ("warn", "refuse", "off"))
+        require_choice("poor", given["poor"], ("warn", "refuse", "accept"))
         for name, known in PARAMETERS.items():
             if known.limits is not None:
                 require_between(name, given[name], *known.limits)

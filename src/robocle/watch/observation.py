@@ -7,7 +7,7 @@ from typing import Any
 from robocle.recognition.temporal_filter import Announcement
 
 TOP = 3
-"""How many of the best labels are listed with their probabilities."""
+"""How many of the best labels are listed with their confidences."""
 UNKNOWN, NOTHING = "unknown object", "nothing"
 """How a smart home shows what is not a label. Home Assistant uses "unknown" for a missing value."""
 
@@ -30,9 +30,9 @@ class Observation:
     """The label; None if the object is unknown or there is nothing to see."""
     nothing: str
     """Why there is nothing to see; empty otherwise."""
-    probabilities: dict[str, float] = field(default_factory=dict)
-    """The best labels with their probabilities, the best first."""
-    unknown: float = 1.0
+    confidences: dict[str, float] = field(default_factory=dict)
+    """The best labels with their confidences, the best first."""
+    unknown_probability: float = 1.0
     """The probability of an unknown object, or of nothing to see."""
     sure: bool = False
     """Whether the label can be relied on."""
@@ -41,7 +41,7 @@ class Observation:
     def of(cls, announcement: Announcement, when: float) -> "Observation":
         """Return what an announcement says, with its best labels only."""
         best = dict(announcement.top(TOP))
-        found = announcement.label, announcement.nothing, best, announcement.unknown
+        found = announcement.label, announcement.nothing, best, announcement.unknown_probability
         return cls(when, *found, announcement.sure)
 
     @property
@@ -54,10 +54,14 @@ class Observation:
     @property
     def confidence(self) -> float:
         """The probability of what `state` says."""
-        return self.unknown if self.label is None else self.probabilities.get(self.label, 0.0)
+        return (
+            self.unknown_probability
+            if self.label is None
+            else self.confidences.get(self.label, 0.0)
+        )
 
     def as_values(self) -> dict[str, Any]:
-        """Return the observation as values for JSON, with rounded probabilities."""
+        """Return the observation as values for JSON, with rounded confidences."""
         return {
             "time": _written(self.time),
             "state": self.state,
@@ -65,8 +69,8 @@ class Observation:
             "sure": self.sure,
             "nothing": self.nothing,
             "confidence": round(self.confidence, 3),
-            "probabilities": {key: round(value, 3) for key, value in self.probabilities.items()},
-            "unknown": round(self.unknown, 3),
+            "confidences": {key: round(value, 3) for key, value in self.confidences.items()},
+            "unknown_probability": round(self.unknown_probability, 3),
         }
 
     def as_line(self) -> str:

@@ -161,8 +161,8 @@ async def _answer(
     found, begun, took = await service.workers.predict(partial(timed, work))
     answer: dict[str, Any] = {"event": "prediction", "id": request.id}
     if found is None:
-        answer |= {"empty": True, "label": None, "sure": False, "nothing": "", "probabilities": []}
-        answer["unknown"] = 1
+        answer |= {"empty": True, "label": None, "sure": False, "nothing": "", "confidences": []}
+        answer["unknown_probability"] = 1
     else:
         prediction, explained, is_judged = found
         answer |= _announced(client, prediction, is_judged) | explained
@@ -196,16 +196,16 @@ def _predicted(
 def _announced(client: Client, prediction: Prediction, is_judged: bool) -> dict[str, Any]:
     found = client.filter.update(prediction)
     shown = found.top(SHOWN)
-    others = numbers_of(found, "probabilities").total() - sum(p for _, p in shown)
+    others = numbers_of(found, "confidences").total() - sum(p for _, p in shown)
     return {
         "empty": False,
         "label": found.label,
         "sure": found.sure,
         "likelihood": likelihood_of(client.filter.confidence, found.sure) if is_judged else "",
         "nothing": found.nothing,
-        "probabilities": [[label, round(p, 4)] for label, p in shown],
+        "confidences": [[label, round(p, 4)] for label, p in shown],
         "others": round(max(0.0, others), 4),
-        "unknown": round(found.unknown, 4),
+        "unknown_probability": round(found.unknown_probability, 4),
     }
 
 

@@ -62,10 +62,10 @@ SCHEMAS: Json = {
         nothing={"type": "string", "description": "why there is nothing to see; empty otherwise"},
         confidence=NUMBER,
         nearest=TEXT,
-        known=NUMBER,
-        unknown=NUMBER,
+        known_probability=NUMBER,
+        unknown_probability=NUMBER,
         familiarity=NUMBER,
-        probabilities={"type": "object", "additionalProperties": NUMBER},
+        confidences={"type": "object", "additionalProperties": NUMBER},
     ),
     "Taught": _object(
         label=TEXT,
@@ -127,10 +127,10 @@ SOURCE = _query(
     "source", "`camera` for the newest frame of the robot's camera; no body then.",
     {"enum": ["camera"]},
 )  # fmt: skip
-GATE = _query(
-    "gate",
+POOR = _query(
+    "poor",
     "What to do about a dark, blurred or repeated picture: warn and teach it, refuse it, or off.",
-    {"enum": ["warn", "refuse", "off"], "default": "warn"},
+    {"enum": ["warn", "refuse", "accept"], "default": "warn"},
 )
 LESSON = _query(
     "lesson",
@@ -232,7 +232,7 @@ PATHS: Json = {
     "/api/state": {"get": _operation("Describe what was learned, and where it is", _ref("State"))},
     "/api/teach": {"post": _operation(
         "Teach one picture; it is on disk when the answer arrives", _ref("Taught"),
-        parameters=(LABEL, GATE, BOX, LESSON, WHICH, SOURCE), body=PICTURE, errors=UPLOAD)},
+        parameters=(LABEL, POOR, BOX, LESSON, WHICH, SOURCE), body=PICTURE, errors=UPLOAD)},
     "/api/predict": {"post": _operation(
         "Recognise one picture", _ref("Prediction"),
         parameters=(BOX, TOP, FALSE_ACCEPT, EXPLAIN, SOURCE), body=PICTURE, errors=UPLOAD)},
@@ -246,8 +246,8 @@ PATHS: Json = {
         "Forget a label", _object(forgot=TEXT, **CHANGED), body=_json_body(label=TEXT),
         errors=UPLOAD)},
     "/api/rename": {"post": _operation(
-        "Rename a label", _object(renamed=TEXT, new=TEXT, **CHANGED),
-        body=_json_body(label=TEXT, new=TEXT), errors=UPLOAD)},
+        "Rename a label", _object(renamed=TEXT, new_label=TEXT, **CHANGED),
+        body=_json_body(label=TEXT, new_label=TEXT), errors=UPLOAD)},
     "/api/check": {"post": _operation(
         "Test one picture clean and under corruptions; nothing is taught", _ref("Check"),
         parameters=(LABEL, DRAWS), body={**PICTURE, "required": True}, errors=UPLOAD)},

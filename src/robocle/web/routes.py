@@ -134,8 +134,8 @@ async def forget(request: Request) -> Response:
 async def rename(request: Request) -> Response:
     """Rename a label."""
     service = service_of(request)
-    label, new = await json_of(request, "label", "new")
-    return JSONResponse(await service.change(partial(service.shared.rename, label, new)))
+    label, new_label = await json_of(request, "label", "new_label")
+    return JSONResponse(await service.change(partial(service.shared.rename, label, new_label)))
 
 
 async def check(request: Request) -> Response:
@@ -206,10 +206,10 @@ def _values(found: Prediction, top: int) -> dict[str, Any]:
         "nothing": found.nothing,
         "confidence": found.confidence,
         "nearest": found.nearest,
-        "known": found.known,
-        "unknown": found.unknown,
+        "known_probability": found.known_probability,
+        "unknown_probability": found.unknown_probability,
         "familiarity": found.familiarity,
-        "probabilities": dict(found.top(top)),
+        "confidences": dict(found.top(top)),
     }
 
 

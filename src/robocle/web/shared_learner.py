@@ -22,7 +22,7 @@ from robocle.evaluation.check.conditions import CONDITIONS, IN_WORDS, Conditions
 from robocle.evaluation.corruptions import corruption
 from robocle.images import Picture
 from robocle.images.boxes import Box
-from robocle.images.quality import Gate
+from robocle.images.quality import Poor
 from robocle.learner import Learner
 from robocle.recognition.explanation import Explanation
 from robocle.recognition.readiness import Readiness
@@ -40,7 +40,7 @@ class Lesson:
     """How one picture is to be taught."""
 
     label: str
-    gate: Gate = "warn"
+    poor: Poor = "warn"
     box: Box | None = None
     name: str = ""
     """Pictures of the same lesson are undone together. Empty for a lesson of one picture."""
@@ -122,7 +122,7 @@ class SharedLearner:
             return {**self._answers[key], "repeated": True}
         label = self._label(lesson.label)
         with self._step(f"lesson {lesson.name}" if lesson.name else "") as step:
-            found = self.learner.teach(picture, label, lesson.gate, box=lesson.box)
+            found = self.learner.teach(picture, label, poor=lesson.poor, box=lesson.box)
         complaints = [{"kind": each.kind, "advice": each.advice} for each in found]
         # Another program may have forgotten it meanwhile.
         counts = {**self.learner.counts, UNKNOWN: self.learner.unknown_taught}
@@ -157,11 +157,11 @@ class SharedLearner:
             self.learner.forget(label)
         return self._changed(forgot=label, step=step)
 
-    def rename(self, label: str, new: str) -> dict[str, Any]:
+    def rename(self, label: str, new_label: str) -> dict[str, Any]:
         """Rename a label."""
         with self._step() as step:
-            self.learner.rename(label, new)
-        return self._changed(renamed=label, new=new, step=step)
+            self.learner.rename(label, new_label)
+        return self._changed(renamed=label, new_label=new_label, step=step)
 
     def check(self, picture: bytes, label: str, draws: int) -> dict[str, Any]:
         """Test a picture clean and under corruptions; nothing is taught.

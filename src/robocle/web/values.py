@@ -10,14 +10,14 @@ from starlette.requests import ClientDisconnect, Request
 
 from robocle.errors import SpecError
 from robocle.images.boxes import Box
-from robocle.images.quality import Gate
+from robocle.images.quality import Poor
 from robocle.recognition.explanation import Explanation
 from robocle.recognition.rates import rate_named, require_rate
 from robocle.web.limits import BODY_SECONDS, MAX_JSON_BYTES, RequestError
 from robocle.web.service import Service
 from robocle.web.shared_learner import Lesson
 
-GATES = get_args(Gate)
+POOR = get_args(Poor)
 LESSON = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -78,13 +78,13 @@ def lesson_of(request: Request) -> Lesson:
         RequestError: A value is missing or cannot be used.
     """
     query = request.query_params
-    gate, name = query.get("gate", "warn"), query.get("lesson", "")
-    if gate not in GATES:
-        raise RequestError(400, f"gate must be one of {', '.join(GATES)}, not {gate[:40]!r}")
+    poor, name = query.get("poor", "warn"), query.get("lesson", "")
+    if poor not in POOR:
+        raise RequestError(400, f"poor must be one of {', '.join(POOR)}, not {poor[:40]!r}")
     if name and not LESSON.fullmatch(name):
         raise RequestError(400, "lesson must be 1 to 64 letters, digits, - or _")
     number = whole_number(request, "number", 0, 0, 1_000_000)
-    return Lesson(label_of(request), gate, box_in_query(request), name, number)  # type: ignore[arg-type]
+    return Lesson(label_of(request), poor, box_in_query(request), name, number)  # type: ignore[arg-type]
 
 
 def label_of(request: Request) -> str:

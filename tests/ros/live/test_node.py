@@ -40,14 +40,14 @@ def test_taught_by_a_service_the_node_recognises_forgets_and_undoes(
 ) -> None:
     start(state, "-p", "filter:=false")
     before = robot.show(raw_image(picture("mug", 5)))
-    assert (before.label, before.unknown, list(before.labels)) == ("", 1.0, [])
+    assert (before.label, before.unknown_probability, list(before.labels)) == ("", 1.0, [])
     teach_all(robot)
 
     seen = robot.show(raw_image(picture("mug", 5)))
     assert seen.label == "mug"
     assert seen.header.frame_id == "camera"
-    assert sum(seen.probabilities) + seen.unknown == pytest.approx(1)
-    assert list(seen.probabilities) == sorted(seen.probabilities, reverse=True)
+    assert sum(seen.confidences) + seen.unknown_probability == pytest.approx(1)
+    assert list(seen.confidences) == sorted(seen.confidences, reverse=True)
     assert robot.show(raw_image(picture("clock", 5))).label == "clock"
     assert robot.show(raw_image(picture("umbrella", 0))).label == ""
 

@@ -26,8 +26,8 @@ export const postJson = (path, values) =>
 
 // Teaches one picture. If the connection drops before the answer, it is sent again: the server
 // teaches each number of a lesson only once.
-export async function teach(label, picture, { lesson, number, gate, box }) {
-  const query = new URLSearchParams({ label, lesson, number, gate });
+export async function teach(label, picture, { lesson, number, poor, box }) {
+  const query = new URLSearchParams({ label, lesson, number, poor });
   if (box) query.set("box", box.join(","));
   if (!picture) query.set("source", "camera");
   for (let wait = 250; ; wait = Math.min(2 * wait, 4000)) {
@@ -36,7 +36,7 @@ export async function teach(label, picture, { lesson, number, gate, box }) {
     } catch (error) {
       const gone = error instanceof TypeError || error.status === 429;
       if (!gone || wait >= 4000) throw error;
-      if (error instanceof TypeError) query.set("gate", "refuse"); // it may have been taught
+      if (error instanceof TypeError) query.set("poor", "refuse"); // it may have been taught
       await pause(wait);
     }
   }

@@ -120,7 +120,7 @@ function startRenaming(name) {
     event.preventDefault();
     const wanted = input.value.trim();
     const joined = names().includes(wanted);
-    const step = wanted && wanted !== name && (await change("api/rename", { label: name, new: wanted }));
+    const step = wanted && wanted !== name && (await change("api/rename", { label: name, new_label: wanted }));
     if (step) {
       if (store.selected === name) store.selected = wanted;
       remember(wanted);

@@ -77,7 +77,7 @@ async function record(goesOn, most, between, label = store.selected) {
   try {
     for (let number = 0; goesOn() && taught < most; number++) {
       const picture = await capture(hasBox());
-      const refused = await teachOne(label, picture, { lesson, number, gate: "refuse", box: boxInPixels() });
+      const refused = await teachOne(label, picture, { lesson, number, poor: "refuse", box: boxInPixels() });
       taught += refused ? 0 : 1;
       mark(true, taught);
       showHint(refused || NEXT[(taught - 1) % NEXT.length], refused ? "hint" : "good");
@@ -92,7 +92,7 @@ async function record(goesOn, most, between, label = store.selected) {
   mark(false, 0);
 }
 
-// Teaches a picture; returns a hint if the quality gate refused it.
+// Teaches a picture; returns a hint if it was refused as poor.
 async function teachOne(label, picture, options) {
   try {
     await teach(label, picture, options);

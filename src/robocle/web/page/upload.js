@@ -18,7 +18,7 @@ export async function upload(lessons) {
   for (const [number, [label, file]] of lessons.entries()) {
     showHint(`Learning picture ${number + 1} of ${lessons.length}`, "good");
     try {
-      const answer = await teach(label, file, { lesson, number, gate: "warn" });
+      const answer = await teach(label, file, { lesson, number, poor: "warn" });
       warned ||= answer.complaints[0] ? `${file.name}: ${answer.complaints[0].advice}` : "";
       taught += 1;
     } catch (error) {

@@ -62,9 +62,9 @@ function speak(text) {
 }
 
 function showBars(answer) {
-  const rows = (answer.probabilities ?? []).map(([label, part]) => ["", label, part]);
+  const rows = (answer.confidences ?? []).map(([label, part]) => ["", label, part]);
   if (answer.others > 0.005) rows.push(["others", "others", answer.others]);
-  if (!answer.empty && answer.event !== "error") rows.push(["unknown", "unknown", answer.unknown]);
+  if (!answer.empty && answer.event !== "error") rows.push(["unknown", "unknown", answer.unknown_probability]);
   while (bars.children.length > rows.length) bars.lastChild.remove();
   while (bars.children.length < rows.length) bars.append(bar());
   rows.forEach(([kind, label, part], index) => {
