@@ -11,9 +11,10 @@ from onnx import TensorProto, helper, numpy_helper
 
 from robocle.backbones.adding.adding import add_backbone
 from robocle.backbones.model_folder import CACHE_VARIABLE
-from robocle.evaluation.benchmark import Benchmark
-from robocle.evaluation.experiment import Experiment, Method, Study, load_experiment
+from robocle.evaluation.experiment import Experiment, Method, Study
+from robocle.evaluation.experiment_file import load_experiment
 from robocle.evaluation.results import read_results
+from robocle.evaluation.run_experiment import run_experiment
 
 METHODS = (Method("NCM", "avg", "ncm"), Method("[CLS]", "cls", "ncm"))
 
@@ -58,8 +59,8 @@ def test_installed_backbones_are_used_and_others_are_skipped_with_how_to_add_the
     named = ("efficientnet_lite0", "resnet50", "timm:resnet18", "resnet5O", tokens)
     study = Study("tiny", "folder", "class_iid:shots=3", named, seeds=(0,))
     results = tmp_path / "results.jsonl"
-    benchmark = Benchmark(results, {"folder": str(pictures)}, cache=cache)
-    assert benchmark.run(Experiment("Tiny", (study,), METHODS), quietly) == (3, 3)
+    plan, roots = Experiment("Tiny", (study,), METHODS), {"folder": str(pictures)}
+    assert run_experiment(plan, roots, results, quietly, cache=cache) == (3, 3)
     run = {(r["method"], r["trial"]["backbone"]) for r in read_results(results) if "trial" in r}
     assert ("[CLS]", tokens) in run
     assert ("[CLS]", "efficientnet_lite0") not in run

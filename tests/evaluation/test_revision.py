@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from robocle.evaluation import embedding, revision, trial
-from robocle.evaluation.revision import code_revision
+from robocle.evaluation import embedding, embedding_cache, trial
+from robocle.evaluation.embedding_cache import code_revision
 
 LISTS = (embedding.DECIDING, trial.DECIDING, trial.DECIDING_OPEN_SET)
 
@@ -16,7 +16,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "pooling").mkdir()
     (tmp_path / "pooling" / "average.py").write_text("a = 1")
     (tmp_path / "blas.py").write_text("b = 1")
-    monkeypatch.setattr(revision, "files", lambda name: tmp_path)
+    monkeypatch.setattr(embedding_cache, "files", lambda name: tmp_path)
     code_revision.cache_clear()
     return tmp_path
 

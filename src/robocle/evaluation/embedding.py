@@ -9,8 +9,7 @@ from pathlib import Path
 from robocle.backbones import Backbone, backbone, earlier_channels
 from robocle.errors import ImageError
 from robocle.evaluation.corruptions import CORRUPTIONS, corruption, corruption_rng
-from robocle.evaluation.embedding_cache import EmbeddingCache, embedding_key
-from robocle.evaluation.revision import code_revision
+from robocle.evaluation.embedding_cache import EmbeddingCache, code_revision, embedding_key
 from robocle.images import PREPROCESSING, to_pixels
 from robocle.images.opening import require_regular_file
 from robocle.images.views import VIEWS

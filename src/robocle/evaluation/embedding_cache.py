@@ -11,6 +11,8 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -146,3 +148,33 @@ def _chunks(keys: Sequence[bytes]) -> Iterator[list[bytes]]:
 
 def _marks(keys: Sequence[bytes]) -> str:
     return ",".join("?" * len(keys))
+
+
+@cache
+def code_revision(*paths: str) -> str:
+    """Return a hash of some of robocle's source files.
+
+    Args:
+        paths: Files and folders inside the package, such as "poolings" or "evaluation/trial.py". A
+            folder stands for all Python files in it.
+
+    Raises:
+        FileNotFoundError: A path does not exist. A file that was moved must be listed under its
+            new name, because otherwise changes to it would go unnoticed.
+
+    Example:
+        >>> code_revision("poolings") == code_revision("classifiers")
+        False
+    """
+    package = Path(str(files("robocle")))
+    sources = [source for path in paths for source in _sources(package / path)]
+    return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
+
+
+def _sources(path: Path) -> list[Path]:
+    found = [path] if path.is_file() else sorted(path.rglob("*.py"))
+    if not found:
+        raise FileNotFoundError(
+            f"no Python file at {path}: list the files that affect results under their new names"
+        )
+    return found

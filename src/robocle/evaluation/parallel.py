@@ -82,6 +82,9 @@ class Workers:
         return joblib.parallel_config(backend="dask")  # type: ignore[no-any-return]
 
 
+ONE_PROCESS = Workers()
+
+
 def _numbered(work: Callable[[Job], Outcome], number: int, job: Job) -> tuple[int, Outcome]:
     return number, work(job)
 

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from robocle.errors import RobocleError
-from robocle.evaluation.old_results import with_current_names
 from robocle.evaluation.trial import Trial
 
 Kind = Literal["trial", "examples", "moments"]
@@ -41,8 +40,6 @@ def read_results(path: Path) -> Iterator[dict[str, Any]]:
                 continue
             if record["key"] not in seen:
                 seen.add(record["key"])
-                if record.get("kind", "trial") == "trial":
-                    record["result"] = with_current_names(record["result"])
                 yield record
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from robocle.errors import ImageError
-from robocle.evaluation.check.pictures import labelled_pictures
+from robocle.evaluation.check import labelled_pictures
 
 
 def found(*paths: Path) -> list[tuple[str, str]]:

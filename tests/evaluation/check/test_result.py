@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
-from robocle.evaluation.check.advice import weaknesses
-from robocle.evaluation.check.conditions import CONDITIONS, CORRUPTED
-from robocle.evaluation.check.result import (
+from robocle.evaluation.check_result import (
+    CONDITIONS,
+    CORRUPTED,
     CheckedPrediction,
     CheckResult,
     Tally,
     under_corruption,
+    weaknesses,
 )
 from robocle.evaluation.corruptions import CORRUPTIONS, corruption
 from robocle.reports.check_table import as_text

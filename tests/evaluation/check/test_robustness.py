@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from robocle.backbones import Backbone
-from robocle.evaluation.check.robustness import MAX_FOLDS, cross_validation_tests, folds
+from robocle.evaluation.check import MAX_FOLDS, cross_validation_tests, folds
 from robocle.learner import Learner
 from robocle.types import Example
 

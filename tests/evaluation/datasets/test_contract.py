@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from refusal import Refusal
 from robocle.errors import DataError, SpecError
-from robocle.evaluation.datasets import DATASETS, dataset
-from robocle.evaluation.datasets.tree import listed
+from robocle.evaluation.datasets import DATASETS, dataset, listed
 
 NAMES = DATASETS.names()
 

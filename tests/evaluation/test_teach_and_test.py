@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from robocle.classifiers import classifier
-from robocle.evaluation.loop import evaluate, teach, teach_classifier
 from robocle.evaluation.metrics import accuracy
+from robocle.evaluation.teach_and_test import evaluate, teach, teach_classifier
 from robocle.types import Embeddings, Scores
 
 
