@@ -6,13 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robocle.evaluation.metrics import (
-    METRICS,
-    Costs,
-    Measured,
-    OpenSetPredictions,
-    StepAccuracy,
-)
+from robocle.evaluation.metrics import METRICS, Costs, Measured, OpenSetPredictions, StepAccuracy
 from robocle.evaluation.teach_and_test import Evaluation
 
 DOCS = Path(__file__).parents[2] / "docs" / "metrics.md"

@@ -20,7 +20,6 @@ from robocle.classifiers import classifier
 from robocle.errors import DataError, ImageError, RobocleError, SpecError
 from robocle.evaluation.embedding import content_hash
 from robocle.evaluation.experiment import MOMENTS, Experiment, Method, Show, Study
-from robocle.evaluation.experiment_file import load_experiment
 from robocle.evaluation.parallel import Workers
 from robocle.evaluation.results import read_results
 from robocle.evaluation.run_experiment import Progress, run_experiment
@@ -255,30 +254,37 @@ def test_without_data_the_error_names_the_option_to_give(tmp_path: Path) -> None
         run_experiment(experiment(), {}, tmp_path / "r.jsonl", quietly)
 
 
+PLAN = """
+title = "Tiny"
+studies = [{ name = "tiny", dataset = "folder", scenario = "class_iid:shots=3" }]
+methods = [
+    { name = "NCM", pooling = "avg", classifier = "ncm" },
+    { name = "SLDA", pooling = "avg", classifier = "slda" },
+]
+"""
+
+
 @pytest.mark.slow
-def test_a_killed_run_continues_where_it_stopped(pictures: Path, tmp_path: Path) -> None:
-    results = tmp_path / "results" / "comparison.jsonl"
+def test_a_killed_run_continues_where_it_stopped(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "plan.toml").write_text(PLAN)
     command = [
-        *(sys.executable, "-m", "robocle", "bench", "comparison", "--dataset", "folder"),
-        *("--scenario", "class_iid:shots=3", "--data", str(pictures), "--out", str(results)),
+        *(sys.executable, "-m", "robocle", "bench", str(tmp_path / "plan.toml"), "--seeds", "8"),
+        *("--data", str(bench.pictures), "--out", str(bench.results)),
     ]
     run = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    for _ in range(600):
-        if results.exists() and results.read_bytes().count(b"\n") >= 5:
-            break
+    while run.poll() is None and len(bench.records()) < 3:
         time.sleep(0.1)
     run.send_signal(signal.SIGKILL)
     run.wait()
-    kept = [record["key"] for record in read_results(results)]
-    assert len(kept) >= 5
+    kept = [record["key"] for record in bench.records()]
+    assert 3 <= len(kept) < 16
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    planned = 5 * len(load_experiment("comparison").methods)
-    assert f"{planned - len(kept)} of {planned} trials run" in done.stdout
-    keys = [r["key"] for r in read_results(results) if r["kind"] == "trial"]
-    assert len(keys) == len(set(keys)) == planned
+    assert f"{16 - len(kept)} of 16 trials run" in done.stdout
+    keys = [record["key"] for record in bench.records()]
+    assert len(keys) == len(set(keys)) == 16
     assert keys[: len(kept)] == kept
     for suffix in ("md", "tex", "html"):
-        assert results.with_suffix(f".{suffix}").stat().st_size > 1000
+        assert bench.results.with_suffix(f".{suffix}").stat().st_size > 100
 
 
 def worker_process(scheduler: str, folder: Path) -> subprocess.Popen[bytes]:

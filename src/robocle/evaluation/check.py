@@ -25,7 +25,7 @@ from robocle.evaluation.check_result import (
     CorruptedPicture,
 )
 from robocle.evaluation.embedding import content_hash
-from robocle.evaluation.teach_and_test import evaluate, teach
+from robocle.evaluation.teach_and_test import teach
 from robocle.images import pictures_under
 from robocle.images.nothing import pictures_of_nothing
 from robocle.learner import Learner
@@ -69,37 +69,21 @@ class Evaluator:
         self, tests: Iterable[LearnerTest], total: int
     ) -> tuple[tuple[CheckedPrediction, ...], list[str]]:
         """Return all predictions, and one message per picture that cannot be read."""
+        predictions: list[CheckedPrediction] = []
         unreadable: list[str] = []
-        found = evaluate(self._predict, self._batches(tests, total, unreadable))
-        return found.predicted, unreadable
-
-    def _batches(
-        self, tests: Iterable[LearnerTest], total: int, unreadable: list[str]
-    ) -> Iterator[tuple[tuple[LearnerTest, list[CorruptedPicture]], list[str]]]:
         for test in self.progress(tests, "testing", total):
-            path, label = test.picture.path, test.picture.label
             try:
-                corrupted = list(self.conditions.apply(path, test.learner.backbone))
+                seen = list(self.conditions.apply(test.picture.path, test.learner.backbone))
             except ImageError as error:
                 unreadable.append(str(error))
             else:
-                yield (test, corrupted), [label] * len(corrupted)
+                predictions += [self._prediction(test, each) for each in seen]
+        return tuple(predictions), unreadable
 
-    def _predict(
-        self, batch: tuple[LearnerTest, list[CorruptedPicture]]
-    ) -> list[CheckedPrediction]:
-        test, corrupted = batch
+    def _prediction(self, test: LearnerTest, seen: CorruptedPicture) -> CheckedPrediction:
         is_taught = test.picture.label in test.learner.labels
-        return [
-            CheckedPrediction(
-                test.picture,
-                is_taught,
-                each.condition,
-                each.draw,
-                test.learner.predict(each.pixels, false_accept=self.false_accept).label,
-            )
-            for each in corrupted
-        ]
+        found = test.learner.predict(seen.pixels, false_accept=self.false_accept)
+        return CheckedPrediction(test.picture, is_taught, seen.condition, seen.draw, found.label)
 
 
 def check_state(

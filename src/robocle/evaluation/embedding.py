@@ -153,18 +153,15 @@ def _missing(
             readable.append(path)
         except ImageError as error:
             errors[str(path)] = str(error)
-    by_pooling = {spec: setup.keys(readable, spec) for spec in poolings}
-    keys = {
-        path: {spec: by_pooling[spec][place] for spec in poolings}
-        for place, path in enumerate(readable)
-    }
-    known = cache.known([key for of_path in keys.values() for key in of_path.values()])
+    keys = {spec: setup.keys(readable, spec) for spec in poolings}
+    known = cache.known([key for of_pooling in keys.values() for key in of_pooling])
     cache.touch(list(known))
-    lacking = {
-        path: {spec: key for spec, key in of_path.items() if key not in known}
-        for path, of_path in keys.items()
-    }
-    return {path: missing for path, missing in lacking.items() if missing}
+    missing: dict[Path, dict[str, bytes]] = {}
+    for spec, of_pooling in keys.items():
+        for path, key in zip(readable, of_pooling, strict=True):
+            if key not in known:
+                missing.setdefault(path, {})[spec] = key
+    return missing
 
 
 def _embeddings(

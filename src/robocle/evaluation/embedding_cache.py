@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robocle.backbones.model_folder import cache_folder
 from robocle.errors import RobocleError
@@ -63,14 +63,7 @@ class EmbeddingCache:
 
     def known(self, keys: Sequence[bytes]) -> set[bytes]:
         """Return those of the keys that have an embedding."""
-        with self._connection() as database:
-            return {
-                row[0]
-                for chunk in _chunks(keys)
-                for row in database.execute(
-                    f"SELECT key FROM vectors WHERE key IN ({_marks(chunk)})", chunk
-                )
-            }
+        return {key for (key,) in self._selected("key", keys)}
 
     def read(self, keys: Sequence[bytes]) -> Embeddings:
         """Return the embeddings of the keys, in their order.
@@ -78,12 +71,8 @@ class EmbeddingCache:
         Raises:
             RobocleError: A key has no embedding.
         """
-        found: dict[bytes, NDArray[np.float32]] = {}
-        with self._connection() as database:
-            for chunk in _chunks(list(dict.fromkeys(keys))):
-                query = f"SELECT key, value FROM vectors WHERE key IN ({_marks(chunk)})"
-                for key, value in database.execute(query, chunk):
-                    found[key] = np.frombuffer(value, np.float32)
+        rows = self._selected("key, value", list(dict.fromkeys(keys)))
+        found = {key: np.frombuffer(value, np.float32) for key, value in rows}
         if len(found) < len(set(keys)):
             raise RobocleError(
                 f"the embedding cache {self.path} lost embeddings that are in use: start again, "
@@ -125,6 +114,12 @@ class EmbeddingCache:
                 gone = database.execute(f"DELETE FROM vectors WHERE key IN ({oldest})").rowcount
             if not gone:
                 return
+
+    def _selected(self, columns: str, keys: Sequence[bytes]) -> Iterator[tuple[Any, ...]]:
+        with self._connection() as database:
+            for chunk in _chunks(keys):
+                query = f"SELECT {columns} FROM vectors WHERE key IN ({_marks(chunk)})"
+                yield from database.execute(query, chunk)
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:

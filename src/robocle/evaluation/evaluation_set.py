@@ -6,7 +6,6 @@ computed as a `Learner` computes them, by `robocle.recognition`.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from robocle.types import Embeddings, Example
 
 CHUNK = 2048
 MOST_BYTES_HELD = 400_000_000
+PREDICTION = [("label", "O"), ("familiarity", "f8"), ("confidence", "f8"), ("is_known", "?")]
 
 
 class EvaluationSet:
@@ -87,13 +87,6 @@ class EvaluationSet:
             yield self._cache.read(keys[start : start + CHUNK])
 
 
-class _Prediction(NamedTuple):
-    best_label: str
-    score: float
-    confidence: float
-    rejected: bool
-
-
 def evaluate_open_set(
     classifier: StreamingClassifier, test: EvaluationSet, world: World | None = None
 ) -> OpenSetPredictions:
@@ -107,22 +100,18 @@ def evaluate_open_set(
     decision = Decision.of(classifier.answer(), world)
     labels = classifier.labels
 
-    def predict(embeddings: Embeddings) -> list[_Prediction]:
+    def predict(embeddings: Embeddings) -> list[tuple[str, float, float, bool]]:
         found = recognised(classifier, embeddings, decision, DEFAULT_RATE)
         return [
-            _Prediction(labels[each.row], each.familiarity, each.confidence, not each.is_known)
-            for each in found
+            (labels[each.row], each.familiarity, each.confidence, each.is_known) for each in found
         ]
 
     found = evaluate(predict, test.batches(test.labels))
-    predicted = found.predicted
+    predicted = np.array(list(found.predicted), PREDICTION)
     return OpenSetPredictions(
         is_known=np.array([label in labels for label in found.truth], bool),
-        score=np.array([each.score for each in predicted], np.float64),
-        confidence=np.array([each.confidence for each in predicted], np.float64),
-        rejected=np.array([each.rejected for each in predicted], bool),
-        correct=np.array(
-            [each.best_label == label for each, label in zip(predicted, found.truth, strict=True)],
-            bool,
-        ),
+        score=predicted["familiarity"],
+        confidence=predicted["confidence"],
+        rejected=~predicted["is_known"],
+        correct=predicted["label"] == np.array(found.truth, object),
     )

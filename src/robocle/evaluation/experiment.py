@@ -6,6 +6,7 @@ An experiment is read from a TOML file by `robocle.evaluation.experiment_file`.
 import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any, Literal, get_args
 
 from robocle.backbones import require_backbone
@@ -56,9 +57,12 @@ class Method:
         POOLINGS.build(self.pooling)
 
     def can_use(self, backbone: str) -> bool:
-        """Return whether a backbone on this machine has what the pooling needs."""
+        """Return whether a backbone on this machine has the class token that a pooling may need."""
         needs_token = isinstance(POOLINGS.build(self.pooling), ClassToken)
-        return not needs_token or backbone_facts(backbone).has_token
+        if not needs_token or backbone_facts(backbone).has_token:
+            return True
+        log.warning("skipped: %s with %s has no class token", self.name, backbone)
+        return False
 
 
 @dataclass(frozen=True)
@@ -172,27 +176,23 @@ class Experiment:
         method.require_parts()
         for corrupted in {*study.taught, *study.tested}:
             corruption(corrupted)
-        for backbone in backbones:
-            if not method.can_use(backbone):
-                log.warning("skipped: %s with %s has no class token", method.name, backbone)
-                continue
-            for taught in study.taught:
-                for seed in study.seeds:
-                    yield Trial(
-                        study.dataset,
-                        root,
-                        study.scenario,
-                        seed,
-                        backbone,
-                        method.pooling,
-                        method.classifier,
-                        taught,
-                        study.tested,
-                        evaluate_each_step=not {"metrics", "per_step"}.isdisjoint(self.shows),
-                        views=method.views,
-                        prediction_views=method.prediction_views,
-                        open_set="unknown" in self.shows,
-                    )
+        usable = [backbone for backbone in backbones if method.can_use(backbone)]
+        for backbone, taught, seed in product(usable, study.taught, study.seeds):
+            yield Trial(
+                study.dataset,
+                root,
+                study.scenario,
+                seed,
+                backbone,
+                method.pooling,
+                method.classifier,
+                taught,
+                study.tested,
+                evaluate_each_step=not {"metrics", "per_step"}.isdisjoint(self.shows),
+                views=method.views,
+                prediction_views=method.prediction_views,
+                open_set="unknown" in self.shows,
+            )
 
     def _place(self, study: Study, method: Method, order: int) -> Place:
         is_in_paper = self.paper and study.paper and method.paper

@@ -26,7 +26,10 @@
 Every method is run on every study, with every backbone, taught corruption and seed. To use the
 methods of another experiment, give its name: methods = "comparison".
 
-The fields and their types are those of the dataclasses in `robocle.evaluation.experiment`.
+The fields and their types are those of the dataclasses in `robocle.evaluation.experiment`. They are
+read without pydantic or msgspec: what these report ("Input should be a valid tuple", "Unexpected
+keyword argument", or nothing for an unknown key) would have to be translated, case by case, into
+which study has which wrong value and which key was meant. That takes as many lines as reading.
 """
 
 import tomllib

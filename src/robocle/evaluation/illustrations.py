@@ -5,8 +5,7 @@ moment pooling are compared between clean and corrupted pictures by their Wasser
 absolute and in units of the standard deviation of the clean values.
 """
 
-from collections.abc import Collection, Sequence
-from dataclasses import replace
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import wasserstein_distance
 
-from robocle.evaluation.embedding import (
-    EmbeddingSetup,
-    backbone_facts,
-    corrupted_pixels,
-    embed_into,
-)
+from robocle.evaluation.embedding import backbone_facts, corrupted_pixels, embed_into
 from robocle.evaluation.embedding_cache import EmbeddingCache
 from robocle.evaluation.trial import Trial
 from robocle.images.thumbnails import thumbnail
@@ -32,12 +26,27 @@ NAMES = {1: "mean", 2: "deviation", 3: "order 3 (skewness)"}
 
 
 def measure_moments(trial: Trial, cache: EmbeddingCache) -> dict[str, Any]:
-    """Return the data of the moment figure for one backbone and form of moments."""
+    """Return histograms and distances of each block, for one backbone and form of moments."""
     paths = _spread(_tested(trial), MEASURED_PICTURES)
     for corruption in trial.tested:
         unreadable = embed_into(cache, trial.test_setup(corruption), [trial.pooling], paths)
         paths = [path for path in paths if str(path) not in unreadable]
-    return moment_distances(paths, trial.test_setup("clean"), trial.pooling, trial.tested, cache)
+    shape = len(paths), pooling(trial.pooling).blocks, -1
+    embeddings = {
+        corruption: cache.read(trial.test_setup(corruption).keys(paths, trial.pooling))
+        for corruption in trial.tested
+    }
+    return {
+        "pooling": trial.pooling,
+        "pictures": len(paths),
+        "blocks": [
+            _compared(
+                NAMES.get(order + 1, f"order {order + 1}"),
+                {name: rows.reshape(shape)[:, order].ravel() for name, rows in embeddings.items()},
+            )
+            for order in range(shape[1])
+        ],
+    }
 
 
 def example_pictures(trial: Trial, unreadable: Collection[str]) -> dict[str, list[str]]:
@@ -62,48 +71,6 @@ def _spread(paths: list[Path], count: int) -> list[Path]:
     """Return at most that many paths, evenly spaced."""
     count = min(count, len(paths))
     return [paths[place * len(paths) // count] for place in range(count)]
-
-
-def moment_distances(
-    paths: Sequence[Path],
-    setup: EmbeddingSetup,
-    spec: str,
-    corruptions: Sequence[str],
-    cache: EmbeddingCache,
-) -> dict[str, Any]:
-    """Return histograms and distances of each block, ready for JSON.
-
-    Args:
-        paths: The pictures.
-        setup: How the pictures are embedded, apart from the corruption.
-        spec: The spec of the moment pooling.
-        corruptions: The corruptions to compare. "clean" must be one of them.
-        cache: The cache, which must already contain all of the embeddings.
-    """
-    blocks = pooling(spec).blocks
-    values = {
-        corruption: _values(paths, replace(setup, corruption=corruption), spec, blocks, cache)
-        for corruption in corruptions
-    }
-    return {
-        "pooling": spec,
-        "pictures": len(paths),
-        "blocks": [
-            _compared(
-                NAMES.get(order + 1, f"order {order + 1}"),
-                {corruption: of[order] for corruption, of in values.items()},
-            )
-            for order in range(blocks)
-        ],
-    }
-
-
-def _values(
-    paths: Sequence[Path], setup: EmbeddingSetup, spec: str, blocks: int, cache: EmbeddingCache
-) -> list[NDArray[np.float32]]:
-    """Return all values of each block."""
-    embeddings = cache.read(setup.keys(paths, spec)).reshape(len(paths), blocks, -1)
-    return [embeddings[:, order].ravel() for order in range(blocks)]
 
 
 def _compared(name: str, values: dict[str, NDArray[np.float32]]) -> dict[str, Any]:

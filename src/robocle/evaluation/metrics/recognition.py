@@ -184,10 +184,9 @@ def calibration_error(confidence: ArrayLike, right: ArrayLike, bins: int = BINS)
         >>> calibration_error([0.75, 0.75, 0.5, 0.5], [True, True, True, False])
         12.5
     """
-    confidences, correct = np.asarray(confidence, np.float64), np.asarray(right, np.float64)
-    places = np.minimum((confidences * bins).astype(int), bins - 1)
-    gaps = np.bincount(places, confidences - correct, bins)
-    return 100 * float(np.abs(gaps).sum()) / len(confidences) if len(confidences) else float("nan")
+    confidences = np.asarray(confidence, np.float64)
+    gap = _calibration_gap(confidences - np.asarray(right, np.float64), confidences, bins)
+    return 100 * gap / len(confidences) if len(confidences) else float("nan")
 
 
 def mixed_calibration_error(
@@ -210,9 +209,15 @@ def mixed_calibration_error(
         return float("nan")
     confidences, correct = np.r_[known, others], np.r_[right, np.zeros(len(others))]
     weights = np.r_[np.full(len(known), 1 / len(known)), np.full(len(others), 1 / len(others))]
+    return 50 * _calibration_gap(weights * (confidences - correct), confidences, bins)
+
+
+def _calibration_gap(
+    excess: NDArray[np.float64], confidences: NDArray[np.float64], bins: int
+) -> float:
+    """Return the sum over the bins of how far confidence exceeds accuracy in each."""
     places = np.minimum((confidences * bins).astype(int), bins - 1)
-    gaps = np.bincount(places, weights * (confidences - correct), bins)
-    return 50 * float(np.abs(gaps).sum())
+    return float(np.abs(np.bincount(places, excess, bins)).sum())
 
 
 def percentage(flags: Iterable[object] | NDArray[Any]) -> float:

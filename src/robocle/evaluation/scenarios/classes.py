@@ -115,7 +115,7 @@ class ClassIid(Described):
         return drawn if isinstance(self.shots, str) else drawn[: self.shots]
 
 
-class CrossDomain(Described):
+class CrossDomain(ClassIid):
     """Classes taught in one domain, a few pictures each, and tested in it and in all others."""
 
     def __init__(
@@ -137,9 +137,8 @@ class CrossDomain(Described):
             known: Whether all classes are taught or half of them.
             shared: What test pictures must have in common with taught ones.
         """
-        self._in_domain = ClassIid(shots, disjoint, few, known, shared=shared)
-        self.shots, self.domain, self.disjoint, self.few = shots, domain, disjoint, few
-        self.known, self.shared = known, shared
+        super().__init__(shots, disjoint, few, known, shared=shared)
+        self.domain = domain
 
     def stream(self, examples: Iterable[Example], seed: int) -> Stream:
         """Name the test in the taught domain "same", and each other test after its domain."""
@@ -149,14 +148,14 @@ class CrossDomain(Described):
         if "same" in domains:
             raise DataError("a domain must not be called 'same': rename its folder")
         try:
-            here = self._in_domain.stream(domains.pop(self.domain), seed)
+            here = super().stream(domains.pop(self.domain), seed)
         except DataError as error:
             raise DataError(f"in domain {self.domain}, {error}") from error
         same = here.tests["test"]
         tests: dict[str, Iterable[Example]] = {"same": same}
         for name in sorted(domains):
             alike = with_labels_of(same, split_pools(domains[name])[1])
-            tests[name] = self._in_domain.apart(alike, here.taught)
+            tests[name] = self.apart(alike, here.taught)
         return Stream.of(here.steps, tests)
 
     def _no_such_domain(self, domains: Iterable[str]) -> DataError:
