@@ -228,7 +228,7 @@ def test_an_unreadable_picture_stops_the_run_with_its_name_or_is_skipped_on_requ
     broken = replace(bench, pictures=copy)
     with pytest.raises(ImageError, match=r"4\.jpg.*--unreadable skip"):
         broken.run()
-    broken.run(skip_unreadable=True)
+    broken.run(unreadable="skip")
     assert "4.jpg" in caplog.text
     for record in broken.records():
         assert record["result"]["pictures_taught"] + record["result"]["pictures_tested"] == 26

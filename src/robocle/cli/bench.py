@@ -76,7 +76,7 @@ def bench(experiment: str, data: tuple[str, ...], out: Path | None, **options: A
         results,
         progress,
         workers=Workers(options["jobs"], options["dask"]),
-        skip_unreadable=options["unreadable"] == "skip",
+        unreadable=options["unreadable"],
     )
     rest = ", the others had results already" if run < trials else ""
     echo(f"{run} of {plural(trials, 'trial')} run{rest}; results in {results}")

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from robocle.errors import ImageError
 from robocle.evaluation.embedding import EmbeddingSetup, embed_into
@@ -31,7 +31,7 @@ def run_experiment(
     progress: Progress,
     *,
     workers: Workers = ONE_PROCESS,
-    skip_unreadable: bool = False,
+    unreadable: Literal["refuse", "skip"] = "refuse",
     cache: Path | None = None,
 ) -> tuple[int, int]:
     """Run all trials of an experiment that have no result yet.
@@ -42,7 +42,7 @@ def run_experiment(
         results: The results file.
         progress: Shows progress.
         workers: The processes that do the work.
-        skip_unreadable: Whether to leave out pictures that cannot be read, instead of stopping.
+        unreadable: Whether a picture that cannot be read stops the run or is left out.
         cache: The file of the embedding cache. The default is in the cache folder.
 
     Returns:
@@ -58,17 +58,18 @@ def run_experiment(
     left = [trial for trial in trials if trial.key not in done]
     jobs = list(_embedding_jobs(left))
     embedded = workers.run(partial(_embed, cache=cache), jobs)
-    unreadable = _unreadable(progress(embedded, "embedding", len(jobs)), skip_unreadable)
-    finished = workers.run(partial(_run, cache=cache, unreadable=unreadable), left)
+    skipped = _unreadable(progress(embedded, "embedding", len(jobs)), unreadable == "refuse")
+    finished = workers.run(partial(_run, cache=cache, unreadable=skipped), left)
     for trial, result in progress(finished, "running", len(left)):
         append_result(results, trials[trial], trial, result)
     for trial, place in list(trials.items())[:1]:
         if f"examples {trial.key}" not in done:
-            append_result(results, place, trial, example_pictures(trial, unreadable), "examples")
-    for trial, place in experiment.moment_trials(roots).items():
+            append_result(results, place, trial, example_pictures(trial, skipped), "examples")
+    moments = experiment.moment_trials(roots)
+    for trial in progress(moments, "measuring moments", len(moments)) if moments else ():
         if f"moments {trial.key}" not in done:
             measured = measure_moments(trial, EmbeddingCache(cache))
-            append_result(results, place, trial, measured, "moments")
+            append_result(results, moments[trial], trial, measured, "moments")
     return len(left), len(trials)
 
 
@@ -100,13 +101,13 @@ def _embed(job: _EmbeddingJob, cache: Path | None) -> dict[str, str]:
 
 
 def _unreadable(
-    embedded: Iterable[tuple[_EmbeddingJob, dict[str, str]]], skip: bool
+    embedded: Iterable[tuple[_EmbeddingJob, dict[str, str]]], is_refused: bool
 ) -> frozenset[str]:
-    """Return the pictures that cannot be read; raise for the first one if none may be skipped."""
+    """Return the pictures that cannot be read, or raise for the first one."""
     unreadable: dict[str, str] = {}
     for _, errors in embedded:
         unreadable |= errors
-        if errors and not skip:
+        if errors and is_refused:
             raise ImageError(
                 f"{next(iter(errors.values()))} (or skip such pictures with --unreadable skip)"
             )
