@@ -17,9 +17,8 @@ from PIL import Image, ImageEnhance
 from scipy import ndimage
 
 from robocle.evaluation.corruptions import corruption, corruption_rng
-from robocle.evaluation.corruptions.camera import draw_deviation
+from robocle.evaluation.corruptions.appearance import draw_deviation, draw_light
 from robocle.evaluation.corruptions.geometry import draw_motion, homography
-from robocle.evaluation.corruptions.illumination import draw_light
 from robocle.types import Pixels
 
 SIDE = 224

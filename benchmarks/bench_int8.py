@@ -11,8 +11,7 @@ from measuring import finish, report
 from robocle.backbones.adding.int8 import int8_sums_saturate, quantised
 from robocle.backbones.efficientnet_lite import LITE0, EfficientNetLite0
 from robocle.backbones.onnx_backbone import OnnxBackbone, model_of
-from robocle.evaluation.backbones.int8_comparison import compared
-from robocle.evaluation.backbones.int8_pictures import Check, pixel_batches
+from robocle.evaluation.backbones.int8 import Check, compared, pixel_batches
 from robocle.evaluation.datasets import dataset
 
 LEAST_COSINE = 0.98

@@ -25,7 +25,7 @@ CLASSES = 10
 MEASURED = """
 import json, sys, time
 from pathlib import Path
-from robocle.evaluation.run import run_trial
+from robocle.evaluation.run_trial import run_trial
 from robocle.evaluation.trial import Trial
 from robocle.evaluation.embedding_cache import EmbeddingCache
 trial = Trial("folder:layout=classes", sys.argv[1], "class_iid:shots=5", 0, "efficientnet_lite0",

@@ -12,7 +12,7 @@ from refusal import Refusal
 from robocle.classifiers import CLASSIFIERS
 from robocle.errors import SpecError
 from robocle.evaluation.scenarios import scenario
-from robocle.evaluation.scenarios.cross_domain import CrossDomain
+from robocle.evaluation.scenarios.classes import CrossDomain
 from robocle.poolings import POOLINGS
 from robocle.registry import Registry
 from robocle.spec import Spec, parse_spec, require_between, require_choice, suggestion

@@ -32,8 +32,8 @@ from robocle.classifiers import StreamingClassifier, classifier
 from robocle.classifiers.labels import UNKNOWN
 from robocle.evaluation.backbones.world_building import things_in
 from robocle.evaluation.datasets.home import Home
-from robocle.evaluation.metrics.open_set import area_under_curve, mixed_calibration_error
-from robocle.evaluation.revision import code_revision
+from robocle.evaluation.embedding_cache import code_revision
+from robocle.evaluation.metrics.recognition import area_under_curve, mixed_calibration_error
 from robocle.images import read
 from robocle.images.folders import pictures_under
 from robocle.images.views import VIEWS

@@ -19,9 +19,9 @@ from summary import summary_page
 from tqdm import tqdm
 
 from robocle._internal.files import replace_file
-from robocle.evaluation.benchmark import Benchmark
-from robocle.evaluation.experiment import load_experiment
+from robocle.evaluation.experiment_file import load_experiment
 from robocle.evaluation.parallel import Workers
+from robocle.evaluation.run_experiment import run_experiment
 from robocle.reports.benchmark import as_markdown, build_report
 
 HERE = Path(__file__).parent
@@ -62,7 +62,7 @@ def main() -> None:
             continue
         results = KEPT / f"{plan.stem}.jsonl"
         roots = {"folder": str(root)} if root.is_dir() else {}
-        Benchmark(results, roots, workers).run(load_experiment(str(plan)), progress)
+        run_experiment(load_experiment(str(plan)), roots, results, progress, workers=workers)
         page = as_markdown(build_report(results))
         replace_file(plan.with_suffix(".md"), page.encode())
     of_profiles = {plan for plan in HERE.glob("*.toml") if plan.stem.endswith("-profiles")}

@@ -7,8 +7,8 @@ import pytest
 from PIL import Image
 
 from refusal import Refusal
-from robocle.errors import DataError
-from robocle.evaluation.backbones.int8_pictures import (
+from robocle.errors import DataError, ImageError
+from robocle.evaluation.backbones.int8 import (
     FEWEST,
     MOST,
     calibration_pictures,
@@ -34,7 +34,7 @@ def test_a_folder_with_too_few_pictures_is_rejected(
 
 
 def test_a_missing_folder_is_rejected(tmp_path: Path, refusal: Refusal) -> None:
-    assert "no such" in refusal(DataError, lambda: calibration_pictures(tmp_path / "no such"))
+    assert "no such" in refusal(ImageError, lambda: calibration_pictures(tmp_path / "no such"))
 
 
 def test_pictures_are_drawn_from_subfolders_and_are_always_the_same(

@@ -17,7 +17,7 @@ from robocle.backbones.efficientnet_lite import LITE0, EfficientNetLite0
 from robocle.backbones.model_folder import Manifest
 from robocle.backbones.onnx_backbone import OnnxBackbone, model_of
 from robocle.errors import BackboneError, StateError
-from robocle.evaluation.backbones.int8_pictures import pixel_batches
+from robocle.evaluation.backbones.int8 import pixel_batches
 from robocle.evaluation.datasets import dataset
 from robocle.images import to_pixels
 

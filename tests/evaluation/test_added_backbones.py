@@ -1,8 +1,6 @@
 """Backbones of an experiment: installed ones are used, others are skipped with a message."""
 
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
@@ -11,15 +9,12 @@ from onnx import TensorProto, helper, numpy_helper
 
 from robocle.backbones.adding.adding import add_backbone
 from robocle.backbones.model_folder import CACHE_VARIABLE
-from robocle.evaluation.benchmark import Benchmark
-from robocle.evaluation.experiment import Experiment, Method, Study, load_experiment
+from robocle.evaluation.experiment import Experiment, Method, Study
+from robocle.evaluation.experiment_file import load_experiment
 from robocle.evaluation.results import read_results
+from robocle.evaluation.run_experiment import run_experiment
 
 METHODS = (Method("NCM", "avg", "ncm"), Method("[CLS]", "cls", "ncm"))
-
-
-def quietly(items: Iterable[Any], what: str, total: int) -> Iterable[Any]:
-    return items
 
 
 @pytest.fixture
@@ -58,11 +53,12 @@ def test_installed_backbones_are_used_and_others_are_skipped_with_how_to_add_the
     named = ("efficientnet_lite0", "resnet50", "timm:resnet18", "resnet5O", tokens)
     study = Study("tiny", "folder", "class_iid:shots=3", named, seeds=(0,))
     results = tmp_path / "results.jsonl"
-    benchmark = Benchmark(results, {"folder": str(pictures)}, cache=cache)
-    assert benchmark.run(Experiment("Tiny", (study,), METHODS), quietly) == (3, 3)
-    run = {(r["method"], r["trial"]["backbone"]) for r in read_results(results) if "trial" in r}
-    assert ("[CLS]", tokens) in run
-    assert ("[CLS]", "efficientnet_lite0") not in run
+    plan, roots = Experiment("Tiny", (study,), METHODS), {"folder": str(pictures)}
+    run = run_experiment(plan, roots, results, lambda items, what, total: items, cache=cache)
+    assert run == (3, 3)
+    used = {(r["method"], r["trial"]["backbone"]) for r in read_results(results) if "trial" in r}
+    assert ("[CLS]", tokens) in used
+    assert ("[CLS]", "efficientnet_lite0") not in used
     assert [record.message for record in caplog.records] == [
         "skipped: the backbone resnet50 is not installed: run robocle backbones add resnet50",
         "skipped: the backbone timm:resnet18 is not installed: "

@@ -1,13 +1,16 @@
-"""The embedding cache: correct, bounded, and safe when several processes use it."""
+"""The embedding cache: correct, bounded, safe with several processes, and renewed by new code."""
 
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
-from robocle.evaluation.embedding_cache import EmbeddingCache, embedding_key
+from robocle.evaluation import embedding, embedding_cache, trial
+from robocle.evaluation.embedding_cache import EmbeddingCache, code_revision, embedding_key
 
+LISTS = (embedding.DECIDING, trial.DECIDING, trial.DECIDING_OPEN_SET)
 WRITER = """
 import sys, numpy as np
 from pathlib import Path
@@ -49,3 +52,41 @@ def test_above_the_limit_the_oldest_embeddings_are_deleted_first(cache: Path) ->
     left = store.known(keys)
     assert set(keys[-500:]) <= left
     assert not set(keys[:500]) & left
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A package of two files, in place of robocle."""
+    (tmp_path / "pooling").mkdir()
+    (tmp_path / "pooling" / "average.py").write_text("a = 1")
+    (tmp_path / "blas.py").write_text("b = 1")
+    monkeypatch.setattr(embedding_cache, "files", lambda name: tmp_path)
+    code_revision.cache_clear()
+    return tmp_path
+
+
+def test_a_listed_path_that_does_not_exist_raises(package: Path) -> None:
+    for missing in ("pooling/max.py", "poolings", "blas"):
+        with pytest.raises(FileNotFoundError, match="list the files that affect results"):
+            code_revision("blas.py", missing)
+
+
+@pytest.mark.parametrize("changed", ["pooling/average.py", "pooling/max.py", "blas.py"])
+def test_changed_code_has_another_revision(package: Path, changed: str) -> None:
+    before = code_revision("pooling", "blas.py")
+    (package / changed).write_text("c = 2")
+    code_revision.cache_clear()
+    assert code_revision("pooling", "blas.py") != before
+
+
+def test_code_that_is_not_listed_does_not_count(package: Path) -> None:
+    before = code_revision("pooling")
+    (package / "blas.py").write_text("c = 2")
+    code_revision.cache_clear()
+    assert code_revision("pooling") == before
+
+
+@pytest.mark.parametrize("paths", LISTS)
+def test_every_path_that_decides_a_result_exists(paths: tuple[str, ...]) -> None:
+    code_revision.cache_clear()
+    assert len(code_revision(*paths)) == 16

@@ -12,7 +12,8 @@ from robocle.classifiers import CLASSIFIERS
 from robocle.errors import SpecError
 from robocle.evaluation.corruptions import CORRUPTIONS
 from robocle.evaluation.datasets import DATASETS
-from robocle.evaluation.experiment import Experiment, experiment_names, load_experiment
+from robocle.evaluation.experiment import Experiment
+from robocle.evaluation.experiment_file import experiment_names, load_experiment
 from robocle.evaluation.paper import PAPER_TABLES, paper_number, paper_numbers
 from robocle.evaluation.scenarios import SCENARIOS
 from robocle.images.views import VIEWS
@@ -123,12 +124,12 @@ def test_an_experiment_can_be_run_on_other_data(experiment: Experiment) -> None:
             "seeds of the study 'y' must be a list",
         ),
         ('title = "x"\nstudies = []\nshows = ["acuracy"]', "did you mean 'accuracy'"),
-        ('title = "x"\nstudies = []\nshows = [3]', "each of shows of the experiment must be text"),
+        ('title = "x"\nstudies = []\nshows = [3]', "each of shows of the experiment is 3: known: "),
         ("title = 3\nstudies = []", "title of the experiment must be text in quotes, not 3"),
         ('title = "x"\nstudies = []\nmethod = 3', "unknown key 'method': did you mean 'methods'"),
-        ('title = "x"\nstudies = [3]', "the study without a name must be a table, not 3"),
+        ('title = "x"\nstudies = [3]', "each of studies of the experiment must be a table, not 3"),
         ('title = "x"\nstudies = []\nmethods = 3', "methods of the experiment must be a list"),
-        ('title = "x"\nstudies = []\npaper = 1979-05-27', "paper of the experiment must be text"),
+        ('title = "x"\nstudies = []\npaper = 1979-05-27', "paper of the experiment is datetime"),
         (
             'title = "x"\nstudies = []\n[[methods]]\nname = 5\npooling = "avg"\nclassifier = "ncm"',
             "name of the method 5 must be text in quotes, not 5",

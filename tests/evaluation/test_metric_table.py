@@ -6,14 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robocle.evaluation.loop import Evaluation
-from robocle.evaluation.metrics import (
-    METRICS,
-    Costs,
-    Measured,
-    OpenSetPredictions,
-    StepAccuracy,
-)
+from robocle.evaluation.metrics import METRICS, Costs, Measured, OpenSetPredictions, StepAccuracy
+from robocle.evaluation.teach_and_test import Evaluation
 
 DOCS = Path(__file__).parents[2] / "docs" / "metrics.md"
 COSTS = Costs(

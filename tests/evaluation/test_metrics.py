@@ -65,15 +65,6 @@ def test_micro_counts_pictures_and_macro_counts_classes() -> None:
     assert macro_accuracy(truth, predicted) == 50
 
 
-def test_a_prediction_of_unknown_is_never_right() -> None:
-    assert accuracy(["mug", "mug"], [None, "mug"]) == 50
-    assert macro_accuracy(["mug", "mug"], [None, "mug"]) == 50
-
-
-def test_a_label_that_is_predicted_but_never_true_is_no_class() -> None:
-    assert macro_accuracy(["mug", "mug"], ["mug", "pen"]) == 50
-
-
 def test_accuracy_without_pictures_is_nan() -> None:
     assert math.isnan(accuracy([], []))
     assert math.isnan(macro_accuracy([], []))
@@ -123,11 +114,6 @@ def test_the_gain_over_a_perfect_baseline_is_nan(achieved: float) -> None:
     assert math.isnan(room_aware_gain(100, achieved))
 
 
-def test_the_mean_over_other_domains_leaves_out_the_one_trained_on() -> None:
-    assert avg_other_domain([90, 40, 60], trained_on=0) == 50
-    assert avg_other_domain([90, 40, 60], trained_on=2) == 65
-
-
 def test_the_mean_over_other_domains_of_a_single_condition_is_nan() -> None:
     assert math.isnan(avg_other_domain([90], trained_on=0))
 
@@ -146,16 +132,6 @@ def test_the_metrics_of_a_small_history_are_those_computed_by_hand() -> None:
     assert forgetting(BY_HAND) == pytest.approx(((90 - 70) + (80 - 50)) / 2)
     assert paper_bwt(BY_HAND) == pytest.approx((60 + 70 + 50) / 3)
     assert paper_forg(BY_HAND) == pytest.approx((90 + 80 + 100) / 3 - (70 + 50 + 100) / 3)
-
-
-def test_forgetting_compares_with_the_best_step_and_transfer_with_the_first() -> None:
-    history = [[20.0, NAN, NAN], [90.0, 50.0, NAN], [60.0, 50.0, 10.0]]
-    assert forgetting(history) == pytest.approx((30 + 0) / 2)
-    assert backward_transfer(history) == pytest.approx((40 + 0) / 2)
-
-
-def test_a_class_that_ends_at_its_best_lowers_forgetting() -> None:
-    assert forgetting([[20.0, NAN], [90.0, 50.0]]) == -70
 
 
 def test_after_one_step_metrics_of_earlier_classes_are_nan() -> None:
@@ -195,12 +171,6 @@ def test_history_metrics_equal_those_of_plain_loops(history: NDArray[np.float64]
         assert same(metrics[name](history), expected)
 
 
-@given(histories())
-def test_forgetting_is_at_least_the_loss_since_teaching(history: NDArray[np.float64]) -> None:
-    loss = -backward_transfer(history)
-    assert math.isnan(loss) or forgetting(history) >= loss - 1e-9
-
-
 @given(st.integers(2, 6), st.integers(0, 1000))
 def test_transfer_follows_from_plasticity_and_the_last_row(steps: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -210,55 +180,6 @@ def test_transfer_follows_from_plasticity_and_the_last_row(steps: int, seed: int
 
 
 # ---- the paper's tables
-
-SLDA = [95.57, 97.93, 98.83, 98.98, 95.01, 95.47, 99.00, 99.10, 99.13, 98.25, 98.18, 98.85, 96.74]
-SLDA += [96.20, 98.69, 97.04, 97.69]
-ROBOCLE = [98.20, 99.37, 99.70, 99.72, 97.65, 97.96, 99.69, 99.78, 99.78, 99.28, 99.31, 99.65]
-ROBOCLE += [99.16, 99.02, 99.73, 99.33, 99.21]
-GAINS = [59.5, 69.4, 74.8, 72.3, 52.8, 54.9, 69.1, 75.6, 75.2, 58.6, 62.0, 69.9, 74.2, 74.3, 79.6]
-GAINS += [77.4, 65.8]
-
-
-@pytest.mark.parametrize(
-    ("baseline", "achieved", "printed"), list(zip(SLDA, ROBOCLE, GAINS, strict=True))
-)
-def test_the_printed_gains_of_table_1_follow_from_its_accuracies(
-    baseline: float, achieved: float, printed: float
-) -> None:
-    # Both accuracies are rounded to 0.01, the gain to 0.1.
-    least = room_aware_gain(baseline + 0.005, achieved - 0.005) - 0.05
-    most = room_aware_gain(baseline - 0.005, achieved + 0.005) + 0.05
-    assert least <= printed <= most
-
-
-# NCM and RobOCLe with NCM on ResNet152, table 3: train down, test across.
-CONDITIONS = ("clean", "illum", "geom", "noise", "all")
-NCM_MATRIX = [
-    [84.12, 34.75, 77.37, 60.82, 13.40],
-    [56.91, 53.91, 54.77, 45.75, 30.29],
-    [82.01, 40.49, 81.07, 64.05, 19.67],
-    [77.27, 35.60, 71.99, 74.31, 20.08],
-    [40.45, 43.49, 38.22, 32.35, 35.02],
-]
-ROBOCLE_MATRIX = [
-    [88.15, 41.26, 82.10, 66.16, 18.16],
-    [62.65, 56.83, 59.92, 51.26, 31.91],
-    [86.21, 45.11, 84.39, 67.92, 23.90],
-    [82.78, 43.99, 78.67, 78.82, 24.84],
-    [43.07, 44.33, 41.64, 35.95, 37.33],
-]
-NCM_OTHER = [46.59, 46.93, 51.55, 51.23, 38.63]
-ROBOCLE_OTHER = [51.92, 51.44, 55.79, 57.57, 41.25]
-OTHER_GAINS = [10.0, 8.5, 8.7, 13.0, 4.3]
-
-
-@pytest.mark.parametrize("trained_on", range(5), ids=CONDITIONS)
-def test_the_printed_other_domain_means_of_table_3_follow_from_its_rows(trained_on: int) -> None:
-    ncm = avg_other_domain(NCM_MATRIX[trained_on], trained_on)
-    robocle = avg_other_domain(ROBOCLE_MATRIX[trained_on], trained_on)
-    assert ncm == pytest.approx(NCM_OTHER[trained_on], abs=0.0101)
-    assert robocle == pytest.approx(ROBOCLE_OTHER[trained_on], abs=0.0101)
-    assert room_aware_gain(ncm, robocle) == pytest.approx(OTHER_GAINS[trained_on], abs=0.08)
 
 
 @pytest.mark.parametrize(

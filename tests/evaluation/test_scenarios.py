@@ -133,24 +133,15 @@ def test_every_scenario_works_with_its_defaults(name: str) -> None:
 
 
 @pytest.mark.parametrize(("spec", "examples"), SPECS)
-def test_no_picture_is_both_taught_and_tested(spec: str, examples: list[Example]) -> None:
+def test_taught_and_tested_pictures_differ_but_not_their_labels_whatever_the_order_of_the_listing(
+    spec: str, examples: list[Example]
+) -> None:
     for seed in range(5):
         stream = scenario(spec).stream(examples, seed)
         paths = Counter(e.path for e in [*stream.taught, *stream.tested])
         assert max(paths.values()) == 1
-
-
-@pytest.mark.parametrize(("spec", "examples"), SPECS)
-def test_exactly_the_taught_labels_are_tested(spec: str, examples: list[Example]) -> None:
-    stream = scenario(spec).stream(examples, seed=1)
-    assert {e.label for e in stream.tested} == {e.label for e in stream.taught}
-
-
-@pytest.mark.parametrize(("spec", "examples"), SPECS)
-def test_the_order_of_the_listing_does_not_matter(spec: str, examples: list[Example]) -> None:
-    one = scenario(spec).stream(examples, seed=4)
-    assert scenario(spec).stream(examples[::-1], seed=4) == one
-    assert scenario(spec).stream(iter(examples[1::2] + examples[::2]), seed=4) == one
+        assert {e.label for e in stream.tested} == {e.label for e in stream.taught}
+        assert scenario(spec).stream(iter(examples[1::2] + examples[::2]), seed) == stream
 
 
 @pytest.mark.parametrize(("spec", "examples"), SPECS)
@@ -347,19 +338,6 @@ def test_one_domain_is_taught_and_each_domain_is_a_test_of_its_name() -> None:
         assert {e.domain for e in test} == {"cellar" if name == "same" else name}
 
 
-def test_a_class_that_is_not_taught_is_not_tested_in_other_domains() -> None:
-    more = [*DOMAINS, *pictures("lid", 9, domain="attic")]
-    stream = scenario("cross_domain:few=skip").stream(more, seed=0)
-    assert "lid" not in {e.label for e in stream.tests["attic"]}
-
-
-def test_a_taught_instance_can_be_kept_out_of_the_tests_of_all_domains() -> None:
-    stream = scenario("cross_domain:shots=4,disjoint=instances").stream(DOMAINS, seed=0)
-    instances = {e.instance for e in stream.taught}
-    assert len(instances) in range(3 * 2, 3 * 3 + 1)  # four pairs and a single picture per class
-    assert not instances & {e.instance for e in stream.tested}
-
-
 @pytest.mark.parametrize(
     ("domain", "words"),
     [("celar", "did you mean 'cellar'?"), ("zzz", "known: attic, cellar, clean")],
@@ -452,11 +430,6 @@ def test_instance_is_divided_between_videos(steps: int, sizes: list[int]) -> Non
     stream = scenario(f"instance:steps={steps}").stream(VIDEOS, seed=0)
     assert [len(by_video(step)) for step in stream.steps] == sizes
     assert stream.taught == whole.taught
-
-
-def test_labels_occur_again_in_instance() -> None:
-    labels = [step[0].label for step in scenario("instance:steps=16").stream(VIDEOS, 0).steps]
-    assert Counter(labels) == {"bowl": 8, "hat": 4, "mug": 4}
 
 
 @pytest.mark.parametrize("name", ["instance", "low_shot_instance"])

@@ -13,7 +13,7 @@ import pytest
 
 from benchmark_results import record, written
 from robocle.errors import DataError
-from robocle.evaluation.experiment import load_experiment
+from robocle.evaluation.experiment_file import load_experiment
 from robocle.evaluation.paper import PAPER_TABLES, paper_number, paper_numbers
 from robocle.reports.benchmark import Report, as_html, as_markdown, build_report
 from robocle.reports.tables import Cell, Table

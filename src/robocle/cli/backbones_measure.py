@@ -12,7 +12,7 @@ from robocle.cli.progress import progress
 from robocle.errors import BackboneError
 
 if TYPE_CHECKING:
-    from robocle.evaluation.backbones.int8_comparison import Comparison
+    from robocle.evaluation.backbones.int8 import Comparison
     from robocle.evaluation.backbones.speed import BackboneSpeed
 
 
@@ -31,7 +31,7 @@ def quantize(backbone: str, calibrate: Path, replace: bool) -> None:
     from robocle.backbones import backbone as load
     from robocle.backbones.added import write_added
     from robocle.backbones.adding.int8 import int8_name
-    from robocle.evaluation.backbones.int8_twin import int8_twin
+    from robocle.evaluation.backbones.int8 import int8_twin
 
     network = load(backbone)
     if not replace:

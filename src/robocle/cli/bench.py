@@ -54,31 +54,32 @@ def bench(experiment: str, data: tuple[str, ...], out: Path | None, **options: A
     """
     with activity("starting"):
         from robocle.backbones import require_backbone
-        from robocle.evaluation.benchmark import Benchmark
-        from robocle.evaluation.experiment import load_experiment
+        from robocle.evaluation.experiment_file import load_experiment
         from robocle.evaluation.parallel import Workers
+        from robocle.evaluation.run_experiment import run_experiment
         from robocle.reports.benchmark import write_report
         from robocle.reports.pages import require_report_extra
 
     require_report_extra()
     for spec in options["backbones"]:
         require_backbone(spec)
-    plan = load_experiment(experiment).changed(
+    changed = load_experiment(experiment).changed(
         dataset=options["dataset"],
         scenario=options["scenario"],
         backbones=options["backbones"],
         seeds=tuple(range(options["seeds"] or 0)),
     )
     results = out or Path("results") / f"{Path(experiment).stem}.jsonl"
-    benchmark = Benchmark(
-        results,
+    run, trials = run_experiment(
+        changed,
         dict(_named_root(each) for each in data),
-        Workers(options["jobs"], options["dask"]),
-        skip_unreadable=options["unreadable"] == "skip",
+        results,
+        progress,
+        workers=Workers(options["jobs"], options["dask"]),
+        unreadable=options["unreadable"],
     )
-    run, planned = benchmark.run(plan, progress)
-    rest = ", the others had results already" if run < planned else ""
-    echo(f"{run} of {plural(planned, 'trial')} run{rest}; results in {results}")
+    rest = ", the others had results already" if run < trials else ""
+    echo(f"{run} of {plural(trials, 'trial')} run{rest}; results in {results}")
     for page in write_report(results, results.parent):
         echo(f"report in {page}")
 

@@ -42,13 +42,13 @@ def check(images: tuple[Path, ...], state: Path | None, out: Path | None, seed: 
     optimistic.
     """
     with activity("starting"):
-        from robocle.evaluation.check.conditions import Conditions
-        from robocle.evaluation.check.pictures import labelled_pictures
-        from robocle.evaluation.check.robustness import (
+        from robocle.evaluation.check import (
             Evaluator,
             check_by_cross_validation,
             check_state,
+            labelled_pictures,
         )
+        from robocle.evaluation.check_result import Conditions
         from robocle.learner import Learner
         from robocle.reports.check_page import write_report
         from robocle.reports.check_table import as_text, as_values

@@ -13,8 +13,8 @@ from robocle.classifiers import classifier
 from robocle.demo.pictures import CONDITIONS, DemoPicture, home_pictures
 from robocle.demo.unknown import Kind, OpenSetTest, Outcome, run_open_set
 from robocle.evaluation.experiment import Method
-from robocle.evaluation.loop import evaluate, teach_classifier
 from robocle.evaluation.metrics import accuracy, avg_other_domain
+from robocle.evaluation.teach_and_test import evaluate, teach_classifier
 from robocle.images import to_pixels
 from robocle.images.views import views
 from robocle.learner.pipeline import feature_maps, pooled

@@ -9,8 +9,7 @@ from pathlib import Path
 from robocle.backbones import Backbone, backbone, earlier_channels
 from robocle.errors import ImageError
 from robocle.evaluation.corruptions import CORRUPTIONS, corruption, corruption_rng
-from robocle.evaluation.embedding_cache import EmbeddingCache, embedding_key
-from robocle.evaluation.revision import code_revision
+from robocle.evaluation.embedding_cache import EmbeddingCache, code_revision, embedding_key
 from robocle.images import PREPROCESSING, to_pixels
 from robocle.images.opening import require_regular_file
 from robocle.images.views import VIEWS
@@ -154,18 +153,15 @@ def _missing(
             readable.append(path)
         except ImageError as error:
             errors[str(path)] = str(error)
-    by_pooling = {spec: setup.keys(readable, spec) for spec in poolings}
-    keys = {
-        path: {spec: by_pooling[spec][place] for spec in poolings}
-        for place, path in enumerate(readable)
-    }
-    known = cache.known([key for of_path in keys.values() for key in of_path.values()])
+    keys = {spec: setup.keys(readable, spec) for spec in poolings}
+    known = cache.known([key for of_pooling in keys.values() for key in of_pooling])
     cache.touch(list(known))
-    lacking = {
-        path: {spec: key for spec, key in of_path.items() if key not in known}
-        for path, of_path in keys.items()
-    }
-    return {path: missing for path, missing in lacking.items() if missing}
+    missing: dict[Path, dict[str, bytes]] = {}
+    for spec, of_pooling in keys.items():
+        for path, key in zip(readable, of_pooling, strict=True):
+            if key not in known:
+                missing.setdefault(path, {})[spec] = key
+    return missing
 
 
 def _embeddings(

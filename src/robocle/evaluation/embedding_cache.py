@@ -11,10 +11,12 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robocle.backbones.model_folder import cache_folder
 from robocle.errors import RobocleError
@@ -61,14 +63,7 @@ class EmbeddingCache:
 
     def known(self, keys: Sequence[bytes]) -> set[bytes]:
         """Return those of the keys that have an embedding."""
-        with self._connection() as database:
-            return {
-                row[0]
-                for chunk in _chunks(keys)
-                for row in database.execute(
-                    f"SELECT key FROM vectors WHERE key IN ({_marks(chunk)})", chunk
-                )
-            }
+        return {key for (key,) in self._selected("key", keys)}
 
     def read(self, keys: Sequence[bytes]) -> Embeddings:
         """Return the embeddings of the keys, in their order.
@@ -76,12 +71,8 @@ class EmbeddingCache:
         Raises:
             RobocleError: A key has no embedding.
         """
-        found: dict[bytes, NDArray[np.float32]] = {}
-        with self._connection() as database:
-            for chunk in _chunks(list(dict.fromkeys(keys))):
-                query = f"SELECT key, value FROM vectors WHERE key IN ({_marks(chunk)})"
-                for key, value in database.execute(query, chunk):
-                    found[key] = np.frombuffer(value, np.float32)
+        rows = self._selected("key, value", list(dict.fromkeys(keys)))
+        found = {key: np.frombuffer(value, np.float32) for key, value in rows}
         if len(found) < len(set(keys)):
             raise RobocleError(
                 f"the embedding cache {self.path} lost embeddings that are in use: start again, "
@@ -124,6 +115,12 @@ class EmbeddingCache:
             if not gone:
                 return
 
+    def _selected(self, columns: str, keys: Sequence[bytes]) -> Iterator[tuple[Any, ...]]:
+        with self._connection() as database:
+            for chunk in _chunks(keys):
+                query = f"SELECT {columns} FROM vectors WHERE key IN ({_marks(chunk)})"
+                yield from database.execute(query, chunk)
+
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
         try:
@@ -146,3 +143,33 @@ def _chunks(keys: Sequence[bytes]) -> Iterator[list[bytes]]:
 
 def _marks(keys: Sequence[bytes]) -> str:
     return ",".join("?" * len(keys))
+
+
+@cache
+def code_revision(*paths: str) -> str:
+    """Return a hash of some of robocle's source files.
+
+    Args:
+        paths: Files and folders inside the package, such as "poolings" or "evaluation/trial.py". A
+            folder stands for all Python files in it.
+
+    Raises:
+        FileNotFoundError: A path does not exist. A file that was moved must be listed under its
+            new name, because otherwise changes to it would go unnoticed.
+
+    Example:
+        >>> code_revision("poolings") == code_revision("classifiers")
+        False
+    """
+    package = Path(str(files("robocle")))
+    sources = [source for path in paths for source in _sources(package / path)]
+    return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
+
+
+def _sources(path: Path) -> list[Path]:
+    found = [path] if path.is_file() else sorted(path.rglob("*.py"))
+    if not found:
+        raise FileNotFoundError(
+            f"no Python file at {path}: list the files that affect results under their new names"
+        )
+    return found

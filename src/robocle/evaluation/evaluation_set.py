@@ -1,19 +1,28 @@
 """Evaluation sets: test pictures under one corruption, evaluated as often as needed.
 
 Embeddings are held in memory if they are few. Otherwise they are read from the cache in chunks, so
-that memory does not grow with the data set.
+that memory does not grow with the data set. In an open-set evaluation, confidence and "unknown" are
+computed as a `Learner` computes them, by `robocle.recognition`.
 """
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
+from robocle.backbones.world import World
 from robocle.classifiers import StreamingClassifier
 from robocle.evaluation.embedding import EmbeddingSetup
 from robocle.evaluation.embedding_cache import EmbeddingCache
-from robocle.evaluation.loop import Evaluation, evaluate
+from robocle.evaluation.metrics import OpenSetPredictions
+from robocle.evaluation.teach_and_test import Evaluation, evaluate
+from robocle.recognition.decision import Decision
+from robocle.recognition.meaning import recognised
+from robocle.recognition.rates import DEFAULT_RATE
 from robocle.types import Embeddings, Example
 
 CHUNK = 2048
 MOST_BYTES_HELD = 400_000_000
+PREDICTION = [("label", "O"), ("familiarity", "f8"), ("confidence", "f8"), ("is_known", "?")]
 
 
 class EvaluationSet:
@@ -76,3 +85,33 @@ class EvaluationSet:
         keys = self._keys[label]
         for start in range(0, len(keys), CHUNK):
             yield self._cache.read(keys[start : start + CHUNK])
+
+
+def evaluate_open_set(
+    classifier: StreamingClassifier, test: EvaluationSet, world: World | None = None
+) -> OpenSetPredictions:
+    """Predict all pictures of a test, whether their labels were taught or not.
+
+    Args:
+        classifier: The classifier. If there is a world, it uses its pictures.
+        test: The pictures.
+        world: The world of the backbone and the pooling, if there is one.
+    """
+    decision = Decision.of(classifier.answer(), world)
+    labels = classifier.labels
+
+    def predict(embeddings: Embeddings) -> list[tuple[str, float, float, bool]]:
+        found = recognised(classifier, embeddings, decision, DEFAULT_RATE)
+        return [
+            (labels[each.row], each.familiarity, each.confidence, each.is_known) for each in found
+        ]
+
+    found = evaluate(predict, test.batches(test.labels))
+    predicted = np.array(list(found.predicted), PREDICTION)
+    return OpenSetPredictions(
+        is_known=np.array([label in labels for label in found.truth], bool),
+        score=predicted["familiarity"],
+        confidence=predicted["confidence"],
+        rejected=~predicted["is_known"],
+        correct=predicted["label"] == np.array(found.truth, object),
+    )

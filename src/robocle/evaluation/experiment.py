@@ -1,79 +1,38 @@
-"""Experiments: a TOML file that lists the methods to compare and the data to compare them on.
+"""Experiments: the methods to compare, the data to compare them on, and the trials of both.
 
-    title = "..."
-    paper = "table5"                       # the table of the paper to compare with, if any
-    shows = ["accuracy", "cost"]           # the tables and plots of the report
-
-    [[studies]]
-    name = "OpenLORIS-small"
-    dataset = "openloris"
-    scenario = "low_shot_instance"
-    backbones = ["resnet50", "vit_b_16"]
-    seeds = [0, 1, 2, 3, 4]                # five orderings
-    taught = ["clean"]                     # corruptions of the taught pictures
-    tested = ["clean"]                     # corruptions of the test pictures
-    paper = { dataset = "openloris_small" }  # where in the paper's table
-
-    [[methods]]
-    name = "SLDA"
-    pooling = "avg"
-    classifier = "slda:scatter=published,shrinkage=1e-4"
-    views = "plain"                        # the views of a taught picture
-    prediction_views = "plain"             # the views of a test picture
-    over = "NCM"                           # the method that the gain is computed over
-    paper = { method = "slda" }
-
-Every method is run on every study, with every backbone, taught corruption and seed. To use the
-methods of another experiment, give its name: methods = "comparison".
+An experiment is read from a TOML file by `robocle.evaluation.experiment_file`.
 """
 
-import tomllib
-from collections.abc import Iterator, Mapping
+import logging
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from importlib.resources import files
 from itertools import product
-from pathlib import Path
 from typing import Any, Literal, get_args
 
-from robocle.errors import SpecError
-from robocle.evaluation.experiment_fields import (
-    Readers,
-    items,
-    record_of,
-    seeds,
-    table_of_texts,
-    text,
-    texts,
-)
-from robocle.evaluation.paper import PAPER_TABLES, paper_number
+from robocle.backbones import require_backbone
+from robocle.classifiers import classifier
+from robocle.errors import BackboneError, DataError, SpecError
+from robocle.evaluation.corruptions import corruption
+from robocle.evaluation.datasets import dataset
+from robocle.evaluation.embedding import backbone_facts
+from robocle.evaluation.paper import PaperTable
+from robocle.evaluation.results import Place
 from robocle.evaluation.trial import Trial
-from robocle.spec import suggestion
+from robocle.images.views import views
+from robocle.poolings import POOLINGS
+from robocle.poolings.token import ClassToken
+from robocle.spec import parse_spec
+
+log = logging.getLogger("robocle")
 
 Show = Literal[
     "accuracy", "feature_size", "metrics", "per_step", "matrix", "cost", "moments", "unknown"
 ]
 """A group of tables, columns or plots in a report."""
 SHOWS: tuple[Show, ...] = get_args(Show)
-PAPER_KEYS = ("dataset", "method", "pooling")
-"""What tells where in a table of the paper a study or a method is."""
-
-
-def _paper(given: object, name: str) -> dict[str, str]:
-    found = table_of_texts(given, name)
-    for key in found:
-        if key not in PAPER_KEYS:
-            raise SpecError(f"{name} has the unknown key {key!r}: {suggestion(key, PAPER_KEYS)}")
-    return found
-
-
-READERS: Readers = {
-    **dict.fromkeys(["title", "name", "dataset", "scenario", "pooling", "classifier"], text),
-    **dict.fromkeys(["views", "prediction_views", "over"], text),
-    **dict.fromkeys(["backbones", "taught", "tested"], texts),
-    "seeds": seeds,
-    "paper": _paper,
-}
-"""What reads each field of a study or a method."""
+Roots = Mapping[str, str]
+"""The folder of each data set by name; "" stands for all others."""
+MOMENTS = ("moments:r=3,form=root", "moments:r=3,form=standardised")
 
 
 @dataclass(frozen=True)
@@ -88,6 +47,22 @@ class Method:
     over: str = ""
     """The method that this one's gain is computed over."""
     paper: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Where in the table of the paper it is."""
+
+    def require_parts(self) -> None:
+        """Raise SpecError if a part is unknown."""
+        classifier(self.classifier)
+        views(self.views)
+        views(self.prediction_views)
+        POOLINGS.build(self.pooling)
+
+    def can_use(self, backbone: str) -> bool:
+        """Return whether a backbone on this machine has the class token that a pooling may need."""
+        needs_token = isinstance(POOLINGS.build(self.pooling), ClassToken)
+        if not needs_token or backbone_facts(backbone).has_token:
+            return True
+        log.warning("skipped: %s with %s has no class token", self.name, backbone)
+        return False
 
 
 @dataclass(frozen=True)
@@ -102,30 +77,26 @@ class Study:
     taught: tuple[str, ...] = ("clean",)
     tested: tuple[str, ...] = ("clean",)
     paper: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Where in the table of the paper it is."""
 
-    def trials(self, method: Method, root: str) -> Iterator[Trial]:
-        """Yield all trials of a method in this study.
+    @property
+    def dataset_name(self) -> str:
+        """The data set without its options."""
+        return parse_spec(self.dataset).name
 
-        Args:
-            method: The method.
-            root: The folder of the data set.
-        """
-        for backbone in self.backbones:
-            for taught in self.taught:
-                for seed in self.seeds:
-                    yield Trial(
-                        self.dataset,
-                        root,
-                        self.scenario,
-                        seed,
-                        backbone,
-                        method.pooling,
-                        method.classifier,
-                        taught,
-                        self.tested,
-                        views=method.views,
-                        prediction_views=method.prediction_views,
-                    )
+    def root(self, roots: Roots) -> str | None:
+        """Return the folder of the data: "" if they come with robocle, None if it is not given."""
+        root = roots.get(self.dataset_name, roots.get(""))
+        if root is None and dataset(self.dataset).default_root is None:
+            return None
+        return root or ""
+
+    def changed(self, given: Mapping[str, Any]) -> "Study":
+        """Return the study with changes. On other data or streams it is not one of the paper's."""
+        changed = replace(self, **given)
+        if {"dataset", "scenario"} & given.keys():
+            return replace(changed, name=f"{changed.dataset}, {changed.scenario}", paper={})
+        return changed
 
 
 @dataclass(frozen=True)
@@ -134,19 +105,10 @@ class Experiment:
 
     title: str
     studies: tuple[Study, ...]
-    methods: tuple[Method, ...]
-    paper: str = ""
+    methods: tuple[Method, ...] = ()
+    paper: Literal["", PaperTable] = ""
+    """The table of the paper to compare with, if any."""
     shows: tuple[Show, ...] = ("accuracy",)
-
-    @property
-    def needs_open_set(self) -> bool:
-        """Whether the report shows confidence and unknown objects."""
-        return "unknown" in self.shows
-
-    @property
-    def needs_each_step(self) -> bool:
-        """Whether the report shows more than the accuracy at the end of a stream."""
-        return not {"metrics", "per_step"}.isdisjoint(self.shows)
 
     def changed(self, **changes: Any) -> "Experiment":
         """Return the same experiment on other data, backbones or orderings.
@@ -155,122 +117,102 @@ class Experiment:
             changes: New values for fields of the studies. Empty values change nothing.
         """
         given = {key: value for key, value in changes.items() if value}
-        studies = dict.fromkeys(_changed_study(study, given) for study in self.studies)
+        studies = dict.fromkeys(study.changed(given) for study in self.studies)
         return replace(self, studies=tuple(studies)) if given else self
 
+    def trials(self, roots: Roots) -> dict[Trial, Place]:
+        """Return every trial that can be run here, with its place in the experiment.
 
-def _changed_study(study: Study, given: dict[str, Any]) -> Study:
-    """Return a study with changes. On other data or streams it is not one of the paper's."""
-    changed = replace(study, **given)
-    if {"dataset", "scenario"} & given.keys():
-        return replace(changed, name=f"{changed.dataset}, {changed.scenario}", paper={})
-    return changed
+        What cannot be run, such as a backbone that is not installed, is logged and skipped.
+
+        Args:
+            roots: Where the data are.
+
+        Raises:
+            SpecError: A method names an unknown part or option.
+            DataError: Nothing can be run.
+        """
+        found: dict[Trial, Place] = {}
+        for study, root in self._studies_here(roots):
+            backbones = list(_installed(study.backbones))
+            for method in self.methods:
+                place = self._place(study, method, len(found))
+                for trial in self._trials(study, method, root, backbones):
+                    found.setdefault(trial, place)
+        if not found and not self.moment_trials(roots):
+            raise DataError(
+                "nothing can be run: give the data with --data DIR, or try --dataset home "
+                "--scenario class_iid:shots=5 --backbone efficientnet_lite0"
+            )
+        return found
+
+    def moment_trials(self, roots: Roots) -> dict[Trial, Place]:
+        """Return the trials of the moment figure, which have no classifier, if it is shown."""
+        return {
+            Trial(
+                study.dataset, root, study.scenario, study.seeds[0], backbone, form, classifier="",
+                tested=tuple(dict.fromkeys(("clean", *study.tested))),
+            ): Place(self.title, study.name, "moments", shows=self.shows)
+            for study in self.studies
+            if "moments" in self.shows and (root := study.root(roots)) is not None
+            for backbone in study.backbones
+            if not _absence(backbone)
+            for form in MOMENTS
+        }  # fmt: skip
+
+    def _studies_here(self, roots: Roots) -> Iterator[tuple[Study, str]]:
+        """Yield the studies whose data are here, and where they are."""
+        for study in self.studies:
+            root = study.root(roots)
+            if root is None:
+                log.warning("skipped: %s (no --data %s=DIR given)", study.name, study.dataset_name)
+            else:
+                yield study, root
+
+    def _trials(
+        self, study: Study, method: Method, root: str, backbones: Iterable[str]
+    ) -> Iterator[Trial]:
+        """Yield the trials of a method in a study; a misspelt part raises now."""
+        method.require_parts()
+        for corrupted in {*study.taught, *study.tested}:
+            corruption(corrupted)
+        usable = [backbone for backbone in backbones if method.can_use(backbone)]
+        for backbone, taught, seed in product(usable, study.taught, study.seeds):
+            yield Trial(
+                study.dataset,
+                root,
+                study.scenario,
+                seed,
+                backbone,
+                method.pooling,
+                method.classifier,
+                taught,
+                study.tested,
+                evaluate_each_step=not {"metrics", "per_step"}.isdisjoint(self.shows),
+                views=method.views,
+                prediction_views=method.prediction_views,
+                open_set="unknown" in self.shows,
+            )
+
+    def _place(self, study: Study, method: Method, order: int) -> Place:
+        is_in_paper = self.paper and study.paper and method.paper
+        paper = {"table": self.paper, **study.paper, **method.paper} if is_in_paper else {}
+        return Place(self.title, study.name, method.name, method.over, order, self.shows, paper)
 
 
-def load_experiment(name: str) -> Experiment:
-    """Return an experiment.
-
-    Args:
-        name: A .toml file, or the name of an experiment that comes with robocle.
-
-    Raises:
-        SpecError: There is no such experiment, or the file is not an experiment.
-
-    Example:
-        >>> load_experiment("table6").shows
-        ('metrics', 'per_step')
-    """
-    return _loaded(name, ())
+def _installed(backbones: Iterable[str]) -> Iterator[str]:
+    """Yield those of the backbones that are on this machine."""
+    for backbone in backbones:
+        if reason := _absence(backbone):
+            log.warning("skipped: %s", reason)
+        else:
+            yield backbone
 
 
-def _loaded(name: str, referring: tuple[Path, ...]) -> Experiment:
-    """Return an experiment to which other files refer for its methods."""
-    path = _find(name)
-    chain = (*referring, path)
-    if path.resolve() in [each.resolve() for each in referring]:
-        raise SpecError(f"these experiments refer to each other: {' -> '.join(map(str, chain))}")
+def _absence(backbone: str) -> str:
+    """Return why a backbone is not on this machine and what to do about it, or ""."""
     try:
-        content = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise SpecError(f"cannot read the experiment {path}: {error}") from error
-    try:
-        return _parsed(content, chain)
-    except SpecError as error:
-        raise SpecError(f"{path} is not an experiment: {error}") from error
-
-
-def experiment_names() -> dict[str, Path]:
-    """Return the experiments that come with robocle, and their files."""
-    package = Path(str(files("robocle")))
-    for folder in (package / "experiments", package.parents[1] / "experiments"):
-        if folder.is_dir():
-            return {path.stem: path for path in sorted(folder.glob("*.toml"))}
-    return {}
-
-
-def _find(name: str) -> Path:
-    if name.endswith(".toml"):
-        return Path(name)
-    known = experiment_names()
-    if name not in known:
-        raise SpecError(f"no experiment {name!r}: {suggestion(name, known)}, or give a .toml file")
-    return known[name]
-
-
-def _parsed(content: dict[str, Any], chain: tuple[Path, ...]) -> Experiment:
-    """Return the experiment of a file, the last of a chain of files that refer to each other."""
-
-    def methods(given: object, name: str) -> tuple[Method, ...]:
-        if isinstance(given, str):
-            return _loaded(given, chain).methods
-        return tuple(_method(each) for each in items(given, name))
-
-    readers = {**READERS, "studies": _studies, "methods": methods, "paper": _table, "shows": _shows}
-    experiment = record_of(Experiment, {"methods": [], **content}, "the experiment", readers)
-    _check_places(experiment)
-    return experiment
-
-
-def _check_places(experiment: Experiment) -> None:
-    """Raise if the place of a method in the paper fits several numbers."""
-    for study, method in product(experiment.studies, experiment.methods):
-        is_in_paper = experiment.paper and study.paper and method.paper
-        conditions = product(study.backbones, study.taught[:1], study.tested[:1])
-        for backbone, train, test in conditions if is_in_paper else ():
-            place = {"train": train, "test": test, **study.paper, **method.paper}
-            try:
-                paper_number(experiment.paper, backbone=backbone, **place)
-            except LookupError as error:
-                raise SpecError(
-                    f"paper of the study {study.name!r} and of the method {method.name!r} do not "
-                    f"name one number: {error}"
-                ) from error
-
-
-def _studies(given: object, name: str) -> tuple[Study, ...]:
-    return tuple(
-        record_of(Study, each, f"the study {_name(each)}", READERS) for each in items(given, name)
-    )
-
-
-def _method(given: object) -> Method:
-    return record_of(Method, given, f"the method {_name(given)}", READERS)
-
-
-def _name(table: object) -> str:
-    return repr(table["name"]) if isinstance(table, dict) and "name" in table else "without a name"
-
-
-def _table(given: object, name: str) -> str:
-    table = text(given, name)
-    if table not in PAPER_TABLES:
-        raise SpecError(f"{name} is {table!r}: {suggestion(table, PAPER_TABLES)}")
-    return table
-
-
-def _shows(given: object, name: str) -> tuple[str, ...]:
-    shows = texts(given, name)
-    for show in shows:
-        if show not in SHOWS:
-            raise SpecError(f"cannot show {show!r}: {suggestion(show, SHOWS)}")
-    return shows
+        require_backbone(backbone)
+    except (SpecError, BackboneError) as error:
+        return str(error)
+    return ""

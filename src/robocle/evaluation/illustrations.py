@@ -1,42 +1,55 @@
-"""What a report shows besides metrics: moment distributions and example pictures."""
+"""What a report shows besides metrics: example pictures, and the paper's figure of moments.
 
-from collections.abc import Sequence
+The figure shows how much each moment changes under each corruption. The values of each block of a
+moment pooling are compared between clean and corrupted pictures by their Wasserstein distance, both
+absolute and in units of the standard deviation of the clean values.
+"""
+
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import wasserstein_distance
+
 from robocle.evaluation.embedding import backbone_facts, corrupted_pixels, embed_into
 from robocle.evaluation.embedding_cache import EmbeddingCache
-from robocle.evaluation.experiment import Study
-from robocle.evaluation.moment_distances import moment_distances
 from robocle.evaluation.trial import Trial
 from robocle.images.thumbnails import thumbnail
+from robocle.poolings import pooling
 
-MOMENTS = ("moments:r=3,form=root", "moments:r=3,form=standardised")
 MEASURED_PICTURES = 400
 SHOWN_PICTURES = 8
-
-
-def moment_trials(study: Study, root: str, backbones: Sequence[str]) -> list[Trial]:
-    """Return one trial per backbone and form of moments, without a classifier."""
-    corruptions = tuple(dict.fromkeys(("clean", *study.tested)))
-    return [
-        Trial(study.dataset, root, study.scenario, study.seeds[0], backbone, form, "", "clean",
-              corruptions)
-        for backbone in backbones
-        for form in MOMENTS
-    ]  # fmt: skip
+BINS = 60
+NAMES = {1: "mean", 2: "deviation", 3: "order 3 (skewness)"}
 
 
 def measure_moments(trial: Trial, cache: EmbeddingCache) -> dict[str, Any]:
-    """Return the data of the moment figure for one backbone and form of moments."""
+    """Return histograms and distances of each block, for one backbone and form of moments."""
     paths = _spread(_tested(trial), MEASURED_PICTURES)
     for corruption in trial.tested:
         unreadable = embed_into(cache, trial.test_setup(corruption), [trial.pooling], paths)
         paths = [path for path in paths if str(path) not in unreadable]
-    return moment_distances(paths, trial.test_setup("clean"), trial.pooling, trial.tested, cache)
+    shape = len(paths), pooling(trial.pooling).blocks, -1
+    embeddings = {
+        corruption: cache.read(trial.test_setup(corruption).keys(paths, trial.pooling))
+        for corruption in trial.tested
+    }
+    return {
+        "pooling": trial.pooling,
+        "pictures": len(paths),
+        "blocks": [
+            _compared(
+                NAMES.get(order + 1, f"order {order + 1}"),
+                {name: rows.reshape(shape)[:, order].ravel() for name, rows in embeddings.items()},
+            )
+            for order in range(shape[1])
+        ],
+    }
 
 
-def example_pictures(trial: Trial, unreadable: frozenset[str]) -> dict[str, list[str]]:
+def example_pictures(trial: Trial, unreadable: Collection[str]) -> dict[str, list[str]]:
     """Return a few test pictures under each corruption of a trial, as data URLs."""
     readable = [path for path in _tested(trial) if str(path) not in unreadable]
     paths = _spread(readable, SHOWN_PICTURES)
@@ -58,3 +71,21 @@ def _spread(paths: list[Path], count: int) -> list[Path]:
     """Return at most that many paths, evenly spaced."""
     count = min(count, len(paths))
     return [paths[place * len(paths) // count] for place in range(count)]
+
+
+def _compared(name: str, values: dict[str, NDArray[np.float32]]) -> dict[str, Any]:
+    clean = values["clean"]
+    edges = np.histogram_bin_edges(np.concatenate(list(values.values())), BINS)
+    deviation = float(clean.std()) or 1.0
+    distances = {
+        corruption: float(wasserstein_distance(clean, of))
+        for corruption, of in values.items()
+        if corruption != "clean"
+    }
+    return {
+        "name": name,
+        "edges": edges.tolist(),
+        "counts": {c: np.histogram(of, edges)[0].tolist() for c, of in values.items()},
+        "distances": distances,
+        "relative_distances": {c: d / deviation for c, d in distances.items()},
+    }

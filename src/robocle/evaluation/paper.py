@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, Literal, get_args
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,8 @@ class PaperNumber:
     """Such as "avg", "lp3", "rap10" or "moments"."""
 
 
-PAPER_TABLES = ("table1", "table2", "table3", "table4", "table5", "table6")
+PaperTable = Literal["table1", "table2", "table3", "table4", "table5", "table6"]
+PAPER_TABLES: tuple[PaperTable, ...] = get_args(PaperTable)
 COORDINATES = tuple(field.name for field in fields(PaperNumber) if field.name != "value")
 
 

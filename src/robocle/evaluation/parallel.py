@@ -7,7 +7,7 @@ missing.
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
@@ -66,20 +66,18 @@ class Workers:
     ) -> Iterator[tuple[int, Outcome]]:
         import joblib
 
-        with self._backend():
+        if self.dask:
+            _connect_dask(self.dask)
+        backend = joblib.parallel_config(backend="dask") if self.dask else nullcontext()
+        with backend:
             runner = joblib.Parallel(
                 n_jobs=-1 if self.dask else self.jobs, return_as="generator_unordered"
             )
             items = list(left.items())  # jobs leave the dictionary while others are handed out
             yield from runner(joblib.delayed(_numbered)(work, *item) for item in items)
 
-    def _backend(self) -> AbstractContextManager[Any]:
-        import joblib
 
-        if not self.dask:
-            return nullcontext()
-        _connect_dask(self.dask)
-        return joblib.parallel_config(backend="dask")  # type: ignore[no-any-return]
+ONE_PROCESS = Workers()
 
 
 def _numbered(work: Callable[[Job], Outcome], number: int, job: Job) -> tuple[int, Outcome]:

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from robocle.errors import RobocleError
-from robocle.evaluation.old_results import with_current_names
 from robocle.evaluation.trial import Trial
 
 Kind = Literal["trial", "examples", "moments"]
@@ -41,8 +40,6 @@ def read_results(path: Path) -> Iterator[dict[str, Any]]:
                 continue
             if record["key"] not in seen:
                 seen.add(record["key"])
-                if record.get("kind", "trial") == "trial":
-                    record["result"] = with_current_names(record["result"])
                 yield record
 
 
@@ -128,21 +125,14 @@ def origin() -> dict[str, Any]:
 
 def _commit() -> str:
     """Return the commit of the running code, with a + if it has uncommitted changes."""
-    here = Path(__file__).parent
     try:
-        subprocess.run(  # not the commit of whatever repository robocle is installed in
-            ["git", "ls-files", "--error-unmatch", __file__],
-            cwd=here,
-            capture_output=True,
-            check=True,
-        )
-        described = subprocess.run(
-            ["git", "describe", "--always", "--dirty=+", "--abbrev=12", "--exclude=*"],
-            cwd=here,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        _git("ls-files", "--error-unmatch", __file__)  # not of a repository that robocle is inside
+        return _git("describe", "--always", "--dirty=+", "--abbrev=12", "--exclude=*")
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
-    return described.stdout.strip()
+
+
+def _git(*arguments: str) -> str:
+    command, here = ["git", *arguments], Path(__file__).parent
+    done = subprocess.run(command, cwd=here, capture_output=True, text=True, check=True)
+    return done.stdout.strip()

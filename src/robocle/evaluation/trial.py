@@ -1,4 +1,4 @@
-"""Trials: one method learns one stream and is tested. A benchmark is many of them.
+"""Trials: one method learns one ordering of one data set and is tested.
 
 A trial is plain text and numbers, so it can be sent to another process or machine and written into
 a result. Its key identifies it, so that an interrupted run can be continued.
@@ -6,7 +6,7 @@ a result. Its key identifies it, so that an interrupted run can be continued.
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -15,7 +15,7 @@ from robocle.errors import DataError
 from robocle.evaluation.datasets import dataset
 from robocle.evaluation.embedding import DECIDING as DECIDING_EMBEDDINGS
 from robocle.evaluation.embedding import EmbeddingSetup, backbone_facts
-from robocle.evaluation.revision import code_revision
+from robocle.evaluation.embedding_cache import code_revision
 from robocle.evaluation.scenarios import Stream, scenario
 from robocle.types import Example
 
@@ -23,10 +23,10 @@ from robocle.types import Example
 DECIDING = (
     *DECIDING_EMBEDDINGS,
     *("_internal/blas.py", "backbones/world.py", "classifiers"),
-    *("evaluation/embedding.py", "evaluation/evaluation_set.py", "evaluation/loop.py"),
-    *("evaluation/metrics", "evaluation/run.py", "evaluation/scenarios"),
+    *("evaluation/embedding.py", "evaluation/evaluation_set.py", "evaluation/metrics"),
+    *("evaluation/run_trial.py", "evaluation/scenarios", "evaluation/teach_and_test.py"),
 )
-DECIDING_OPEN_SET = ("evaluation/open_set.py", "recognition")
+DECIDING_OPEN_SET = ("recognition",)
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Trial:
 
     @property
     def key(self) -> str:
-        """The identity of this trial: plan, pictures and code, wherever the data are stored."""
+        """The identity of this trial: parts, pictures and code, wherever the data are stored."""
         plan = {name: value for name, value in asdict(self).items() if name != "root"}
         deciding = (*DECIDING, *(DECIDING_OPEN_SET if self.open_set else ()))
         plan |= {
@@ -97,6 +97,13 @@ class Trial:
         """
         return _stream(self.dataset, self.root, self.scenario, self.seed)
 
+    def pictures(self) -> Iterator[tuple[EmbeddingSetup, Iterable[Path]]]:
+        """Yield the pictures that must be embedded, by how they are embedded."""
+        stream = self.stream()
+        yield self.teaching_setup, [example.path for example in stream.taught]
+        tested = list(dict.fromkeys(example.path for example in stream.tested))
+        yield from ((self.test_setup(corruption), tested) for corruption in self.tested)
+
 
 @lru_cache(maxsize=64)
 def _stream(dataset: str, root: str, plan: str, seed: int) -> Stream:
@@ -123,23 +130,3 @@ def _listing_hash(dataset: str, root: str) -> str:
         for e in _examples(dataset, root)
     ]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:8]
-
-
-@dataclass(frozen=True)
-class NeededEmbeddings:
-    """Pictures that a trial needs embedded in one way."""
-
-    setup: EmbeddingSetup
-    pooling: str
-    paths: tuple[Path, ...]
-
-
-def needed_embeddings(trial: Trial) -> list[NeededEmbeddings]:
-    """Return which pictures a trial needs embedded, and how."""
-    stream = trial.stream()
-    taught = tuple(example.path for example in stream.taught)
-    tested = tuple(dict.fromkeys(example.path for example in stream.tested))
-    return [
-        NeededEmbeddings(trial.teaching_setup, trial.pooling, taught),
-        *(NeededEmbeddings(trial.test_setup(c), trial.pooling, tested) for c in trial.tested),
-    ]

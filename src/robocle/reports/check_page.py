@@ -3,9 +3,13 @@
 from pathlib import Path
 
 from robocle.backbones import Backbone
-from robocle.evaluation.check.advice import weaknesses
-from robocle.evaluation.check.conditions import IN_WORDS, Conditions
-from robocle.evaluation.check.result import CheckedPrediction, CheckResult
+from robocle.evaluation.check_result import (
+    IN_WORDS,
+    CheckedPrediction,
+    CheckResult,
+    Conditions,
+    weaknesses,
+)
 from robocle.images.thumbnails import thumbnail
 from robocle.reports.check_table import groups
 from robocle.reports.pages import render_page, write_page

@@ -4,9 +4,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from robocle._internal.wording import plural
-from robocle.evaluation.check.advice import weaknesses
-from robocle.evaluation.check.conditions import IN_WORDS
-from robocle.evaluation.check.result import CheckResult, Tally, under_corruption
+from robocle.evaluation.check_result import (
+    IN_WORDS,
+    CheckResult,
+    Tally,
+    under_corruption,
+    weaknesses,
+)
 from robocle.reports.text_table import text_table
 
 TAUGHT = "taught objects"

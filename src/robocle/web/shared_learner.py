@@ -18,7 +18,7 @@ import robocle
 from robocle._internal.wording import plural
 from robocle.classifiers.labels import UNKNOWN, require_label, spelling_of
 from robocle.errors import StateError
-from robocle.evaluation.check.conditions import CONDITIONS, IN_WORDS, Conditions
+from robocle.evaluation.check_result import CONDITIONS, IN_WORDS, Conditions
 from robocle.evaluation.corruptions import corruption
 from robocle.images import Picture
 from robocle.images.boxes import Box

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refusal import Refusal
+from robocle.contract import DATASET_CHECKS
 from robocle.errors import DataError, SpecError
-from robocle.evaluation.datasets import DATASETS, dataset
-from robocle.evaluation.datasets.tree import listed
+from robocle.evaluation.datasets import DATASETS, dataset, listed
 
 NAMES = DATASETS.names()
 
@@ -26,22 +26,19 @@ def test_every_entry_of_the_table_is_tested_here() -> None:
     assert sorted(TREES) == sorted(NAMES)
 
 
+@pytest.mark.parametrize("check", DATASET_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("name", NAMES)
+def test_every_data_set_keeps_the_contract(
+    name: str, check: Callable[[str, Path], None], plant: Callable[[list[str]], Path]
+) -> None:
+    check(name, plant(TREES[name]))
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_missing_root_is_rejected(name: str, tmp_path: Path, refusal: Refusal) -> None:
     message = refusal(DataError, lambda: dataset(name).examples(tmp_path / "nowhere"))
     assert str(tmp_path / "nowhere") in message
     assert "<" in message, "the message shows the layout that was looked for"
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_root_that_is_a_file_is_rejected(name: str, tmp_path: Path, refusal: Refusal) -> None:
-    (tmp_path / "file").touch()
-    refusal(DataError, lambda: dataset(name).examples(tmp_path / "file"))
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_an_empty_root_is_rejected(name: str, tmp_path: Path, refusal: Refusal) -> None:
-    assert str(tmp_path) in refusal(DataError, lambda: dataset(name).examples(tmp_path))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -70,19 +67,6 @@ def test_the_listing_is_sorted_and_its_files_exist(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_hidden_files_and_files_that_are_not_pictures_are_ignored(
-    name: str, plant: Callable[[list[str]], Path]
-) -> None:
-    root = plant(TREES[name])
-    before = dataset(name).examples(root)
-    for folder in {example.path.parent for example in before} | {root}:
-        for junk in (".hidden.jpg", "._1.jpg", "Thumbs.db", "notes.txt", "index.json"):
-            (folder / junk).touch()
-    (root / ".git" / "objects").mkdir(parents=True)
-    assert dataset(name).examples(root) == before
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_a_folder_that_cannot_be_a_label_is_rejected(
     name: str, plant: Callable[[list[str]], Path], refusal: Refusal
 ) -> None:
@@ -102,11 +86,6 @@ def test_names_that_are_not_unicode_are_rejected_as_labels(
     folder.rename(folder.with_name("mug\udcff_01"))
     message = refusal(DataError, lambda: dataset(name).examples(root))
     message.encode()
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_an_unknown_option_is_rejected(name: str, refusal: Refusal) -> None:
-    refusal(SpecError, lambda: dataset(f"{name}:colour=red"))
 
 
 def test_an_unknown_data_set_suggests_the_closest_name(refusal: Refusal) -> None:

@@ -55,20 +55,6 @@ def test_two_consecutive_pictures_are_one_instance(root: Path) -> None:
     assert len(set(found.values())) == 15
 
 
-def test_five_shots_leave_all_others_to_test(root: Path) -> None:
-    stream = scenario("class_iid:shots=5").stream(dataset("fsiol").examples(root), seed=3)
-    assert [len(step) for step in stream.steps] == [5] * 22
-    assert len(stream.tests["test"]) == 22 * 23 + 1
-
-
-def test_instances_can_be_kept_apart(root: Path) -> None:
-    kept_apart = scenario("class_iid:shots=5,disjoint=instances")
-    stream = kept_apart.stream(dataset("fsiol").examples(root), seed=3)
-    taught = {e.instance for step in stream.steps for e in step}
-    assert len(taught) == 22 * 3  # five pictures are two pairs and one more
-    assert not taught & {e.instance for e in stream.tests["test"]}
-
-
 NUMBERINGS = {
     "from 0": [f"{number}.jpg" for number in range(28)],
     "from 1": [f"{number}.jpg" for number in range(1, 29)],

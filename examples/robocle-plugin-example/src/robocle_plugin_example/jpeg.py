@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from PIL import Image
 
-from robocle.evaluation.corruptions.pixels import side_of
+from robocle.evaluation.corruptions import side_of
 from robocle.spec import Described, require_between
 from robocle.types import Pixels
 

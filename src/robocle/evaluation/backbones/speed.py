@@ -13,7 +13,7 @@ from robocle.backbones import BACKBONES, Backbone, backbone, require_backbone
 from robocle.backbones.added import added_names
 from robocle.backbones.onnx_backbone import model_of
 from robocle.errors import BackboneError, RobocleError, SpecError
-from robocle.evaluation.loop import teach
+from robocle.evaluation.teach_and_test import teach
 from robocle.images import to_pixels
 from robocle.images.views import Plain
 from robocle.learner import Learner

@@ -13,11 +13,12 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from robocle._internal.randomness import Key, keyed_rng
+from robocle.errors import ImageError
 from robocle.registry import Registry
 from robocle.spec import Option, parse_spec
 from robocle.types import Pixels
 
-__all__ = ["CORRUPTIONS", "Corruption", "corruption", "corruption_rng"]
+__all__ = ["CORRUPTIONS", "Corruption", "corruption", "corruption_rng", "side_of"]
 
 
 class Corruption(Protocol):
@@ -38,10 +39,10 @@ CORRUPTIONS: Registry[Corruption] = Registry(
     "corruption",
     {
         "clean": "robocle.evaluation.corruptions.combined:Clean",
-        "illum": "robocle.evaluation.corruptions.illumination:Illumination",
+        "illum": "robocle.evaluation.corruptions.appearance:Illumination",
         "geom": "robocle.evaluation.corruptions.geometry:Geometry",
-        "noise": "robocle.evaluation.corruptions.camera:Noise",
-        "blur": "robocle.evaluation.corruptions.camera:Blur",
+        "noise": "robocle.evaluation.corruptions.appearance:Noise",
+        "blur": "robocle.evaluation.corruptions.appearance:Blur",
         "all": "robocle.evaluation.corruptions.combined:All",
     },
 )
@@ -82,3 +83,21 @@ def corruption_rng(seed: int, image_key: Key, corruption_name: str) -> np.random
         True
     """
     return keyed_rng(seed, "corruption", parse_spec(corruption_name).name, image_key)
+
+
+def side_of(pixels: Pixels) -> int:
+    """Return the side of one square picture.
+
+    Raises:
+        ImageError: The array is not one square picture of uint8 RGB pixels.
+
+    Example:
+        >>> side_of(np.zeros((224, 224, 3), np.uint8))
+        224
+    """
+    if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape != (len(pixels),) * 2 + (3,):
+        raise ImageError(
+            "a corruption takes one picture as square uint8 RGB pixels, not a "
+            f"{pixels.dtype} array of shape {pixels.shape}: make them with robocle.images.to_pixels"
+        )
+    return len(pixels)

@@ -4,10 +4,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from robocle.evaluation.corruptions.camera import Noise
+from robocle.evaluation.corruptions import side_of
+from robocle.evaluation.corruptions.appearance import Illumination, Noise
 from robocle.evaluation.corruptions.geometry import Geometry
-from robocle.evaluation.corruptions.illumination import Illumination
-from robocle.evaluation.corruptions.pixels import side_of
 from robocle.spec import Described, require_between
 from robocle.types import Pixels
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from robocle.evaluation.corruptions.pixels import side_of
+from robocle.evaluation.corruptions import side_of
 from robocle.spec import Described, require_between, require_choice
 from robocle.types import Pixels
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import ClassVar, Literal, get_args
 
 from robocle.errors import DataError
-from robocle.evaluation.datasets.tree import label_of, listed, require_root, require_some
+from robocle.evaluation.datasets import label_of, listed, require_root, require_some
 from robocle.spec import Described, require_choice
 from robocle.types import Example
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from robocle.errors import DataError
-from robocle.evaluation.datasets.tree import label_of, listed, numbered, require_root, require_some
+from robocle.evaluation.datasets import label_of, listed, numbered, require_root, require_some
 from robocle.spec import Described
 from robocle.types import Example
 

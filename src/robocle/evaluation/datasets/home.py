@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import ClassVar
 
-from robocle.evaluation.datasets.tree import (
+from robocle.evaluation.datasets import (
     instance_of,
     listed,
     numbered,

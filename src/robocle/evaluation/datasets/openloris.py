@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from robocle.errors import DataError
-from robocle.evaluation.datasets.tree import instance_of, listed, require_root, require_some
+from robocle.evaluation.datasets import instance_of, listed, require_root, require_some
 from robocle.spec import Described
 from robocle.types import Example
 

@@ -3,16 +3,11 @@
     accuracy(found.truth, found.predicted)
     METRICS["accuracy"].compute(measured)
 
-The metrics are pure functions; `METRICS` lists those that a benchmark computes and its reports
-show. A new metric is one function and one entry there. Accuracies and rates are in percent. A
-metric that is not defined is NaN, never 0: accuracy without pictures, forgetting after one step.
+The metrics are pure functions; `METRICS` lists those that a trial computes and reports show. A new
+metric is one function and one entry there. Accuracies and rates are in percent. A metric that is
+not defined is NaN, never 0: accuracy without pictures, forgetting after one step.
 """
 
-from robocle.evaluation.metrics.open_set import (
-    OpenSetPredictions,
-    area_under_curve,
-    calibration_error,
-)
 from robocle.evaluation.metrics.over_steps import (
     backward_transfer,
     forgetting,
@@ -23,8 +18,11 @@ from robocle.evaluation.metrics.over_steps import (
     plasticity,
 )
 from robocle.evaluation.metrics.recognition import (
+    OpenSetPredictions,
     accuracy,
+    area_under_curve,
     avg_other_domain,
+    calibration_error,
     class_accuracies,
     macro_accuracy,
     mean,

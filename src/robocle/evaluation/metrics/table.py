@@ -1,4 +1,4 @@
-"""The table of metrics that a benchmark computes for each trial and shows in its reports."""
+"""The table of metrics that each trial computes and reports show."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,10 +7,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from robocle.evaluation.loop import Evaluation
 from robocle.evaluation.metrics import over_steps
-from robocle.evaluation.metrics.open_set import OpenSetPredictions
-from robocle.evaluation.metrics.recognition import accuracy, avg_other_domain, macro_accuracy
+from robocle.evaluation.metrics.recognition import (
+    OpenSetPredictions,
+    accuracy,
+    avg_other_domain,
+    macro_accuracy,
+)
+from robocle.evaluation.teach_and_test import Evaluation
 
 Value = float | dict[str, float] | list[float] | None
 

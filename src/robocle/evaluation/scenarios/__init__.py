@@ -4,17 +4,63 @@
 
 Taught and test pictures are drawn together, so no picture is both. Draws are keyed by (seed,
 purpose, label) and made from sorted pictures: the same seed gives the same stream for any order of
-the listing, and five shots are the first five of ten.
+the listing, and five shots are the first five of ten. A new scenario is one class and one line in
+`SCENARIOS`; the draws that scenarios share are here.
 """
 
-from collections.abc import Iterable
-from typing import Protocol
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeVar, get_args
 
-from robocle.evaluation.scenarios.stream import Stream
+from robocle._internal.randomness import Key, keyed_rng
+from robocle.errors import DataError
 from robocle.registry import Registry
+from robocle.spec import require_between, require_choice
 from robocle.types import Example
 
-__all__ = ["SCENARIOS", "Scenario", "Stream", "scenario"]
+Item = TypeVar("Item")
+Count = int | Literal["all"]
+Few = Literal["error", "skip"]
+"""What to do about a class with too few pictures."""
+
+MOST = 1_000_000
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Steps to teach in order, and tests by name.
+
+    After each step, a test covers those of its pictures whose labels have been taught.
+    """
+
+    steps: tuple[tuple[Example, ...], ...]
+    tests: Mapping[str, tuple[Example, ...]]
+
+    @classmethod
+    def of(
+        cls, steps: Iterable[Iterable[Example]], tests: Mapping[str, Iterable[Example]]
+    ) -> "Stream":
+        """Return the stream of some steps and tests, without tests that have no pictures.
+
+        Raises:
+            DataError: There are no steps.
+        """
+        taught = tuple(tuple(step) for step in steps)
+        if not taught:
+            raise DataError("no class has enough pictures to teach and to test: use fewer shots")
+        tested = {name: tuple(pictures) for name, pictures in tests.items()}
+        return cls(taught, {name: pictures for name, pictures in tested.items() if pictures})
+
+    @property
+    def taught(self) -> list[Example]:
+        """All taught pictures, in order."""
+        return [example for step in self.steps for example in step]
+
+    @property
+    def tested(self) -> list[Example]:
+        """All test pictures, test by test."""
+        return [example for test in self.tests.values() for example in test]
 
 
 class Scenario(Protocol):
@@ -35,10 +81,10 @@ class Scenario(Protocol):
 SCENARIOS: Registry[Scenario] = Registry(
     "scenario",
     {
-        "class_iid": "robocle.evaluation.scenarios.class_iid:ClassIid",
+        "class_iid": "robocle.evaluation.scenarios.classes:ClassIid",
         "low_shot_instance": "robocle.evaluation.scenarios.videos:LowShotVideos",
         "instance": "robocle.evaluation.scenarios.videos:AllVideos",
-        "cross_domain": "robocle.evaluation.scenarios.cross_domain:CrossDomain",
+        "cross_domain": "robocle.evaluation.scenarios.classes:CrossDomain",
     },
 )
 
@@ -57,3 +103,73 @@ def scenario(spec: str) -> Scenario:
         AllVideos(steps=10, frames='all')
     """
     return SCENARIOS.build(spec)
+
+
+def split_pools(examples: Iterable[Example]) -> tuple[list[Example], list[Example]]:
+    """Return the pictures that may be taught and those that may be tested, sorted.
+
+    Without an official split, each picture may be either.
+    """
+    ordered = sorted(examples, key=lambda example: str(example.path))
+    if not any(example.split for example in ordered):
+        return ordered, ordered
+    train = [example for example in ordered if example.split == "train"]
+    return train, [example for example in ordered if example.split == "test"]
+
+
+def grouped(
+    examples: Iterable[Example], group: Callable[[Example], str]
+) -> dict[str, list[Example]]:
+    """Return the pictures by group, in their order."""
+    groups: dict[str, list[Example]] = defaultdict(list)
+    for example in examples:
+        groups[group(example)].append(example)
+    return dict(groups)
+
+
+def by_label(examples: Iterable[Example]) -> dict[str, list[Example]]:
+    """Return the pictures by label."""
+    return grouped(examples, lambda example: example.label)
+
+
+def with_labels_of(taught: Iterable[Example], pictures: Iterable[Example]) -> list[Example]:
+    """Return those of the pictures whose label is among the taught ones."""
+    labels = {example.label for example in taught}
+    return [example for example in pictures if example.label in labels]
+
+
+def shuffled(items: Sequence[Item], seed: int, *key: Key) -> list[Item]:
+    """Return the items in the random order that belongs to a seed and a key."""
+    return [items[place] for place in keyed_rng(seed, *key).permutation(len(items))]
+
+
+def require_count(option: str, value: Count) -> None:
+    """Raise a SpecError for a value that is neither a positive number nor "all"."""
+    if isinstance(value, str):
+        require_choice(option, value, ("all",))
+    else:
+        require_between(option, value, 1, MOST)
+
+
+def require_few(few: Few) -> None:
+    """Raise a SpecError for an unknown choice."""
+    require_choice("few", few, get_args(Few))
+
+
+def is_enough(
+    label: str, taught: Sequence[Example], tested: Sequence[Example], wanted: Count, few: Few
+) -> bool:
+    """Return whether a class has enough pictures to be taught and tested.
+
+    Raises:
+        DataError: It has not, and `few` is "error".
+    """
+    needed = 1 if isinstance(wanted, str) else wanted
+    if len(taught) >= needed and tested:
+        return True
+    if few == "skip":
+        return False
+    raise DataError(
+        f"{label} has {len(taught)} pictures to teach and {len(tested)} others to test, and needs "
+        f"{needed} and 1: use fewer shots, or leave such classes out with few=skip"
+    )

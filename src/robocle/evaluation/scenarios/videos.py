@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 from robocle.errors import DataError
-from robocle.evaluation.scenarios.stream import (
+from robocle.evaluation.scenarios import (
     MOST,
     Count,
     Few,

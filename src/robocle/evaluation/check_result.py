@@ -1,17 +1,71 @@
-"""The result of a check: every prediction, and how many of them were right."""
+"""What a check finds: every prediction, how many of them were right, and advice.
+
+Pictures are tested clean and under several draws of each corruption. A draw is keyed by the seed,
+the content of the picture, the number of the draw and the corruption. So a check can be repeated to
+the pixel, and it does not matter how a picture is named.
+"""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 from robocle._internal.wording import plural
-from robocle.evaluation.check.conditions import CONDITIONS, CORRUPTED
-from robocle.types import Example
+from robocle.backbones import Backbone
+from robocle.evaluation.corruptions import CORRUPTIONS, corruption, corruption_rng
+from robocle.evaluation.embedding import content_hash
+from robocle.images import to_pixels
+from robocle.recognition.readiness import READY
+from robocle.types import Example, Pixels
 
+CLEAN = "clean"
+CORRUPTED = tuple(name for name in CORRUPTIONS.names() if corruption(name).checked)
+CONDITIONS = (CLEAN, *CORRUPTED)
+IN_WORDS = {name: corruption(name).in_words for name in CONDITIONS}
 Outcome = Literal["right", "unknown", "wrong"]
+
+
+@dataclass(frozen=True)
+class CorruptedPicture:
+    """A picture in one condition, as the backbone gets it."""
+
+    condition: str
+    draw: int
+    pixels: Pixels
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """How pictures are corrupted.
+
+    Attributes:
+        seed: Decides all draws.
+        draws: How often each corruption is drawn per picture.
+    """
+
+    seed: int = 0
+    draws: int = 3
+
+    def apply(self, picture: Path | bytes, backbone: Backbone) -> Iterator[CorruptedPicture]:
+        """Yield a picture clean and then under each draw of each corruption.
+
+        Args:
+            picture: The file, or its bytes.
+            backbone: Decides the size of the pixels and the unit of the noise.
+
+        Raises:
+            ImageError: The picture cannot be read.
+        """
+        content = content_hash(picture)
+        pixels = to_pixels(picture, backbone.input_size)
+        yield CorruptedPicture(CLEAN, 0, pixels)
+        for name in CORRUPTED:
+            corrupt = corruption(name, unit=backbone.pixel_unit)
+            for draw in range(self.draws):
+                rng = corruption_rng(self.seed, f"{content}/{draw}", name)
+                yield CorruptedPicture(name, draw, corrupt(pixels, rng))
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,3 +203,60 @@ def _by_condition(predictions: Iterable[CheckedPrediction]) -> dict[str, Tally]:
     for each in predictions:
         groups[each.condition].append(each)
     return {name: Tally.of(group) for name, group in groups.items()}
+
+
+@dataclass(frozen=True)
+class Weakness:
+    """A label that is recognised too rarely.
+
+    Attributes:
+        label: The label.
+        is_taught: Whether the learner was taught the label.
+        condition: The corruption under which the label is recognised least often.
+        clean: The tally of the clean pictures.
+        corrupted: The tally in `condition`.
+        taken_for: The most frequent wrong prediction in `condition`; None if that is "unknown".
+    """
+
+    label: str
+    is_taught: bool
+    condition: str
+    clean: Tally
+    corrupted: Tally
+    taken_for: str | None
+
+    @property
+    def advice(self) -> str:
+        """What to do."""
+        if not self.is_taught:
+            return "teach it, or test with a smaller --false-accept"
+        # An object that is not even recognised in clean pictures needs more pictures of any kind.
+        condition = CLEAN if self.clean.shares[0] < READY else self.condition
+        return corruption(condition).advice
+
+    def __str__(self) -> str:
+        right = "right" if self.is_taught else "called unknown"
+        mistake = f"taken for {self.taken_for}" if self.taken_for else "called unknown"
+        return (
+            f"{self.label}: {self.clean} {right} {IN_WORDS[CLEAN]}, {self.corrupted} "
+            f"{IN_WORDS[self.condition]}, otherwise mostly {mistake}: {self.advice}"
+        )
+
+
+def weaknesses(result: CheckResult) -> list[Weakness]:
+    """Return the labels that are recognised too rarely in some condition, worst first."""
+    found = []
+    for label, is_taught in result.labels.items():
+        tallies = result.of_label(label)
+        worst = min(CORRUPTED, key=lambda condition: tallies[condition].right)
+        if tallies[worst].shares[0] < READY or tallies[CLEAN].shares[0] < READY:
+            taken_for = _most_frequent_mistake(result, label, worst)
+            weakness = Weakness(label, is_taught, worst, tallies[CLEAN], tallies[worst], taken_for)
+            found.append((under_corruption(tallies).shares[0], weakness))
+    return [weakness for _, weakness in sorted(found, key=lambda each: each[0])]
+
+
+def _most_frequent_mistake(result: CheckResult, label: str, condition: str) -> str | None:
+    mistakes = [each for each in result.predictions_of(label) if each.outcome != "right"]
+    there = [each for each in mistakes if each.condition == condition] or mistakes
+    return Counter(each.predicted for each in there).most_common(1)[0][0]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from robocle.classifiers import classifier
-from robocle.evaluation.loop import evaluate, teach, teach_classifier
 from robocle.evaluation.metrics import accuracy
+from robocle.evaluation.teach_and_test import evaluate, teach, teach_classifier
 from robocle.types import Embeddings, Scores
 
 
@@ -17,12 +17,6 @@ def blobs(seed: int, count: int) -> tuple[Embeddings, list[str]]:
     rows = rng.integers(0, 3, count)
     embeddings = 10 * np.eye(3)[rows] + rng.normal(0, 1, (count, 3))
     return embeddings.astype(np.float32), [("mug", "pen", "hat")[row] for row in rows]
-
-
-def test_samples_are_taught_in_order_with_their_labels() -> None:
-    taught: list[tuple[int, str]] = []
-    teach(lambda sample, label: taught.append((sample, label)), zip(range(3), "abc", strict=True))
-    assert taught == [(0, "a"), (1, "b"), (2, "c")]
 
 
 def test_the_time_to_make_the_samples_does_not_count_as_learning() -> None:
@@ -55,21 +49,6 @@ def test_a_taught_classifier_recognises_separated_classes() -> None:
     assert found.truth == tuple(labels)
     assert accuracy(found.truth, found.predicted) == 100
     assert found.seconds > 0
-
-
-def test_batches_make_no_difference() -> None:
-    clf = classifier("slda")
-    teach_classifier(clf, zip(*blobs(0, 30), strict=True))
-    embeddings, labels = blobs(1, 50)
-    whole = evaluate(clf.predict, [(embeddings, labels)])
-    single = evaluate(clf.predict, ((embeddings[k : k + 1], [labels[k]]) for k in range(50)))
-    assert (single.truth, single.predicted) == (whole.truth, whole.predicted)
-
-
-def test_a_prediction_may_be_unknown() -> None:
-    found = evaluate(lambda batch: [None for _ in batch], [([1, 2], ["mug", "pen"])])
-    assert found.predicted == (None, None)
-    assert accuracy(found.truth, found.predicted) == 0
 
 
 def test_one_prediction_per_sample_is_required() -> None:

@@ -1,10 +1,10 @@
-"""The loop: teach labelled samples, then predict test samples, with both times measured.
+"""Teach labelled samples, then predict test samples, with both times measured.
 
     seconds = teach_classifier(clf, zip(embeddings, labels))
     found = evaluate(clf.predict, [(test_embeddings, test_labels)])
     metrics.accuracy(found.truth, found.predicted)
 
-The benchmark, the demo, the robustness check and the int8 comparison all use it. A sample is
+Trials, the demo, the robustness check and the int8 comparison all do this. A sample is
 whatever the learner under test takes: an embedding for a classifier, a picture for a `Learner`.
 """
 

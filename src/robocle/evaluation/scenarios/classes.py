@@ -1,21 +1,23 @@
-"""class_iid: one class per step, with a few random pictures of it."""
+"""class_iid and cross_domain: one class per step, with a few random pictures of it."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal, get_args
 
 from robocle.errors import DataError, SpecError
-from robocle.evaluation.scenarios.stream import (
+from robocle.evaluation.scenarios import (
     Count,
     Few,
     Stream,
     by_label,
+    grouped,
     is_enough,
     require_count,
     require_few,
     shuffled,
     split_pools,
+    with_labels_of,
 )
-from robocle.spec import Described, require_choice, require_whole
+from robocle.spec import Described, require_choice, require_whole, suggestion
 from robocle.types import Example
 
 Disjoint = Literal["pictures", "instances"]
@@ -111,6 +113,55 @@ class ClassIid(Described):
             rank = {instance: place for place, instance in enumerate(order)}
             drawn.sort(key=lambda example: rank[example.instance])
         return drawn if isinstance(self.shots, str) else drawn[: self.shots]
+
+
+class CrossDomain(ClassIid):
+    """Classes taught in one domain, a few pictures each, and tested in it and in all others."""
+
+    def __init__(
+        self,
+        shots: Count = 5,
+        domain: str = "clean",
+        disjoint: Disjoint = "pictures",
+        few: Few = "error",
+        known: Known = "all",
+        shared: Shared = "labels",
+    ) -> None:
+        """Choose the taught domain and how pictures are drawn.
+
+        Args:
+            shots: The number of taught pictures per class, or "all".
+            domain: The domain that is taught.
+            disjoint: What taught and test pictures must not share.
+            few: What to do about a class with too few pictures in the domain.
+            known: Whether all classes are taught or half of them.
+            shared: What test pictures must have in common with taught ones.
+        """
+        super().__init__(shots, disjoint, few, known, shared=shared)
+        self.domain = domain
+
+    def stream(self, examples: Iterable[Example], seed: int) -> Stream:
+        """Name the test in the taught domain "same", and each other test after its domain."""
+        domains = grouped(examples, lambda example: example.domain)
+        if self.domain not in domains:
+            raise self._no_such_domain(domains)
+        if "same" in domains:
+            raise DataError("a domain must not be called 'same': rename its folder")
+        try:
+            here = super().stream(domains.pop(self.domain), seed)
+        except DataError as error:
+            raise DataError(f"in domain {self.domain}, {error}") from error
+        same = here.tests["test"]
+        tests: dict[str, Iterable[Example]] = {"same": same}
+        for name in sorted(domains):
+            alike = with_labels_of(same, split_pools(domains[name])[1])
+            tests[name] = self.apart(alike, here.taught)
+        return Stream.of(here.steps, tests)
+
+    def _no_such_domain(self, domains: Iterable[str]) -> DataError:
+        known = [name for name in domains if name]
+        hint = suggestion(self.domain, known) if known else "the data have no domains"
+        return DataError(f"no picture is of domain {self.domain!r}: {hint}")
 
 
 def require_known(known: Known) -> None:

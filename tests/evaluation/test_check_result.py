@@ -2,15 +2,16 @@
 
 from pathlib import Path
 
-from robocle.evaluation.check.advice import weaknesses
-from robocle.evaluation.check.conditions import CONDITIONS, CORRUPTED
-from robocle.evaluation.check.result import (
+from robocle.evaluation.check_result import (
+    CONDITIONS,
+    CORRUPTED,
     CheckedPrediction,
     CheckResult,
     Tally,
     under_corruption,
+    weaknesses,
 )
-from robocle.evaluation.corruptions import CORRUPTIONS, corruption
+from robocle.evaluation.corruptions import corruption
 from robocle.reports.check_table import as_text
 from robocle.types import Example
 
@@ -76,8 +77,3 @@ def test_objects_that_were_not_taught_have_a_table_of_their_own() -> None:
     assert 'objects that were not taught ("unknown" is right): stool' in text
     assert "stool: 1 of 1 called unknown as it is, 0 of 1 out of focus" in text
     assert text.count("all but clean") == 2
-
-
-def test_every_corruption_of_the_table_is_tried_unless_it_says_otherwise() -> None:
-    tried = {name for name in CORRUPTIONS.names() if corruption(name).checked}
-    assert set(CORRUPTED) == tried == set(CORRUPTIONS.names()) - {"clean", "all"}

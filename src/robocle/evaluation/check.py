@@ -1,29 +1,40 @@
-"""The robustness check: which learner is tested on which picture.
+"""The robustness check: how well a learner recognises the user's own objects under corruptions.
 
 A state is tested on all pictures. Without a state, k-fold cross-validation is used: each learner is
-taught all folds but one, in memory, and is tested on the remaining fold.
+taught all folds but one and is tested on the remaining fold. The label of a picture is the name of
+its folder. Everything stays in memory: no picture, no embedding and no state is written.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import os
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robocle.backbones import Backbone
-from robocle.errors import DataError, ImageError, NothingTaughtError
-from robocle.evaluation.check.conditions import Conditions, CorruptedPicture
-from robocle.evaluation.check.pictures import require_enough
-from robocle.evaluation.check.result import CheckedPrediction, CheckResult
+from robocle.classifiers.labels import require_label
+from robocle.errors import DataError, ImageError, LabelError, NothingTaughtError
+from robocle.evaluation.check_result import (
+    CheckedPrediction,
+    CheckResult,
+    Conditions,
+    CorruptedPicture,
+)
 from robocle.evaluation.embedding import content_hash
-from robocle.evaluation.loop import evaluate, teach
+from robocle.evaluation.teach_and_test import teach
+from robocle.images import pictures_under
 from robocle.images.nothing import pictures_of_nothing
 from robocle.learner import Learner
 from robocle.recognition.rates import DEFAULT_RATE, NEVER_UNKNOWN
 from robocle.types import Example
 
 MAX_FOLDS = 5
+FEWEST = 2
+"""How many pictures a label must have: one to teach and one to test."""
 NOTHING, FIRST_NOTHING = 45, 10_000
 """How many pictures of nothing are tested, and the number of the first: the world has others."""
 CROSS_VALIDATED = "a learner that was not taught it"
@@ -58,37 +69,21 @@ class Evaluator:
         self, tests: Iterable[LearnerTest], total: int
     ) -> tuple[tuple[CheckedPrediction, ...], list[str]]:
         """Return all predictions, and one message per picture that cannot be read."""
+        predictions: list[CheckedPrediction] = []
         unreadable: list[str] = []
-        found = evaluate(self._predict, self._batches(tests, total, unreadable))
-        return found.predicted, unreadable
-
-    def _batches(
-        self, tests: Iterable[LearnerTest], total: int, unreadable: list[str]
-    ) -> Iterator[tuple[tuple[LearnerTest, list[CorruptedPicture]], list[str]]]:
         for test in self.progress(tests, "testing", total):
-            path, label = test.picture.path, test.picture.label
             try:
-                corrupted = list(self.conditions.apply(path, test.learner.backbone))
+                seen = list(self.conditions.apply(test.picture.path, test.learner.backbone))
             except ImageError as error:
                 unreadable.append(str(error))
             else:
-                yield (test, corrupted), [label] * len(corrupted)
+                predictions += [self._prediction(test, each) for each in seen]
+        return tuple(predictions), unreadable
 
-    def _predict(
-        self, batch: tuple[LearnerTest, list[CorruptedPicture]]
-    ) -> list[CheckedPrediction]:
-        test, corrupted = batch
+    def _prediction(self, test: LearnerTest, seen: CorruptedPicture) -> CheckedPrediction:
         is_taught = test.picture.label in test.learner.labels
-        return [
-            CheckedPrediction(
-                test.picture,
-                is_taught,
-                each.condition,
-                each.draw,
-                test.learner.predict(each.pixels, false_accept=self.false_accept).label,
-            )
-            for each in corrupted
-        ]
+        found = test.learner.predict(seen.pixels, false_accept=self.false_accept)
+        return CheckedPrediction(test.picture, is_taught, seen.condition, seen.draw, found.label)
 
 
 def check_state(
@@ -225,3 +220,64 @@ def _result(
 def _nothing_readable(unreadable: list[str]) -> ImageError:
     others = f" (and {len(unreadable) - 1} more)" if len(unreadable) > 1 else ""
     return ImageError(f"no picture can be read: {unreadable[0]}{others}")
+
+
+def labelled_pictures(paths: Iterable[Path]) -> list[Example]:
+    """Return the given files and all pictures in and below the given folders, each once.
+
+    Args:
+        paths: Picture files, folders of pictures, or folders of such folders.
+
+    Raises:
+        ImageError: A path does not exist, or contains no picture.
+        LabelError: The name of a picture's folder cannot be a label.
+    """
+    found: dict[str, Example] = {}
+    for path in paths:
+        if not os.path.exists(path):
+            raise ImageError(f"cannot read {path}: No such file or directory")
+        inside = pictures_under(path) if os.path.isdir(path) else [path]
+        if not inside:
+            raise ImageError(f"there is no picture in {path}")
+        for picture in inside:
+            found.setdefault(os.path.abspath(picture), Example(picture, _label_of(picture)))
+    return list(found.values())
+
+
+def require_enough(
+    pictures: Iterable[Example], usable: Collection[Example], why_not: Sequence[str] = ()
+) -> None:
+    """Check that there are enough pictures to teach some of each label and test the others.
+
+    Args:
+        pictures: All given pictures.
+        usable: Those that can be read and are no copies.
+        why_not: Why the others are not usable, for the message.
+
+    Raises:
+        DataError: There is one label only, or a label with fewer than two usable pictures.
+    """
+    labels = dict.fromkeys(picture.label for picture in pictures)
+    if len(labels) < 2:
+        raise DataError(
+            f"all pictures are of {next(iter(labels))!r}: give pictures of at least two labels, "
+            "one folder per label, or a --state that knows other labels"
+        )
+    counts = Counter(picture.label for picture in usable)
+    rare = ", ".join(repr(label) for label in labels if counts[label] < FEWEST)
+    if rare:
+        because = f" ({why_not[0]})" if why_not else ""
+        raise DataError(
+            f"there are too few pictures of {rare}{because}: give at least {FEWEST} of each label, "
+            "or a --state that was taught other pictures"
+        )
+
+
+def _label_of(picture: Path) -> str:
+    folder = os.path.dirname(os.path.abspath(picture))
+    try:
+        return require_label(os.path.basename(folder))
+    except LabelError as error:
+        raise LabelError(
+            f"the name of the folder of {picture} cannot be a label: {error}"
+        ) from error

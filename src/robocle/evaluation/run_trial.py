@@ -23,8 +23,7 @@ from robocle.evaluation.embedding import (
     loaded_backbone,
 )
 from robocle.evaluation.embedding_cache import EmbeddingCache
-from robocle.evaluation.evaluation_set import CHUNK, EvaluationSet
-from robocle.evaluation.loop import Evaluation, evaluate, teach_classifier
+from robocle.evaluation.evaluation_set import CHUNK, EvaluationSet, evaluate_open_set
 from robocle.evaluation.metrics import (
     METRICS,
     Costs,
@@ -33,8 +32,8 @@ from robocle.evaluation.metrics import (
     accuracy,
     class_accuracies,
 )
-from robocle.evaluation.open_set import evaluate_open_set
 from robocle.evaluation.scenarios import Stream
+from robocle.evaluation.teach_and_test import Evaluation, evaluate, teach_classifier
 from robocle.evaluation.trial import Trial
 from robocle.images.views import VIEWS
 from robocle.learner.pipeline import Pipeline

@@ -1,0 +1,330 @@
+"""Whole experiments on real pictures: correct metrics, nothing computed twice, nothing lost."""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from robocle import Learner
+from robocle.backbones import Backbone
+from robocle.classifiers import classifier
+from robocle.errors import DataError, ImageError, RobocleError, SpecError
+from robocle.evaluation.embedding import content_hash
+from robocle.evaluation.experiment import MOMENTS, Experiment, Method, Show, Study
+from robocle.evaluation.parallel import Workers
+from robocle.evaluation.results import read_results
+from robocle.evaluation.run_experiment import Progress, run_experiment
+from robocle.evaluation.trial import Trial
+from robocle.profiles import DEFAULT
+from robocle.reports.benchmark import as_markdown, build_report
+
+METHODS = (
+    Method("NCM", "avg", "ncm"),
+    Method("SLDA", "avg", "slda:scatter=published,shrinkage=1e-4", over="NCM"),
+)
+
+
+def quietly(items: Iterable[Any], what: str, total: int) -> Iterable[Any]:
+    return items
+
+
+def experiment(**changes: Any) -> Experiment:
+    study = Study("tiny", "folder", "class_iid:shots=3", seeds=(0, 1))
+    shows: tuple[Show, ...] = ("accuracy", "metrics", "per_step", "cost")
+    return Experiment("Tiny", (study,), METHODS, shows=shows).changed(**changes)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Runs experiments on the tiny data set into one results file."""
+
+    pictures: Path
+    results: Path
+    cache: Path
+
+    def run(
+        self, plan: Experiment | None = None, progress: Progress = quietly, **options: Any
+    ) -> tuple[int, int]:
+        options = {"cache": self.cache, **options}
+        roots = {"folder": str(self.pictures)}
+        return run_experiment(plan or experiment(), roots, self.results, progress, **options)
+
+    def records(self, kind: str = "trial") -> list[dict[str, Any]]:
+        return [record for record in read_results(self.results) if record["kind"] == kind]
+
+    def record(self, method: str) -> dict[str, Any]:
+        return next(record for record in self.records() if record["method"] == method)
+
+
+@pytest.fixture
+def bench(pictures: Path, tmp_path: Path, cache: Path) -> Bench:
+    return Bench(pictures, tmp_path / "results.jsonl", cache)
+
+
+@pytest.mark.slow
+def test_the_accuracy_of_a_trial_is_that_of_a_learner_taught_by_hand(
+    bench: Bench, lite0: Backbone
+) -> None:
+    assert bench.run() == (4, 4)
+    record = bench.record("SLDA")
+    told = {key: value for key, value in record["trial"].items() if key != "data"}
+    trial = Trial(**{**told, "tested": ("clean",), "root": str(bench.pictures)})
+    learner = Learner(lite0, trial.pooling, trial.classifier, trial.views)
+    per_step = []
+    before: list[bool] = []
+    stream = trial.stream()
+    for step in stream.steps:
+        fresh = [e for e in stream.tests["test"] if e.label in {each.label for each in step}]
+        before += [learner.predict(e.path).label == e.label for e in fresh if learner.labels]
+        for example in step:
+            learner.teach(example.path, example.label, poor="accept")
+        tested = [e for e in stream.tests["test"] if e.label in learner.labels]
+        right = [learner.predict(example.path).label == example.label for example in tested]
+        per_step.append(100 * np.mean(right))
+    assert record["result"]["per_step"] == pytest.approx(per_step)
+    assert record["result"]["accuracy"]["test/clean"] == pytest.approx(per_step[-1])
+    assert record["result"]["forward_transfer"] == 100 * np.mean(before) == 0
+    assert record["result"]["feature_size"] == 1
+    assert 0.5 < record["result"]["relative_speed"] < 1.5  # AVG pooling itself, with a classifier
+
+
+@pytest.mark.slow
+def test_the_softmax_of_a_trial_covers_all_classes_of_the_data_set(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built: list[Any] = []
+
+    def recorded(spec: str, **options: Any) -> Any:
+        built.append(classifier(spec, **options))
+        return built[-1]
+
+    monkeypatch.setattr("robocle.evaluation.run_trial.classifier", recorded)
+    methods = tuple(
+        Method(spec, "avg", spec) for spec in ("finetune", "finetune:classes=growing", "icarl")
+    )
+    plan = experiment(scenario="class_iid:shots=3,known=half", seeds=(0,))
+    bench.run(replace(plan, methods=methods))
+    assert [len(clf.labels) for clf in built] == [2, 2, 2]  # half of the three classes are taught
+    assert [clf.classes for clf in built] == [3, "growing", 3]
+    sizes = [each["result"]["state_megabytes"] for each in bench.records()]
+    assert sizes == pytest.approx([1e-6 * 2 * 3 * 1280 * 4] * 3)  # the samples, in float32
+
+
+@pytest.mark.slow
+def test_open_set_metrics_are_those_of_a_learner_taught_by_hand(
+    bench: Bench, lite0: Backbone
+) -> None:
+    ours = Method("ours", DEFAULT.pooling, DEFAULT.classifier, DEFAULT.views)
+    study = Study("tiny", "folder", "class_iid:shots=3,known=half", seeds=(0,))
+    plan = Experiment("Tiny", (study,), (ours, METHODS[0]), shows=("unknown",))
+    bench.run(plan)
+    trial = Trial(
+        "folder", str(bench.pictures), study.scenario, 0, "efficientnet_lite0", ours.pooling,
+        ours.classifier, views=ours.views,
+    )  # fmt: skip
+    learner = Learner(lite0, ours.pooling, ours.classifier, ours.views)
+    stream = trial.stream()
+    for example in (example for step in stream.steps for example in step):
+        learner.teach(example.path, example.label, poor="accept")
+    seen = [(e.label, learner.predict(e.path)) for e in stream.tests["test"]]
+    known = [found for label, found in seen if label in learner.labels]
+    unknown = [found for label, found in seen if label not in learner.labels]
+    assert known
+    assert unknown
+    result = bench.record("ours")["result"]
+    assert result["false_rejection_rate"]["test/clean"] == pytest.approx(
+        100 * np.mean([p.label is None for p in known])
+    )
+    assert result["unknown_detection_rate"]["test/clean"] == pytest.approx(
+        100 * np.mean([p.label is None for p in unknown])
+    )
+    # Three moments of the last map, two of the earlier one.
+    assert result["feature_size"] == (3 * 1280 + 2 * 672) / 1280
+    page = as_markdown(build_report(bench.results))
+    assert "known or unknown" in page
+    assert "AUROC" in page
+
+
+@pytest.mark.slow
+def test_a_finished_run_computes_nothing_again_and_names_the_origin_of_its_results(
+    bench: Bench,
+) -> None:
+    bench.run()
+    before = bench.results.read_bytes()
+    assert bench.run() == (0, 4)
+    assert bench.results.read_bytes() == before
+    for record in map(json.loads, before.splitlines()):
+        assert record["origin"]["commit"]
+        assert record["origin"]["versions"]["numpy"]
+        assert record["trial"]["root"] == ""  # no path of this machine
+        if record["kind"] == "trial":
+            assert len(record["result"]["data_sha256"]) == 64
+
+
+@pytest.mark.slow
+def test_a_run_continues_after_a_half_written_line(bench: Bench) -> None:
+    bench.run()
+    lines = bench.results.read_bytes().splitlines(keepends=True)
+    bench.results.write_bytes(b"".join(lines[:2]) + lines[2][:50])
+    assert bench.run() == (2, 4)
+    assert len({record["key"] for record in bench.records()}) == len(bench.records()) == 4
+
+
+@pytest.mark.slow
+def test_results_do_not_depend_on_the_number_of_processes(bench: Bench, tmp_path: Path) -> None:
+    accuracies = []
+    for jobs in (1, 2):
+        other = replace(bench, results=tmp_path / f"{jobs}.jsonl")
+        other.run(workers=Workers(jobs), cache=tmp_path / f"{jobs}.sqlite")
+        accuracies.append({r["key"]: r["result"]["per_step"] for r in other.records()})
+    assert accuracies[0] == accuracies[1]
+
+
+@pytest.mark.slow
+def test_corruptions_make_a_matrix_and_are_the_same_for_every_method(bench: Bench) -> None:
+    bench.run(experiment(taught=("clean", "noise"), tested=("clean", "noise"), seeds=(0,)))
+    assert len(bench.records()) == 4
+    for record in bench.records():
+        accuracy = record["result"]["accuracy"]
+        assert set(accuracy) == {"test/clean", "test/noise"}
+        other = {"clean": "test/noise", "noise": "test/clean"}[record["trial"]["taught"]]
+        assert record["result"]["average_other_domain"] == accuracy[other]
+
+
+@pytest.mark.slow
+def test_moment_distributions_are_measured_once_per_form_and_corruption(bench: Bench) -> None:
+    study = Study("tiny", "folder", "class_iid:shots=3", tested=("clean", "noise"), seeds=(0,))
+    plan = Experiment("Tiny", (study,), (), shows=("moments",))
+    assert bench.run(plan) == (0, 0)
+    records = bench.records("moments")
+    assert {r["result"]["pooling"] for r in records} == set(MOMENTS)
+    for record in records:
+        blocks = record["result"]["blocks"]
+        assert [block["name"] for block in blocks] == ["mean", "deviation", "order 3 (skewness)"]
+        for block in blocks:
+            assert block["distances"]["noise"] > 0
+            assert sum(block["counts"]["clean"]) == 18 * 1280
+    before = bench.results.read_bytes()
+    bench.run(plan)
+    assert bench.results.read_bytes() == before
+
+
+@pytest.mark.slow
+def test_an_unreadable_picture_stops_the_run_with_its_name_or_is_skipped_on_request(
+    bench: Bench, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    copy = shutil.copytree(bench.pictures, tmp_path / "pictures")
+    (copy / "mug" / "4.jpg").write_bytes(b"not a picture")
+    content_hash.cache_clear()
+    broken = replace(bench, pictures=copy)
+    with pytest.raises(ImageError, match=r"4\.jpg.*--unreadable skip"):
+        broken.run()
+    broken.run(unreadable="skip")
+    assert "4.jpg" in caplog.text
+    for record in broken.records():
+        assert record["result"]["pictures_taught"] + record["result"]["pictures_tested"] == 26
+
+
+@pytest.mark.slow
+def test_other_pictures_are_another_trial(bench: Bench, tmp_path: Path) -> None:
+    bench.run()
+    other = shutil.copytree(bench.pictures, tmp_path / "other")
+    (other / "mug" / "8.jpg").unlink()
+    assert replace(bench, pictures=other).run() == (4, 4)
+
+
+def test_a_misspelt_part_is_reported_before_any_work(bench: Bench) -> None:
+    wrong = replace(experiment(), methods=(*METHODS, Method("x", "avg", "slda:scatte=1")))
+    with pytest.raises(SpecError, match="did you mean 'scatter'"):
+        bench.run(wrong)
+    assert not bench.cache.exists()
+
+
+def test_without_data_the_error_names_the_option_to_give(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="--data DIR"):
+        run_experiment(experiment(), {}, tmp_path / "r.jsonl", quietly)
+
+
+PLAN = """
+title = "Tiny"
+studies = [{ name = "tiny", dataset = "folder", scenario = "class_iid:shots=3" }]
+methods = [
+    { name = "NCM", pooling = "avg", classifier = "ncm" },
+    { name = "SLDA", pooling = "avg", classifier = "slda" },
+]
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_run_continues_where_it_stopped(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "plan.toml").write_text(PLAN)
+    command = [
+        *(sys.executable, "-m", "robocle", "bench", str(tmp_path / "plan.toml"), "--seeds", "8"),
+        *("--data", str(bench.pictures), "--out", str(bench.results)),
+    ]
+    run = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    while run.poll() is None and len(bench.records()) < 3:
+        time.sleep(0.1)
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    kept = [record["key"] for record in bench.records()]
+    assert 3 <= len(kept) < 16
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert f"{16 - len(kept)} of 16 trials run" in done.stdout
+    keys = [record["key"] for record in bench.records()]
+    assert len(keys) == len(set(keys)) == 16
+    assert keys[: len(kept)] == kept
+    for suffix in ("md", "tex", "html"):
+        assert bench.results.with_suffix(f".{suffix}").stat().st_size > 100
+
+
+def worker_process(scheduler: str, folder: Path) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "distributed.cli.dask_worker", scheduler]
+    return subprocess.Popen(
+        [*command, "--nthreads", "1", "--no-nanny", "--local-directory", str(folder)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+@pytest.mark.slow
+def test_no_result_is_lost_when_a_dask_worker_dies(bench: Bench, tmp_path: Path) -> None:
+    from distributed import LocalCluster
+
+    study = Study("tiny", "folder", "class_iid:shots=3", seeds=tuple(range(12)))
+    plan = Experiment("Tiny", (study,), METHODS)
+    with LocalCluster(n_workers=0, dashboard_address=None) as cluster:  # type: ignore[no-untyped-call]
+        address = cluster.scheduler_address
+        workers = [worker_process(address, tmp_path / name) for name in ("first", "second")]
+        try:
+            killed: list[int] = []
+
+            def kill_one(items: Iterable[Any], what: str, total: int) -> Iterable[Any]:
+                for number, item in enumerate(items):
+                    if what == "running" and number == 3 and not killed:
+                        workers[0].kill()
+                        killed.append(number)
+                    yield item
+
+            bench.run(plan, kill_one, workers=Workers(dask=address))
+            assert killed
+        finally:
+            for worker in workers:
+                worker.kill()
+                worker.wait()
+    assert len({record["key"] for record in bench.records()}) == len(bench.records()) == 24
+
+
+@pytest.mark.slow
+def test_a_dask_address_without_a_scheduler_is_an_error_of_one_line(bench: Bench) -> None:
+    with pytest.raises(RobocleError, match="no Dask scheduler answers"):
+        bench.run(workers=Workers(dask="tcp://127.0.0.1:9"))
