@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from robocle.evaluation.datasets.home import Home
-from robocle.sim.home import SHOTS
 from robocle.types import Example
 
+SHOTS = 5
+"""Pictures to teach per category."""
 CONDITIONS = {
     "clean": "Soft light and the usual viewpoint. The only condition that is taught.",
     "illumination": "The light is dim, coloured, or comes from one side.",

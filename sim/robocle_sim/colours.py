@@ -7,7 +7,7 @@ All categories draw from the same paints, so that colour alone does not tell cat
 import numpy as np
 
 from robocle._internal.randomness import Rng
-from robocle.sim.arrays import Floats
+from robocle_sim.arrays import Floats
 
 
 def rgb(*screen: float) -> Floats:

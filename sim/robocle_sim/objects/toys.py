@@ -3,13 +3,13 @@
 import numpy as np
 
 from robocle._internal.randomness import Rng
-from robocle.sim.arrays import Floats, unit
-from robocle.sim.colours import other_paint, paint, rgb
-from robocle.sim.materials import STEEL, Material, glossy, matt, satin
-from robocle.sim.mesh import Mesh, Piece, SceneObject, merge, shift, turn
-from robocle.sim.outlines import curve, oval
-from robocle.sim.patterns import Pattern, cloth, plain
-from robocle.sim.shapes import box, cylinder, ellipsoid, loft, tube
+from robocle_sim.arrays import Floats, unit
+from robocle_sim.colours import other_paint, paint, rgb
+from robocle_sim.materials import STEEL, Material, glossy, matt, satin
+from robocle_sim.mesh import Mesh, Piece, SceneObject, merge, shift, turn
+from robocle_sim.outlines import curve, oval
+from robocle_sim.patterns import Pattern, cloth, plain
+from robocle_sim.shapes import box, cylinder, ellipsoid, loft, tube
 
 
 def _icosahedron() -> Floats:

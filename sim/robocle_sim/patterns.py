@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from robocle.sim.arrays import Floats, Ints
-from robocle.sim.colours import rgb
+from robocle_sim.arrays import Floats, Ints
+from robocle_sim.colours import rgb
 
 Pattern = Callable[[Floats, Floats], Floats]
 

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from robocle._internal.randomness import Rng
-from robocle.sim.arrays import Floats
-from robocle.sim.colours import rgb
-from robocle.sim.patterns import Pattern, plain
+from robocle_sim.arrays import Floats
+from robocle_sim.colours import rgb
+from robocle_sim.patterns import Pattern, plain
 
 
 @dataclass(frozen=True)

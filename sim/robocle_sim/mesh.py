@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robocle.sim.arrays import Floats, Ints, Vector, combine, unit
-from robocle.sim.materials import Material
+from robocle_sim.arrays import Floats, Ints, Vector, combine, unit
+from robocle_sim.materials import Material
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,13 @@
 import numpy as np
 
 from robocle._internal.randomness import Rng
-from robocle.sim.arrays import Floats
-from robocle.sim.colours import rgb
-from robocle.sim.materials import Material, matt, satin
-from robocle.sim.mesh import Piece, SceneObject, shift, turn
-from robocle.sim.outlines import curve
-from robocle.sim.patterns import Pattern, mottled, plain, speckled
-from robocle.sim.shapes import ellipsoid, lathe, tube
+from robocle_sim.arrays import Floats
+from robocle_sim.colours import rgb
+from robocle_sim.materials import Material, matt, satin
+from robocle_sim.mesh import Piece, SceneObject, shift, turn
+from robocle_sim.outlines import curve
+from robocle_sim.patterns import Pattern, mottled, plain, speckled
+from robocle_sim.shapes import ellipsoid, lathe, tube
 
 
 def apple(rng: Rng) -> SceneObject:

@@ -10,15 +10,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robocle._internal.randomness import Key, Rng, keyed_rng
-from robocle.sim.arrays import Ints, combine, triple
-from robocle.sim.backdrop import SURFACES, WALLS
-from robocle.sim.camera import Camera, project
-from robocle.sim.conditions import FACTORS, Settings, clean
-from robocle.sim.mesh import SceneObject, all_points, merge, settle, shift_object, turn_object
-from robocle.sim.objects import CATEGORIES, build
-from robocle.sim.props import OCCLUDERS, scattered
-from robocle.sim.raster import rasterise
-from robocle.sim.scene import Scene
+from robocle_sim.arrays import Ints, combine, triple
+from robocle_sim.backdrop import SURFACES, WALLS
+from robocle_sim.camera import Camera, project
+from robocle_sim.conditions import FACTORS, Settings, clean
+from robocle_sim.mesh import SceneObject, all_points, merge, settle, shift_object, turn_object
+from robocle_sim.objects import CATEGORIES, build
+from robocle_sim.props import OCCLUDERS, scattered
+from robocle_sim.raster import rasterise
+from robocle_sim.scene import Scene
 
 COARSE = 96  # side in pixels of the picture on which occlusion is measured
 TOLERANCE = 0.05  # accepted difference between the required and the measured occlusion
@@ -31,7 +31,7 @@ class PlannedPicture:
 
     Attributes:
         seed: The seed of the home.
-        category: A category of `robocle.sim.categories()`.
+        category: A category of `robocle_sim.home.categories()`.
         instance: Which object of the category, from 1.
         condition: "clean" or the name of a factor.
         level: How severe the factor is, from 1 to 3; 0 for "clean".

@@ -3,9 +3,9 @@
 import numpy as np
 
 from robocle._internal.randomness import Rng
-from robocle.sim.colours import other_paint, paint, rgb
-from robocle.sim.materials import any_metal, matt, satin
-from robocle.sim.mesh import (
+from robocle_sim.colours import other_paint, paint, rgb
+from robocle_sim.materials import any_metal, matt, satin
+from robocle_sim.mesh import (
     Mesh,
     Piece,
     SceneObject,
@@ -16,9 +16,9 @@ from robocle.sim.mesh import (
     turn,
     turn_object,
 )
-from robocle.sim.outlines import arc, curve
-from robocle.sim.patterns import PINE, cloth, plain, stripes
-from robocle.sim.shapes import box, cylinder, lathe, tube
+from robocle_sim.outlines import arc, curve
+from robocle_sim.patterns import PINE, cloth, plain, stripes
+from robocle_sim.shapes import box, cylinder, lathe, tube
 
 
 def block(rng: Rng) -> SceneObject:

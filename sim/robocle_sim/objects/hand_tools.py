@@ -6,9 +6,9 @@ They lie along x on the table, top side up.
 import numpy as np
 
 from robocle._internal.randomness import Rng
-from robocle.sim.arrays import Floats
-from robocle.sim.colours import other_paint, paint, rgb
-from robocle.sim.materials import (
+from robocle_sim.arrays import Floats
+from robocle_sim.colours import other_paint, paint, rgb
+from robocle_sim.materials import (
     BRASS,
     IRON,
     STEEL,
@@ -19,10 +19,10 @@ from robocle.sim.materials import (
     metal,
     satin,
 )
-from robocle.sim.mesh import Mesh, Piece, SceneObject, grid, merge, shift, turn, turn_object
-from robocle.sim.outlines import arc, curve
-from robocle.sim.patterns import BEECH, WALNUT, bands, plain
-from robocle.sim.shapes import box, cylinder, extrude, lathe, tube
+from robocle_sim.mesh import Mesh, Piece, SceneObject, grid, merge, shift, turn, turn_object
+from robocle_sim.outlines import arc, curve
+from robocle_sim.patterns import BEECH, WALNUT, bands, plain
+from robocle_sim.shapes import box, cylinder, extrude, lathe, tube
 
 
 def _cutlery_skin(rng: Rng) -> tuple[Material, Material]:

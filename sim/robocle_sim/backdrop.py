@@ -10,10 +10,10 @@ from dataclasses import replace
 import numpy as np
 
 from robocle._internal.randomness import Rng
-from robocle.sim.arrays import Floats, unit
-from robocle.sim.camera import Camera
-from robocle.sim.colours import rgb
-from robocle.sim.patterns import Pattern, blend, cloth, mottled, noise, plain
+from robocle_sim.arrays import Floats, unit
+from robocle_sim.camera import Camera
+from robocle_sim.colours import rgb
+from robocle_sim.patterns import Pattern, blend, cloth, mottled, noise, plain
 
 CALM = tuple(
     rgb(*c)

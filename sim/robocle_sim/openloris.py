@@ -12,14 +12,14 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from robocle.sim.arrays import Floats, combine, dot
-from robocle.sim.camera import Camera
-from robocle.sim.conditions import FACTORS, Settings, clean
-from robocle.sim.folder import QUALITY, RenderedPicture, only_seed, write_pictures
-from robocle.sim.home import categories
-from robocle.sim.mesh import SceneObject
-from robocle.sim.scene import Scene, draw
-from robocle.sim.stage import PlannedPicture, frame, stage
+from robocle_sim.arrays import Floats, combine, dot
+from robocle_sim.camera import Camera
+from robocle_sim.conditions import FACTORS, Settings, clean
+from robocle_sim.folder import QUALITY, RenderedPicture, only_seed, write_pictures
+from robocle_sim.home import categories
+from robocle_sim.mesh import SceneObject
+from robocle_sim.scene import Scene, draw
+from robocle_sim.stage import PlannedPicture, frame, stage
 
 RENDERED_AS = {  # the name of a factor in OpenLORIS, and in the home
     "clutter": "clutter",
@@ -39,7 +39,7 @@ class Recording:
 
     Attributes:
         seed: The seed of the home.
-        category: A category of `robocle.sim.categories()`.
+        category: A category of `robocle_sim.home.categories()`.
         instance: Which object of the category, from 1.
         factor: A factor of OpenLORIS: clutter, illumination, occlusion or pixel.
         segment: From 1 to 9.

@@ -11,15 +11,15 @@ import numpy as np
 from PIL import Image
 
 from robocle._internal.randomness import Key, keyed_rng
-from robocle.sim.arrays import Floats, Ints, unit
-from robocle.sim.backdrop import behind
-from robocle.sim.camera import Camera, rays
-from robocle.sim.lighting import Lighting, Surface, mirror_share, reflection, shade, surroundings
-from robocle.sim.materials import Material
-from robocle.sim.mesh import Mesh, SceneObject, merge
-from robocle.sim.patterns import Pattern
-from robocle.sim.raster import Seen, facing_normals, interpolate, rasterise
-from robocle.sim.shadows import casters
+from robocle_sim.arrays import Floats, Ints, unit
+from robocle_sim.backdrop import behind
+from robocle_sim.camera import Camera, rays
+from robocle_sim.lighting import Lighting, Surface, mirror_share, reflection, shade, surroundings
+from robocle_sim.materials import Material
+from robocle_sim.mesh import Mesh, SceneObject, merge
+from robocle_sim.patterns import Pattern
+from robocle_sim.raster import Seen, facing_normals, interpolate, rasterise
+from robocle_sim.shadows import casters
 
 OVERSAMPLE = 2
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robocle.sim.arrays import Floats, Ints, Singles, unit
-from robocle.sim.mesh import Mesh
+from robocle_sim.arrays import Floats, Ints, Singles, unit
+from robocle_sim.mesh import Mesh
 
 MAP = 144  # cells per side of a shadow map
 

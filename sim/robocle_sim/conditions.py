@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from robocle._internal.randomness import Rng
-from robocle.sim.arrays import Triple
-from robocle.sim.lighting import Lighting
-from robocle.sim.objects import CATEGORIES
+from robocle_sim.arrays import Triple
+from robocle_sim.lighting import Lighting
+from robocle_sim.objects import CATEGORIES
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robocle.sim.arrays import Floats, Ints, unit
+from robocle_sim.arrays import Floats, Ints, unit
 
 Points = Sequence[Sequence[float]] | Floats
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from robocle._internal.randomness import Rng, keyed_rng
-from robocle.sim.mesh import SceneObject, normalise
-from robocle.sim.objects import desk, fruit, hand_tools, kitchen, living, toys
+from robocle_sim.mesh import SceneObject, normalise
+from robocle_sim.objects import desk, fruit, hand_tools, kitchen, living, toys
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ two profiles, or of a surface and its end caps.
 
 import numpy as np
 
-from robocle.sim.arrays import Floats, Ints, Vector, unit
-from robocle.sim.mesh import Mesh, grid, merge
-from robocle.sim.outlines import Points, arc, outward_normals, signed_area, triangulate
+from robocle_sim.arrays import Floats, Ints, Vector, unit
+from robocle_sim.mesh import Mesh, grid, merge
+from robocle_sim.outlines import Points, arc, outward_normals, signed_area, triangulate
 
 
 def lathe(*profiles: Points, sides: int = 48) -> Mesh:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robocle.sim.arrays import Floats, Ints, unit
-from robocle.sim.camera import Camera, project
-from robocle.sim.mesh import Mesh
+from robocle_sim.arrays import Floats, Ints, unit
+from robocle_sim.camera import Camera, project
+from robocle_sim.mesh import Mesh
 
 NEAR = 0.05  # faces with a vertex closer to the camera than this are not drawn
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robocle.sim.arrays import Floats, Triple, dot, unit
+from robocle_sim.arrays import Floats, Triple, dot, unit
 
 
 @dataclass(frozen=True)

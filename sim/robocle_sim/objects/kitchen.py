@@ -7,13 +7,13 @@ Most are turned on a lathe. The front faces -y and a handle points to +x. Sizes 
 import numpy as np
 
 from robocle._internal.randomness import Rng
-from robocle.sim.arrays import Floats
-from robocle.sim.colours import other_paint, paint, rgb
-from robocle.sim.materials import IRON, STEEL, Material, any_metal, glossy, matt, metal, satin
-from robocle.sim.mesh import Piece, SceneObject, shift, turn
-from robocle.sim.outlines import arc, curve
-from robocle.sim.patterns import Pattern, checks, dots, label, plain, speckled, stripes
-from robocle.sim.shapes import cylinder, disc, ellipsoid, lathe, tube
+from robocle_sim.arrays import Floats
+from robocle_sim.colours import other_paint, paint, rgb
+from robocle_sim.materials import IRON, STEEL, Material, any_metal, glossy, matt, metal, satin
+from robocle_sim.mesh import Piece, SceneObject, shift, turn
+from robocle_sim.outlines import arc, curve
+from robocle_sim.patterns import Pattern, checks, dots, label, plain, speckled, stripes
+from robocle_sim.shapes import cylinder, disc, ellipsoid, lathe, tube
 
 
 def print_on(rng: Rng, base: Floats) -> Pattern:

@@ -3,13 +3,13 @@
 import numpy as np
 
 from robocle._internal.randomness import Rng
-from robocle.sim.arrays import Floats
-from robocle.sim.colours import other_paint, paint, rgb
-from robocle.sim.materials import Material, any_metal, glass, glossy, matt, satin
-from robocle.sim.mesh import Mesh, Piece, SceneObject, merge, shift, shift_object, turn, turn_object
-from robocle.sim.outlines import arc, curve, oval
-from robocle.sim.patterns import Pattern, cloth, plain
-from robocle.sim.shapes import box, cylinder, disc, extrude, lathe, loft, tube
+from robocle_sim.arrays import Floats
+from robocle_sim.colours import other_paint, paint, rgb
+from robocle_sim.materials import Material, any_metal, glass, glossy, matt, satin
+from robocle_sim.mesh import Mesh, Piece, SceneObject, merge, shift, shift_object, turn, turn_object
+from robocle_sim.outlines import arc, curve, oval
+from robocle_sim.patterns import Pattern, cloth, plain
+from robocle_sim.shapes import box, cylinder, disc, extrude, lathe, loft, tube
 
 DARK = plain(rgb(0.13, 0.13, 0.15))
 

@@ -1,7 +1,7 @@
 """The rendered home: which pictures it has, and how they are written to disk.
 
-The first five clean pictures of instance 1 of each category are for teaching. All others are for
-testing: other objects of the category, and other conditions.
+Clean pictures of instance 1 of each category can be taught. All others are for testing: other
+objects of the category, and other conditions.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -10,14 +10,12 @@ from pathlib import Path
 from PIL import Image
 
 from robocle._internal.randomness import keyed_rng
-from robocle.sim.conditions import FACTORS
-from robocle.sim.folder import QUALITY, RenderedPicture, only_seed, write_pictures
-from robocle.sim.objects import CATEGORIES
-from robocle.sim.scene import draw
-from robocle.sim.stage import PlannedPicture, settings_of, stage
+from robocle_sim.conditions import FACTORS
+from robocle_sim.folder import QUALITY, RenderedPicture, only_seed, write_pictures
+from robocle_sim.objects import CATEGORIES
+from robocle_sim.scene import draw
+from robocle_sim.stage import PlannedPicture, settings_of, stage
 
-SHOTS = 5
-"""Pictures to teach per category."""
 CLEAN_FIRST, CLEAN_OTHERS, PER_FACTOR = 8, 2, 2  # pictures of instance 1, of others, per factor
 
 
@@ -68,16 +66,6 @@ def _pictures_of(seed: int, category: str, instance: int) -> list[PlannedPicture
 def level_of(seed: int, category: str, instance: int, factor: str, number: int) -> int:
     """Draw the level, from 1 to 3, of a picture under a factor."""
     return int(keyed_rng(seed, "level", category, instance, factor, number).integers(1, 4))
-
-
-def is_teaching(planned: PlannedPicture) -> bool:
-    """Return whether a picture is for teaching rather than for testing.
-
-    Example:
-        >>> is_teaching(PlannedPicture(0, "mug", 1)), is_teaching(PlannedPicture(0, "mug", 2))
-        (True, False)
-    """
-    return planned.condition == "clean" and planned.instance == 1 and planned.number < SHOTS
 
 
 def render(planned: PlannedPicture, size: int = 224) -> Image.Image:

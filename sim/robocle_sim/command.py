@@ -1,4 +1,4 @@
-"""The command that renders the home."""
+"""The command `robocle sim`, which the entry point group "robocle.commands" adds to robocle."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 import click
 
-from robocle.cli.app import FolderPath, main, plural
+from robocle.cli.app import FolderPath, plural
 from robocle.cli.output import echo
 from robocle.cli.progress import Item, progress
 from robocle.errors import LabelError
@@ -14,7 +14,7 @@ from robocle.errors import LabelError
 Layout = Literal["home", "openloris"]
 
 
-@main.command(short_help="Render pictures of household objects.")
+@click.command(short_help="Render pictures of household objects.")
 @click.argument("folder", type=FolderPath)
 @click.option("--layout", type=click.Choice(get_args(Layout)), default="home", show_default=True,
               help="Pictures, <condition>/<object>/<number>.jpg, or videos as in OpenLORIS, "
@@ -32,28 +32,28 @@ Layout = Literal["home", "openloris"]
 def sim(folder: Path, layout: Layout, seed: int, instances: int, frames: int | None, size: int,
         categories: tuple[str, ...]) -> None:  # fmt: skip
     """Render a home of household objects into FOLDER."""
-    from robocle import sim as renderer
+    from robocle_sim.home import home_plan, render_home
+    from robocle_sim.openloris import FRAMES, openloris_plan, render_openloris
 
     if frames and layout == "home":
         raise click.UsageError("--frames requires --layout openloris: a home has no videos")
     wanted = _categories(categories)
     if layout == "home":
-        plan = [each for each in renderer.home_plan(seed, instances) if each.category in wanted]
+        plan = [each for each in home_plan(seed, instances) if each.category in wanted]
         count = len(plan)
-        renderer.render_home(folder, plan, size=size, progress=_rendering)
+        render_home(folder, plan, size=size, progress=_rendering)
     else:
-        frames = frames or renderer.FRAMES
-        every = renderer.openloris_plan(seed, instances)
-        recordings = [each for each in every if each.category in wanted]
+        frames = frames or FRAMES
+        recordings = [each for each in openloris_plan(seed, instances) if each.category in wanted]
         count = frames * len(recordings)
-        renderer.render_openloris(folder, recordings, frames, size, progress=_rendering)
+        render_openloris(folder, recordings, frames, size, progress=_rendering)
     echo(f"rendered {plural(count, 'picture')} into {folder}")
 
 
 def _categories(names: Sequence[str]) -> set[str]:
     """Return the named categories, or all of them if no names are given."""
-    from robocle.sim import categories
     from robocle.spec import suggestion
+    from robocle_sim.home import categories
 
     known = categories()
     for name in names:

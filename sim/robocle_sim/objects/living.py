@@ -3,14 +3,14 @@
 import numpy as np
 
 from robocle._internal.randomness import Rng
-from robocle.sim.arrays import Floats
-from robocle.sim.colours import other_paint, paint, rgb
-from robocle.sim.materials import Material, any_metal, glossy, matt, satin
-from robocle.sim.mesh import Mesh, Piece, SceneObject, grid, merge, shift, turn, turn_object
-from robocle.sim.objects.kitchen import print_on
-from robocle.sim.outlines import arc, curve
-from robocle.sim.patterns import BEECH, WALNUT, bands, cloth, dots, mottled, plain, stripes
-from robocle.sim.shapes import box, cylinder, disc, ellipsoid, lathe, tube
+from robocle_sim.arrays import Floats
+from robocle_sim.colours import other_paint, paint, rgb
+from robocle_sim.materials import Material, any_metal, glossy, matt, satin
+from robocle_sim.mesh import Mesh, Piece, SceneObject, grid, merge, shift, turn, turn_object
+from robocle_sim.objects.kitchen import print_on
+from robocle_sim.outlines import arc, curve
+from robocle_sim.patterns import BEECH, WALNUT, bands, cloth, dots, mottled, plain, stripes
+from robocle_sim.shapes import box, cylinder, disc, ellipsoid, lathe, tube
 
 
 def chair(rng: Rng) -> SceneObject:

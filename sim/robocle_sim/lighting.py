@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robocle.sim.arrays import Floats, Ints, Triple, dot, unit
-from robocle.sim.shadows import Casters, Columns, across, along, columns, lit, shadow_map
+from robocle_sim.arrays import Floats, Ints, Triple, dot, unit
+from robocle_sim.shadows import Casters, Columns, across, along, columns, lit, shadow_map
 
 GROUPS = 4
 KEY_SAMPLES, SKY_SAMPLES = 4, 6
