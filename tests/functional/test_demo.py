@@ -12,7 +12,7 @@ from command_line import assert_refused, run, run_subprocess
 from robocle.backbones import Backbone
 from robocle.demo.pictures import CONDITIONS, home_pictures
 from robocle.demo.unknown import KINDS, ROUNDS, run_open_set
-from robocle.reports.demo_page import METHODS_IN_WORDS
+from robocle.reports.demo import METHODS_IN_WORDS
 
 
 @pytest.mark.slow

@@ -1,27 +1,38 @@
-"""The report of a benchmark: its results as Markdown, LaTeX and one HTML page."""
+"""The report of a benchmark: its results as Markdown, LaTeX and one HTML page.
+
+The page explains the abbreviations, columns and units that its tables use, and no others.
+"""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from robocle._internal.wording import plural
 from robocle.errors import DataError, RobocleError
+from robocle.evaluation.corruptions import CORRUPTIONS, corruption
+from robocle.evaluation.metrics import METRICS
 from robocle.evaluation.results import read_results
-from robocle.reports.benchmark_accuracy import accuracy_tables
-from robocle.reports.benchmark_gains import gain_tables, overall_tables
-from robocle.reports.benchmark_matrix import matrix_tables
-from robocle.reports.benchmark_plots import (
-    Plot,
-    cost_plots,
-    matrix_plots,
-    moment_plots,
-    per_step_plots,
+from robocle.reports.benchmark_gains import (
+    AVERAGE,
+    GAIN,
+    GAINS,
+    OVERALL,
+    accuracy_tables,
+    gain_tables,
+    overall_tables,
 )
-from robocle.reports.benchmark_records import Record
-from robocle.reports.benchmark_tables import distance_table, metric_tables, unknown_tables
-from robocle.reports.benchmark_terms import Term, terms_of
+from robocle.reports.benchmark_tables import (
+    GAIN_OVER,
+    OTHER_DOMAIN,
+    Record,
+    distance_table,
+    matrix_tables,
+    metric_tables,
+    unknown_tables,
+)
 from robocle.reports.pages import render_page
+from robocle.reports.plots import Plot, cost_plots, matrix_plots, moment_plots, per_step_plots
 from robocle.reports.tables import Table, latex_text, markdown_text
 
 TABLES: dict[str, Callable[[Sequence[Record]], Iterable[Table]]] = {
@@ -37,6 +48,24 @@ PLOTS: dict[str, Callable[[Sequence[Record]], Iterable[Plot]]] = {
     "cost": cost_plots,
 }
 """The plots that an experiment can list under `shows`."""
+ELSEWHERE = " elsewhere"
+Term = tuple[str, str]
+"""A word and what it means."""
+
+METHODS = {
+    "FT": "fine-tuning: a softmax layer trained on each picture once",
+    "PRCPT": "perceptron",
+    "NCM": "nearest class mean",
+    "SLDA": "streaming linear discriminant analysis: one covariance for all labels",
+    "SQDA": "streaming quadratic discriminant analysis: one covariance per label",
+    "SNB": "streaming naive Bayes: one variance per label and entry of the embedding",
+    "SOvR": "streaming one-versus-rest: a label's mean against the mean of all others",
+    "CBCL": "centroid-based concept learning: several means per label",
+    "iCaRL": "a softmax layer with exemplar replay: it stores embeddings",
+    "FeCAM": "one normalised covariance per label, on transformed embeddings",
+    "KLDA": "linear discriminant analysis on random Fourier features",
+    "RobOCLe": "the paper's pooling: higher moments of the feature map besides its average",
+}
 
 
 @dataclass(frozen=True)
@@ -148,3 +177,53 @@ def as_latex(report: Report) -> str:
 def as_html(report: Report) -> str:
     """Return a report as one HTML page with its plots and pictures inside."""
     return render_page("benchmark", report=report)
+
+
+def terms_of(tables: Sequence[Table]) -> list[Term]:
+    """Return the words that some tables use, in the order in which a reader meets them."""
+    found = (*_accuracy(tables), *_metrics(tables), *_conditions(tables), *_methods(tables))
+    return list(dict(found).items())
+
+
+def _accuracy(tables: Sequence[Table]) -> Iterator[Term]:
+    if any("accuracy, %" in table.title for table in tables):
+        yield "accuracy, %", METRICS["accuracy"].meaning
+    columns = {column for table in tables for column in table.columns}
+    if AVERAGE in columns:
+        yield AVERAGE, "the mean over the backbones of the table; the paper's, over the same ones"
+    if any(row.kind == "gain" for table in tables for row in table.rows):
+        yield "gain over ..., %", GAIN
+    if any(column.startswith(GAIN_OVER) for column in columns):
+        yield f"{GAIN_OVER} ..., %", f"of the {OTHER_DOMAIN}, the {GAIN}"
+    yield from ((column, GAINS[column]) for column in GAINS if column in columns)
+    yield from ((column, OVERALL[column]) for column in OVERALL if column in columns)
+
+
+def _metrics(tables: Sequence[Table]) -> Iterator[Term]:
+    columns = [column for table in tables for column in table.columns]
+    used = {column.replace(ELSEWHERE, "") for column in columns}
+    for metric in METRICS.values():
+        if metric.meaning and {metric.heading, metric.title} & used:
+            yield metric.heading, metric.meaning
+    if any(ELSEWHERE in column for column in columns):
+        yield ELSEWHERE.strip(), "the mean over all tests but the one in the taught condition"
+
+
+def _conditions(tables: Sequence[Table]) -> Iterator[Term]:
+    names = [name for table in tables for name in (*table.columns, *_row_names(table))]
+    words = {word for name in names for word in name.replace("/", " ").split()}
+    for name in CORRUPTIONS.names():
+        if name in words:
+            yield name, f"a test condition: pictures {corruption(name).in_words}"
+
+
+def _methods(tables: Sequence[Table]) -> Iterator[Term]:
+    names = [name for table in tables for name in _row_names(table)]
+    words = {word.strip("(),") for name in names for word in name.split()}
+    for name, meaning in METHODS.items():
+        if name in words:
+            yield name, meaning
+
+
+def _row_names(table: Table) -> Iterator[str]:
+    return (row.name for row in table.rows)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from robocle.bags.tally import Part, Span, Tally
 from robocle.errors import DataError, MissingExtraError
-from robocle.reports.text_table import text_table
+from robocle.reports.tables import text_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ from robocle.evaluation.check.result import (
     under_corruption,
 )
 from robocle.evaluation.corruptions import CORRUPTIONS, corruption
-from robocle.reports.check_table import as_text
+from robocle.reports.check import as_text
 from robocle.types import Example
 
 

@@ -1,20 +1,33 @@
-"""The tables of a check, and its result as plain text and as plain values."""
+"""The report of a robustness check: as text, as plain values, and as a page with pictures."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from robocle._internal.wording import plural
+from robocle.backbones import Backbone
 from robocle.evaluation.check.advice import weaknesses
-from robocle.evaluation.check.conditions import IN_WORDS
-from robocle.evaluation.check.result import CheckResult, Tally, under_corruption
-from robocle.reports.text_table import text_table
+from robocle.evaluation.check.conditions import IN_WORDS, Conditions
+from robocle.evaluation.check.result import (
+    CheckedPrediction,
+    CheckResult,
+    Tally,
+    under_corruption,
+)
+from robocle.images.thumbnails import thumbnail
+from robocle.reports.pages import render_page, write_page
+from robocle.reports.tables import text_table
 
 TAUGHT = "taught objects"
 NOT_TAUGHT = 'objects that were not taught ("unknown" is right)'
 ALL_CORRUPTED = "all but clean"
 SHOWN_LABELS = 5
 """How many labels the text gives advice on."""
+SHOWN_PICTURES = 6
+"""How many pictures the page shows under each corruption."""
 BAR_WIDTH = 30
+Shown = list[tuple[CheckedPrediction, str]]
+"""A picture in each condition: the prediction, and a small copy as a data URL."""
 
 
 @dataclass(frozen=True)
@@ -34,19 +47,14 @@ class Group:
 
 def as_text(result: CheckResult) -> str:
     """Return the tables, and what to do about the weakest labels."""
-    blocks = [result.summary, *map(_group_text, groups(result)), *nothing(result), _advice(result)]
-    return "\n\n".join(blocks)
+    blocks = [result.summary, *map(_group_text, _groups(result))]
+    if result.nothing:
+        unknown, total = result.nothing
+        blocks.append(f"walls, darkness, noise and patterns: {unknown} of {total} called unknown")
+    return "\n\n".join([*blocks, _advice(result)])
 
 
-def nothing(result: CheckResult) -> list[str]:
-    """Return how many pictures of nothing were called unknown, in at most one line."""
-    if result.nothing is None:
-        return []
-    unknown, total = result.nothing
-    return [f"walls, darkness, noise and patterns: {unknown} of {total} called unknown"]
-
-
-def groups(result: CheckResult) -> list[Group]:
+def _groups(result: CheckResult) -> list[Group]:
     """Return the taught labels and the others, as far as there are any."""
     found = []
     if any(result.labels.values()):
@@ -113,3 +121,62 @@ def _advice(result: CheckResult) -> str:
     if more > 0:
         lines.append(f"  and {plural(more, 'more label')}: see --json or --out")
     return "\n".join(lines)
+
+
+def write_report(
+    result: CheckResult, conditions: Conditions, backbone: Backbone, path: Path
+) -> None:
+    """Write the page of a check.
+
+    Args:
+        result: The result of the check.
+        conditions: The conditions it was made with: a few pictures are corrupted again.
+        backbone: The backbone it was made with.
+        path: The file to write.
+
+    Raises:
+        RobocleError: The file cannot be written.
+    """
+    html = render_page(
+        "check",
+        result=result,
+        in_words=IN_WORDS,
+        groups=_groups(result),
+        heat_map=_heat_map(result),
+        weaknesses=weaknesses(result),
+        shown=[_shown(predictions, conditions, backbone) for predictions in _worst(result)],
+    )
+    write_page(path, html)
+
+
+def _heat_map(result: CheckResult) -> list[tuple[str, list[float]]]:
+    """Shares of right predictions by label and condition, the weakest label first."""
+    shares = {
+        label: [tally.shares[0] for tally in result.of_label(label).values()]
+        for label in result.labels
+    }
+    return sorted(shares.items(), key=lambda row: sum(row[1][1:]))
+
+
+def _worst(result: CheckResult) -> list[list[CheckedPrediction]]:
+    """The first draws of one picture per label, those with most mistakes first."""
+    worst: list[list[CheckedPrediction]] = []
+    for label in result.labels:
+        by_picture: dict[Path, list[CheckedPrediction]] = {}
+        for each in result.predictions_of(label):
+            if each.draw == 0:
+                by_picture.setdefault(each.picture.path, []).append(each)
+        worst.append(max(by_picture.values(), key=_mistakes))
+    return sorted(worst, key=_mistakes, reverse=True)[:SHOWN_PICTURES]
+
+
+def _mistakes(predictions: list[CheckedPrediction]) -> int:
+    return sum(each.outcome != "right" for each in predictions)
+
+
+def _shown(
+    predictions: list[CheckedPrediction], conditions: Conditions, backbone: Backbone
+) -> Shown:
+    corrupted = conditions.apply(predictions[0].picture.path, backbone)
+    copies = [thumbnail(each.pixels) for each in corrupted if each.draw == 0]
+    return list(zip(predictions, copies, strict=True))

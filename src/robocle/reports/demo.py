@@ -1,4 +1,4 @@
-"""The page of the demo: what was taught and tested, tables, and example pictures."""
+"""The report of the demo: as text, and as a page with what was taught, tested and predicted."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -11,19 +11,17 @@ from robocle.demo.run import DemoResult
 from robocle.demo.unknown import KINDS, Outcome
 from robocle.images.thumbnails import jpeg_address
 from robocle.recognition.rates import DEFAULT_RATE
-from robocle.reports.demo_table import outcome_table, tables, unknown_table
 from robocle.reports.pages import render_page, write_page
+from robocle.reports.tables import Cell, Row, Table
 
+MEAN = "mean without clean"
+ALL = "all conditions"
 Item = TypeVar("Item")
-Figures = list[tuple[str, str]]
-"""Numbers that stand out, each with what it is."""
-
 EXAMPLES = 8
 UNKNOWN_EXAMPLES = 24
 REJECTED_EXAMPLES = 8
 SHOWN_CATEGORY = "mug"
 """The category that illustrates the conditions."""
-
 METHODS_IN_WORDS = {
     "NCM": "Nearest class mean: the label whose mean embedding is nearest. Average pooling.",
     "SLDA": "Streaming linear discriminant analysis, as published: one running covariance for all "
@@ -37,6 +35,60 @@ METHODS_IN_WORDS = {
     "of each taught picture.",
 }
 """The rows of the tables."""
+
+
+def as_text(result: DemoResult) -> str:
+    """Return the tables: taught objects, other objects of their categories, unknown objects."""
+    categories = {picture.category for picture in result.taught}
+    shots = len(result.taught) // len(categories)
+    parts = [
+        f"Taught {shots} pictures of each of {len(categories)} objects. "
+        f"Accuracy on {len(result.tested)} other pictures, in percent:"
+    ]
+    parts += [f"{table.title}\n{table.as_text()}" for table in tables(result)]
+    parts += [
+        "Taught only two thirds of the objects at a time. Pictures called unknown by the default "
+        f"learner, in percent:\n\n{unknown_table(result).as_text()}",
+        "What it answered for the taught objects, in percent:\n\n"
+        f"{outcome_table(result).as_text()}",
+    ]
+    return "\n\n".join(parts)
+
+
+def tables(result: DemoResult) -> tuple[Table, Table]:
+    """Return accuracy by method and condition: of taught instances, and of other instances."""
+    return (
+        _table(result, "The taught objects", other_instance=False),
+        _table(result, "Other objects of the same categories", other_instance=True),
+    )
+
+
+def _table(result: DemoResult, title: str, *, other_instance: bool) -> Table:
+    rows = []
+    for each in result.methods:
+        accuracies = result.accuracies(each, other_instance=other_instance)
+        mean = result.mean_of_others(each, other_instance=other_instance)
+        cells = tuple(Cell(value) for value in (*accuracies.values(), mean))
+        rows.append(Row(each.method.name, cells))
+    return Table(title, (*CONDITIONS, MEAN), tuple(rows), decimals=1)
+
+
+def outcome_table(result: DemoResult) -> Table:
+    """Return the percentage of each answer for the taught objects, by condition."""
+    rows = tuple(
+        Row(outcome, tuple(Cell(result.share_of(outcome, each)) for each in (*CONDITIONS, "")))
+        for outcome in get_args(Outcome)
+    )
+    return Table("Answers for the taught objects", (*CONDITIONS, ALL), rows, decimals=1)
+
+
+def unknown_table(result: DemoResult) -> Table:
+    """Return the percentage of pictures that are called unknown, by kind and condition."""
+    rows = tuple(
+        Row(words, tuple(Cell(result.called_unknown(kind, each)) for each in (*CONDITIONS, "")))
+        for kind, words in KINDS.items()
+    )
+    return Table("Unknown objects", (*CONDITIONS, ALL), rows, decimals=1)
 
 
 def write_report(result: DemoResult, path: Path) -> None:
@@ -73,7 +125,8 @@ def write_report(result: DemoResult, path: Path) -> None:
     write_page(path, html)
 
 
-def _highlights(result: DemoResult) -> Figures:
+def _highlights(result: DemoResult) -> list[tuple[str, str]]:
+    """Numbers that stand out, each with what it is."""
     default, published = result.methods[-1], result.methods[2]
     here = result.mean_of_others(default, other_instance=False)
     there = result.mean_of_others(published, other_instance=False)
