@@ -9,29 +9,24 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from robocle._internal.wording import plural
-from robocle.errors import DataError, RobocleError
+from robocle.errors import DataError
 from robocle.evaluation.corruptions import CORRUPTIONS, corruption
 from robocle.evaluation.metrics import METRICS
 from robocle.evaluation.results import read_results
 from robocle.reports.benchmark_gains import (
-    AVERAGE,
-    GAIN,
-    GAINS,
-    OVERALL,
     accuracy_tables,
     gain_tables,
+    gain_terms,
     overall_tables,
 )
 from robocle.reports.benchmark_tables import (
-    GAIN_OVER,
-    OTHER_DOMAIN,
     Record,
     distance_table,
     matrix_tables,
     metric_tables,
     unknown_tables,
 )
-from robocle.reports.pages import render_page
+from robocle.reports.pages import render_page, write_page
 from robocle.reports.plots import Plot, cost_plots, matrix_plots, moment_plots, per_step_plots
 from robocle.reports.tables import Table, latex_text, markdown_text
 
@@ -116,16 +111,10 @@ def write_report(results: Path, folder: Path) -> list[Path]:
     """
     report = build_report(results)
     texts = {"md": as_markdown(report), "tex": as_latex(report), "html": as_html(report)}
-    written = []
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for suffix, text in texts.items():
-            path = folder / f"{results.stem}.{suffix}"
-            path.write_text(text, "utf-8")
-            written.append(path)
-    except OSError as error:
-        raise RobocleError(f"cannot write to {folder}: {error.strerror}") from error
-    return written
+    written = {folder / f"{results.stem}.{suffix}": text for suffix, text in texts.items()}
+    for path, text in written.items():
+        write_page(path, text)
+    return list(written)
 
 
 def build_report(results: Path) -> Report:
@@ -181,22 +170,13 @@ def as_html(report: Report) -> str:
 
 def terms_of(tables: Sequence[Table]) -> list[Term]:
     """Return the words that some tables use, in the order in which a reader meets them."""
-    found = (*_accuracy(tables), *_metrics(tables), *_conditions(tables), *_methods(tables))
-    return list(dict(found).items())
+    kinds = (_accuracy, gain_terms, _metrics, _names)
+    return list({word: meaning for kind in kinds for word, meaning in kind(tables)}.items())
 
 
 def _accuracy(tables: Sequence[Table]) -> Iterator[Term]:
     if any("accuracy, %" in table.title for table in tables):
         yield "accuracy, %", METRICS["accuracy"].meaning
-    columns = {column for table in tables for column in table.columns}
-    if AVERAGE in columns:
-        yield AVERAGE, "the mean over the backbones of the table; the paper's, over the same ones"
-    if any(row.kind == "gain" for table in tables for row in table.rows):
-        yield "gain over ..., %", GAIN
-    if any(column.startswith(GAIN_OVER) for column in columns):
-        yield f"{GAIN_OVER} ..., %", f"of the {OTHER_DOMAIN}, the {GAIN}"
-    yield from ((column, GAINS[column]) for column in GAINS if column in columns)
-    yield from ((column, OVERALL[column]) for column in OVERALL if column in columns)
 
 
 def _metrics(tables: Sequence[Table]) -> Iterator[Term]:
@@ -209,21 +189,11 @@ def _metrics(tables: Sequence[Table]) -> Iterator[Term]:
         yield ELSEWHERE.strip(), "the mean over all tests but the one in the taught condition"
 
 
-def _conditions(tables: Sequence[Table]) -> Iterator[Term]:
-    names = [name for table in tables for name in (*table.columns, *_row_names(table))]
-    words = {word for name in names for word in name.replace("/", " ").split()}
+def _names(tables: Sequence[Table]) -> Iterator[Term]:
+    rows = [row.name for table in tables for row in table.rows]
+    names = [*rows, *(column for table in tables for column in table.columns)]
+    words = {word.strip("(),") for name in names for word in name.replace("/", " ").split()}
     for name in CORRUPTIONS.names():
         if name in words:
             yield name, f"a test condition: pictures {corruption(name).in_words}"
-
-
-def _methods(tables: Sequence[Table]) -> Iterator[Term]:
-    names = [name for table in tables for name in _row_names(table)]
-    words = {word.strip("(),") for name in names for word in name.split()}
-    for name, meaning in METHODS.items():
-        if name in words:
-            yield name, meaning
-
-
-def _row_names(table: Table) -> Iterator[str]:
-    return (row.name for row in table.rows)
+    yield from ((name, meaning) for name, meaning in METHODS.items() if name in words)

@@ -12,7 +12,9 @@ from typing import Any
 from robocle.evaluation.metrics import METRICS, mean, mean_step_gain
 from robocle.evaluation.paper import paper_backbones, paper_number
 from robocle.reports.benchmark_tables import (
-    MatrixGain,
+    GAIN_OVER,
+    OTHER_DOMAIN,
+    Gain,
     Methods,
     Record,
     by_backbone,
@@ -46,11 +48,10 @@ GAINS = {
     "both were timed in turn with AVG pooling, so other programs on the machine hardly matter",
 }
 """The columns of the table of gains, and what they mean."""
-MEASURED, CLAIMED = "measured", "paper's text"
 OVERALL = {
-    MEASURED: "the mean of the gains in the tables above",
+    "measured": "the mean of the gains in the tables above",
     "paper's tables": "the mean of the gains that the paper's tables print for the same",
-    CLAIMED: "the mean that the paper claims in its introduction, over all that it measured",
+    "paper's text": "the mean that the paper claims in its introduction, over all that it measured",
 }
 """The columns of the tables of overall gains, and what they mean."""
 FORMS = {"root": "root", "standardised": "as printed"}
@@ -68,23 +69,9 @@ def accuracy_tables(records: Sequence[Record]) -> Iterator[Table]:
         rows = tuple(_accuracy_rows(by_method(of_study), columns))
         heads = tuple(_heading(column, columns) for column in columns)
         table = Table(f"{study}: accuracy, %", heads, rows)
-        shown = "feature_size" in of_study[0]["shows"]
-        yield _with_feature_sizes(table, by_method(of_study)) if shown else table
-
-
-def average_gains(records: Sequence[Record]) -> Iterator[tuple[Record, Cell]]:
-    """Yield the gain of each method that has one, on the average over the backbones of a study.
-
-    Yields:
-        A record of the method, and its gain.
-    """
-    for of_study in by_study(records).values():
-        methods = by_method(of_study)
-        average = _columns(of_study)[-1]
-        for of_method in methods.values():
-            gain = _gain(methods.get(of_method[0]["over"], []), of_method, average)
-            if gain:
-                yield of_method[0], gain
+        if "feature_size" in of_study[0]["shows"]:  # results of an older version have none
+            table = _with_feature_sizes(table, by_method(of_study)).without_empty_columns()
+        yield table
 
 
 def _columns(records: Sequence[Record]) -> list[Column]:
@@ -165,18 +152,16 @@ def _gain(baseline: Sequence[Record], achieved: Sequence[Record], column: Column
     if one is None or two is None:
         return None
     backbones, test = column
-    place = _paper_average(achieved[0], backbones) or "".join(backbones[:1])
-    known = two.paper is not None and (len(backbones) == 1 or place == "avg")
+    place = backbones[0] if len(backbones) == 1 else _paper_average(achieved[0], backbones)
+    if two.paper is None or not place:
+        return gain_cell(one, two)
     places = {"backbone": place, "test": test.split("/")[1]}
-    printed = printed_gain(achieved[0], baseline[0], **places) if known else None
-    return gain_cell(one, two, printed)
+    return gain_cell(one, two, printed_gain(achieved[0], baseline[0], **places))
 
 
 def _with_feature_sizes(table: Table, methods: Methods) -> Table:
     """Return the table with a first column: how many times wider than AVG's an embedding is."""
     cells = {method: _feature_size(of_method) for method, of_method in methods.items()}
-    if not any(cells.values()):  # results of an older version
-        return table
     rows = (replace(row, cells=(cells.get(row.name), *row.cells)) for row in table.rows)
     heading = METRICS["feature_size"].heading
     return replace(table, columns=(heading, *table.columns), rows=tuple(rows))
@@ -232,29 +217,35 @@ def overall_tables(records: Sequence[Record]) -> Iterator[Table]:
     of_paper = [record for record in records if record["paper"].get("method")]
     tables = grouped(of_paper, lambda record: record["paper"].get("table"))
     if few_shots := tables.get("table2"):
-        gains = [(*each, "") for each in average_gains(few_shots)]
         claim = paper_number("text", metric="rarg", dataset="avg", train="clean")
-        yield from _overall("Mean gain on other-domain data", gains, claim)
+        yield from _overall("Mean gain on other-domain data", _average_gains(few_shots), claim)
     if corrupted := [*tables.get("table3", []), *tables.get("table4", [])]:
         claim = paper_number("text", metric="rarg", dataset="avg", test="avg_od")
         yield from _overall("Mean gain on corrupted pictures", matrix_gains(corrupted), claim)
 
 
-def _overall(title: str, gains: Iterable[MatrixGain], claim: float | None) -> Iterator[Table]:
+def _average_gains(records: Sequence[Record]) -> Iterator[Gain]:
+    """Yield the gain of each method that has one, on the average over the backbones of a study."""
+    for of_study in by_study(records).values():
+        methods = by_method(of_study)
+        average = _columns(of_study)[-1]
+        for of_method in methods.values():
+            if gain := _gain(methods.get(of_method[0]["over"], []), of_method, average):
+                yield of_method[0], gain, ""
+
+
+def _overall(title: str, gains: Iterable[Gain], claim: float | None) -> Iterator[Table]:
     kinds: dict[str, list[Cell]] = {}
     for record, gain, kind in gains:
         if record["paper"].get("method", "").startswith("robocle"):
             name = f"RobOCLe, {_form(record)}"
             kinds.setdefault(f"{name}, {kind}" if kind else name, []).append(gain)
-    rows = [
+    rows = tuple(
         Row(f"{name}: mean of {len(cells)} gains", _overall_cells(cells, claim))
         for name, cells in kinds.items()
-    ]
-    if rows and all(row.cells[1] is None for row in rows):  # on other backbones than the paper's
-        rows = [replace(row, cells=(row.cells[0], row.cells[2])) for row in rows]
-    if rows:
-        columns = tuple(OVERALL) if len(rows[0].cells) == len(OVERALL) else (MEASURED, CLAIMED)
-        yield Table(f"{title}, %", columns, tuple(rows))
+    )
+    if rows:  # the paper's tables have no gains on other backbones
+        yield Table(f"{title}, %", tuple(OVERALL), rows).without_empty_columns()
 
 
 def _form(record: Record) -> str:
@@ -267,3 +258,15 @@ def _overall_cells(gains: Sequence[Cell], claim: float | None) -> tuple[Cell | N
     printed = [gain.paper for gain in gains if gain.paper is not None]
     of_paper = Cell(mean(printed)) if len(printed) == len(gains) else None
     return Cell(mean([gain.mean for gain in gains])), of_paper, Cell(claim) if claim else None
+
+
+def gain_terms(tables: Sequence[Table]) -> Iterator[tuple[str, str]]:
+    """Yield the words for averages and gains that some tables use, and what they mean."""
+    columns = {column for table in tables for column in table.columns}
+    if AVERAGE in columns:
+        yield AVERAGE, "the mean over the backbones of the table; the paper's, over the same ones"
+    if any(row.kind == "gain" for table in tables for row in table.rows):
+        yield "gain over ..., %", GAIN
+    if any(column.startswith(GAIN_OVER) for column in columns):
+        yield f"{GAIN_OVER} ..., %", f"of the {OTHER_DOMAIN}, the {GAIN}"
+    yield from ((column, words) for column, words in (GAINS | OVERALL).items() if column in columns)

@@ -21,8 +21,10 @@ OTHER_DOMAIN = METRICS["average_other_domain"].title
 """The heading of the mean over the corruptions that were not taught."""
 GAIN_OVER = "OD gain over"
 """The heading of the gain on that mean starts with this."""
-MatrixGain = tuple[Record, Cell, str]
-"""A record of a method, a gain of the method, and what the gain is on."""
+OTHERS = "avg_od"
+"""What the paper calls the test on the other corruptions."""
+Gain = tuple[Record, Cell, str]
+"""A record of a method, a gain of the method, and what the gain is on, if there are several."""
 
 
 def grouped(records: Iterable[Record], name: Callable[[Record], Any]) -> dict[Any, list[Record]]:
@@ -153,15 +155,9 @@ def metric_tables(records: Sequence[Record]) -> Iterator[Table]:
         columns = {
             metric.heading: partial(metric_cell, name=name)
             for name, metric in METRICS.items()
-            if metric.table == "metrics" and _is_known(name, methods)
-        }
-        yield _table(f"{where}: metrics", methods, columns)
-
-
-def _is_known(name: str, methods: Methods) -> bool:
-    """Whether any record has the metric: a stream that repeats labels has no transfer."""
-    every = (record for of_method in methods.values() for record in of_method)
-    return any(_first_value(record, name) is not None for record in every)
+            if metric.table == "metrics"
+        }  # a stream that repeats labels has no transfer
+        yield _table(f"{where}: metrics", methods, columns).without_empty_columns()
 
 
 def _table(
@@ -225,25 +221,22 @@ def matrix_tables(records: Sequence[Record]) -> Iterator[Table]:
             gain = (f"{GAIN_OVER} {over}, %",) if over in methods else ()
             rows = []
             for taught, of_taught, baseline in _by_taught(methods, of_method):
-                cells = [*(_tested(of_taught, each) for each in tested), _other_domain(of_taught)]
+                cells = [_accuracy(of_taught, test) for test in (*tested, OTHERS)]
                 if gain:
-                    cells.append(_other_domain_gain(baseline, of_taught) if baseline else None)
+                    cells.append(_gain(baseline, of_taught, OTHERS))
                 rows.append(Row(taught, tuple(cells)))
             title = f"{where}, {method}: taught down, tested across, accuracy, %"
             yield Table(title, (*tested, OTHER_DOMAIN, *gain), tuple(rows))
 
 
-def matrix_gains(records: Sequence[Record]) -> Iterator[MatrixGain]:
+def matrix_gains(records: Sequence[Record]) -> Iterator[Gain]:
     """Yield the gains of each method and taught corruption: on other domains, then on clean."""
     for _, methods in by_setting(records, together=True):
         for of_method in methods.values():
             for _, of_taught, baseline in _by_taught(methods, of_method):
-                if not baseline:
-                    continue
-                if gain := _other_domain_gain(baseline, of_taught):
-                    yield of_taught[0], gain, "other domains"
-                if gain := gain_cell(_tested(baseline, "clean"), _tested(of_taught, "clean")):
-                    yield of_taught[0], gain, "tested clean"
+                for test, words in ((OTHERS, "other domains"), ("clean", "tested clean")):
+                    if gain := _gain(baseline, of_taught, test):
+                        yield of_taught[0], gain, words
 
 
 def _by_taught(
@@ -259,21 +252,19 @@ def _by_taught(
         yield name, of_taught, baselines.get(name, [])
 
 
-def _tested(records: Sequence[Record], corruption: str) -> Cell | None:
-    values = [_of_corruption(record, corruption) for record in records]
-    return mean_cell(values, paper_value(records[0], test=corruption))
+def _accuracy(records: Sequence[Record], test: str) -> Cell | None:
+    """Return the accuracy under a corruption, or the mean under those that were not taught."""
+    values = [_value(record["result"], test) for record in records]
+    return mean_cell(values, paper_value(records[0], test=test))
 
 
-def _of_corruption(record: Record, corruption: str) -> float | None:
-    accuracy: dict[str, float] = record["result"]["accuracy"]
-    return next((v for test, v in accuracy.items() if test.split("/")[1] == corruption), None)
+def _value(result: dict[str, Any], test: str) -> float | None:
+    found = (value for name, value in result["accuracy"].items() if name.split("/")[1] == test)
+    return result["average_other_domain"] if test == OTHERS else next(found, None)
 
 
-def _other_domain(records: Sequence[Record]) -> Cell | None:
-    values = [record["result"]["average_other_domain"] for record in records]
-    return mean_cell(values, paper_value(records[0], test="avg_od"))
-
-
-def _other_domain_gain(baseline: Sequence[Record], achieved: Sequence[Record]) -> Cell | None:
-    printed = printed_gain(achieved[0], baseline[0], test="avg_od")
-    return gain_cell(_other_domain(baseline), _other_domain(achieved), printed)
+def _gain(baseline: Sequence[Record], achieved: Sequence[Record], test: str) -> Cell | None:
+    if not baseline:
+        return None
+    printed = printed_gain(achieved[0], baseline[0], test=test)
+    return gain_cell(_accuracy(baseline, test), _accuracy(achieved, test), printed)

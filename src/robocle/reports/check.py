@@ -18,16 +18,12 @@ from robocle.images.thumbnails import thumbnail
 from robocle.reports.pages import render_page, write_page
 from robocle.reports.tables import text_table
 
-TAUGHT = "taught objects"
-NOT_TAUGHT = 'objects that were not taught ("unknown" is right)'
 ALL_CORRUPTED = "all but clean"
 SHOWN_LABELS = 5
 """How many labels the text gives advice on."""
 SHOWN_PICTURES = 6
 """How many pictures the page shows under each corruption."""
 BAR_WIDTH = 30
-Shown = list[tuple[CheckedPrediction, str]]
-"""A picture in each condition: the prediction, and a small copy as a data URL."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +54,11 @@ def _groups(result: CheckResult) -> list[Group]:
     """Return the taught labels and the others, as far as there are any."""
     found = []
     if any(result.labels.values()):
-        found.append(Group(TAUGHT, (), _rows(result, taught=True)))
+        found.append(Group("taught objects", (), _rows(result, taught=True)))
     not_taught = tuple(label for label, taught in result.labels.items() if not taught)
     if not_taught:
-        found.append(Group(NOT_TAUGHT, not_taught, _rows(result, taught=False)))
+        title = 'objects that were not taught ("unknown" is right)'
+        found.append(Group(title, not_taught, _rows(result, taught=False)))
     return found
 
 
@@ -176,7 +173,8 @@ def _mistakes(predictions: list[CheckedPrediction]) -> int:
 
 def _shown(
     predictions: list[CheckedPrediction], conditions: Conditions, backbone: Backbone
-) -> Shown:
+) -> list[tuple[CheckedPrediction, str]]:
+    """The prediction for a picture in each condition, with a small copy as a data URL."""
     corrupted = conditions.apply(predictions[0].picture.path, backbone)
     copies = [thumbnail(each.pixels) for each in corrupted if each.draw == 0]
     return list(zip(predictions, copies, strict=True))

@@ -13,15 +13,13 @@ from robocle.reports.benchmark_tables import OTHER_DOMAIN, Record, by_setting, m
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.text import Annotation
 
 Plot = tuple[str, str]
 """A title and SVG text."""
 WIDTH = 9
 LINE_STYLES = ("-", "--", ":")
 COLOURS = 10  # in matplotlib's cycle
-NamePlace = tuple[float, float, Literal["left", "center", "right"]]
-NAME_PLACES: tuple[NamePlace, ...] = (
+NAME_PLACES: tuple[tuple[float, float, Literal["left", "center", "right"]], ...] = (
     *((6, 3, "left"), (-6, 3, "right"), (0, 10, "center"), (0, -10, "center")),
     *((6, -8, "left"), (-6, -8, "right"), (6, 12, "left"), (-6, 12, "right")),
 )
@@ -140,23 +138,15 @@ def _name_points(figure: "Figure", axes: "Axes", points: Mapping[str, tuple[floa
     centres = axes.transData.transform(list(points.values()))
     taken = [Bbox.from_bounds(x - 7, y - 7, 14, 14) for x, y in centres]
     for name, point in points.items():
-        for place in NAME_PLACES:
-            text = _write_name(axes, name, point, place)
+        text = axes.annotate(name, point, (0, 0), textcoords="offset points", size=7, va="center",
+                             in_layout=False)  # fmt: skip
+        for right, up, align in (*NAME_PLACES, NAME_PLACES[0]):
+            text.xyann = right, up
+            text.set_horizontalalignment(align)
             box = text.get_window_extent()
             if box.x1 < figure.bbox.x1 and not box.count_overlaps(taken):
                 break
-            text.remove()
-        else:
-            box = _write_name(axes, name, point, NAME_PLACES[0]).get_window_extent()
         taken.append(box)
-
-
-def _write_name(
-    axes: "Axes", name: str, point: tuple[float, float], place: NamePlace
-) -> "Annotation":
-    right, up, align = place
-    return axes.annotate(name, point, (right, up), textcoords="offset points", size=7, ha=align,
-                         va="center", in_layout=False)  # fmt: skip
 
 
 def _new_axes(

@@ -6,14 +6,14 @@ A table holds numbers; how they are rounded and laid out is decided here, for al
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Literal
 
 from robocle._internal.wording import printable
 
 LEAST = 1e-6
 """What is smaller is printed as 0: it may be a rounding error."""
-SIDES = {"l": "left", "r": "right"}
 RowKind = Literal["result", "gain"]
 
 
@@ -78,6 +78,12 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     decimals: int = 2
+
+    def without_empty_columns(self) -> "Table":
+        """Return the table without the columns in which no row has a number."""
+        kept = [any(column) for column in zip(*(row.cells for row in self.rows), strict=True)]
+        rows = (replace(row, cells=tuple(compress(row.cells, kept))) for row in self.rows)
+        return replace(self, columns=tuple(compress(self.columns, kept)), rows=tuple(rows))
 
     def as_text(self) -> str:
         """Return the table as plain text, without its title."""
@@ -220,6 +226,6 @@ def text_table(
     align = align or "l" + "r" * (len(lines[0]) - 1)
     if any(len(line) != len(align) for line in lines):
         raise ValueError(f"every row must have {len(align)} cells, one per letter of {align!r}")
-    sides = [SIDES[letter] for letter in align]
+    sides = ["left" if letter == "l" else "right" for letter in align]
     text: str = tabulate(lines, tablefmt="plain", colalign=sides, disable_numparse=True)
     return "\n".join(" " * indent + line for line in text.splitlines())
