@@ -97,11 +97,11 @@ results: $(READY)
 	$(BIN)/python docs/results/generate.py $(DATA)
 	$(BIN)/python docs/readme_figures.py
 
-$(READY): pyproject.toml
+$(READY): pyproject.toml sim/pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "robocle needs Python 3.11 or newer")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --editable '.[dev]' --editable ./sim
 	touch $(READY)
 
 clean:

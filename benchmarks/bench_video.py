@@ -26,8 +26,8 @@ from robocle import Learner, Prediction, TemporalFilter
 from robocle._internal.randomness import keyed_rng
 from robocle.evaluation.corruptions import corruption
 from robocle.evaluation.datasets.home import Home
-from robocle.sim.home import categories
-from robocle.sim.openloris import Recording, record
+from robocle_sim.home import categories
+from robocle_sim.openloris import Recording, record
 
 TAUGHT, STRANGERS, SHOTS, FRAMES = 12, 6, 5, 24
 FACTORS = ("clutter", "illumination", "occlusion", "pixel")

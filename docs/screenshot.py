@@ -16,7 +16,7 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from robocle.demo.run import run_demo
-from robocle.reports.demo_page import write_report
+from robocle.reports.demo import write_report
 
 HERE = Path(__file__).parent
 WIDTH = 1100

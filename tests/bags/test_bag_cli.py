@@ -16,9 +16,8 @@ from home_pictures import home_picture
 from robocle import Learner
 from robocle.bags import Tally, write_bag
 from robocle.reports.recording import label_table, plot_recording, time_table
-from robocle.sim import render_openloris
-from robocle.sim.openloris import Recording
 from robocle.types import Example
+from robocle_sim.openloris import Recording, render_openloris
 
 pytestmark = pytest.mark.slow
 TOPICS = ("--label-topic", "/label")

@@ -12,7 +12,7 @@ from robocle.evaluation.check_result import (
     weaknesses,
 )
 from robocle.evaluation.corruptions import corruption
-from robocle.reports.check_table import as_text
+from robocle.reports.check import as_text
 from robocle.types import Example
 
 

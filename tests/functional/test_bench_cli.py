@@ -51,7 +51,7 @@ def test_an_experiment_on_a_folder_of_pictures_is_run_and_reported(
     assert f"4 of 4 trials run; results in {out}" in result.stdout
     for suffix in ("md", "tex", "html"):
         assert f"report in {out.with_suffix('.' + suffix)}" in result.stdout
-    page = out.with_suffix(".md").read_text("utf-8")
+    page = " ".join(out.with_suffix(".md").read_text("utf-8").split())
     assert "| gain over NCM |" in page
     outcomes = "right, % | false rejections, % | wrong, %"
     assert f"| | AUROC, % | unknown detected, % | {outcomes} | ECE, % |" in page

@@ -11,8 +11,7 @@ import pytest
 from command_line import assert_refused, run, run_subprocess
 from robocle.backbones import Backbone
 from robocle.demo.pictures import CONDITIONS, home_pictures
-from robocle.demo.unknown import KINDS, ROUNDS, run_open_set
-from robocle.reports.demo_page import METHODS_IN_WORDS
+from robocle.demo.run import KINDS, METHODS, ROUNDS, run_open_set
 
 
 @pytest.mark.slow
@@ -56,7 +55,7 @@ def test_the_demo_and_its_page_need_no_extra(small_demo: tuple[str, str]) -> Non
 @pytest.mark.slow
 def test_the_page_explains_its_rows_and_columns(small_demo: tuple[str, str]) -> None:
     _, page = small_demo
-    for words in (*CONDITIONS.values(), *METHODS_IN_WORDS.values(), *KINDS.values()):
+    for words in (*CONDITIONS.values(), *KINDS.values(), *(each.name for each in METHODS)):
         assert escape(words) in page
     assert "accuracy, %" in page
     assert "39 pictures of the objects that were taught" in page

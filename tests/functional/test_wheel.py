@@ -97,6 +97,17 @@ def test_what_needs_an_extra_says_in_one_line_how_to_install_it(
 
 
 @pytest.mark.slow
+def test_the_renderer_is_not_in_the_wheel_and_says_in_one_line_where_it_is(
+    program: Path, tmp_path: Path
+) -> None:
+    done = run_in(tmp_path, program, "sim", "home")
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.endswith("part of the repository of robocle, where `pip install ./sim` installs it")
+    assert "sim" not in run_in(tmp_path, program, "--help").stdout
+
+
+@pytest.mark.slow
 def test_no_message_names_a_page_that_only_a_checkout_has() -> None:
     files = [path for path in PACKAGE.rglob("*.py") if path.is_file()]
     assert len(files) > 150

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
-from html import unescape
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from benchmark_results import record, written
 from robocle.errors import DataError
 from robocle.evaluation.experiment_file import load_experiment
 from robocle.evaluation.paper import PAPER_TABLES, paper_number, paper_numbers
-from robocle.reports.benchmark import Report, as_html, as_markdown, build_report
+from robocle.reports.benchmark import Report, build_report
 from robocle.reports.tables import Cell, Table
 
 RNG = np.random.default_rng(0)
@@ -240,7 +239,10 @@ def test_derived_columns_are_as_printed(
     name: str, report_of_the_paper: Callable[[str], Report]
 ) -> None:
     checked = 0
+    terms = dict(report_of_the_paper(name).terms)
     for table in report_of_the_paper(name).tables:
+        averages = {"Avg", "measured", "paper's tables", "paper's text"}
+        assert averages & set(table.columns) <= set(terms)
         for row, (place, column) in product(table.rows, enumerate(table.columns)):
             found = row.cells[place]
             is_gain = row.kind == "gain" or column.startswith("OD gain over")
@@ -319,7 +321,7 @@ def test_on_other_backbones_there_is_no_mean_of_the_papers_gains(tmp_path: Path)
     )
 
 
-# ---- what cannot be looked up, and what the words mean
+# ---- what cannot be looked up
 
 
 @pytest.mark.parametrize(
@@ -338,21 +340,3 @@ def test_a_place_that_fits_no_one_number_is_an_error_of_one_line(
         build_report(written(tmp_path / "some.jsonl", [made]))
     assert str(caught.value).startswith("the place of 'NCM' (OpenLORIS-small) in the paper")
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", PAPER_TABLES[:5])
-def test_every_derived_column_is_explained(
-    name: str, report_of_the_paper: Callable[[str], Report]
-) -> None:
-    report = report_of_the_paper(name)
-    terms = dict(report.terms)
-    for table in report.tables:
-        for column in table.columns:
-            if column.startswith("OD gain over"):
-                assert "OD gain over ..., %" in terms
-            elif column in ("Avg", "measured", "paper's tables", "paper's text"):
-                assert column in terms
-    page = unescape(as_html(report))
-    assert all(meaning in page for meaning in terms.values())
-    assert "nan" not in as_markdown(report)

@@ -1,37 +1,16 @@
-"""The plan of the home: which pictures it has, and what each is for."""
+"""The plan of the home: which pictures it has."""
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from robocle._internal.randomness import keyed_rng
 from robocle.errors import SpecError
-from robocle.sim import PlannedPicture, categories, home_plan, is_teaching, render_home
-from robocle.sim.conditions import CONDITIONS, FACTORS
-
-
-def test_there_are_at_least_24_categories_in_order() -> None:
-    assert len(categories()) >= 24
-    assert list(categories()) == sorted(set(categories()))
-
-
-def test_no_two_pictures_share_a_path() -> None:
-    paths = Counter(planned.path for planned in home_plan(0))
-    assert [path for path, count in paths.items() if count > 1] == []
-
-
-def test_a_path_contains_condition_category_instance_and_number() -> None:
-    assert PlannedPicture(0, "mug", 2, "pose", 3, 1).path == "pose/mug_02/1.jpg"
-
-
-def test_five_clean_pictures_of_the_first_instance_are_for_teaching() -> None:
-    taught = [planned for planned in home_plan(0) if is_teaching(planned)]
-    assert {planned.condition for planned in taught} == {"clean"}
-    assert {planned.instance for planned in taught} == {1}
-    assert Counter(planned.category for planned in taught) == dict.fromkeys(categories(), 5)
+from robocle_sim.conditions import CONDITIONS, FACTORS
+from robocle_sim.home import categories, home_plan, render_home
+from robocle_sim.stage import PlannedPicture
 
 
 def test_every_instance_is_shown_under_every_condition() -> None:

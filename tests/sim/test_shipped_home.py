@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-import robocle.sim
-from robocle.sim import PlannedPicture, categories, home_plan, render
-from robocle.sim.folder import encode
+from robocle_sim.folder import encode
+from robocle_sim.home import categories, home_plan, render
+from robocle_sim.stage import PlannedPicture
 
-HOME = Path(robocle.sim.__file__).parents[1] / "demo" / "home"
+HOME = Path(__file__).parents[2] / "src/robocle/demo/home"
 PLAN = home_plan(0)
 
 

@@ -17,7 +17,6 @@ from robocle.cli import (  # noqa: F401  (each adds its commands)
     ros,
     samples,
     serve,
-    sim,
     teach,
     transfer,
     watch,

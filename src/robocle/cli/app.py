@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -22,6 +22,9 @@ from robocle.cli.interrupts import interruptible
 from robocle.cli.output import echo_above_bar
 from robocle.cli.progress import ProgressLogHandler
 from robocle.errors import RobocleError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
 
 
 class NonemptyPath(click.Path):
@@ -46,7 +49,27 @@ VERBOSE = ("-v", "--verbose")
 
 
 class RobocleGroup(click.Group):
-    """A group of commands that ends with one line if a command fails or is interrupted."""
+    """The commands. Ends with one line if a command fails or is interrupted.
+
+    Other packages add commands with the entry point group "robocle.commands".
+    """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return sorted({*super().list_commands(ctx), *_added_commands().names})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command of robocle, or else one that another package adds."""
+        if found := super().get_command(ctx, cmd_name):
+            return found
+        if cmd_name in (added := _added_commands()).names:
+            return cast(click.Command, added[cmd_name].load())
+        if cmd_name == "sim":
+            raise RobocleError(
+                "the renderer is not installed: it is part of the repository of robocle, where "
+                "`pip install ./sim` installs it"
+            )
+        return None
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
         """Parse the arguments."""
@@ -72,6 +95,12 @@ class RobocleGroup(click.Group):
                     raise
                 print_error(request.received)
         ctx.exit(request.received.exit_code if request.received else 1)
+
+
+def _added_commands() -> "EntryPoints":
+    from importlib.metadata import entry_points  # here, because it is slow to import
+
+    return entry_points(group="robocle.commands")
 
 
 @contextmanager

@@ -112,7 +112,7 @@ def remove(backbone: str) -> None:
 
 def _list() -> None:
     from robocle.backbones.listing import listed_backbones
-    from robocle.reports.text_table import text_table
+    from robocle.reports.tables import text_table
 
     rows: list[tuple[object, ...]] = [
         (

@@ -113,7 +113,7 @@ def _speed_tables(found: "list[BackboneSpeed]") -> str:
 
 
 def _times_table(found: "list[BackboneSpeed]") -> str:
-    from robocle.reports.text_table import text_table
+    from robocle.reports.tables import text_table
 
     columns = list(found[0].milliseconds)
     rows = [
@@ -124,7 +124,7 @@ def _times_table(found: "list[BackboneSpeed]") -> str:
 
 
 def _rates_table(found: "list[BackboneSpeed]") -> str:
-    from robocle.reports.text_table import text_table
+    from robocle.reports.tables import text_table
 
     poolings = list(dict.fromkeys(name for each in found for name in each.frames_per_second))
     rows = [

@@ -50,8 +50,7 @@ def check(images: tuple[Path, ...], state: Path | None, out: Path | None, seed: 
         )
         from robocle.evaluation.check_result import Conditions
         from robocle.learner import Learner
-        from robocle.reports.check_page import write_report
-        from robocle.reports.check_table import as_text, as_values
+        from robocle.reports.check import as_text, as_values, write_report
         from robocle.reports.pages import require_page_path
 
     if out:

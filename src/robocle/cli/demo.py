@@ -23,8 +23,7 @@ def demo(out: Path, pictures: Path | None) -> None:
     """
     with activity("starting"):
         from robocle.demo.run import run_demo
-        from robocle.reports.demo_page import write_report
-        from robocle.reports.demo_table import as_text
+        from robocle.reports.demo import as_text, write_report
         from robocle.reports.pages import require_page_path
 
     if pictures:
@@ -39,7 +38,7 @@ def demo(out: Path, pictures: Path | None) -> None:
 
 
 def _write_pictures(folder: Path) -> None:
-    from robocle.demo.samples import write_samples
+    from robocle.demo.pictures import write_samples
 
     count = write_samples(folder)
     echo(f"wrote {count} pictures to {folder}")

@@ -61,7 +61,7 @@ def _readiness(learner: "Learner") -> "Readiness | None":
 
 
 def _lines(state: Path, summary: dict[str, Any], readiness: "Readiness | None") -> list[str]:
-    from robocle.reports.text_table import text_table
+    from robocle.reports.tables import text_table
 
     labels = summary["labels"]
     pictures = plural(sum(labels.values()), "picture")
@@ -76,13 +76,13 @@ def _lines(state: Path, summary: dict[str, Any], readiness: "Readiness | None") 
 
 
 def _count_lines(labels: dict[str, int]) -> list[str]:
-    from robocle.reports.text_table import text_table
+    from robocle.reports.tables import text_table
 
     return [text_table(list(labels.items()), ["label", "pictures"], indent=2)]
 
 
 def _readiness_lines(readiness: "Readiness") -> list[str]:
-    from robocle.reports.text_table import text_table
+    from robocle.reports.tables import text_table
 
     rows = [
         [

@@ -14,7 +14,7 @@ def parts() -> None:
     These are the parts of a learner (backbones, views, poolings, classifiers) and the building
     blocks of experiments (data sets, scenarios, corruptions).
     """
-    from robocle.reports.text_table import text_table
+    from robocle.reports.tables import text_table
 
     for registry in _registries():
         echo(f"{registry.kind}s")

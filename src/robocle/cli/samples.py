@@ -52,7 +52,7 @@ def samples(state: Path, label: str | None, doubtful: int | None, as_json: bool)
 
 
 def _table(shown: "list[TaughtSample]") -> str:
-    from robocle.reports.text_table import text_table
+    from robocle.reports.tables import text_table
 
     rows = [
         [

@@ -1,16 +1,22 @@
 """The shipped pictures of the home, rendered by `robocle sim` with seed 0.
 
 The first five clean pictures of each category's first instance are taught; all others are test
-pictures.
+pictures. A few of them can be copied to a folder, to try robocle with:
+
+    teach/<label>/1.jpg ... 5.jpg    five objects to teach
+    test/<label>/<condition>.jpg     the same objects in other conditions, and one to leave untaught
 """
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from robocle.errors import RobocleError
 from robocle.evaluation.datasets.home import Home
-from robocle.sim.home import SHOTS
 from robocle.types import Example
 
+SHOTS = 5
+"""Pictures to teach per category."""
 CONDITIONS = {
     "clean": "Soft light and the usual viewpoint. The only condition that is taught.",
     "illumination": "The light is dim, coloured, or comes from one side.",
@@ -20,6 +26,8 @@ CONDITIONS = {
     "pose": "The object is lying or tilted, or seen from above or behind.",
 }
 """The condition that is taught, then all others, each with what it is."""
+TAUGHT = ("clock", "mug", "remote", "teapot", "teddy")
+NOT_TAUGHT = ("chair",)
 
 
 @dataclass(frozen=True)
@@ -54,3 +62,42 @@ def home_pictures() -> list[DemoPicture]:
 
 def _is_taught(example: Example) -> bool:
     return example.split == "train" and int(example.path.stem) < SHOTS
+
+
+def write_samples(folder: Path) -> int:
+    """Copy the pictures into a new folder.
+
+    Args:
+        folder: The folder to make.
+
+    Returns:
+        The number of pictures.
+
+    Raises:
+        RobocleError: The folder exists already, or cannot be written.
+    """
+    samples = _samples()
+    try:
+        folder.mkdir(parents=True)
+        for name, picture in samples.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(picture.path, folder / name)
+    except FileExistsError as error:
+        raise RobocleError(f"{folder} exists: give a folder that does not exist yet") from error
+    except OSError as error:
+        raise RobocleError(f"cannot write {folder}: {error.strerror}") from error
+    return len(samples)
+
+
+def _samples() -> dict[str, DemoPicture]:
+    """Return the shipped pictures by their names in the folder."""
+    samples: dict[str, DemoPicture] = {}
+    others = list(CONDITIONS)[1:]
+    for picture in home_pictures():
+        if picture.is_other_instance or picture.category not in (*TAUGHT, *NOT_TAUGHT):
+            continue
+        if picture.is_taught and picture.category in TAUGHT:
+            samples[f"teach/{picture.category}/{int(picture.path.stem) + 1}.jpg"] = picture
+        elif picture.condition in others:
+            samples.setdefault(f"test/{picture.category}/{picture.condition}.jpg", picture)
+    return samples

@@ -2,25 +2,30 @@
 
 The backbone runs once per picture and views; the pooling and the classifier of every method work on
 the same feature maps.
+
+The default learner is also tested on objects that it was not taught. The objects are divided into
+three parts, and in each of three rounds one part is not taught. So every object is unknown in one
+round and taught in the other two.
 """
 
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from robocle.backbones import Backbone, backbone, earlier_channels
 from robocle.classifiers import classifier
 from robocle.demo.pictures import CONDITIONS, DemoPicture, home_pictures
-from robocle.demo.unknown import Kind, OpenSetTest, Outcome, run_open_set
 from robocle.evaluation.experiment import Method
 from robocle.evaluation.metrics import accuracy, avg_other_domain
 from robocle.evaluation.teach_and_test import evaluate, teach_classifier
 from robocle.images import to_pixels
 from robocle.images.views import views
+from robocle.learner import Learner
 from robocle.learner.pipeline import feature_maps, pooled
 from robocle.poolings import block_layout, pooling
 from robocle.profiles import DEFAULT
-from robocle.types import Embeddings
+from robocle.types import Embeddings, Prediction
 
 PUBLISHED_SLDA = "slda:scatter=published,shrinkage=1e-4"
 METHODS = (
@@ -36,7 +41,15 @@ METHODS = (
         DEFAULT.prediction_views,
     ),
 )
-
+ROUNDS = 3
+Kind = Literal["not taught", "taught", "other object"]
+Outcome = Literal["right", "unknown", "wrong"]
+KINDS: dict[Kind, str] = {
+    "not taught": "objects that were not taught",
+    "taught": "the taught objects",
+    "other object": "other objects of the taught categories",
+}
+"""Why each picture is known or unknown, in words."""
 Progress = Callable[[Sequence[DemoPicture], str], Iterable[DemoPicture]]
 
 
@@ -57,6 +70,28 @@ class MethodResult:
     milliseconds_to_teach: float
     milliseconds_to_predict: float
     state_bytes: int
+
+
+@dataclass(frozen=True)
+class OpenSetTest:
+    """The prediction for one test picture in one round.
+
+    Attributes:
+        picture: The picture.
+        kind: Whether its category was taught, and if so, whether it shows the taught object.
+        prediction: The prediction, at the default rate.
+    """
+
+    picture: DemoPicture
+    kind: Kind
+    prediction: Prediction
+
+    @property
+    def outcome(self) -> Outcome:
+        """Whether the object was called unknown and, if not, whether its label is right."""
+        if self.prediction.label is None:
+            return "unknown"
+        return "right" if self.prediction.label == self.picture.category else "wrong"
 
 
 @dataclass(frozen=True)
@@ -96,31 +131,18 @@ class DemoResult:
         accuracies = self.accuracies(result, other_instance=other_instance)
         return avg_other_domain(list(accuracies.values()), trained_on=0)
 
-    def called_unknown(self, kind: Kind, condition: str = "") -> float:
-        """Return how many pictures of a kind are called unknown, in percent.
-
-        Args:
-            kind: Objects that were not taught, the taught ones, or others of their categories.
-            condition: The condition; all if it is empty.
-        """
-        found = [
-            test.is_called_unknown
-            for test in self.open_set
-            if test.kind == kind and condition in ("", test.picture.condition)
-        ]
-        return 100 * sum(found) / len(found)
-
-    def share_of(self, outcome: Outcome, condition: str = "") -> float:
-        """Return how many pictures of the taught objects have an outcome, in percent.
+    def share(self, outcome: Outcome, kind: Kind, condition: str = "") -> float:
+        """Return how many pictures of a kind have an outcome in the open-set tests, in percent.
 
         Args:
             outcome: Right, unknown or wrong.
+            kind: Objects that were not taught, the taught ones, or others of their categories.
             condition: The condition; all if it is empty.
         """
         found = [
             test.outcome == outcome
             for test in self.open_set
-            if test.kind == "taught" and condition in ("", test.picture.condition)
+            if test.kind == kind and condition in ("", test.picture.condition)
         ]
         return 100 * sum(found) / len(found)
 
@@ -192,3 +214,36 @@ def _evaluated(
         milliseconds_to_predict=1e3 * found.seconds / len(tests),
         state_bytes=clf.state().nbytes,
     )
+
+
+def run_open_set(
+    network: Backbone, pictures: Sequence[DemoPicture], embeddings: Sequence[Embeddings]
+) -> tuple[OpenSetTest, ...]:
+    """Teach and test the default learner in all rounds.
+
+    Args:
+        network: The backbone that computed the embeddings.
+        pictures: All pictures of the demo.
+        embeddings: The embedding (1, width) of each picture by the default learner.
+    """
+    categories = sorted({picture.category for picture in pictures})
+    pairs = [(picture, rows[0]) for picture, rows in zip(pictures, embeddings, strict=True)]
+    tests: list[OpenSetTest] = []
+    for number in range(ROUNDS):
+        held_out = frozenset(categories[number::ROUNDS])
+        learner = Learner(network)
+        for picture, embedding in pairs:
+            if picture.is_taught and picture.category not in held_out:
+                learner.teach_embedding(embedding, picture.category)
+        tests += [
+            OpenSetTest(picture, _kind(picture, held_out), learner.predict_embedding(embedding))
+            for picture, embedding in pairs
+            if not picture.is_taught
+        ]
+    return tuple(tests)
+
+
+def _kind(picture: DemoPicture, held_out: frozenset[str]) -> Kind:
+    if picture.category in held_out:
+        return "not taught"
+    return "other object" if picture.is_other_instance else "taught"

@@ -1,27 +1,33 @@
-"""The report of a benchmark: its results as Markdown, LaTeX and one HTML page."""
+"""The report of a benchmark: its results as Markdown, LaTeX and one HTML page.
+
+The page explains the abbreviations, columns and units that its tables use, and no others.
+"""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from robocle._internal.wording import plural
-from robocle.errors import DataError, RobocleError
+from robocle.errors import DataError
+from robocle.evaluation.corruptions import CORRUPTIONS, corruption
+from robocle.evaluation.metrics import METRICS
 from robocle.evaluation.results import read_results
-from robocle.reports.benchmark_accuracy import accuracy_tables
-from robocle.reports.benchmark_gains import gain_tables, overall_tables
-from robocle.reports.benchmark_matrix import matrix_tables
-from robocle.reports.benchmark_plots import (
-    Plot,
-    cost_plots,
-    matrix_plots,
-    moment_plots,
-    per_step_plots,
+from robocle.reports.benchmark_gains import (
+    accuracy_tables,
+    gain_tables,
+    gain_terms,
+    overall_tables,
 )
-from robocle.reports.benchmark_records import Record
-from robocle.reports.benchmark_tables import distance_table, metric_tables, unknown_tables
-from robocle.reports.benchmark_terms import Term, terms_of
-from robocle.reports.pages import render_page
+from robocle.reports.benchmark_tables import (
+    Record,
+    distance_table,
+    matrix_tables,
+    metric_tables,
+    unknown_tables,
+)
+from robocle.reports.pages import render_page, write_page
+from robocle.reports.plots import Plot, cost_plots, matrix_plots, moment_plots, per_step_plots
 from robocle.reports.tables import Table, latex_text, markdown_text
 
 TABLES: dict[str, Callable[[Sequence[Record]], Iterable[Table]]] = {
@@ -37,6 +43,24 @@ PLOTS: dict[str, Callable[[Sequence[Record]], Iterable[Plot]]] = {
     "cost": cost_plots,
 }
 """The plots that an experiment can list under `shows`."""
+ELSEWHERE = " elsewhere"
+Term = tuple[str, str]
+"""A word and what it means."""
+
+METHODS = {
+    "FT": "fine-tuning: a softmax layer trained on each picture once",
+    "PRCPT": "perceptron",
+    "NCM": "nearest class mean",
+    "SLDA": "streaming linear discriminant analysis: one covariance for all labels",
+    "SQDA": "streaming quadratic discriminant analysis: one covariance per label",
+    "SNB": "streaming naive Bayes: one variance per label and entry of the embedding",
+    "SOvR": "streaming one-versus-rest: a label's mean against the mean of all others",
+    "CBCL": "centroid-based concept learning: several means per label",
+    "iCaRL": "a softmax layer with exemplar replay: it stores embeddings",
+    "FeCAM": "one normalised covariance per label, on transformed embeddings",
+    "KLDA": "linear discriminant analysis on random Fourier features",
+    "RobOCLe": "the paper's pooling: higher moments of the feature map besides its average",
+}
 
 
 @dataclass(frozen=True)
@@ -87,16 +111,10 @@ def write_report(results: Path, folder: Path) -> list[Path]:
     """
     report = build_report(results)
     texts = {"md": as_markdown(report), "tex": as_latex(report), "html": as_html(report)}
-    written = []
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for suffix, text in texts.items():
-            path = folder / f"{results.stem}.{suffix}"
-            path.write_text(text, "utf-8")
-            written.append(path)
-    except OSError as error:
-        raise RobocleError(f"cannot write to {folder}: {error.strerror}") from error
-    return written
+    written = {folder / f"{results.stem}.{suffix}": text for suffix, text in texts.items()}
+    for path, text in written.items():
+        write_page(path, text)
+    return list(written)
 
 
 def build_report(results: Path) -> Report:
@@ -148,3 +166,34 @@ def as_latex(report: Report) -> str:
 def as_html(report: Report) -> str:
     """Return a report as one HTML page with its plots and pictures inside."""
     return render_page("benchmark", report=report)
+
+
+def terms_of(tables: Sequence[Table]) -> list[Term]:
+    """Return the words that some tables use, in the order in which a reader meets them."""
+    kinds = (_accuracy, gain_terms, _metrics, _names)
+    return list({word: meaning for kind in kinds for word, meaning in kind(tables)}.items())
+
+
+def _accuracy(tables: Sequence[Table]) -> Iterator[Term]:
+    if any("accuracy, %" in table.title for table in tables):
+        yield "accuracy, %", METRICS["accuracy"].meaning
+
+
+def _metrics(tables: Sequence[Table]) -> Iterator[Term]:
+    columns = [column for table in tables for column in table.columns]
+    used = {column.replace(ELSEWHERE, "") for column in columns}
+    for metric in METRICS.values():
+        if metric.meaning and {metric.heading, metric.title} & used:
+            yield metric.heading, metric.meaning
+    if any(ELSEWHERE in column for column in columns):
+        yield ELSEWHERE.strip(), "the mean over all tests but the one in the taught condition"
+
+
+def _names(tables: Sequence[Table]) -> Iterator[Term]:
+    rows = [row.name for table in tables for row in table.rows]
+    names = [*rows, *(column for table in tables for column in table.columns)]
+    words = {word.strip("(),") for name in names for word in name.replace("/", " ").split()}
+    for name in CORRUPTIONS.names():
+        if name in words:
+            yield name, f"a test condition: pictures {corruption(name).in_words}"
+    yield from ((name, meaning) for name, meaning in METHODS.items() if name in words)

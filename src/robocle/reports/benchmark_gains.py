@@ -1,7 +1,8 @@
-"""What the methods of a benchmark gain over others: in one table, and on the whole.
+"""Accuracies and gains of a benchmark: backbones across, methods and what they gain down.
 
-The gains in a table stand beside the accuracies and FPS of the paper's table 6. The means over all
-gains are those that the paper claims in its introduction.
+The tables of accuracies have the layout of the paper's tables 1, 2 and 5, with their average over
+the backbones; those of gains stand beside the paper's table 6. The means over all gains are those
+that the paper claims in its introduction.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,24 +10,32 @@ from dataclasses import replace
 from typing import Any
 
 from robocle.evaluation.metrics import METRICS, mean, mean_step_gain
-from robocle.evaluation.paper import paper_number
-from robocle.reports.benchmark_accuracy import average_gains
-from robocle.reports.benchmark_matrix import MatrixGain, matrix_gains
-from robocle.reports.benchmark_records import (
+from robocle.evaluation.paper import paper_backbones, paper_number
+from robocle.reports.benchmark_tables import (
+    GAIN_OVER,
+    OTHER_DOMAIN,
+    Gain,
+    Methods,
     Record,
     by_backbone,
     by_method,
+    by_setting,
     by_study,
-    first_value,
     gain_cell,
     grouped,
+    matrix_gains,
     mean_cell,
+    metric_cell,
     paper_value,
     printed_gain,
 )
 from robocle.reports.tables import Cell, Row, Table
 from robocle.spec import parse_spec
 
+AVERAGE = "Avg"
+"""The heading of the mean over the backbones."""
+Column = tuple[tuple[str, ...], str]
+"""The backbones that a column is over, and a test, "name/corruption"."""
 GAIN = (
     "room-aware relative gain, RARG: the percentage of the other method's errors that are gone; "
     "negative if there are more errors than before"
@@ -39,55 +48,157 @@ GAINS = {
     "both were timed in turn with AVG pooling, so other programs on the machine hardly matter",
 }
 """The columns of the table of gains, and what they mean."""
-MEASURED, CLAIMED = "measured", "paper's text"
 OVERALL = {
-    MEASURED: "the mean of the gains in the tables above",
+    "measured": "the mean of the gains in the tables above",
     "paper's tables": "the mean of the gains that the paper's tables print for the same",
-    CLAIMED: "the mean that the paper claims in its introduction, over all that it measured",
+    "paper's text": "the mean that the paper claims in its introduction, over all that it measured",
 }
 """The columns of the tables of overall gains, and what they mean."""
-
-
 FORMS = {"root": "root", "standardised": "as printed"}
 """The forms of `moments`, as the experiments of the paper's tables name them."""
 
 
+def accuracy_tables(records: Sequence[Record]) -> Iterator[Table]:
+    """Yield one table per study: methods down, backbones and test sets across.
+
+    The room-aware gain of a method is in the row below it. Several backbones have their average in
+    the last column, and the feature size is in the first, if the experiment shows it.
+    """
+    for study, of_study in by_study(records).items():
+        columns = _columns(of_study)
+        rows = tuple(_accuracy_rows(by_method(of_study), columns))
+        heads = tuple(_heading(column, columns) for column in columns)
+        table = Table(f"{study}: accuracy, %", heads, rows)
+        if "feature_size" in of_study[0]["shows"]:  # results of an older version have none
+            table = _with_feature_sizes(table, by_method(of_study)).without_empty_columns()
+        yield table
+
+
+def _columns(records: Sequence[Record]) -> list[Column]:
+    """Return a column per backbone and test, and one per test over all backbones, if several."""
+    of_each = by_backbone(records)
+    columns: list[Column] = [
+        ((backbone,), test) for backbone, its in of_each.items() for test in _tests(its)
+    ]
+    return columns + [(tuple(of_each), test) for test in _tests(records) if len(of_each) > 1]
+
+
+def _tests(records: Sequence[Record]) -> list[str]:
+    return list(dict.fromkeys(test for each in records for test in each["result"]["accuracy"]))
+
+
+def _heading(column: Column, columns: Sequence[Column]) -> str:
+    """Return the backbone and as much of "name/corruption" as tells the columns apart."""
+    backbones, test = column
+    names, corruptions = zip(*(other.split("/") for _, other in columns), strict=True)
+    name, corruption = test.split("/")
+    shown = [name] if len(set(names)) > 1 else []
+    shown += [corruption] if len(set(corruptions)) > 1 else []
+    return f"{backbones[0] if len(backbones) == 1 else AVERAGE} {'/'.join(shown)}".strip()
+
+
+def _accuracy_rows(methods: Methods, columns: Sequence[Column]) -> Iterator[Row]:
+    for method, of_method in methods.items():
+        yield Row(method, tuple(_accuracy(of_method, column) for column in columns))
+        over = of_method[0]["over"]
+        if over in methods:
+            gains = (_gain(methods[over], of_method, column) for column in columns)
+            yield Row(f"gain over {over}", tuple(gains), "gain")
+
+
+def _accuracy(records: Sequence[Record], column: Column) -> Cell | None:
+    """Return the accuracy of a method; None unless it was run on all backbones of the column."""
+    backbones, test = column
+    of_each = by_backbone(records)
+    if not set(backbones) <= set(of_each):
+        return None
+    by_seed = [_by_seed(of_each[backbone], test) for backbone in backbones]
+    common = [seed for seed in by_seed[0] if all(seed in each for each in by_seed)]
+    values = [mean([each[seed] for each in by_seed]) for seed in common]
+    return mean_cell(values, _paper_accuracy(of_each, column))
+
+
+def _by_seed(records: Sequence[Record], test: str) -> dict[int, float]:
+    """Return the accuracy of each ordering; the mean, if it was run more than once."""
+    return {
+        seed: mean(values)
+        for seed, of_seed in grouped(records, lambda record: record["trial"]["seed"]).items()
+        if None not in (values := [each["result"]["accuracy"].get(test) for each in of_seed])
+    }
+
+
+def _paper_accuracy(of_each: dict[str, list[Record]], column: Column) -> float | None:
+    """Return the paper's number over the same backbones, if this is its test set."""
+    backbones, test = column
+    firsts = [of_each[backbone][0] for backbone in backbones]
+    name, corruption = test.split("/")
+    if name != _tests(firsts)[0].split("/")[0]:
+        return None
+    if average := _paper_average(firsts[0], backbones):
+        return paper_value(firsts[0], test=corruption, backbone=average)
+    values = [paper_value(each, test=corruption) for each in firsts]
+    known = [value for value in values if value is not None]
+    return mean(known) if len(known) == len(values) else None
+
+
+def _paper_average(record: Record, backbones: Sequence[str]) -> str:
+    """Return the paper's name for its average if it is over these backbones, "" otherwise."""
+    same = set(backbones) == paper_backbones(record["paper"].get("table", ""))
+    return "avg" if same and len(backbones) > 1 else ""
+
+
+def _gain(baseline: Sequence[Record], achieved: Sequence[Record], column: Column) -> Cell | None:
+    one, two = _accuracy(baseline, column), _accuracy(achieved, column)
+    if one is None or two is None:
+        return None
+    backbones, test = column
+    place = backbones[0] if len(backbones) == 1 else _paper_average(achieved[0], backbones)
+    if two.paper is None or not place:
+        return gain_cell(one, two)
+    places = {"backbone": place, "test": test.split("/")[1]}
+    return gain_cell(one, two, printed_gain(achieved[0], baseline[0], **places))
+
+
+def _with_feature_sizes(table: Table, methods: Methods) -> Table:
+    """Return the table with a first column: how many times wider than AVG's an embedding is."""
+    cells = {method: _feature_size(of_method) for method, of_method in methods.items()}
+    rows = (replace(row, cells=(cells.get(row.name), *row.cells)) for row in table.rows)
+    heading = METRICS["feature_size"].heading
+    return replace(table, columns=(heading, *table.columns), rows=tuple(rows))
+
+
+def _feature_size(records: Sequence[Record]) -> Cell | None:
+    """Return the mean over the backbones, beside the paper's if these are among its own."""
+    of_each = by_backbone(records)
+    sizes = [its[0]["result"].get("feature_size") for its in of_each.values()]
+    known = [size for size in sizes if size is not None]
+    is_the_papers = set(of_each) <= paper_backbones(records[0]["paper"].get("table", ""))
+    paper = paper_value(records[0], "size_multiplier", backbone="avg") if is_the_papers else None
+    return Cell(mean(known), None, paper) if known else None
+
+
 def gain_tables(records: Sequence[Record]) -> Iterator[Table]:
     """Yield one table per study and backbone: methods with a gain down, kinds of gain across."""
-    for study, of_study in by_study(records).items():
-        for backbone, of_backbone in by_backbone(of_study).items():
-            methods = by_method(of_backbone)
-            rows = tuple(
-                Row(f"{method}, over {over}", tuple(_gains(methods[over], of_method)))
-                for method, of_method in methods.items()
-                if (over := of_method[0]["over"]) in methods
-            )
-            if rows:
-                yield Table(f"{study}, {backbone}: gains", tuple(GAINS), rows)
+    for where, methods in by_setting(records):
+        rows = tuple(
+            Row(f"{method}, over {over}", tuple(_gains(methods[over], of_method)))
+            for method, of_method in methods.items()
+            if (over := of_method[0]["over"]) in methods
+        )
+        if rows:
+            yield Table(f"{where}: gains", tuple(GAINS), rows)
 
 
 def _gains(baseline: Sequence[Record], achieved: Sequence[Record]) -> Iterator[Cell | None]:
-    printed = printed_gain(achieved[0], baseline[0])
-    yield gain_cell(_metric(baseline, "accuracy"), _metric(achieved, "accuracy"), printed)
-    yield mean_cell(_step_gains(baseline, achieved), paper_value(achieved[0], "per_step_gain"))
-    yield mean_cell(_speed_changes(baseline, achieved), paper_value(achieved[0], "fps_change"))
-
-
-def _metric(records: Sequence[Record], name: str) -> Cell | None:
-    paper = paper_value(records[0], METRICS[name].paper)
-    return mean_cell([first_value(record["result"], name) for record in records], paper)
-
-
-def _step_gains(baseline: Sequence[Record], achieved: Sequence[Record]) -> list[float]:
-    """Return the gain per step in points for each ordering that both methods were run on."""
-    pairs = _paired(baseline, achieved, "per_step")
-    return [mean_step_gain(one, two) for one, two in pairs if len(one) == len(two)]
-
-
-def _speed_changes(baseline: Sequence[Record], achieved: Sequence[Record]) -> list[float]:
-    """Return the change of FPS in percent for each ordering that both methods were run on."""
-    pairs = _paired(baseline, achieved, "relative_speed")
-    return [100 * (fast / slow - 1) for slow, fast in pairs]
+    """Yield the three kinds of gain; the last two pair the orderings that both were run on."""
+    steps = _paired(baseline, achieved, "per_step")
+    speeds = _paired(baseline, achieved, "relative_speed")
+    per_step = [mean_step_gain(one, two) for one, two in steps if len(one) == len(two)]
+    changes = [100 * (fast / slow - 1) for slow, fast in speeds]
+    accuracies = metric_cell(baseline, "accuracy"), metric_cell(achieved, "accuracy")
+    yield gain_cell(*accuracies, printed_gain(achieved[0], baseline[0]))
+    yield mean_cell(per_step, paper_value(achieved[0], "per_step_gain"))
+    yield mean_cell(changes, paper_value(achieved[0], "fps_change"))
 
 
 def _paired(
@@ -106,29 +217,35 @@ def overall_tables(records: Sequence[Record]) -> Iterator[Table]:
     of_paper = [record for record in records if record["paper"].get("method")]
     tables = grouped(of_paper, lambda record: record["paper"].get("table"))
     if few_shots := tables.get("table2"):
-        gains = [(*each, "") for each in average_gains(few_shots)]
         claim = paper_number("text", metric="rarg", dataset="avg", train="clean")
-        yield from _overall("Mean gain on other-domain data", gains, claim)
+        yield from _overall("Mean gain on other-domain data", _average_gains(few_shots), claim)
     if corrupted := [*tables.get("table3", []), *tables.get("table4", [])]:
         claim = paper_number("text", metric="rarg", dataset="avg", test="avg_od")
         yield from _overall("Mean gain on corrupted pictures", matrix_gains(corrupted), claim)
 
 
-def _overall(title: str, gains: Iterable[MatrixGain], claim: float | None) -> Iterator[Table]:
+def _average_gains(records: Sequence[Record]) -> Iterator[Gain]:
+    """Yield the gain of each method that has one, on the average over the backbones of a study."""
+    for of_study in by_study(records).values():
+        methods = by_method(of_study)
+        average = _columns(of_study)[-1]
+        for of_method in methods.values():
+            if gain := _gain(methods.get(of_method[0]["over"], []), of_method, average):
+                yield of_method[0], gain, ""
+
+
+def _overall(title: str, gains: Iterable[Gain], claim: float | None) -> Iterator[Table]:
     kinds: dict[str, list[Cell]] = {}
     for record, gain, kind in gains:
         if record["paper"].get("method", "").startswith("robocle"):
             name = f"RobOCLe, {_form(record)}"
             kinds.setdefault(f"{name}, {kind}" if kind else name, []).append(gain)
-    rows = [
+    rows = tuple(
         Row(f"{name}: mean of {len(cells)} gains", _overall_cells(cells, claim))
         for name, cells in kinds.items()
-    ]
-    if rows and all(row.cells[1] is None for row in rows):  # on other backbones than the paper's
-        rows = [replace(row, cells=(row.cells[0], row.cells[2])) for row in rows]
-    if rows:
-        columns = tuple(OVERALL) if len(rows[0].cells) == len(OVERALL) else (MEASURED, CLAIMED)
-        yield Table(f"{title}, %", columns, tuple(rows))
+    )
+    if rows:  # the paper's tables have no gains on other backbones
+        yield Table(f"{title}, %", tuple(OVERALL), rows).without_empty_columns()
 
 
 def _form(record: Record) -> str:
@@ -141,3 +258,15 @@ def _overall_cells(gains: Sequence[Cell], claim: float | None) -> tuple[Cell | N
     printed = [gain.paper for gain in gains if gain.paper is not None]
     of_paper = Cell(mean(printed)) if len(printed) == len(gains) else None
     return Cell(mean([gain.mean for gain in gains])), of_paper, Cell(claim) if claim else None
+
+
+def gain_terms(tables: Sequence[Table]) -> Iterator[tuple[str, str]]:
+    """Yield the words for averages and gains that some tables use, and what they mean."""
+    columns = {column for table in tables for column in table.columns}
+    if AVERAGE in columns:
+        yield AVERAGE, "the mean over the backbones of the table; the paper's, over the same ones"
+    if any(row.kind == "gain" for table in tables for row in table.rows):
+        yield "gain over ..., %", GAIN
+    if any(column.startswith(GAIN_OVER) for column in columns):
+        yield f"{GAIN_OVER} ..., %", f"of the {OTHER_DOMAIN}, the {GAIN}"
+    yield from ((column, words) for column, words in (GAINS | OVERALL).items() if column in columns)

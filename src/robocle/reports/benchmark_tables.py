@@ -1,71 +1,198 @@
-"""Further tables of a benchmark report: all metrics, known or unknown, moment distances."""
+"""The results of a benchmark as tables: grouped, averaged over orderings, beside the paper's.
 
-from collections.abc import Iterator, Sequence
+The tables of taught against tested corruptions have the layout of the paper's tables 3 and 4.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
-from robocle.evaluation.metrics import METRICS, Metric, mean
-from robocle.reports.benchmark_records import (
-    Record,
-    by_backbone,
-    by_method,
-    by_study,
-    first_value,
-    mean_cell,
-    paper_value,
-)
+from robocle.errors import DataError
+from robocle.evaluation.metrics import METRICS, mean, room_aware_gain, standard_deviation
+from robocle.evaluation.paper import paper_number
 from robocle.reports.tables import Cell, Row, Table
+
+Record = dict[str, Any]
+"""One line of a results file, see `robocle.evaluation.results`."""
+Methods = dict[str, list[Record]]
+"""The records of each method."""
+OTHER_DOMAIN = METRICS["average_other_domain"].title
+"""The heading of the mean over the corruptions that were not taught."""
+GAIN_OVER = "OD gain over"
+"""The heading of the gain on that mean starts with this."""
+OTHERS = "avg_od"
+"""What the paper calls the test on the other corruptions."""
+Gain = tuple[Record, Cell, str]
+"""A record of a method, a gain of the method, and what the gain is on, if there are several."""
+
+
+def grouped(records: Iterable[Record], name: Callable[[Record], Any]) -> dict[Any, list[Record]]:
+    """Return the records by a name of theirs, in the order of appearance."""
+    groups: dict[Any, list[Record]] = {}
+    for record in records:
+        groups.setdefault(name(record), []).append(record)
+    return groups
+
+
+def by_study(records: Sequence[Record], *, together: bool = False) -> dict[str, list[Record]]:
+    """Return the records by study, data set, scenario and, unless together, taught corruption.
+
+    Only records that agree in all of these may be averaged. The name of a group is that of its
+    study and whatever tells it from other groups of that study.
+    """
+
+    def facts(record: Record) -> tuple[str, ...]:
+        trial = record["trial"]
+        found = (record["study"], trial["dataset"], trial["scenario"], trial["data"])
+        return found if together else (*found, f"taught {trial['taught']}")
+
+    groups = grouped(records, facts)
+    return {_group_name(names, list(groups)): of_group for names, of_group in groups.items()}
+
+
+def _group_name(names: Sequence[str], groups: Sequence[Sequence[str]]) -> str:
+    study, *others = names
+    of_study = [group[1:] for group in groups if group[0] == study]
+    several = [len(set(column)) > 1 for column in zip(*of_study, strict=True)]
+    shown = [name for name, differs in zip(others, several, strict=True) if differs]
+    return ", ".join([study, *(name for name in shown if name not in study)])
+
+
+def by_method(records: Iterable[Record]) -> Methods:
+    """Return the records by method."""
+    return grouped(records, lambda record: record["method"])
+
+
+def by_backbone(records: Iterable[Record]) -> dict[str, list[Record]]:
+    """Return the records by backbone."""
+    return grouped(records, lambda record: record["trial"]["backbone"])
+
+
+def by_setting(
+    records: Sequence[Record], *, together: bool = False
+) -> Iterator[tuple[str, Methods]]:
+    """Yield each study and backbone in words, and its records by method."""
+    for study, of_study in by_study(records, together=together).items():
+        for backbone, of_backbone in by_backbone(of_study).items():
+            yield f"{study}, {backbone}", by_method(of_backbone)
+
+
+def mean_cell(values: Sequence[float | None], paper: float | None = None) -> Cell | None:
+    """Return the mean and the deviation over orderings; None if no value is known."""
+    known = [value for value in values if value is not None and value == value]
+    if not known:
+        return None
+    return Cell(mean(known), standard_deviation(known) if len(known) > 1 else None, paper)
+
+
+def metric_cell(records: Sequence[Record], name: str) -> Cell | None:
+    """Return the mean of a metric over the records of a method."""
+    printed = METRICS[name].paper
+    paper = paper_value(records[0], printed) if printed else None
+    return mean_cell([_first_value(record, name) for record in records], paper)
+
+
+def _first_value(record: Record, name: str) -> float | None:
+    """Return a metric of a trial; of one that each test has, that of the first test."""
+    value: float | dict[str, float] | None = record["result"].get(name)
+    return next(iter(value.values())) if isinstance(value, dict) else value
+
+
+def gain_cell(
+    baseline: Cell | None, achieved: Cell | None, printed: float | None = None
+) -> Cell | None:
+    """Return the room-aware gain of the means; None if the baseline has no errors.
+
+    Args:
+        baseline: The accuracy of the method that the gain is over.
+        achieved: The accuracy of the method with the gain.
+        printed: The gain that the paper prints. Without one, it is computed from the accuracies
+            that the paper prints.
+    """
+    if baseline is None or achieved is None:
+        return None
+    if printed is None and baseline.paper is not None and achieved.paper is not None:
+        printed = room_aware_gain(baseline.paper, achieved.paper)
+    return mean_cell([room_aware_gain(baseline.mean, achieved.mean)], printed)
+
+
+def paper_value(record: Record, metric: str = "accuracy", **places: str) -> float | None:
+    """Return the number that the paper prints for this result; None if it prints none.
+
+    Args:
+        record: The result, with its place in the paper.
+        metric: The paper's name of the metric.
+        places: Coordinates other than those of the result, such as backbone="avg".
+
+    Raises:
+        DataError: The place fits several numbers, or has an unknown coordinate.
+    """
+    trial = record["trial"]
+    conditions = {"train": trial["taught"], "test": next(iter(trial["tested"]), "")}
+    found = {"backbone": trial["backbone"], **conditions, **record["paper"], **places}
+    table = found.pop("table", "")
+    tables = [table, "text"] if "method" in found else [table]
+    try:
+        numbers = [paper_number(each, metric=metric, **found) for each in tables if table]
+    except (LookupError, TypeError) as error:
+        raise DataError(
+            f"the place of {record['method']!r} ({record['study']}) in the paper is wrong: {error}"
+        ) from error
+    return next((number for number in numbers if number is not None), None)
+
+
+def printed_gain(record: Record, baseline: Record, **places: str) -> float | None:
+    """Return the gain that the paper prints for a method over this baseline, if it does."""
+    method = record["paper"].get("method", "")
+    is_the_papers = method and method.removeprefix("robocle_") == baseline["paper"].get("method")
+    return paper_value(record, "rarg", **places) if is_the_papers else None
 
 
 def metric_tables(records: Sequence[Record]) -> Iterator[Table]:
     """Yield one table per study and backbone: methods down, all metrics that they have across."""
-    names = [name for name, metric in METRICS.items() if metric.table == "metrics"]
-    for study, of_study in by_study(records).items():
-        for backbone, of_backbone in by_backbone(of_study).items():
-            columns = [name for name in names if _is_known(name, of_backbone)]
-            headings = tuple(METRICS[name].heading for name in columns)
-            rows = tuple(
-                Row(method, tuple(_metric_cell(of_method, name) for name in columns))
-                for method, of_method in by_method(of_backbone).items()
-            )
-            yield Table(f"{study}, {backbone}: metrics", headings, rows)
+    for where, methods in by_setting(records):
+        columns = {
+            metric.heading: partial(metric_cell, name=name)
+            for name, metric in METRICS.items()
+            if metric.table == "metrics"
+        }  # a stream that repeats labels has no transfer
+        yield _table(f"{where}: metrics", methods, columns).without_empty_columns()
 
 
-def _is_known(name: str, records: Sequence[Record]) -> bool:
-    """Whether any record has the metric: a stream that repeats labels has no transfer."""
-    return any(first_value(record["result"], name) is not None for record in records)
-
-
-def _metric_cell(records: Sequence[Record], name: str) -> Cell | None:
-    printed = METRICS[name].paper
-    paper = paper_value(records[0], printed) if printed else None
-    return mean_cell([first_value(record["result"], name) for record in records], paper)
+def _table(
+    title: str, methods: Methods, columns: Mapping[str, Callable[[list[Record]], Cell | None]]
+) -> Table:
+    """Return a table with one row per method; a column makes a cell of the method's records."""
+    rows = (
+        Row(method, tuple(cell(of_method) for cell in columns.values()))
+        for method, of_method in methods.items()
+    )
+    return Table(title, tuple(columns), tuple(rows))
 
 
 def unknown_tables(records: Sequence[Record]) -> Iterator[Table]:
     """Yield one table per study and backbone: methods down, open-set metrics across."""
-    names = [name for name, metric in METRICS.items() if metric.table == "unknown"]
-    for study, of_study in by_study(records).items():
-        for backbone, of_backbone in by_backbone(of_study).items():
-            several = len(of_backbone[0]["result"][names[0]]) > 1
-            columns = [(name, test) for name in names for test in ("", "elsewhere")[: 1 + several]]
-            rows = tuple(
-                Row(method, tuple(_open_set_cell(of_method, *column) for column in columns))
-                for method, of_method in by_method(of_backbone).items()
+    metrics = {name: metric for name, metric in METRICS.items() if metric.table == "unknown"}
+    for where, methods in by_setting(records):
+        first = next(iter(methods.values()))[0]["result"]
+        tests = ("", " elsewhere")[: len(first[next(iter(metrics))])]
+        columns = {
+            replace(metric, title=metric.title + test).heading: partial(
+                _open_set_cell, name=name, elsewhere=bool(test)
             )
-            headings = tuple(_with_test(METRICS[name], test).heading for name, test in columns)
-            yield Table(f"{study}, {backbone}: known or unknown", headings, rows)
+            for name, metric in metrics.items()
+            for test in tests
+        }
+        yield _table(f"{where}: known or unknown", methods, columns)
 
 
-def _with_test(metric: Metric, test: str) -> Metric:
-    return replace(metric, title=f"{metric.title} {test}".strip())
-
-
-def _open_set_cell(records: Sequence[Record], name: str, test: str) -> Cell | None:
-    """Return the value of the first test, or the mean over all others if `test` is "elsewhere"."""
+def _open_set_cell(records: Sequence[Record], name: str, *, elsewhere: bool) -> Cell | None:
+    """Return the value of the first test, or elsewhere the mean over all others."""
     values: list[float | None] = []
     for record in records:
         first, *others = record["result"][name].values()
-        found = [value for value in others if value is not None] if test else [first]
+        found = [value for value in others if value is not None] if elsewhere else [first]
         values.append(mean(found) if found and None not in found else None)
     return mean_cell(values)
 
@@ -79,8 +206,65 @@ def distance_table(record: Record) -> Table:
         for block in measured["blocks"]
     )
     title = f"{record['study']}, {record['trial']['backbone']}, {measured['pooling']}"
-    return Table(
-        f"{title}: Wasserstein distance to clean, in standard deviations of clean",
-        corruptions,
-        rows,
-    )
+    unit = "Wasserstein distance to clean, in standard deviations of clean"
+    return Table(f"{title}: {unit}", corruptions, rows)
+
+
+def matrix_tables(records: Sequence[Record]) -> Iterator[Table]:
+    """Yield one table per study, backbone and method: taught corruptions down, tested across.
+
+    The last column is the gain of the method on the other domains, if it has one.
+    """
+    for where, methods in by_setting(records, together=True):
+        for method, of_method in methods.items():
+            over, tested = of_method[0]["over"], of_method[0]["trial"]["tested"]
+            gain = (f"{GAIN_OVER} {over}, %",) if over in methods else ()
+            rows = []
+            for taught, of_taught, baseline in _by_taught(methods, of_method):
+                cells = [_accuracy(of_taught, test) for test in (*tested, OTHERS)]
+                if gain:
+                    cells.append(_gain(baseline, of_taught, OTHERS))
+                rows.append(Row(taught, tuple(cells)))
+            title = f"{where}, {method}: taught down, tested across, accuracy, %"
+            yield Table(title, (*tested, OTHER_DOMAIN, *gain), tuple(rows))
+
+
+def matrix_gains(records: Sequence[Record]) -> Iterator[Gain]:
+    """Yield the gains of each method and taught corruption: on other domains, then on clean."""
+    for _, methods in by_setting(records, together=True):
+        for of_method in methods.values():
+            for _, of_taught, baseline in _by_taught(methods, of_method):
+                for test, words in ((OTHERS, "other domains"), ("clean", "tested clean")):
+                    if gain := _gain(baseline, of_taught, test):
+                        yield of_taught[0], gain, words
+
+
+def _by_taught(
+    methods: Methods, of_method: Sequence[Record]
+) -> Iterator[tuple[str, list[Record], list[Record]]]:
+    """Yield each taught corruption with the records of a method and of the one its gain is over."""
+
+    def taught(record: Record) -> str:
+        return str(record["trial"]["taught"])
+
+    baselines = grouped(methods.get(of_method[0]["over"], []), taught)
+    for name, of_taught in grouped(of_method, taught).items():
+        yield name, of_taught, baselines.get(name, [])
+
+
+def _accuracy(records: Sequence[Record], test: str) -> Cell | None:
+    """Return the accuracy under a corruption, or the mean under those that were not taught."""
+    values = [_value(record["result"], test) for record in records]
+    return mean_cell(values, paper_value(records[0], test=test))
+
+
+def _value(result: dict[str, Any], test: str) -> float | None:
+    found = (value for name, value in result["accuracy"].items() if name.split("/")[1] == test)
+    return result["average_other_domain"] if test == OTHERS else next(found, None)
+
+
+def _gain(baseline: Sequence[Record], achieved: Sequence[Record], test: str) -> Cell | None:
+    if not baseline:
+        return None
+    printed = printed_gain(achieved[0], baseline[0], test=test)
+    return gain_cell(_accuracy(baseline, test), _accuracy(achieved, test), printed)

@@ -55,12 +55,13 @@ def render_page(name: str, **values: Any) -> str:
 
 
 def write_page(path: Path, html: str) -> None:
-    """Write a page to a file.
+    """Write a page to a file, in a folder that is made if it is not there.
 
     Raises:
         RobocleError: The file cannot be written.
     """
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(html, "utf-8")
     except OSError as error:
         raise RobocleError(f"cannot write {path}: {error.strerror}") from error

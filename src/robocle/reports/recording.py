@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robocle.bags.tally import Part, Span, Tally
+from robocle.bags.tally import Part, Tally
 from robocle.errors import DataError, MissingExtraError
-from robocle.reports.text_table import text_table
+from robocle.reports.tables import text_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,10 +19,9 @@ def label_table(tally: Tally) -> str:
     """Return one row per label, those that were taught first."""
     rows = []
     for label, count in sorted(tally.labels.items(), key=lambda item: item[0] not in tally.known):
-        name = label if label in tally.known else f"{label} (not taught)"
         mostly = count.taken_for.most_common(1)
         rows.append(
-            [name, count.frames, _percent(count.right, count.frames),
+            [_name(label, tally), count.frames, _percent(count.right, count.frames),
              _percent(count.steady, count.frames), _percent(count.unknown, count.frames),
              f"{mostly[0][0]} ({mostly[0][1]})" if mostly else ""]
         )  # fmt: skip
@@ -41,6 +40,10 @@ def time_table(tally: Tally) -> str:
         for part in tally.parts if part.frames
     ]  # fmt: skip
     return text_table(rows, ["time", "frames", "right", "filtered"])
+
+
+def _name(label: str, tally: Tally) -> str:
+    return label if label in tally.known else f"{label} (not taught)"
 
 
 def _percent(some: int, of: int) -> str:
@@ -97,23 +100,17 @@ def _draw_spans(axes: "Axes", tally: Tally, rows: Sequence[str]) -> None:
         begin, length = span.start, max(span.end - span.start, 1e-3)
         axes.broken_barh([(begin, length)], (places[span.truth] - 0.4, 0.8), color=TRUTH)
         place = unknown if span.said is None else places[span.said]
-        colour = RIGHT if _is_right(span, tally) else WRONG
+        is_right = span.said == (span.truth if span.truth in tally.known else None)
+        colour = RIGHT if is_right else WRONG
         axes.broken_barh([(begin, length)], (place - 0.2, 0.4), color=colour)
-    names = [label if label in tally.known else f"{label} (not taught)" for label in rows]
+    names = (_name(label, tally) for label in rows)
     axes.set_yticks(range(len(rows) + 1), [*names, "unknown"])
     axes.set_ylim(len(rows) + 0.6, -0.6)
     axes.spines[["top", "right"]].set_visible(False)
-    for colour, name in (
-        (TRUTH, "shown"),
-        (RIGHT, "announced, right"),
-        (WRONG, "announced, wrong"),
-    ):
+    legend = {"shown": TRUTH, "announced, right": RIGHT, "announced, wrong": WRONG}
+    for name, colour in legend.items():
         axes.plot([], [], color=colour, linewidth=6, label=name)
     axes.legend(ncols=3, fontsize=8, frameon=False, loc="lower left", bbox_to_anchor=(0, 1))
-
-
-def _is_right(span: Span, tally: Tally) -> bool:
-    return span.said == (span.truth if span.truth in tally.known else None)
 
 
 def _draw_parts(axes: "Axes", parts: Sequence[Part]) -> None:

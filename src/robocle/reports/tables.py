@@ -5,11 +5,12 @@ A table holds numbers; how they are rounded and laid out is decided here, for al
 
 import math
 import re
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Literal
 
 from robocle._internal.wording import printable
-from robocle.reports.text_table import text_table
 
 LEAST = 1e-6
 """What is smaller is printed as 0: it may be a rounding error."""
@@ -68,9 +69,9 @@ class Table:
               clean  blur
         SLDA   98.2     -
         >>> print(table.as_markdown())
-        | | clean | blur |
-        |---|---|---|
-        | SLDA | 98.2 | - |
+        |      |   clean |   blur |
+        |:-----|--------:|-------:|
+        | SLDA |    98.2 |      - |
     """
 
     title: str
@@ -78,36 +79,41 @@ class Table:
     rows: tuple[Row, ...]
     decimals: int = 2
 
+    def without_empty_columns(self) -> "Table":
+        """Return the table without the columns in which no row has a number."""
+        kept = [any(column) for column in zip(*(row.cells for row in self.rows), strict=True)]
+        rows = (replace(row, cells=tuple(compress(row.cells, kept))) for row in self.rows)
+        return replace(self, columns=tuple(compress(self.columns, kept)), rows=tuple(rows))
+
     def as_text(self) -> str:
         """Return the table as plain text, without its title."""
-        return text_table(self._lines(), ["", *self.columns])
+        head, *body = self._lines()
+        return text_table(body, head)
 
     def as_markdown(self) -> str:
         """Return the table as Markdown, without its title."""
-        head, *body = (map(markdown_text, line) for line in [self.columns, *self._lines()])
-        lines = [f"| | {' | '.join(head)} |", "|---" * (len(self.columns) + 1) + "|"]
-        return "\n".join(lines + [f"| {' | '.join(line)} |" for line in body])
+        return self._written("pipe", markdown_text)
 
     def as_latex(self) -> str:
         """Return the table as a LaTeX table with its title as caption; it needs booktabs."""
-        lines = [["", *self.columns], *self._lines()]
-        head, *body = (" & ".join(map(latex_text, line)) for line in lines)
-        return "\n".join(
-            [
-                "\\begin{table}[t]",
-                "  \\centering",
-                f"  \\caption{{{latex_text(self.title)}}}",
-                f"  \\begin{{tabular}}{{l{'c' * len(self.columns)}}}",
-                f"    \\toprule\n    {head} \\\\\n    \\midrule",
-                *(f"    {line} \\\\" for line in body),
-                "    \\bottomrule\n  \\end{tabular}\n\\end{table}",
-            ]
-        )
+        caption = f"\\caption{{{latex_text(self.title)}}}"
+        tabular = self._written("latex_booktabs", _one_line).translate(LATEX_SIGNS)
+        return f"\\begin{{table}}[t]\n\\centering\n{caption}\n{tabular}\n\\end{{table}}"
+
+    def _written(self, style: str, escape: Callable[[str], str]) -> str:
+        """Return the table in a style of tabulate, with escaped cells."""
+        from tabulate import tabulate
+
+        head, *body = ([escape(cell) for cell in line] for line in self._lines())
+        sides = ["left", *["right"] * len(self.columns)]
+        text: str = tabulate(body, head, style, colalign=sides, disable_numparse=True)
+        return text
 
     def _lines(self) -> list[list[str]]:
-        return [
+        rows = (
             [row.name, *(cell_text(cell, self.decimals) for cell in row.cells)] for row in self.rows
-        ]
+        )
+        return [["", *self.columns], *rows]
 
 
 def cell_parts(cell: Cell | None, decimals: int) -> CellText:
@@ -144,12 +150,9 @@ def cell_text(cell: Cell | None, decimals: int) -> str:
     return f"{text} (paper {parts.paper}, {parts.difference})" if parts.paper else text
 
 
+# What tabulate does not escape. The end of a row would take a bracket or an asterisk after it.
 LATEX_SIGNS = str.maketrans(
-    {sign: f"\\{sign}" for sign in "%_&#${}"}
-    | {"±": r"$\pm$", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    | {"\\": r"\textbackslash{}", "`": r"\textasciigrave{}", "|": r"\textbar{}"}
-    | {"<": r"\textless{}", ">": r"\textgreater{}"}
-    | {"[": "{[}", "*": "{*}"}  # at the start of a row, the end of the row before would take them
+    {"±": r"$\pm$", "`": r"\textasciigrave{}", "|": r"\textbar{}", "[": "{[}", "*": "{*}"}
 )
 # Markdown leaves an underscore within a word alone, and an ampersand that starts no entity.
 MARKDOWN_SIGNS = re.compile(r"[\\`*\[\]<>|#$~]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)")
@@ -162,7 +165,10 @@ def latex_text(text: str) -> str:
         >>> print(latex_text("lite0_int8: 98 %"))
         lite0\_int8: 98 \%
     """
-    return _one_line(text).translate(LATEX_SIGNS)
+    from tabulate import LATEX_ESCAPE_RULES
+
+    escaped = "".join(LATEX_ESCAPE_RULES.get(sign, sign) for sign in _one_line(text))
+    return escaped.translate(LATEX_SIGNS)
 
 
 def markdown_text(text: str) -> str:
@@ -177,3 +183,49 @@ def markdown_text(text: str) -> str:
 
 def _one_line(text: str) -> str:
     return printable(" ".join(text.split()))
+
+
+def text_table(
+    rows: Sequence[Sequence[object]],
+    headers: Sequence[str] = (),
+    *,
+    align: str = "",
+    indent: int = 0,
+) -> str:
+    """Return a table as lines of text, with two spaces between columns.
+
+    Args:
+        rows: The rows, each with one cell per column. Cells are printed with `str`; None is empty.
+            Control characters are escaped.
+        headers: One header per column, or nothing for a table without headers.
+        align: One letter per column, "l" for left or "r" for right. By default the first column is
+            aligned left and all others right.
+        indent: How many spaces to put before each line.
+
+    Returns:
+        The lines, without a newline at the end. An empty table is an empty string.
+
+    Raises:
+        ValueError: If `align`, `headers` and `rows` differ in their number of columns.
+
+    Example:
+        >>> print(text_table([["mug", 12], ["ball", 3]], ["label", "pictures"]))
+        label  pictures
+        mug          12
+        ball          3
+    """
+    from tabulate import tabulate
+
+    # The headers are the first row: tabulate would make their columns wider than they need be.
+    lines = [
+        [None if cell is None else printable(cell) for cell in row]
+        for row in ([headers, *rows] if headers else rows)
+    ]
+    if not lines:
+        return ""
+    align = align or "l" + "r" * (len(lines[0]) - 1)
+    if any(len(line) != len(align) for line in lines):
+        raise ValueError(f"every row must have {len(align)} cells, one per letter of {align!r}")
+    sides = ["left" if letter == "l" else "right" for letter in align]
+    text: str = tabulate(lines, tablefmt="plain", colalign=sides, disable_numparse=True)
+    return "\n".join(" " * indent + line for line in text.splitlines())

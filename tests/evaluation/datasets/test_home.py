@@ -7,7 +7,8 @@ from pathlib import Path
 from refusal import Refusal
 from robocle.errors import DataError
 from robocle.evaluation.datasets import dataset
-from robocle.sim import PlannedPicture, categories, home_plan, render_home
+from robocle_sim.home import categories, home_plan, render_home
+from robocle_sim.stage import PlannedPicture
 
 
 def test_without_a_root_it_is_the_shipped_home() -> None:
