@@ -33,7 +33,7 @@ from robocle.evaluation.datasets import DATASETS
 from robocle.evaluation.datasets.folder import Folder
 from robocle.images.views import VIEWS, Plain
 from robocle.poolings import POOLINGS
-from robocle.poolings.average import Average
+from robocle.poolings.plain import Average
 from robocle.registry import Registry
 from robocle.types import Embeddings, Example, FeatureMaps, Pixels, Scores
 

@@ -15,9 +15,9 @@ from onnx import TensorProto, helper, numpy_helper
 import robocle
 from refusal import Refusal
 from robocle.backbones import backbone_of_state, earlier_channels
-from robocle.backbones.added import added_folder, fingerprint
-from robocle.backbones.adding.adding import add_backbone
-from robocle.backbones.adding.earlier_map import earlier_tensor
+from robocle.backbones.added import added_folder, fingerprint_of
+from robocle.backbones.adding import add_backbone
+from robocle.backbones.adding.inspection import earlier_tensor
 from robocle.contract import check_backbone
 from robocle.errors import BackboneError, StateError
 
@@ -187,7 +187,7 @@ def test_a_network_with_nothing_earlier_has_none(tmp_path: Path) -> None:
     assert network.features(pictures()).earlier is None
     assert earlier_channels(network) == 0
     assert network.manifest.earlier == ""
-    assert network.fingerprint == fingerprint(network.model_bytes(), SIDE, False)
+    assert network.fingerprint == fingerprint_of(network.manifest, network.model_bytes())
 
 
 def test_a_map_that_is_padded_before_it_is_halved_is_found(tmp_path: Path) -> None:

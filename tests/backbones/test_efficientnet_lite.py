@@ -15,8 +15,8 @@ import robocle
 from refusal import Refusal
 from robocle.backbones import BACKBONES, Backbone, earlier_channels
 from robocle.backbones.efficientnet_lite import LITE0, PUBLISHED, build_model, checkpoint_path
+from robocle.backbones.efficientnet_lite_graph import read_checkpoint
 from robocle.backbones.onnx_backbone import OnnxBackbone
-from robocle.backbones.torch_checkpoint import read_checkpoint
 from robocle.errors import FeatureError, SpecError
 from robocle.images import to_pixels
 from robocle.types import FeatureMaps

@@ -13,7 +13,7 @@ import pytest
 
 from refusal import Refusal
 from robocle.backbones.efficientnet_lite import checkpoint_path
-from robocle.backbones.torch_checkpoint import MAGIC, PROTOCOL, read_checkpoint
+from robocle.backbones.efficientnet_lite_graph import MAGIC, PROTOCOL, read_checkpoint
 from robocle.errors import BackboneError
 
 # ---- against PyTorch

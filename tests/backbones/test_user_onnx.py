@@ -15,8 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 import robocle
 from refusal import Refusal
 from robocle.backbones import BACKBONES, backbone_of_state
-from robocle.backbones.adding import first_run
-from robocle.backbones.adding.adding import add_backbone
+from robocle.backbones.adding import add_backbone, inspection
 from robocle.backbones.model_folder import CACHE_VARIABLE
 from robocle.errors import BackboneError, SpecError, StateError
 
@@ -377,7 +376,7 @@ def endless() -> onnx.ModelProto:
 def test_a_network_that_does_not_end_is_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: Refusal
 ) -> None:
-    monkeypatch.setattr(first_run, "TIME_LIMIT", 0.2)
+    monkeypatch.setattr(inspection, "TIME_LIMIT", 0.2)
     path = save(endless(), tmp_path / "endless.onnx")
     message = refusal(BackboneError, lambda: robocle.backbone(f"onnx:{path}"))
     assert message == "endless.onnx was stopped after 0.2 s: it is too slow, or does not end"

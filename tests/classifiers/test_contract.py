@@ -7,7 +7,7 @@ import pytest
 
 from robocle.classifiers import CLASSIFIERS, classifier
 from robocle.contract import CLASSIFIER_CHECKS
-from robocle.contract.classifier_streams import WIDTH, stream, taught
+from robocle.contract.checking import WIDTH, stream, taught
 from robocle.errors import FeatureError, NothingTaughtError
 
 # Every classifier with its defaults, and the options that change how it computes.

@@ -15,7 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 from PIL import Image
 
 from command_line import error_of, run
-from robocle.backbones.architectures import ARCHITECTURES
+from robocle.backbones.names import ARCHITECTURES
 from robocle.evaluation.backbones.speed import measurable
 
 pytestmark = [pytest.mark.usefixtures("cache"), pytest.mark.slow]

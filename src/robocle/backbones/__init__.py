@@ -7,7 +7,7 @@ with `robocle backbones add`, or is a plug-in of another package.
 from collections.abc import Mapping
 from typing import Protocol
 
-from robocle.backbones.architectures import ARCHITECTURES
+from robocle.backbones.names import ARCHITECTURES
 from robocle.registry import Registry
 from robocle.spec import parse_spec
 from robocle.types import FeatureMaps, Pixels
@@ -89,7 +89,7 @@ def _advice(name: str) -> str:
     """Return how to get an int8 twin, or a network at another size; nothing for other names."""
     from robocle.backbones.added import how_to_add, is_int8
     from robocle.backbones.efficientnet_lite import PUBLISHED
-    from robocle.backbones.input_size import split_size
+    from robocle.backbones.names import split_size
 
     network, size = split_size(name)
     if network in PUBLISHED:
@@ -158,7 +158,7 @@ def backbone_of_state(spec: str, fingerprint: str) -> Backbone:
     """
     if parse_spec(spec).name != "onnx":
         return backbone(spec)
-    from robocle.backbones.given_onnx import GivenOnnx
+    from robocle.backbones.added import GivenOnnx
 
     return GivenOnnx(spec, fingerprint)
 

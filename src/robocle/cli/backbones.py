@@ -43,7 +43,7 @@ def add(backbone: str, weights: str, size: int, name: str, earlier: str, replace
     collection, or onnx:FILE,... for a network of your own. Adding a network of the first two kinds
     needs PyTorch, which `pip install 'robocle[export]'` installs. Running it does not.
     """
-    from robocle.backbones.adding.adding import add_backbone
+    from robocle.backbones.adding import add_backbone
 
     if sys.stderr.isatty():
         echo(f"adding {backbone}: this may take a minute or two", err=True)

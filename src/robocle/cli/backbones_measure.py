@@ -22,7 +22,7 @@ if TYPE_CHECKING:
               help="A folder of pictures like those of your camera. If they are sorted by label, "
               "the int8 twin is also tested on some of them.")  # fmt: skip
 @click.option("--replace", is_flag=True, help="Replace an existing int8 twin.")
-def quantize(backbone: str, calibrate: Path, replace: bool) -> None:
+def quantise(backbone: str, calibrate: Path, replace: bool) -> None:
     """Quantise BACKBONE to int8 and compare the result with the original.
 
     The result is called the int8 twin and is named BACKBONE_int8. It is a separate backbone: a

@@ -17,12 +17,9 @@ A part is named by its spec, so a plug-in must be installed before it can be che
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from robocle.contract.backbones import BACKBONE_CHECKS
 from robocle.contract.classifiers import CLASSIFIER_CHECKS
-from robocle.contract.corruptions import CORRUPTION_CHECKS
-from robocle.contract.datasets import DATASET_CHECKS
-from robocle.contract.poolings import POOLING_CHECKS
-from robocle.contract.views import VIEW_CHECKS
+from robocle.contract.evaluation import CORRUPTION_CHECKS, DATASET_CHECKS
+from robocle.contract.features import BACKBONE_CHECKS, POOLING_CHECKS, VIEW_CHECKS
 
 __all__ = [
     "BACKBONE_CHECKS",

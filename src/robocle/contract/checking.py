@@ -1,7 +1,15 @@
-"""How a check reports a broken rule: AssertionError with a sentence, also under `python -O`."""
+"""How a check reports a broken rule, and the seeded stream that classifiers are checked with.
+
+A broken rule is an AssertionError with a sentence, also under `python -O`.
+"""
 
 from collections.abc import Callable
 
+import numpy as np
+from numpy.testing import assert_allclose
+from numpy.typing import NDArray
+
+from robocle.classifiers import StreamingClassifier, classifier
 from robocle.errors import RobocleError
 
 
@@ -27,3 +35,46 @@ def require_raises(
         raise AssertionError(f"{case} must raise {error.__name__}, not {other!r}") from other
     else:
         raise AssertionError(f"{case} must raise {error.__name__}, but nothing was raised")
+
+
+WIDTH = 24
+TOLERANCE = 1e-7  # relative to the largest score
+Stream = tuple[NDArray[np.float32], list[str]]
+
+
+def stream(samples: int, labels: int = 4, seed: int = 0) -> Stream:
+    """Return embeddings like a network's (not negative, many zeros) and their labels."""
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(0, labels, samples)
+    centres = rng.normal(0, 2, (labels, WIDTH))
+    embeddings = np.maximum(centres[rows] + rng.normal(0, 1, (samples, WIDTH)), 0)
+    return embeddings.astype(np.float32), [f"object {row}" for row in rows]
+
+
+def selected(samples: Stream, kept: NDArray[np.bool_]) -> Stream:
+    """Return the samples of a stream for which `kept` is true."""
+    embeddings, labels = samples
+    return embeddings[kept], [labels[index] for index in np.flatnonzero(kept)]
+
+
+def teach(clf: StreamingClassifier, samples: Stream) -> None:
+    """Teach samples in order."""
+    for embedding, label in zip(*samples, strict=True):
+        clf.learn(embedding, label)
+
+
+def taught(spec: str, samples: Stream) -> StreamingClassifier:
+    """Return a classifier that has learned the samples in order."""
+    clf = classifier(spec)
+    teach(clf, samples)
+    return clf
+
+
+def require_equal(found: StreamingClassifier, expected: StreamingClassifier, rule: str) -> None:
+    """Require that two classifiers have equal counts and scores. Labels may be in any order."""
+    require(found.counts == expected.counts, f"{rule}, so not {found.counts}")
+    queries, columns = stream(20, seed=7)[0], [found.labels.index(each) for each in expected.labels]
+    scores, others = expected.scores(queries), found.scores(queries)
+    require(others.shape == scores.shape, f"{rule}, so there is no score of any other label")
+    difference = TOLERANCE * np.abs(scores).max()
+    assert_allclose(others[:, columns], scores, rtol=0, atol=difference, err_msg=rule)

@@ -11,10 +11,10 @@ from collections.abc import Callable
 import numpy as np
 
 from robocle.classifiers import StreamingClassifier, classifier
-from robocle.contract.checking import require
-from robocle.contract.classifier_streams import (
+from robocle.contract.checking import (
     WIDTH,
     Stream,
+    require,
     require_equal,
     selected,
     stream,

@@ -4,9 +4,8 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
 from robocle.classifiers import classifier
-from robocle.contract.checking import require, require_raises
+from robocle.contract.checking import WIDTH, require, require_raises, stream, taught
 from robocle.contract.classifier_states import STATE_CHECKS
-from robocle.contract.classifier_streams import WIDTH, stream, taught
 from robocle.errors import FeatureError, LabelError, NothingTaughtError, UnknownSampleError
 
 

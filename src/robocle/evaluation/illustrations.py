@@ -9,7 +9,7 @@ from robocle.evaluation.embedding_cache import EmbeddingCache
 from robocle.evaluation.experiment import Study
 from robocle.evaluation.moment_distances import moment_distances
 from robocle.evaluation.trial import Trial
-from robocle.images.thumbnails import thumbnail
+from robocle.images.square import thumbnail
 
 MOMENTS = ("moments:r=3,form=root", "moments:r=3,form=standardised")
 MEASURED_PICTURES = 400

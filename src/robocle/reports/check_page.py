@@ -6,7 +6,7 @@ from robocle.backbones import Backbone
 from robocle.evaluation.check.advice import weaknesses
 from robocle.evaluation.check.conditions import IN_WORDS, Conditions
 from robocle.evaluation.check.result import CheckedPrediction, CheckResult
-from robocle.images.thumbnails import thumbnail
+from robocle.images.square import thumbnail
 from robocle.reports.check_table import groups
 from robocle.reports.pages import render_page, write_page
 
