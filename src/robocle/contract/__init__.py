@@ -11,15 +11,32 @@ such as `CLASSIFIER_CHECKS`, for tests with one case per rule:
     def test_knn_satisfies_the_contract(check):
         check("knn:k=3")
 
-A part is named by its spec, so a plug-in must be installed before it can be checked.
+A check takes the spec of a part that is installed, its class, which is called without arguments, or
+an instance, of which each rule takes a copy:
+
+    check_classifier(NearestNeighbours(k=3))
 """
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TypeVar
 
+from robocle.contract.checking import GivenClassifier
 from robocle.contract.classifiers import CLASSIFIER_CHECKS
-from robocle.contract.evaluation import CORRUPTION_CHECKS, DATASET_CHECKS
-from robocle.contract.features import BACKBONE_CHECKS, POOLING_CHECKS, VIEW_CHECKS
+from robocle.contract.evaluation import (
+    CORRUPTION_CHECKS,
+    DATASET_CHECKS,
+    GivenCorruption,
+    GivenDataset,
+)
+from robocle.contract.features import (
+    BACKBONE_CHECKS,
+    POOLING_CHECKS,
+    VIEW_CHECKS,
+    GivenBackbone,
+    GivenPooling,
+    GivenViews,
+)
 
 __all__ = [
     "BACKBONE_CHECKS",
@@ -36,12 +53,14 @@ __all__ = [
     "check_views",
 ]
 
+Given = TypeVar("Given")
 
-def check_classifier(spec: str) -> None:
+
+def check_classifier(given: GivenClassifier) -> None:
     """Check a classifier against every rule of its kind.
 
     Args:
-        spec: The classifier's spec, such as "slda:shrinkage=oas".
+        given: A spec, such as "slda:shrinkage=oas", a class or an instance.
 
     Raises:
         AssertionError: The classifier breaks a rule.
@@ -49,14 +68,14 @@ def check_classifier(spec: str) -> None:
     Example:
         >>> check_classifier("ncm")
     """
-    _run(CLASSIFIER_CHECKS, spec)
+    _run(CLASSIFIER_CHECKS, given)
 
 
-def check_pooling(spec: str) -> None:
+def check_pooling(given: GivenPooling) -> None:
     """Check a pooling against every rule of its kind.
 
     Args:
-        spec: The pooling's spec, such as "moments:r=3".
+        given: A spec, such as "moments:r=3", a class or an instance.
 
     Raises:
         AssertionError: The pooling breaks a rule.
@@ -64,14 +83,14 @@ def check_pooling(spec: str) -> None:
     Example:
         >>> check_pooling("avg")
     """
-    _run(POOLING_CHECKS, spec)
+    _run(POOLING_CHECKS, given)
 
 
-def check_views(spec: str) -> None:
+def check_views(given: GivenViews) -> None:
     """Check views against every rule of their kind.
 
     Args:
-        spec: The spec of the views, such as "centre:shares=0.9/0.6".
+        given: A spec, such as "centre:shares=0.9/0.6", a class or an instance.
 
     Raises:
         AssertionError: The views break a rule.
@@ -79,14 +98,14 @@ def check_views(spec: str) -> None:
     Example:
         >>> check_views("centre")
     """
-    _run(VIEW_CHECKS, spec)
+    _run(VIEW_CHECKS, given)
 
 
-def check_corruption(spec: str) -> None:
+def check_corruption(given: GivenCorruption) -> None:
     """Check a corruption against every rule of its kind.
 
     Args:
-        spec: The corruption's spec, such as "noise:low=0.1,high=0.3".
+        given: A spec, such as "noise:low=0.1,high=0.3", a class or an instance.
 
     Raises:
         AssertionError: The corruption breaks a rule.
@@ -94,14 +113,14 @@ def check_corruption(spec: str) -> None:
     Example:
         >>> check_corruption("blur")
     """
-    _run(CORRUPTION_CHECKS, spec)
+    _run(CORRUPTION_CHECKS, given)
 
 
-def check_backbone(spec: str) -> None:
+def check_backbone(given: GivenBackbone) -> None:
     """Check a backbone against every rule of its kind.
 
     Args:
-        spec: The backbone's spec, such as "efficientnet_lite0:threads=2".
+        given: A spec, such as "efficientnet_lite0:threads=2", a class or an instance.
 
     Raises:
         AssertionError: The backbone breaks a rule.
@@ -109,14 +128,14 @@ def check_backbone(spec: str) -> None:
     Example:
         >>> check_backbone("efficientnet_lite0")
     """
-    _run(BACKBONE_CHECKS, spec)
+    _run(BACKBONE_CHECKS, given)
 
 
-def check_dataset(spec: str, root: Path) -> None:
+def check_dataset(given: GivenDataset, root: Path) -> None:
     """Check a data set against every rule of its kind.
 
     Args:
-        spec: The data set's spec, such as "folder:layout=domains".
+        given: A spec, such as "folder:layout=domains".
         root: A folder with at least one picture in the layout of this data set. It is only read.
 
     Raises:
@@ -127,9 +146,9 @@ def check_dataset(spec: str, root: Path) -> None:
         >>> check_dataset("home", Home.default_root)
     """
     for check in DATASET_CHECKS:
-        check(spec, root)
+        check(given, root)
 
 
-def _run(checks: Iterable[Callable[[str], None]], spec: str) -> None:
+def _run(checks: Iterable[Callable[[Given], None]], given: Given) -> None:
     for check in checks:
-        check(spec)
+        check(given)

@@ -1,9 +1,11 @@
-"""How a check reports a broken rule, and the seeded stream that classifiers are checked with.
+"""How a check builds a part and reports a broken rule, and the stream that classifiers learn.
 
 A broken rule is an AssertionError with a sentence, also under `python -O`.
 """
 
+import copy
 from collections.abc import Callable
+from typing import TypeVar, cast
 
 import numpy as np
 from numpy.testing import assert_allclose
@@ -11,6 +13,16 @@ from numpy.typing import NDArray
 
 from robocle.classifiers import StreamingClassifier, classifier
 from robocle.errors import RobocleError
+
+Part = TypeVar("Part")
+GivenClassifier = str | type[StreamingClassifier] | StreamingClassifier
+
+
+def built(given: str | type[Part] | Part, build: Callable[[str], Part]) -> Part:
+    """Return a part of its own: from a spec, from a class, or as a copy of an instance."""
+    if isinstance(given, str):
+        return build(given)
+    return cast(Part, given() if isinstance(given, type) else copy.deepcopy(given))
 
 
 def require(kept: bool, rule: str) -> None:
@@ -63,9 +75,14 @@ def teach(clf: StreamingClassifier, samples: Stream) -> None:
         clf.learn(embedding, label)
 
 
-def taught(spec: str, samples: Stream) -> StreamingClassifier:
+def untaught(given: GivenClassifier) -> StreamingClassifier:
+    """Return a new classifier."""
+    return built(given, classifier)
+
+
+def taught(given: GivenClassifier, samples: Stream) -> StreamingClassifier:
     """Return a classifier that has learned the samples in order."""
-    clf = classifier(spec)
+    clf = untaught(given)
     teach(clf, samples)
     return clf
 

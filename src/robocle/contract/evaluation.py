@@ -7,12 +7,14 @@ import numpy as np
 from numpy.testing import assert_array_equal
 
 from robocle.classifiers.labels import plain_label
-from robocle.contract.checking import require, require_raises
+from robocle.contract.checking import built, require, require_raises
 from robocle.errors import DataError, ImageError
-from robocle.evaluation.corruptions import CORRUPTIONS, corruption, corruption_rng
-from robocle.evaluation.datasets import dataset
+from robocle.evaluation.corruptions import CORRUPTIONS, Corruption, corruption, corruption_rng
+from robocle.evaluation.datasets import Dataset, dataset
 from robocle.types import Pixels
 
+GivenCorruption = str | type[Corruption] | Corruption
+GivenDataset = str | type[Dataset] | Dataset
 SIDE = 224
 
 
@@ -21,65 +23,67 @@ def texture(side: int = SIDE) -> Pixels:
     return np.random.default_rng(0).integers(0, 256, (side, side, 3), dtype=np.uint8)
 
 
-def applied(spec: str, pixels: Pixels, key: str = "mug/0.jpg") -> Pixels:
+def applied(given: GivenCorruption, pixels: Pixels, key: str = "mug/0.jpg") -> Pixels:
     """Return the corrupted pixels, drawn for one picture's key."""
-    return corruption(spec)(pixels, corruption_rng(0, key, spec))
+    return built(given, corruption)(pixels, corruption_rng(0, key, "contract"))
 
 
-def pixels_stay_square_rgb_bytes(spec: str) -> None:
+def pixels_stay_square_rgb_bytes(given: GivenCorruption) -> None:
     """The result has the shape and type of the given pixels."""
     for side in (16, 224, 225):
-        result = applied(spec, texture(side))
+        result = applied(given, texture(side))
         require(result.shape == (side, side, 3), f"({side}, {side}, 3), not {result.shape}")
         require(result.dtype == np.uint8, f"uint8 pixels, not {result.dtype}")
 
 
-def the_given_pixels_are_not_changed(spec: str) -> None:
+def the_given_pixels_are_not_changed(given: GivenCorruption) -> None:
     """A corruption works on a copy."""
     pixels = texture()
-    applied(spec, pixels)
+    applied(given, pixels)
     assert_array_equal(pixels, texture())
 
 
-def read_only_pixels_are_accepted(spec: str) -> None:
+def read_only_pixels_are_accepted(given: GivenCorruption) -> None:
     """Pixels that may not be written are corrupted like any others."""
     pixels = texture()
     pixels.flags.writeable = False
-    assert_array_equal(applied(spec, pixels), applied(spec, texture()))
+    assert_array_equal(applied(given, pixels), applied(given, texture()))
 
 
-def the_memory_layout_does_not_matter(spec: str) -> None:
+def the_memory_layout_does_not_matter(given: GivenCorruption) -> None:
     """Pixels with colour planes first or last in memory have the same result."""
     pixels = texture()
     planes_first = np.ascontiguousarray(pixels.transpose(2, 0, 1)).transpose(1, 2, 0)
-    assert_array_equal(applied(spec, planes_first), applied(spec, pixels))
+    assert_array_equal(applied(given, planes_first), applied(given, pixels))
 
 
-def the_result_depends_on_the_generator_alone(spec: str) -> None:
+def the_result_depends_on_the_generator_alone(given: GivenCorruption) -> None:
     """Equal generators give equal pixels, in whatever order pictures are corrupted."""
     keys = [f"mug/{i}.jpg" for i in range(5)]
-    corrupt = corruption(spec)
-    forwards = {key: corrupt(texture(), corruption_rng(0, key, spec)) for key in keys}
+    corrupt = built(given, corruption)
+    forwards = {key: corrupt(texture(), corruption_rng(0, key, "contract")) for key in keys}
     for key in keys[::-1]:
-        assert_array_equal(corrupt(texture(), corruption_rng(0, key, spec)), forwards[key])
-        assert_array_equal(applied(spec, texture(), key), forwards[key])
+        assert_array_equal(corrupt(texture(), corruption_rng(0, key, "contract")), forwards[key])
+        assert_array_equal(applied(given, texture(), key), forwards[key])
 
 
-def its_description_builds_it_again(spec: str) -> None:
-    """The spec that the table writes out gives the same pixels."""
-    described = CORRUPTIONS.describe(corruption(spec))
-    assert_array_equal(applied(described, texture()), applied(spec, texture()))
+def its_description_builds_it_again(given: GivenCorruption) -> None:
+    """The spec that the table writes out gives the same pixels. Only installed parts have one."""
+    if not isinstance(given, str):
+        return
+    described = CORRUPTIONS.describe(built(given, corruption))
+    assert_array_equal(applied(described, texture()), applied(given, texture()))
 
 
-def it_has_words_for_the_robustness_check(spec: str) -> None:
+def it_has_words_for_the_robustness_check(given: GivenCorruption) -> None:
     """`checked`, `in_words` and `advice` say whether it is tried, what it is, and what helps."""
-    made = corruption(spec)
+    made = built(given, corruption)
     require(isinstance(made.checked, bool), f"True or False as checked, not {made.checked}")
     require(bool(made.in_words), "a text in_words")
     require(bool(made.advice), "a text advice")
 
 
-def other_arrays_are_refused(spec: str) -> None:
+def other_arrays_are_refused(given: GivenCorruption) -> None:
     """Anything but one picture as square uint8 RGB pixels raises ImageError."""
     for shape, dtype in (
         ((2, 32, 32, 3), np.uint8),
@@ -89,7 +93,7 @@ def other_arrays_are_refused(spec: str) -> None:
         ((32, 32, 3), np.float32),
     ):
         wrong = np.zeros(shape, dtype)
-        require_raises(ImageError, f"{wrong.dtype} pixels of shape {shape}", applied, spec, wrong)
+        require_raises(ImageError, f"{wrong.dtype} pixels of shape {shape}", applied, given, wrong)
 
 
 CORRUPTION_CHECKS = (
@@ -102,52 +106,52 @@ CORRUPTION_CHECKS = (
     it_has_words_for_the_robustness_check,
     other_arrays_are_refused,
 )
-"""The rules, each a function of a spec."""
+"""The rules, each a function of a spec, a class or an instance."""
 
 
-def pictures_are_listed_in_order_and_exist(spec: str, root: Path) -> None:
+def pictures_are_listed_in_order_and_exist(given: GivenDataset, root: Path) -> None:
     """`examples` lists files under the root, in the same order each time, none twice."""
-    paths = [example.path for example in dataset(spec).examples(root)]
+    paths = [example.path for example in built(given, dataset).examples(root)]
     require(bool(paths), f"at least one picture in {root}")
     require(len(set(paths)) == len(paths), "every picture once")
     for path in paths:
         require(path.is_file() and path.is_relative_to(root), f"a file in {root}, not {path}")
-    again = [example.path for example in dataset(spec).examples(root)]
+    again = [example.path for example in built(given, dataset).examples(root)]
     require(again == paths, "the same order each time")
 
 
-def its_default_root_is_a_folder(spec: str, root: Path) -> None:
+def its_default_root_is_a_folder(given: GivenDataset, root: Path) -> None:
     """`default_root` is a folder of pictures that come with the data set, or None."""
-    default = dataset(spec).default_root
+    default = built(given, dataset).default_root
     require(default is None or default.is_dir(), f"None or a folder, not {default}")
 
 
-def every_picture_has_a_valid_label(spec: str, root: Path) -> None:
+def every_picture_has_a_valid_label(given: GivenDataset, root: Path) -> None:
     """Each example's label can be taught."""
-    for example in dataset(spec).examples(root):
+    for example in built(given, dataset).examples(root):
         plain_label(example.label)
 
 
-def hidden_files_and_other_files_are_ignored(spec: str, root: Path) -> None:
+def hidden_files_and_other_files_are_ignored(given: GivenDataset, root: Path) -> None:
     """Files that are no pictures, and names starting with a dot, are not listed."""
     with TemporaryDirectory() as folder:
         copy = Path(folder)
-        for example in dataset(spec).examples(root):
+        for example in built(given, dataset).examples(root):
             path = copy / example.path.relative_to(root)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch()
             for other in (".hidden.jpg", "Thumbs.db", "notes.txt"):
                 (path.parent / other).touch()
-        found = {example.path.relative_to(copy) for example in dataset(spec).examples(copy)}
-    expected = {example.path.relative_to(root) for example in dataset(spec).examples(root)}
+        found = {example.path.relative_to(copy) for example in built(given, dataset).examples(copy)}
+    expected = {example.path.relative_to(root) for example in built(given, dataset).examples(root)}
     require(found == expected, f"{sorted(found ^ expected)[:3]} must not make a difference")
 
 
-def a_root_without_pictures_is_refused(spec: str, root: Path) -> None:
+def a_root_without_pictures_is_refused(given: GivenDataset, root: Path) -> None:
     """A root that is missing, a file or empty raises DataError."""
     with TemporaryDirectory() as folder:
         empty, file = Path(folder), Path(folder) / "file"
-        examples = dataset(spec).examples
+        examples = built(given, dataset).examples
         require_raises(DataError, "an empty root", examples, empty)
         require_raises(DataError, "a missing root", examples, empty / "missing")
         file.touch()
@@ -161,4 +165,4 @@ DATASET_CHECKS = (
     hidden_files_and_other_files_are_ignored,
     a_root_without_pictures_is_refused,
 )
-"""The rules, each a function of a spec and a root."""
+"""The rules, each a function of a spec, a class or an instance, and of a root."""

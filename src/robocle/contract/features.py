@@ -5,12 +5,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
 from robocle.backbones import Backbone, backbone, earlier_channels
-from robocle.contract.checking import require, require_raises
+from robocle.contract.checking import built, require, require_raises
 from robocle.errors import FeatureError
-from robocle.images.views import views
-from robocle.poolings import pooling
+from robocle.images.views import Views, views
+from robocle.poolings import Pooling, pooling
 from robocle.types import FeatureMaps, Pixels
 
+GivenViews = str | type[Views] | Views
+GivenBackbone = str | type[Backbone] | Backbone
+GivenPooling = str | type[Pooling] | Pooling
 SIDE = 64
 
 
@@ -19,24 +22,24 @@ def picture() -> Pixels:
     return np.random.default_rng(0).integers(0, 256, (SIDE, SIDE, 3), np.uint8)
 
 
-def views_are_pictures_of_the_same_size(spec: str) -> None:
+def views_are_pictures_of_the_same_size(given: GivenViews) -> None:
     """Views of (side, side, 3) pixels are uint8 pixels (k, side, side, 3) with k at least 1."""
-    made = views(spec)(picture())
+    made = built(given, views)(picture())
     require(made.dtype == np.uint8, f"uint8 pixels, not {made.dtype}")
     require(made.shape[1:] == (SIDE, SIDE, 3), f"pictures of the same size, not {made.shape}")
     require(len(made) >= 1, "at least one view")
 
 
-def the_picture_is_not_changed(spec: str) -> None:
+def the_picture_is_not_changed(given: GivenViews) -> None:
     """Views leave the given pixels as they are."""
-    given = picture()
-    views(spec)(given)
-    assert_array_equal(given, picture())
+    pixels = picture()
+    built(given, views)(pixels)
+    assert_array_equal(pixels, picture())
 
 
-def the_same_picture_has_the_same_views(spec: str) -> None:
+def the_same_picture_has_the_same_views(given: GivenViews) -> None:
     """Views are deterministic."""
-    assert_array_equal(views(spec)(picture()), views(spec)(picture()))
+    assert_array_equal(built(given, views)(picture()), built(given, views)(picture()))
 
 
 VIEW_CHECKS = (
@@ -44,7 +47,7 @@ VIEW_CHECKS = (
     the_picture_is_not_changed,
     the_same_picture_has_the_same_views,
 )
-"""The rules, each a function of a spec."""
+"""The rules, each a function of a spec, a class or an instance."""
 
 
 def pictures(network: Backbone, n: int = 3) -> Pixels:
@@ -53,29 +56,34 @@ def pictures(network: Backbone, n: int = 3) -> Pixels:
     return np.random.default_rng(0).integers(0, 256, (n, side, side, 3), np.uint8)
 
 
+def _network(given: GivenBackbone) -> Backbone:
+    """Return a backbone. An instance is used as it is: most cannot be copied."""
+    return built(given, backbone) if isinstance(given, str | type) else given
+
+
 def all_maps(maps: FeatureMaps) -> list[NDArray[np.float32]]:
     """Return all arrays that a backbone computed."""
     return [each for each in (maps.grid, maps.token, maps.earlier) if each is not None]
 
 
-def a_backbone_describes_itself(spec: str) -> None:
+def a_backbone_describes_itself(given: GivenBackbone) -> None:
     """A backbone has a name, a fingerprint, an input size and a pixel unit."""
-    network = backbone(spec)
+    network = _network(given)
     require(bool(network.name), "a name")
     require(bool(network.fingerprint), "a fingerprint")
     require(network.input_size > 0, f"a positive input size, not {network.input_size}")
     require(network.pixel_unit > 0, f"a positive pixel unit, not {network.pixel_unit}")
 
 
-def the_fingerprint_is_the_same_at_each_load(spec: str) -> None:
+def the_fingerprint_is_the_same_at_each_load(given: GivenBackbone) -> None:
     """The fingerprint depends on the network's function alone: states are tied to it."""
-    first, second = backbone(spec).fingerprint, backbone(spec).fingerprint
+    first, second = _network(given).fingerprint, _network(given).fingerprint
     require(first == second, f"one fingerprint, not {first} and {second}")
 
 
-def feature_maps_are_finite_float32(spec: str) -> None:
+def feature_maps_are_finite_float32(given: GivenBackbone) -> None:
     """`features` returns a float32 grid (n, positions, channels), and a token if it has one."""
-    network = backbone(spec)
+    network = _network(given)
     maps = network.features(pictures(network))
     require(maps.grid.dtype == np.float32, f"a float32 grid, not {maps.grid.dtype}")
     require(maps.grid.ndim == 3, f"(n, positions, channels), not {maps.grid.shape}")
@@ -84,9 +92,9 @@ def feature_maps_are_finite_float32(spec: str) -> None:
     require((maps.token is not None) == network.has_token, "a class token if `has_token` says so")
 
 
-def an_earlier_map_has_the_channels_that_the_backbone_names(spec: str) -> None:
+def an_earlier_map_has_the_channels_that_the_backbone_names(given: GivenBackbone) -> None:
     """`features` returns a finite float32 map (n, positions, `earlier_channels`), or none."""
-    network = backbone(spec)
+    network = _network(given)
     channels = earlier_channels(network)
     earlier = network.features(pictures(network)).earlier
     if earlier is None:
@@ -99,17 +107,17 @@ def an_earlier_map_has_the_channels_that_the_backbone_names(spec: str) -> None:
     require(bool(np.isfinite(earlier).all()), "a finite earlier map")
 
 
-def the_same_pixels_have_the_same_maps(spec: str) -> None:
+def the_same_pixels_have_the_same_maps(given: GivenBackbone) -> None:
     """A backbone is frozen and deterministic."""
-    network = backbone(spec)
+    network = _network(given)
     first, second = (network.features(pictures(network)) for _ in range(2))
     for one, other in zip(all_maps(first), all_maps(second), strict=True):
         assert_array_equal(one, other)
 
 
-def a_picture_has_the_same_map_alone_and_in_a_batch(spec: str) -> None:
+def a_picture_has_the_same_map_alone_and_in_a_batch(given: GivenBackbone) -> None:
     """Pictures of a batch do not influence each other."""
-    network = backbone(spec)
+    network = _network(given)
     batch = pictures(network)
     together = all_maps(network.features(batch))
     singles = [all_maps(network.features(pixels[None])) for pixels in batch]
@@ -118,15 +126,15 @@ def a_picture_has_the_same_map_alone_and_in_a_batch(spec: str) -> None:
         assert_allclose(alone, expected, rtol=1e-3, atol=1e-3 * float(np.abs(expected).max()))
 
 
-def no_picture_has_no_map(spec: str) -> None:
+def no_picture_has_no_map(given: GivenBackbone) -> None:
     """An empty batch has an empty result."""
-    network = backbone(spec)
+    network = _network(given)
     require(len(network.features(pictures(network, 0))) == 0, "no maps for an empty batch")
 
 
-def other_arrays_are_refused(spec: str) -> None:
+def other_arrays_are_refused(given: GivenBackbone) -> None:
     """Pixels of another shape or type raise FeatureError."""
-    network = backbone(spec)
+    network = _network(given)
     good = pictures(network, 1)
     for wrong in (good[0], good[:, 1:], good.astype(np.float32)):
         case = f"{wrong.dtype} pixels of shape {wrong.shape}"
@@ -143,7 +151,7 @@ BACKBONE_CHECKS = (
     no_picture_has_no_map,
     other_arrays_are_refused,
 )
-"""The rules, each a function of a spec."""
+"""The rules, each a function of a spec, a class or an instance."""
 
 CHANNELS = 16
 
@@ -160,9 +168,9 @@ def with_token(grid: NDArray[np.float32]) -> FeatureMaps:
     return FeatureMaps(grid, np.ascontiguousarray(grid[:, 0]))
 
 
-def embeddings_are_float32_rows_of_equal_blocks(spec: str) -> None:
+def embeddings_are_float32_rows_of_equal_blocks(given: GivenPooling) -> None:
     """A pooling returns float32 (n, width), and `blocks` divides the width evenly."""
-    pool = pooling(spec)
+    pool = built(given, pooling)
     embeddings = pool(maps())
     require(embeddings.dtype == np.float32, f"float32 embeddings, not {embeddings.dtype}")
     require(len(embeddings) == 3, f"one row per picture, not {len(embeddings)} rows")
@@ -170,48 +178,48 @@ def embeddings_are_float32_rows_of_equal_blocks(spec: str) -> None:
     require(width % (CHANNELS * pool.blocks) == 0, f"{pool.blocks} equal blocks in {width}")
 
 
-def a_picture_pools_the_same_alone_and_in_a_batch(spec: str) -> None:
+def a_picture_pools_the_same_alone_and_in_a_batch(given: GivenPooling) -> None:
     """Pictures of a batch do not influence each other."""
-    pool = pooling(spec)
+    pool = built(given, pooling)
     batch = maps()
     alone = np.vstack([pool(with_token(batch.grid[i : i + 1])) for i in range(3)])
     assert_allclose(pool(batch), alone, rtol=1e-5, atol=1e-6)
 
 
-def the_memory_layout_does_not_matter(spec: str) -> None:
+def the_memory_layout_does_not_matter(given: GivenPooling) -> None:
     """Maps with channels first or last in memory have the same embedding."""
     grid = maps().grid
     channels_first = np.ascontiguousarray(grid.transpose(0, 2, 1)).transpose(0, 2, 1)
-    pool = pooling(spec)
+    pool = built(given, pooling)
     found, expected = pool(with_token(channels_first)), pool(with_token(grid))
     assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
-def constant_maps_have_finite_embeddings(spec: str) -> None:
+def constant_maps_have_finite_embeddings(given: GivenPooling) -> None:
     """A channel without variance does not divide by zero."""
     for value in (0.0, 0.1, 3.7, 1e30, 1e-30, 1e-42):
-        _require_finite(spec, np.full((2, 49, 5), value, np.float32), f"all {value:g}")
+        _require_finite(given, np.full((2, 49, 5), value, np.float32), f"all {value:g}")
 
 
-def extreme_maps_have_finite_embeddings(spec: str) -> None:
+def extreme_maps_have_finite_embeddings(given: GivenPooling) -> None:
     """Very large, very small and denormal activations have finite embeddings."""
     for scale in (1e30, 1e-30, 1e-42):
         grid = (maps().grid.astype(np.float64) * scale).astype(np.float32)
-        _require_finite(spec, grid, f"around {scale:g}")
+        _require_finite(given, grid, f"around {scale:g}")
 
 
-def one_position_is_enough(spec: str) -> None:
+def one_position_is_enough(given: GivenPooling) -> None:
     """A map of one position has a finite embedding."""
-    _require_finite(spec, maps(positions=1).grid, "of one position")
+    _require_finite(given, maps(positions=1).grid, "of one position")
 
 
-def no_picture_has_no_embedding(spec: str) -> None:
+def no_picture_has_no_embedding(given: GivenPooling) -> None:
     """An empty batch has an empty result."""
-    require(len(pooling(spec)(maps(n=0))) == 0, "no rows for an empty batch")
+    require(len(built(given, pooling)(maps(n=0))) == 0, "no rows for an empty batch")
 
 
-def _require_finite(spec: str, grid: NDArray[np.float32], what: str) -> None:
-    finite = bool(np.isfinite(pooling(spec)(with_token(grid))).all())
+def _require_finite(given: GivenPooling, grid: NDArray[np.float32], what: str) -> None:
+    finite = bool(np.isfinite(built(given, pooling)(with_token(grid))).all())
     require(finite, f"embeddings are finite for activations {what}")
 
 
@@ -224,4 +232,4 @@ POOLING_CHECKS = (
     one_position_is_enough,
     no_picture_has_no_embedding,
 )
-"""The rules, each a function of a spec."""
+"""The rules, each a function of a spec, a class or an instance."""
