@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from robocle.backbones.names import ARCHITECTURES
+from robocle.errors import BackboneError
 from robocle.registry import Registry
 from robocle.spec import parse_spec
 from robocle.types import FeatureMaps, Pixels
@@ -156,11 +157,17 @@ def backbone_of_state(spec: str, fingerprint: str) -> Backbone:
         SpecError: The name or an option is unknown.
         BackboneError: The backbone is not on this machine.
     """
-    if parse_spec(spec).name != "onnx":
-        return backbone(spec)
-    from robocle.backbones.added import GivenOnnx
+    from robocle.backbones.added import GivenOnnx, added_folder
 
-    return GivenOnnx(spec, fingerprint)
+    name = parse_spec(spec).name
+    if name == "onnx":
+        return GivenOnnx(spec, fingerprint)
+    if not (name in BACKBONES.names() or name in ARCHITECTURES or _advice(name)):
+        raise BackboneError(
+            f"the backbone {name} (sha {fingerprint[:8]}) is not on this machine: copy its folder "
+            f"from one that has it to {added_folder(name)}, or install the plug-in that has it"
+        )
+    return backbone(spec)
 
 
 def require_backbone(spec: str) -> None:
