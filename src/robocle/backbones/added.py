@@ -235,10 +235,9 @@ class GivenOnnx(OnnxBackbone):
         self._spec = spec
         found = _kept(wanted) or _added(wanted)
         if found is None:
-            older = "" if "earlier=" in spec else " (with earlier=none for an older state)"
             raise BackboneError(
                 f"the network {spec} (sha {wanted[:8]}) has not been given on this machine: "
-                f"run robocle backbones add {spec} --name NAME{older}"
+                f"run robocle backbones add {spec} --name NAME"
             )
         manifest, self._model = found
         super().__init__(manifest, self._model, threads)

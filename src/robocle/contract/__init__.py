@@ -19,24 +19,16 @@ an instance, of which each rule takes a copy:
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TypeVar
 
-from robocle.contract.checking import GivenClassifier
+from robocle.backbones import Backbone
+from robocle.contract.checking import Given, GivenClassifier, Part
 from robocle.contract.classifiers import CLASSIFIER_CHECKS
-from robocle.contract.evaluation import (
-    CORRUPTION_CHECKS,
-    DATASET_CHECKS,
-    GivenCorruption,
-    GivenDataset,
-)
-from robocle.contract.features import (
-    BACKBONE_CHECKS,
-    POOLING_CHECKS,
-    VIEW_CHECKS,
-    GivenBackbone,
-    GivenPooling,
-    GivenViews,
-)
+from robocle.contract.evaluation import CORRUPTION_CHECKS, DATASET_CHECKS
+from robocle.contract.features import BACKBONE_CHECKS, POOLING_CHECKS, VIEW_CHECKS
+from robocle.evaluation.corruptions import Corruption
+from robocle.evaluation.datasets import Dataset
+from robocle.images.views import Views
+from robocle.poolings import Pooling
 
 __all__ = [
     "BACKBONE_CHECKS",
@@ -52,8 +44,6 @@ __all__ = [
     "check_pooling",
     "check_views",
 ]
-
-Given = TypeVar("Given")
 
 
 def check_classifier(given: GivenClassifier) -> None:
@@ -71,7 +61,7 @@ def check_classifier(given: GivenClassifier) -> None:
     _run(CLASSIFIER_CHECKS, given)
 
 
-def check_pooling(given: GivenPooling) -> None:
+def check_pooling(given: Given[Pooling]) -> None:
     """Check a pooling against every rule of its kind.
 
     Args:
@@ -86,7 +76,7 @@ def check_pooling(given: GivenPooling) -> None:
     _run(POOLING_CHECKS, given)
 
 
-def check_views(given: GivenViews) -> None:
+def check_views(given: Given[Views]) -> None:
     """Check views against every rule of their kind.
 
     Args:
@@ -101,7 +91,7 @@ def check_views(given: GivenViews) -> None:
     _run(VIEW_CHECKS, given)
 
 
-def check_corruption(given: GivenCorruption) -> None:
+def check_corruption(given: Given[Corruption]) -> None:
     """Check a corruption against every rule of its kind.
 
     Args:
@@ -116,7 +106,7 @@ def check_corruption(given: GivenCorruption) -> None:
     _run(CORRUPTION_CHECKS, given)
 
 
-def check_backbone(given: GivenBackbone) -> None:
+def check_backbone(given: Given[Backbone]) -> None:
     """Check a backbone against every rule of its kind.
 
     Args:
@@ -131,7 +121,7 @@ def check_backbone(given: GivenBackbone) -> None:
     _run(BACKBONE_CHECKS, given)
 
 
-def check_dataset(given: GivenDataset, root: Path) -> None:
+def check_dataset(given: Given[Dataset], root: Path) -> None:
     """Check a data set against every rule of its kind.
 
     Args:
@@ -149,6 +139,6 @@ def check_dataset(given: GivenDataset, root: Path) -> None:
         check(given, root)
 
 
-def _run(checks: Iterable[Callable[[Given], None]], given: Given) -> None:
+def _run(checks: Iterable[Callable[[Given[Part]], None]], given: Given[Part]) -> None:
     for check in checks:
         check(given)

@@ -5,7 +5,7 @@ A broken rule is an AssertionError with a sentence, also under `python -O`.
 
 import copy
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.testing import assert_allclose
@@ -15,10 +15,12 @@ from robocle.classifiers import StreamingClassifier, classifier
 from robocle.errors import RobocleError
 
 Part = TypeVar("Part")
-GivenClassifier = str | type[StreamingClassifier] | StreamingClassifier
+Given: TypeAlias = str | type[Part] | Part
+"""A part: its spec, its class, which is called without arguments, or an instance."""
+GivenClassifier: TypeAlias = Given[StreamingClassifier]
 
 
-def built(given: str | type[Part] | Part, build: Callable[[str], Part]) -> Part:
+def built(given: Given[Part], build: Callable[[str], Part]) -> Part:
     """Return a part of its own: from a spec, from a class, or as a copy of an instance."""
     if isinstance(given, str):
         return build(given)

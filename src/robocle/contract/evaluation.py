@@ -7,14 +7,12 @@ import numpy as np
 from numpy.testing import assert_array_equal
 
 from robocle.classifiers.labels import plain_label
-from robocle.contract.checking import built, require, require_raises
+from robocle.contract.checking import Given, built, require, require_raises
 from robocle.errors import DataError, ImageError
 from robocle.evaluation.corruptions import CORRUPTIONS, Corruption, corruption, corruption_rng
 from robocle.evaluation.datasets import Dataset, dataset
 from robocle.types import Pixels
 
-GivenCorruption = str | type[Corruption] | Corruption
-GivenDataset = str | type[Dataset] | Dataset
 SIDE = 224
 
 
@@ -23,12 +21,12 @@ def texture(side: int = SIDE) -> Pixels:
     return np.random.default_rng(0).integers(0, 256, (side, side, 3), dtype=np.uint8)
 
 
-def applied(given: GivenCorruption, pixels: Pixels, key: str = "mug/0.jpg") -> Pixels:
+def applied(given: Given[Corruption], pixels: Pixels, key: str = "mug/0.jpg") -> Pixels:
     """Return the corrupted pixels, drawn for one picture's key."""
     return built(given, corruption)(pixels, corruption_rng(0, key, "contract"))
 
 
-def pixels_stay_square_rgb_bytes(given: GivenCorruption) -> None:
+def pixels_stay_square_rgb_bytes(given: Given[Corruption]) -> None:
     """The result has the shape and type of the given pixels."""
     for side in (16, 224, 225):
         result = applied(given, texture(side))
@@ -36,28 +34,28 @@ def pixels_stay_square_rgb_bytes(given: GivenCorruption) -> None:
         require(result.dtype == np.uint8, f"uint8 pixels, not {result.dtype}")
 
 
-def the_given_pixels_are_not_changed(given: GivenCorruption) -> None:
+def the_given_pixels_are_not_changed(given: Given[Corruption]) -> None:
     """A corruption works on a copy."""
     pixels = texture()
     applied(given, pixels)
     assert_array_equal(pixels, texture())
 
 
-def read_only_pixels_are_accepted(given: GivenCorruption) -> None:
+def read_only_pixels_are_accepted(given: Given[Corruption]) -> None:
     """Pixels that may not be written are corrupted like any others."""
     pixels = texture()
     pixels.flags.writeable = False
     assert_array_equal(applied(given, pixels), applied(given, texture()))
 
 
-def the_memory_layout_does_not_matter(given: GivenCorruption) -> None:
+def the_memory_layout_does_not_matter(given: Given[Corruption]) -> None:
     """Pixels with colour planes first or last in memory have the same result."""
     pixels = texture()
     planes_first = np.ascontiguousarray(pixels.transpose(2, 0, 1)).transpose(1, 2, 0)
     assert_array_equal(applied(given, planes_first), applied(given, pixels))
 
 
-def the_result_depends_on_the_generator_alone(given: GivenCorruption) -> None:
+def the_result_depends_on_the_generator_alone(given: Given[Corruption]) -> None:
     """Equal generators give equal pixels, in whatever order pictures are corrupted."""
     keys = [f"mug/{i}.jpg" for i in range(5)]
     corrupt = built(given, corruption)
@@ -67,7 +65,7 @@ def the_result_depends_on_the_generator_alone(given: GivenCorruption) -> None:
         assert_array_equal(applied(given, texture(), key), forwards[key])
 
 
-def its_description_builds_it_again(given: GivenCorruption) -> None:
+def its_description_builds_it_again(given: Given[Corruption]) -> None:
     """The spec that the table writes out gives the same pixels. Only installed parts have one."""
     if not isinstance(given, str):
         return
@@ -75,7 +73,7 @@ def its_description_builds_it_again(given: GivenCorruption) -> None:
     assert_array_equal(applied(described, texture()), applied(given, texture()))
 
 
-def it_has_words_for_the_robustness_check(given: GivenCorruption) -> None:
+def it_has_words_for_the_robustness_check(given: Given[Corruption]) -> None:
     """`checked`, `in_words` and `advice` say whether it is tried, what it is, and what helps."""
     made = built(given, corruption)
     require(isinstance(made.checked, bool), f"True or False as checked, not {made.checked}")
@@ -83,7 +81,7 @@ def it_has_words_for_the_robustness_check(given: GivenCorruption) -> None:
     require(bool(made.advice), "a text advice")
 
 
-def other_arrays_are_refused(given: GivenCorruption) -> None:
+def other_arrays_are_refused(given: Given[Corruption]) -> None:
     """Anything but one picture as square uint8 RGB pixels raises ImageError."""
     for shape, dtype in (
         ((2, 32, 32, 3), np.uint8),
@@ -109,7 +107,7 @@ CORRUPTION_CHECKS = (
 """The rules, each a function of a spec, a class or an instance."""
 
 
-def pictures_are_listed_in_order_and_exist(given: GivenDataset, root: Path) -> None:
+def pictures_are_listed_in_order_and_exist(given: Given[Dataset], root: Path) -> None:
     """`examples` lists files under the root, in the same order each time, none twice."""
     paths = [example.path for example in built(given, dataset).examples(root)]
     require(bool(paths), f"at least one picture in {root}")
@@ -120,19 +118,19 @@ def pictures_are_listed_in_order_and_exist(given: GivenDataset, root: Path) -> N
     require(again == paths, "the same order each time")
 
 
-def its_default_root_is_a_folder(given: GivenDataset, root: Path) -> None:
+def its_default_root_is_a_folder(given: Given[Dataset], root: Path) -> None:
     """`default_root` is a folder of pictures that come with the data set, or None."""
     default = built(given, dataset).default_root
     require(default is None or default.is_dir(), f"None or a folder, not {default}")
 
 
-def every_picture_has_a_valid_label(given: GivenDataset, root: Path) -> None:
+def every_picture_has_a_valid_label(given: Given[Dataset], root: Path) -> None:
     """Each example's label can be taught."""
     for example in built(given, dataset).examples(root):
         plain_label(example.label)
 
 
-def hidden_files_and_other_files_are_ignored(given: GivenDataset, root: Path) -> None:
+def hidden_files_and_other_files_are_ignored(given: Given[Dataset], root: Path) -> None:
     """Files that are no pictures, and names starting with a dot, are not listed."""
     with TemporaryDirectory() as folder:
         copy = Path(folder)
@@ -147,7 +145,7 @@ def hidden_files_and_other_files_are_ignored(given: GivenDataset, root: Path) ->
     require(found == expected, f"{sorted(found ^ expected)[:3]} must not make a difference")
 
 
-def a_root_without_pictures_is_refused(given: GivenDataset, root: Path) -> None:
+def a_root_without_pictures_is_refused(given: Given[Dataset], root: Path) -> None:
     """A root that is missing, a file or empty raises DataError."""
     with TemporaryDirectory() as folder:
         empty, file = Path(folder), Path(folder) / "file"

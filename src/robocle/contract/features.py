@@ -5,15 +5,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 
 from robocle.backbones import Backbone, backbone, earlier_channels
-from robocle.contract.checking import built, require, require_raises
+from robocle.contract.checking import Given, built, require, require_raises
 from robocle.errors import FeatureError
 from robocle.images.views import Views, views
 from robocle.poolings import Pooling, pooling
 from robocle.types import FeatureMaps, Pixels
 
-GivenViews = str | type[Views] | Views
-GivenBackbone = str | type[Backbone] | Backbone
-GivenPooling = str | type[Pooling] | Pooling
 SIDE = 64
 
 
@@ -22,7 +19,7 @@ def picture() -> Pixels:
     return np.random.default_rng(0).integers(0, 256, (SIDE, SIDE, 3), np.uint8)
 
 
-def views_are_pictures_of_the_same_size(given: GivenViews) -> None:
+def views_are_pictures_of_the_same_size(given: Given[Views]) -> None:
     """Views of (side, side, 3) pixels are uint8 pixels (k, side, side, 3) with k at least 1."""
     made = built(given, views)(picture())
     require(made.dtype == np.uint8, f"uint8 pixels, not {made.dtype}")
@@ -30,14 +27,14 @@ def views_are_pictures_of_the_same_size(given: GivenViews) -> None:
     require(len(made) >= 1, "at least one view")
 
 
-def the_picture_is_not_changed(given: GivenViews) -> None:
+def the_picture_is_not_changed(given: Given[Views]) -> None:
     """Views leave the given pixels as they are."""
     pixels = picture()
     built(given, views)(pixels)
     assert_array_equal(pixels, picture())
 
 
-def the_same_picture_has_the_same_views(given: GivenViews) -> None:
+def the_same_picture_has_the_same_views(given: Given[Views]) -> None:
     """Views are deterministic."""
     assert_array_equal(built(given, views)(picture()), built(given, views)(picture()))
 
@@ -56,7 +53,7 @@ def pictures(network: Backbone, n: int = 3) -> Pixels:
     return np.random.default_rng(0).integers(0, 256, (n, side, side, 3), np.uint8)
 
 
-def _network(given: GivenBackbone) -> Backbone:
+def _network(given: Given[Backbone]) -> Backbone:
     """Return a backbone. An instance is used as it is: most cannot be copied."""
     return built(given, backbone) if isinstance(given, str | type) else given
 
@@ -66,7 +63,7 @@ def all_maps(maps: FeatureMaps) -> list[NDArray[np.float32]]:
     return [each for each in (maps.grid, maps.token, maps.earlier) if each is not None]
 
 
-def a_backbone_describes_itself(given: GivenBackbone) -> None:
+def a_backbone_describes_itself(given: Given[Backbone]) -> None:
     """A backbone has a name, a fingerprint, an input size and a pixel unit."""
     network = _network(given)
     require(bool(network.name), "a name")
@@ -75,13 +72,13 @@ def a_backbone_describes_itself(given: GivenBackbone) -> None:
     require(network.pixel_unit > 0, f"a positive pixel unit, not {network.pixel_unit}")
 
 
-def the_fingerprint_is_the_same_at_each_load(given: GivenBackbone) -> None:
+def the_fingerprint_is_the_same_at_each_load(given: Given[Backbone]) -> None:
     """The fingerprint depends on the network's function alone: states are tied to it."""
     first, second = _network(given).fingerprint, _network(given).fingerprint
     require(first == second, f"one fingerprint, not {first} and {second}")
 
 
-def feature_maps_are_finite_float32(given: GivenBackbone) -> None:
+def feature_maps_are_finite_float32(given: Given[Backbone]) -> None:
     """`features` returns a float32 grid (n, positions, channels), and a token if it has one."""
     network = _network(given)
     maps = network.features(pictures(network))
@@ -92,7 +89,7 @@ def feature_maps_are_finite_float32(given: GivenBackbone) -> None:
     require((maps.token is not None) == network.has_token, "a class token if `has_token` says so")
 
 
-def an_earlier_map_has_the_channels_that_the_backbone_names(given: GivenBackbone) -> None:
+def an_earlier_map_has_the_channels_that_the_backbone_names(given: Given[Backbone]) -> None:
     """`features` returns a finite float32 map (n, positions, `earlier_channels`), or none."""
     network = _network(given)
     channels = earlier_channels(network)
@@ -107,7 +104,7 @@ def an_earlier_map_has_the_channels_that_the_backbone_names(given: GivenBackbone
     require(bool(np.isfinite(earlier).all()), "a finite earlier map")
 
 
-def the_same_pixels_have_the_same_maps(given: GivenBackbone) -> None:
+def the_same_pixels_have_the_same_maps(given: Given[Backbone]) -> None:
     """A backbone is frozen and deterministic."""
     network = _network(given)
     first, second = (network.features(pictures(network)) for _ in range(2))
@@ -115,7 +112,7 @@ def the_same_pixels_have_the_same_maps(given: GivenBackbone) -> None:
         assert_array_equal(one, other)
 
 
-def a_picture_has_the_same_map_alone_and_in_a_batch(given: GivenBackbone) -> None:
+def a_picture_has_the_same_map_alone_and_in_a_batch(given: Given[Backbone]) -> None:
     """Pictures of a batch do not influence each other."""
     network = _network(given)
     batch = pictures(network)
@@ -126,13 +123,13 @@ def a_picture_has_the_same_map_alone_and_in_a_batch(given: GivenBackbone) -> Non
         assert_allclose(alone, expected, rtol=1e-3, atol=1e-3 * float(np.abs(expected).max()))
 
 
-def no_picture_has_no_map(given: GivenBackbone) -> None:
+def no_picture_has_no_map(given: Given[Backbone]) -> None:
     """An empty batch has an empty result."""
     network = _network(given)
     require(len(network.features(pictures(network, 0))) == 0, "no maps for an empty batch")
 
 
-def other_arrays_are_refused(given: GivenBackbone) -> None:
+def other_arrays_are_refused(given: Given[Backbone]) -> None:
     """Pixels of another shape or type raise FeatureError."""
     network = _network(given)
     good = pictures(network, 1)
@@ -168,7 +165,7 @@ def with_token(grid: NDArray[np.float32]) -> FeatureMaps:
     return FeatureMaps(grid, np.ascontiguousarray(grid[:, 0]))
 
 
-def embeddings_are_float32_rows_of_equal_blocks(given: GivenPooling) -> None:
+def embeddings_are_float32_rows_of_equal_blocks(given: Given[Pooling]) -> None:
     """A pooling returns float32 (n, width), and `blocks` divides the width evenly."""
     pool = built(given, pooling)
     embeddings = pool(maps())
@@ -178,7 +175,7 @@ def embeddings_are_float32_rows_of_equal_blocks(given: GivenPooling) -> None:
     require(width % (CHANNELS * pool.blocks) == 0, f"{pool.blocks} equal blocks in {width}")
 
 
-def a_picture_pools_the_same_alone_and_in_a_batch(given: GivenPooling) -> None:
+def a_picture_pools_the_same_alone_and_in_a_batch(given: Given[Pooling]) -> None:
     """Pictures of a batch do not influence each other."""
     pool = built(given, pooling)
     batch = maps()
@@ -186,7 +183,7 @@ def a_picture_pools_the_same_alone_and_in_a_batch(given: GivenPooling) -> None:
     assert_allclose(pool(batch), alone, rtol=1e-5, atol=1e-6)
 
 
-def the_memory_layout_does_not_matter(given: GivenPooling) -> None:
+def the_memory_layout_does_not_matter(given: Given[Pooling]) -> None:
     """Maps with channels first or last in memory have the same embedding."""
     grid = maps().grid
     channels_first = np.ascontiguousarray(grid.transpose(0, 2, 1)).transpose(0, 2, 1)
@@ -195,30 +192,30 @@ def the_memory_layout_does_not_matter(given: GivenPooling) -> None:
     assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
-def constant_maps_have_finite_embeddings(given: GivenPooling) -> None:
+def constant_maps_have_finite_embeddings(given: Given[Pooling]) -> None:
     """A channel without variance does not divide by zero."""
     for value in (0.0, 0.1, 3.7, 1e30, 1e-30, 1e-42):
         _require_finite(given, np.full((2, 49, 5), value, np.float32), f"all {value:g}")
 
 
-def extreme_maps_have_finite_embeddings(given: GivenPooling) -> None:
+def extreme_maps_have_finite_embeddings(given: Given[Pooling]) -> None:
     """Very large, very small and denormal activations have finite embeddings."""
     for scale in (1e30, 1e-30, 1e-42):
         grid = (maps().grid.astype(np.float64) * scale).astype(np.float32)
         _require_finite(given, grid, f"around {scale:g}")
 
 
-def one_position_is_enough(given: GivenPooling) -> None:
+def one_position_is_enough(given: Given[Pooling]) -> None:
     """A map of one position has a finite embedding."""
     _require_finite(given, maps(positions=1).grid, "of one position")
 
 
-def no_picture_has_no_embedding(given: GivenPooling) -> None:
+def no_picture_has_no_embedding(given: Given[Pooling]) -> None:
     """An empty batch has an empty result."""
     require(len(built(given, pooling)(maps(n=0))) == 0, "no rows for an empty batch")
 
 
-def _require_finite(given: GivenPooling, grid: NDArray[np.float32], what: str) -> None:
+def _require_finite(given: Given[Pooling], grid: NDArray[np.float32], what: str) -> None:
     finite = bool(np.isfinite(built(given, pooling)(with_token(grid))).all())
     require(finite, f"embeddings are finite for activations {what}")
 

@@ -46,25 +46,14 @@ def outputs_of(model: onnx.ModelProto, name: str, side: int) -> Outputs:
     session = open_session(serialised(model, name), name)
     pixels = np.random.default_rng(0).integers(0, 256, (2, side, side, 3), np.uint8)
     names = [each.name for each in model.graph.output]
-    try:
-        alone = _run(session, name, names, pixels[:1])
-    except BackboneError:
-        raise
-    except Exception as error:  # ONNX Runtime has an exception type of its own for each fault
-        raise BackboneError(f"cannot run {name}: {one_line(error)}") from error
-    try:
-        batch = _run(session, name, names, pixels)
-    except BackboneError:
-        raise
-    except Exception as error:
-        raise BackboneError(
-            f"{name} takes one picture at a time: export it with a dynamic batch axis"
-        ) from error
+    alone = _run(session, name, names, pixels[:1], f"cannot run {name}")
+    single = f"{name} takes one picture at a time: export it with a dynamic batch axis"
+    batch = _run(session, name, names, pixels, single)
     return dict(zip(names, zip(alone, batch, strict=True), strict=True))
 
 
 def _run(
-    session: onnxruntime.InferenceSession, name: str, outputs: list[str], pixels: Pixels
+    session: onnxruntime.InferenceSession, name: str, outputs: list[str], pixels: Pixels, fault: str
 ) -> list[NDArray[np.floating]]:
     """Run a network, and stop it after TIME_LIMIT: a loop in it may never end."""
     options = onnxruntime.RunOptions()
@@ -72,12 +61,10 @@ def _run(
     stop.start()
     try:
         found: list[NDArray[np.floating]] = session.run(outputs, {"pixels": pixels}, options)
-    except Exception as error:
+    except Exception as error:  # ONNX Runtime has an exception type of its own for each fault
         if options.terminate:
-            raise BackboneError(
-                f"{name} was stopped after {TIME_LIMIT} s: it is too slow, or does not end"
-            ) from error
-        raise
+            fault = f"{name} was stopped after {TIME_LIMIT} s: it is too slow, or does not end"
+        raise BackboneError(f"{fault} ({one_line(error)})") from error
     finally:
         stop.cancel()
     return found
