@@ -72,8 +72,8 @@ def test_the_command_that_adds_a_network_has_its_size(name: str, command: str) -
 
 def test_a_network_at_its_own_size_has_no_size_in_its_name(refusal: Refusal) -> None:
     assert refusal(SpecError, lambda: robocle.backbone("vit_b_16_224")) == (
-        "the backbone vit_b_16_224 is not installed: that is vit_b_16 at its own size: run robocle "
-        "backbones add vit_b_16"
+        "the backbone vit_b_16_224 is not installed: use vit_b_16, which has this size "
+        "(robocle backbones add vit_b_16)"
     )
 
 

@@ -395,17 +395,6 @@ def test_code_in_a_checkpoint_is_rejected_and_not_run(
     assert not cache.exists()
 
 
-def test_a_pickled_network_is_rejected(
-    cache: Path, torchvision: Any, tmp_path: Path, refusal: Refusal
-) -> None:
-    import torch
-
-    torch.save(torchvision.models.resnet18(), tmp_path / "whole.pth")
-    message = refusal(BackboneError, lambda: add_backbone("resnet18", str(tmp_path / "whole.pth")))
-    assert "could run code" in message
-    assert not cache.exists()
-
-
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [

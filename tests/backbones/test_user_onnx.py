@@ -220,13 +220,6 @@ def test_outputs_that_are_not_maps_are_ignored(tmp_path: Path) -> None:
     assert np.abs(backbone.features(pictures()).grid - by_hand(pictures(), *IMAGENET)).max() < 1e-4
 
 
-def test_a_float64_map_is_returned_as_float32(tmp_path: Path) -> None:
-    nodes = [convolution(), node("Cast", "map", output="wide", to=TensorProto.DOUBLE)]
-    made = model(nodes, PICTURE, ["wide"], KERNEL, given=TensorProto.DOUBLE)
-    backbone = robocle.backbone(f"onnx:{save(made, tmp_path / 'wide.onnx')}")
-    assert backbone.features(pictures()).grid.dtype == np.float32
-
-
 # ---- its name, its fingerprint, and states taught with it
 
 

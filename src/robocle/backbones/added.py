@@ -137,7 +137,7 @@ def how_to_add(name: str) -> str:
     sized = f"run robocle backbones add {network} --size {size}"
     if size and network in ARCHITECTURES:
         if size == ARCHITECTURES[network].input_size:
-            return f"that is {network} at its own size: run robocle backbones add {network}"
+            return f"use {network}, which has this size (robocle backbones add {network})"
         return sized
     # Only timm knows whether a number is part of its own name for a network. 224 almost always is.
     if size not in (0, 224) and network.startswith("timm:"):

@@ -67,7 +67,7 @@ def add(backbone: str, weights: str, size: int, name: str, earlier: str, replace
         )
     if not no_world:
         keep_world(manifest.name)
-    echo(f"use it: robocle teach STATE LABEL IMAGES... --backbone {manifest.name}")
+    echo(f"use it: robocle teach STATE LABEL PICTURES... --backbone {manifest.name}")
 
 
 @backbones.command()

@@ -64,7 +64,9 @@ def _run(
     except Exception as error:  # ONNX Runtime has an exception type of its own for each fault
         if options.terminate:
             fault = f"{name} was stopped after {TIME_LIMIT} s: it is too slow, or does not end"
-        raise BackboneError(f"{fault} ({one_line(error)})") from error
+        else:
+            fault += f" ({one_line(error)})"
+        raise BackboneError(fault) from error
     finally:
         stop.cancel()
     return found
