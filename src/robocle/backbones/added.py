@@ -110,7 +110,7 @@ def added_manifests() -> Iterator[tuple[str, Manifest | None]]:
     """Yield the name and the manifest of each added backbone; None for an unreadable manifest."""
     for name in added_names():
         try:
-            yield name, read_manifest(added_folder(name))
+            yield name, read_manifest(added_folder(name))[0]
         except (OSError, ValueError):
             yield name, None
 

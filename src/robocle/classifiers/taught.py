@@ -142,7 +142,7 @@ class Taught(Described, ABC):
         self._require_samples(removed)
         self._replace([each for each in self._taught.values() if each.id not in removed])
 
-    def rename(self, label: str, new: str) -> None:
+    def rename(self, label: str, new_label: str) -> None:
         """Rename a label. If the new name is a label already, the two become one.
 
         Raises:
@@ -156,17 +156,20 @@ class Taught(Described, ABC):
         {'mug': 2}
         """
         self._require_label(label)
-        new = plain_label(new)
-        if new == label:
+        new_label = plain_label(new_label)
+        if new_label == label:
             return
-        if new == UNKNOWN:
-            raise LabelError("an object cannot be renamed to 'unknown': choose another name", new)
-        if label == UNKNOWN or new in self._row_of:
-            self._replace([_renamed(each, label, new) for each in self.samples], {label: new})
+        if new_label == UNKNOWN:
+            raise LabelError(
+                "an object cannot be renamed to 'unknown': choose another name", new_label
+            )
+        samples = [_renamed(each, label, new_label) for each in self.samples]
+        if label == UNKNOWN or new_label in self._row_of:
+            self._replace(samples, {label: new_label})
             return
         row = self._row_of.pop(label)
-        self._row_of[new], self._labels[row] = row, new
-        self._taught.update((each.id, _renamed(each, label, new)) for each in self.samples)
+        self._row_of[new_label], self._labels[row] = row, new_label
+        self._taught.update((each.id, each) for each in samples)
 
     def update(self, changed: Mapping[str, Sample | None]) -> None:
         """Continue after some samples were changed, as cheaply as that can be done.
@@ -343,8 +346,6 @@ class Taught(Described, ABC):
             raise never_taught(label, self._labels)
 
 
-def _renamed(sample: Sample, label: str, new: str) -> Sample:
-    """Return a sample, with another label if it has this one."""
-    if sample.label != label:
-        return sample
-    return replace(sample, label=new)
+def _renamed(sample: Sample, label: str, new_label: str) -> Sample:
+    """Return a sample, with the new label if it has the old one."""
+    return replace(sample, label=new_label) if sample.label == label else sample

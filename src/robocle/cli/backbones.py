@@ -80,7 +80,7 @@ def world(backbone: str, folder: Path | None, pooling: str) -> None:
 
     Learners with this backbone call objects unknown that look no more like what they were taught
     than the pictures in FOLDER do: a few hundred photographs of different objects. Without FOLDER,
-    rendered pictures that come with robocle are used. States that exist already use it, too.
+    rendered pictures that come with robocle are used. Existing states use it as well.
     """
     keep_world(backbone, folder, pooling)
 

@@ -17,11 +17,11 @@ an instance, of which each rule takes a copy:
     check_classifier(NearestNeighbours(k=3))
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 from robocle.backbones import Backbone
-from robocle.contract.checking import Given, GivenClassifier, Part
+from robocle.contract.checking import Check, Given, GivenClassifier
 from robocle.contract.classifiers import CLASSIFIER_CHECKS
 from robocle.contract.evaluation import CORRUPTION_CHECKS, DATASET_CHECKS
 from robocle.contract.features import BACKBONE_CHECKS, POOLING_CHECKS, VIEW_CHECKS
@@ -139,6 +139,6 @@ def check_dataset(given: Given[Dataset], root: Path) -> None:
         check(given, root)
 
 
-def _run(checks: Iterable[Callable[[Given[Part]], None]], given: Given[Part]) -> None:
+def _run(checks: Iterable[Check], given: object) -> None:
     for check in checks:
         check(given)

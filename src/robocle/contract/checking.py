@@ -4,8 +4,9 @@ A broken rule is an AssertionError with a sentence, also under `python -O`.
 """
 
 import copy
-from collections.abc import Callable
-from typing import TypeAlias, TypeVar, cast
+from collections.abc import Callable, Mapping
+from inspect import isfunction
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.testing import assert_allclose
@@ -17,6 +18,8 @@ from robocle.errors import RobocleError
 Part = TypeVar("Part")
 Given: TypeAlias = str | type[Part] | Part
 """A part: its spec, its class, which is called without arguments, or an instance."""
+Check: TypeAlias = Callable[..., None]
+"""A rule: a function of what is given, which raises AssertionError if it is broken."""
 GivenClassifier: TypeAlias = Given[StreamingClassifier]
 
 
@@ -25,6 +28,12 @@ def built(given: Given[Part], build: Callable[[str], Part]) -> Part:
     if isinstance(given, str):
         return build(given)
     return cast(Part, given() if isinstance(given, type) else copy.deepcopy(given))
+
+
+def rules_in(module: Mapping[str, Any], *others: Check) -> tuple[Check, ...]:
+    """Return the rules of a module: its public functions, in their order, without some others."""
+    own = [each for name, each in module.items() if isfunction(each) and not name.startswith("_")]
+    return tuple(e for e in own if e.__module__ == module["__name__"] and e not in others)
 
 
 def require(kept: bool, rule: str) -> None:

@@ -17,6 +17,7 @@ from robocle.contract.checking import (
     Stream,
     require,
     require_equal,
+    rules_in,
     selected,
     stream,
     taught,
@@ -174,16 +175,5 @@ def _require_continues(
     require_equal(clf, expected, f"{rule}, also after further samples")
 
 
-STATE_CHECKS = (
-    a_removed_sample_was_never_taught,
-    a_forgotten_label_was_never_taught,
-    joined_labels_were_taught_as_one,
-    a_renamed_label_was_taught_under_its_new_name,
-    merged_classifiers_were_taught_all_samples,
-    a_sample_that_both_have_is_merged_once,
-    a_restored_classifier_continues_like_the_original,
-    a_copy_continues_like_the_original,
-    an_untaught_classifier_can_be_stored,
-    a_state_does_not_change_while_learning_continues,
-)
+STATE_CHECKS = rules_in(globals())
 """The rules, each a function of a spec, a class or an instance."""

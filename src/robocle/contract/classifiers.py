@@ -8,6 +8,7 @@ from robocle.contract.checking import (
     GivenClassifier,
     require,
     require_raises,
+    rules_in,
     stream,
     taught,
     untaught,
@@ -188,22 +189,5 @@ _BAD_EMBEDDINGS = (
     3.0,
 )
 
-CLASSIFIER_CHECKS = (
-    labels_keep_the_order_of_their_first_sample,
-    scores_have_one_row_per_embedding_and_one_column_per_label,
-    separated_classes_are_recognised,
-    one_sample_of_one_label_can_be_scored,
-    equal_samples_keep_scores_finite,
-    extreme_values_keep_scores_finite,
-    scoring_does_not_change_what_is_learned,
-    an_array_may_be_used_for_the_next_sample,
-    an_embedding_scores_the_same_alone_and_in_a_batch,
-    a_forgotten_label_is_gone,
-    every_label_can_be_forgotten,
-    invalid_input_is_refused_and_changes_nothing,
-    scores_before_teaching_are_refused,
-    predictions_follow_the_scores,
-    one_by_one_equals_learn_and_predict,
-    *STATE_CHECKS,
-)
+CLASSIFIER_CHECKS = (*rules_in(globals()), *STATE_CHECKS)
 """The rules, each a function of a spec, a class or an instance."""

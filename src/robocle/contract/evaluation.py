@@ -7,7 +7,7 @@ import numpy as np
 from numpy.testing import assert_array_equal
 
 from robocle.classifiers.labels import plain_label
-from robocle.contract.checking import Given, built, require, require_raises
+from robocle.contract.checking import Given, built, require, require_raises, rules_in
 from robocle.errors import DataError, ImageError
 from robocle.evaluation.corruptions import CORRUPTIONS, Corruption, corruption, corruption_rng
 from robocle.evaluation.datasets import Dataset, dataset
@@ -16,12 +16,12 @@ from robocle.types import Pixels
 SIDE = 224
 
 
-def texture(side: int = SIDE) -> Pixels:
+def _texture(side: int = SIDE) -> Pixels:
     """Return square pixels with all levels."""
     return np.random.default_rng(0).integers(0, 256, (side, side, 3), dtype=np.uint8)
 
 
-def applied(given: Given[Corruption], pixels: Pixels, key: str = "mug/0.jpg") -> Pixels:
+def _applied(given: Given[Corruption], pixels: Pixels, key: str = "mug/0.jpg") -> Pixels:
     """Return the corrupted pixels, drawn for one picture's key."""
     return built(given, corruption)(pixels, corruption_rng(0, key, "contract"))
 
@@ -29,40 +29,40 @@ def applied(given: Given[Corruption], pixels: Pixels, key: str = "mug/0.jpg") ->
 def pixels_stay_square_rgb_bytes(given: Given[Corruption]) -> None:
     """The result has the shape and type of the given pixels."""
     for side in (16, 224, 225):
-        result = applied(given, texture(side))
+        result = _applied(given, _texture(side))
         require(result.shape == (side, side, 3), f"({side}, {side}, 3), not {result.shape}")
         require(result.dtype == np.uint8, f"uint8 pixels, not {result.dtype}")
 
 
 def the_given_pixels_are_not_changed(given: Given[Corruption]) -> None:
     """A corruption works on a copy."""
-    pixels = texture()
-    applied(given, pixels)
-    assert_array_equal(pixels, texture())
+    pixels = _texture()
+    _applied(given, pixels)
+    assert_array_equal(pixels, _texture())
 
 
 def read_only_pixels_are_accepted(given: Given[Corruption]) -> None:
     """Pixels that may not be written are corrupted like any others."""
-    pixels = texture()
+    pixels = _texture()
     pixels.flags.writeable = False
-    assert_array_equal(applied(given, pixels), applied(given, texture()))
+    assert_array_equal(_applied(given, pixels), _applied(given, _texture()))
 
 
 def the_memory_layout_does_not_matter(given: Given[Corruption]) -> None:
     """Pixels with colour planes first or last in memory have the same result."""
-    pixels = texture()
+    pixels = _texture()
     planes_first = np.ascontiguousarray(pixels.transpose(2, 0, 1)).transpose(1, 2, 0)
-    assert_array_equal(applied(given, planes_first), applied(given, pixels))
+    assert_array_equal(_applied(given, planes_first), _applied(given, pixels))
 
 
 def the_result_depends_on_the_generator_alone(given: Given[Corruption]) -> None:
     """Equal generators give equal pixels, in whatever order pictures are corrupted."""
     keys = [f"mug/{i}.jpg" for i in range(5)]
     corrupt = built(given, corruption)
-    forwards = {key: corrupt(texture(), corruption_rng(0, key, "contract")) for key in keys}
+    forwards = {key: corrupt(_texture(), corruption_rng(0, key, "contract")) for key in keys}
     for key in keys[::-1]:
-        assert_array_equal(corrupt(texture(), corruption_rng(0, key, "contract")), forwards[key])
-        assert_array_equal(applied(given, texture(), key), forwards[key])
+        assert_array_equal(corrupt(_texture(), corruption_rng(0, key, "contract")), forwards[key])
+        assert_array_equal(_applied(given, _texture(), key), forwards[key])
 
 
 def its_description_builds_it_again(given: Given[Corruption]) -> None:
@@ -70,7 +70,7 @@ def its_description_builds_it_again(given: Given[Corruption]) -> None:
     if not isinstance(given, str):
         return
     described = CORRUPTIONS.describe(built(given, corruption))
-    assert_array_equal(applied(described, texture()), applied(given, texture()))
+    assert_array_equal(_applied(described, _texture()), _applied(given, _texture()))
 
 
 def it_has_words_for_the_robustness_check(given: Given[Corruption]) -> None:
@@ -91,19 +91,10 @@ def other_arrays_are_refused(given: Given[Corruption]) -> None:
         ((32, 32, 3), np.float32),
     ):
         wrong = np.zeros(shape, dtype)
-        require_raises(ImageError, f"{wrong.dtype} pixels of shape {shape}", applied, given, wrong)
+        require_raises(ImageError, f"{wrong.dtype} pixels of shape {shape}", _applied, given, wrong)
 
 
-CORRUPTION_CHECKS = (
-    pixels_stay_square_rgb_bytes,
-    the_given_pixels_are_not_changed,
-    read_only_pixels_are_accepted,
-    the_memory_layout_does_not_matter,
-    the_result_depends_on_the_generator_alone,
-    its_description_builds_it_again,
-    it_has_words_for_the_robustness_check,
-    other_arrays_are_refused,
-)
+CORRUPTION_CHECKS = rules_in(globals())
 """The rules, each a function of a spec, a class or an instance."""
 
 
@@ -156,11 +147,5 @@ def a_root_without_pictures_is_refused(given: Given[Dataset], root: Path) -> Non
         require_raises(DataError, "a root that is a file", examples, file)
 
 
-DATASET_CHECKS = (
-    pictures_are_listed_in_order_and_exist,
-    its_default_root_is_a_folder,
-    every_picture_has_a_valid_label,
-    hidden_files_and_other_files_are_ignored,
-    a_root_without_pictures_is_refused,
-)
+DATASET_CHECKS = rules_in(globals(), *CORRUPTION_CHECKS)
 """The rules, each a function of a spec, a class or an instance, and of a root."""
