@@ -34,6 +34,8 @@ from robocle.errors import BackboneError
 INT8_SUFFIX = "_int8"
 """What the name of an int8 twin ends in."""
 
+log = logging.getLogger("robocle")
+
 
 class AddedBackbone(OnnxBackbone):
     """A network that was added on this machine: `robocle backbones` lists its source.
@@ -213,9 +215,6 @@ def remove_added(name: str) -> None:
         shutil.rmtree(folder) if folder.is_dir() else folder.unlink()
     except OSError as error:
         raise BackboneError(f"cannot remove {folder}: {error.strerror or error}") from error
-
-
-log = logging.getLogger("robocle")
 
 
 class GivenOnnx(OnnxBackbone):

@@ -41,6 +41,16 @@ LAST_HALVING = max(number for number, (stride, _) in enumerate(STAGES) if stride
 
 Weights = Mapping[str, NDArray[Any]]
 
+MAGIC = 0x1950A86A20F9469CFC6C
+PROTOCOL = 1001
+STORAGE_DTYPES: dict[str, np.dtype[Any]] = {
+    "FloatStorage": np.dtype("<f4"),
+    "DoubleStorage": np.dtype("<f8"),
+    "HalfStorage": np.dtype("<f2"),
+    "LongStorage": np.dtype("<i8"),
+    "IntStorage": np.dtype("<i4"),
+}
+
 
 def feature_map_model(
     weights: Weights, manifest: Manifest, repeats: Sequence[int]
@@ -178,17 +188,6 @@ class _Network:
         gain = gamma / np.sqrt(variance + BATCH_NORM_EPSILON)
         folded = kernel * gain[:, None, None, None]
         return folded.astype(np.float32), (beta - mean * gain).astype(np.float32)
-
-
-MAGIC = 0x1950A86A20F9469CFC6C
-PROTOCOL = 1001
-STORAGE_DTYPES: dict[str, np.dtype[Any]] = {
-    "FloatStorage": np.dtype("<f4"),
-    "DoubleStorage": np.dtype("<f8"),
-    "HalfStorage": np.dtype("<f2"),
-    "LongStorage": np.dtype("<i8"),
-    "IntStorage": np.dtype("<i4"),
-}
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,10 @@ from dataclasses import dataclass
 from robocle.errors import SpecError
 from robocle.spec import require_whole
 
+SIZES = range(64, 1025, 32)
+"""The sides of the input that a network can be used at, besides its own. Most networks halve it
+five times."""
+
 
 @dataclass(frozen=True)
 class Architecture:
@@ -46,10 +50,6 @@ ARCHITECTURES = {
     "vit_l_16": Architecture(224, 14, 1024, 14, 1024, 1213, has_token=True),
     "vit_l_32": Architecture(224, 7, 1024, 7, 1024, 1222, has_token=True),
 }
-
-SIZES = range(64, 1025, 32)
-"""The sides of the input that a network can be used at, besides its own. Most networks halve it
-five times."""
 
 
 def require_size(size: int) -> None:

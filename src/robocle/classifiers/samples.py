@@ -24,6 +24,18 @@ from robocle.errors import FeatureError, StateError
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
+LARGEST = 1e36
+"""The largest absolute value that a classifier takes. Its square fits into a state; see
+`robocle.classifiers.samples`."""
+REAL = "iuf"  # the kinds of numpy types that hold real numbers
+SHAPES = {
+    1: "an embedding, numbers of shape (width,)",
+    2: "embeddings, numbers of shape (n, width)",
+}
+# Squares of values up to this size, and products of squares, are finite. Sums of the squares of
+# embeddings are smaller by far.
+LARGEST_STORED = 1e75
+
 
 def new_id() -> str:
     """Return the id of a new sample: 32 random hexadecimal digits, globally unique."""
@@ -70,16 +82,6 @@ def kept_embedding(embedding: NDArray[Any]) -> NDArray[Any]:
         kept = small if (small == kept).all() else kept
     kept.flags.writeable = False
     return kept
-
-
-LARGEST = 1e36
-"""The largest absolute value that a classifier takes. Its square fits into a state; see
-`robocle.classifiers.samples`."""
-REAL = "iuf"  # the kinds of numpy types that hold real numbers
-SHAPES = {
-    1: "an embedding, numbers of shape (width,)",
-    2: "embeddings, numbers of shape (n, width)",
-}
 
 
 def embedding_numbers(
@@ -167,11 +169,6 @@ def require_width(embeddings: NDArray[Any], width: int) -> None:
     found = embeddings.shape[-1]
     if found != width:
         raise FeatureError(f"an embedding has width {found}, but those taught have {width}")
-
-
-# Squares of values up to this size, and products of squares, are finite. Sums of the squares of
-# embeddings are smaller by far.
-LARGEST_STORED = 1e75
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,10 @@ from robocle._internal.blas import blas, one_blas_thread
 from robocle._internal.randomness import keyed_rng
 from robocle.classifiers.samples import Matrix
 
+MOMENTUM = 0.9
+DECAY = 1e-5
+INITIAL_DEVIATION = 0.01  # standard deviation of the weights of a new row
+
 
 def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the softmax along the last axis.
@@ -35,11 +39,6 @@ def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
     exponentials = np.exp(logits - logits.max(axis=-1, keepdims=True, initial=-np.inf))
     probabilities: NDArray[np.float64] = exponentials / exponentials.sum(axis=-1, keepdims=True)
     return probabilities
-
-
-MOMENTUM = 0.9
-DECAY = 1e-5
-INITIAL_DEVIATION = 0.01  # standard deviation of the weights of a new row
 
 
 class SoftmaxLayer:

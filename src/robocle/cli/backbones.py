@@ -14,6 +14,10 @@ from robocle.errors import BackboneError
 
 log = logging.getLogger("robocle")
 
+if TYPE_CHECKING:
+    from robocle.evaluation.backbones.int8_comparison import Comparison
+    from robocle.evaluation.backbones.speed import BackboneSpeed
+
 
 @main.group(invoke_without_command=True, short_help="List, add, remove or measure backbones.")
 @click.pass_context
@@ -130,11 +134,6 @@ def _list() -> None:
     rows.append(("onnx:FILE", None, None, None, "your own network"))
     echo_lines(text_table(rows, ["name", "input", "map", "MB", "state"], align="lrlrl"))
     echo_lines("\n+ has a class token as well. Add one with: robocle backbones add NAME")
-
-
-if TYPE_CHECKING:
-    from robocle.evaluation.backbones.int8_comparison import Comparison
-    from robocle.evaluation.backbones.speed import BackboneSpeed
 
 
 @backbones.command(short_help="Quantise BACKBONE to int8.")

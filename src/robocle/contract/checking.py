@@ -22,6 +22,10 @@ Check: TypeAlias = Callable[..., None]
 """A rule: a function of what is given, which raises AssertionError if it is broken."""
 GivenClassifier: TypeAlias = Given[StreamingClassifier]
 
+WIDTH = 24
+TOLERANCE = 1e-7  # relative to the largest score
+Stream = tuple[NDArray[np.float32], list[str]]
+
 
 def built(given: Given[Part], build: Callable[[str], Part]) -> Part:
     """Return a part of its own: from a spec, from a class, or as a copy of an instance."""
@@ -58,11 +62,6 @@ def require_raises(
         raise AssertionError(f"{case} must raise {error.__name__}, not {other!r}") from other
     else:
         raise AssertionError(f"{case} must raise {error.__name__}, but nothing was raised")
-
-
-WIDTH = 24
-TOLERANCE = 1e-7  # relative to the largest score
-Stream = tuple[NDArray[np.float32], list[str]]
 
 
 def stream(samples: int, labels: int = 4, seed: int = 0) -> Stream:

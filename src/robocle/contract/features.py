@@ -13,6 +13,8 @@ from robocle.types import FeatureMaps, Pixels
 
 SIDE = 64
 
+CHANNELS = 16
+
 
 def _picture() -> Pixels:
     """Return square pixels."""
@@ -136,8 +138,6 @@ def other_arrays_are_refused(given: Given[Backbone]) -> None:
 
 BACKBONE_CHECKS = rules_in(globals(), *VIEW_CHECKS)
 """The rules, each a function of a spec, a class or an instance."""
-
-CHANNELS = 16
 
 
 def _maps(n: int = 3, positions: int = 49, seed: int = 0) -> FeatureMaps:

@@ -51,6 +51,23 @@ _STARTS = {
 _PICTURES = {b"\xff\xd8\xff": "JPEG", b"\x89PNG": "PNG", b"GIF8": "GIF", b"BM": "BMP",
              b"II*\0": "TIFF", b"MM\0*": "TIFF", b"RIFF": "WebP"}  # fmt: skip
 
+# Raster formats only: no PostScript, no vector formats, no remote files. An MPO file is opened as
+# the JPEG that it starts with. AVIF and HEIF are read where Pillow has a plug-in.
+FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF", "PPM", "JPEG2000", "AVIF", "HEIF")
+MAX_PIXELS = 120_000_000
+"""The largest picture. Decoding takes 4 bytes per pixel, for compressed TIFF 8."""
+MAX_JPEG_PIXELS = 210_000_000
+"""The largest JPEG. It is decoded at a reduced scale, unless a box needs all pixels."""
+# The decoders of these formats take 16, 25, 10 and 10 bytes per pixel.
+SMALLER_LIMITS = {
+    "WEBP": 60_000_000,
+    "JPEG2000": 40_000_000,
+    "AVIF": 80_000_000,
+    "HEIF": 80_000_000,
+}
+WITH_PREVIEWS = ("MPO", "HEIF")  # photographs that may hold further pictures: the first one counts
+DNG_VERSION_TAG, SUBFILE_TAG = 0xC612, 0x00FE
+
 
 def kind_of(head: bytes) -> str | None:
     """Return what a file is that starts like this, or None if its kind is not known.
@@ -107,25 +124,6 @@ def _advice_for_container(head: bytes) -> str:
     if is_heif(head):
         return HEIC_ADVICE
     return RAW_ADVICE if head[8:12] == b"crx " else VIDEO_ADVICE
-
-
-# Raster formats only: no PostScript, no vector formats, no remote files. An MPO file is opened as
-# the JPEG that it starts with. AVIF and HEIF are read where Pillow has a plug-in.
-FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF", "PPM", "JPEG2000", "AVIF", "HEIF")
-
-MAX_PIXELS = 120_000_000
-"""The largest picture. Decoding takes 4 bytes per pixel, for compressed TIFF 8."""
-MAX_JPEG_PIXELS = 210_000_000
-"""The largest JPEG. It is decoded at a reduced scale, unless a box needs all pixels."""
-# The decoders of these formats take 16, 25, 10 and 10 bytes per pixel.
-SMALLER_LIMITS = {
-    "WEBP": 60_000_000,
-    "JPEG2000": 40_000_000,
-    "AVIF": 80_000_000,
-    "HEIF": 80_000_000,
-}
-WITH_PREVIEWS = ("MPO", "HEIF")  # photographs that may hold further pictures: the first one counts
-DNG_VERSION_TAG, SUBFILE_TAG = 0xC612, 0x00FE
 
 
 @contextmanager

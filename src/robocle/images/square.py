@@ -22,6 +22,20 @@ from robocle.types import Pixels
 MIN_SIDE = 16
 """Pixels per side that a picture must have."""
 
+ORIENTATION_TAG = 0x0112
+STRIP_PIXELS = 1_000_000
+SHOWN_SIDE = 112
+_TRANSPOSITIONS = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+Corners = tuple[int, int, int, int]
+
 
 def image_from_array(array: NDArray[Any]) -> Image.Image:
     """Return an array as an 8 bit picture.
@@ -81,21 +95,6 @@ def _from_floats(values: NDArray[np.floating]) -> NDArray[np.uint8]:
     levels = values * values.dtype.type(255)
     np.rint(levels, out=levels)
     return levels.astype(np.uint8)
-
-
-ORIENTATION_TAG = 0x0112
-STRIP_PIXELS = 1_000_000
-SHOWN_SIDE = 112
-_TRANSPOSITIONS = {
-    2: Image.Transpose.FLIP_LEFT_RIGHT,
-    3: Image.Transpose.ROTATE_180,
-    4: Image.Transpose.FLIP_TOP_BOTTOM,
-    5: Image.Transpose.TRANSPOSE,
-    6: Image.Transpose.ROTATE_270,
-    7: Image.Transpose.TRANSVERSE,
-    8: Image.Transpose.ROTATE_90,
-}
-Corners = tuple[int, int, int, int]
 
 
 def orientation(image: Image.Image) -> int:

@@ -137,7 +137,7 @@ def _recipe(spec: str, weights: str, earlier: str, size: int) -> Recipe:
 
 def _torch_recipe(package: str, model: str, weights: str, earlier: str, size: int) -> Recipe:
     def make() -> Model:
-        network = _networks(package).load_network(model, weights, size)
+        network = _networks(package, model).load_network(model, weights, size)
         from robocle.backbones.adding.torch_networks import export
 
         return export(network, earlier)
@@ -145,7 +145,7 @@ def _torch_recipe(package: str, model: str, weights: str, earlier: str, size: in
     return Recipe(
         _source(f"{package} {model}", weights or "published", earlier, size),
         make,
-        lambda: int(_networks(package).own_size(model, weights)),
+        lambda: int(_networks(package, model).own_size(model, weights)),
     )
 
 
@@ -175,7 +175,7 @@ def _source(network: str, weights: str, earlier: str, size: int) -> str:
         raise BackboneError(f"cannot read {file}: {error.strerror}") from error
 
 
-def _networks(package: str) -> ModuleType:
+def _networks(package: str, model: str) -> ModuleType:
     """Return the module that loads the networks of timm or torchvision, which need PyTorch."""
     try:
         if package == "timm":
@@ -186,8 +186,7 @@ def _networks(package: str) -> ModuleType:
 
         return torchvision_networks
     except ImportError as error:
-        needed = f"adding a network of {package} needs PyTorch ({error})"
-        raise MissingExtraError("export", needed) from error
+        raise MissingExtraError("export", f"adding {model} needs PyTorch ({error})") from error
     except RuntimeError as error:
         raise BackboneError(
             f"{package} does not fit the installed torch ({error}): reinstall both"
@@ -196,7 +195,8 @@ def _networks(package: str) -> ModuleType:
 
 def _require_no_timm_name(name: str) -> None:
     """Raise if the name of a network of timm at another size is timm's name for another one."""
-    if name.startswith("timm:") and _networks("timm").is_known(name.removeprefix("timm:")):
+    model = name.removeprefix("timm:")
+    if name != model and _networks("timm", model).is_known(model):
         raise BackboneError(f"{name} is the name of another backbone: choose one with --name")
 
 

@@ -23,6 +23,8 @@ IMAGENET_MEAN: Triple = (0.485, 0.456, 0.406)
 IMAGENET_STD: Triple = (0.229, 0.224, 0.225)
 MIN_SIZE, MAX_SIZE = 16, 1024
 
+THE_END = np.iinfo(np.int64).max
+
 
 @dataclass(frozen=True)
 class Normalisation:
@@ -157,9 +159,6 @@ def _normalised(builder: GraphBuilder, value: str, how: Normalisation, taken: Pi
     if taken.element == TensorProto.FLOAT16:
         value = builder.node("Cast", value, to=TensorProto.FLOAT16)
     return value
-
-
-THE_END = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)

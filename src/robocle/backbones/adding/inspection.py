@@ -31,6 +31,15 @@ TIME_LIMIT = 120
 Outputs = dict[str, tuple[NDArray[np.floating], NDArray[np.floating]]]
 """Each output for one picture alone, and for a batch of two."""
 
+NONE = "none"
+"""The name that stands for no earlier map."""
+SHARE = 16
+FEWEST_SUMS = 3  # of a transformer: fewer have no two thirds
+LARGEST_CONSTANT = 1024  # larger ones are weights, which determine no shape
+FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
+Shapes = dict[str, tuple[int, ...]]
+"""The shape for one picture of each tensor, without the batch axis."""
+
 
 def outputs_of(model: onnx.ModelProto, name: str, side: int) -> Outputs:
     """Return each output for one picture alone, and for a batch of this and another picture.
@@ -104,17 +113,6 @@ def serialised(model: onnx.ModelProto, name: str) -> bytes:
             f"{name} is larger than 2 GB, which is the limit of an ONNX file"
         ) from error
     return content
-
-
-NONE = "none"
-"""The name that stands for no earlier map."""
-SHARE = 16
-FEWEST_SUMS = 3  # of a transformer: fewer have no two thirds
-LARGEST_CONSTANT = 1024  # larger ones are weights, which determine no shape
-FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
-
-Shapes = dict[str, tuple[int, ...]]
-"""The shape for one picture of each tensor, without the batch axis."""
 
 
 def earlier_tensor(model: onnx.ModelProto, side: int, prefix: int) -> str:

@@ -53,6 +53,11 @@ OLDEST_OPSET = 11
 POOLING_NODES = ("GlobalAveragePool", "GlobalMaxPool", "ReduceMean", "AveragePool")
 MAX_PREFIX = 16
 
+BATCH = 2
+"""How many pictures `outputs_of` runs together."""
+Shape = tuple[int, ...]
+Model = tuple[Manifest, bytes]
+
 
 @dataclass(frozen=True)
 class Network:
@@ -235,12 +240,6 @@ def _advice(shapes: dict[str, tuple[int, ...]], poolings: list[str]) -> str:
     if poolings:
         return f"name the tensor before its pooling, perhaps output={poolings[-1]}"
     return "name the tensor before its pooling with output="
-
-
-BATCH = 2
-"""How many pictures `outputs_of` runs together."""
-Shape = tuple[int, ...]
-Model = tuple[Manifest, bytes]
 
 
 def model_of_size(network: Network) -> Model:

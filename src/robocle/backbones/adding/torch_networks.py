@@ -37,6 +37,9 @@ IR_VERSION = 10
 # Where the exporter notes the modules around a node, and the module that we put around all of them.
 SCOPES, OUR_MODULE = "pkg.torch.onnx.name_scopes", r"network\."
 
+WRAPPERS = ("state_dict", "model", "model_state_dict", "state_dict_ema")
+COUNTER = "num_batches_tracked"  # counts training steps and does not affect the features
+
 
 @dataclass(frozen=True)
 class TorchNetwork:
@@ -196,10 +199,6 @@ def as_positions(maps: Any, prefix: int) -> Any:
     if maps.shape[1] == maps.shape[2]:
         return maps.reshape(len(maps), -1).T
     return maps.reshape(-1, maps.shape[-1])
-
-
-WRAPPERS = ("state_dict", "model", "model_state_dict", "state_dict_ema")
-COUNTER = "num_batches_tracked"  # counts training steps and does not affect the features
 
 
 def read_weights(path: Path) -> dict[str, Any]:

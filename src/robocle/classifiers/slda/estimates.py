@@ -32,6 +32,19 @@ STEP = 2**0.5  # the ratio of neighbouring ridges of stepped shrinkage
 NEGLIGIBLE = 1e-24  # a scatter below this, relative to the samples, is rounding error
 SMALLEST_RIDGE = 1e-13  # relative to the trace: a smaller ridge is lost in rounding
 
+CANDIDATES = np.array([0, 0.125, 0.25, 0.5, 1, 2, 4])
+# Large weights are less probable: they cost most if other objects of a kind are shown.
+PRIOR = np.array([1, 1, 1, 1, 1, 0.5, 0.25])
+# A left-out sample stands for as many of the taught samples, but at most for this many: the frames
+# of a video are alike and add little.
+MOST_ALIKE = 4
+# The likelihood compares a sample's own label with this many others, those with the best scores.
+RIVALS = 32
+# The temperature of the softmax, relative to the mean score of the sample's own label. It is not
+# fitted: where almost all left-out samples are recognised, a fitted one sees only the others.
+TEMPERATURE = 0.1
+MAX_WEIGHT = 16
+
 
 def require_shrinkage(shrinkage: float | str) -> None:
     """Raise SpecError if a shrinkage is neither a number in range nor `oas` or `stepped`."""
@@ -105,20 +118,6 @@ def _step(share: float, ridge: float) -> int | None:
     if not (share and ridge):
         return None
     return round(math.log(ridge / share) / math.log(STEP))
-
-
-CANDIDATES = np.array([0, 0.125, 0.25, 0.5, 1, 2, 4])
-# Large weights are less probable: they cost most if other objects of a kind are shown.
-PRIOR = np.array([1, 1, 1, 1, 1, 0.5, 0.25])
-# A left-out sample stands for as many of the taught samples, but at most for this many: the frames
-# of a video are alike and add little.
-MOST_ALIKE = 4
-# The likelihood compares a sample's own label with this many others, those with the best scores.
-RIVALS = 32
-# The temperature of the softmax, relative to the mean score of the sample's own label. It is not
-# fitted: where almost all left-out samples are recognised, a fitted one sees only the others.
-TEMPERATURE = 0.1
-MAX_WEIGHT = 16
 
 
 def _mean(probabilities: Vector) -> float:

@@ -16,6 +16,10 @@ from numpy.typing import NDArray
 from robocle._internal.blas import blas, lapack
 from robocle.classifiers.samples import Matrix, Vector
 
+PENDING = 96  # rows beside a matrix, and lessons beside a factor
+STAGGER = 8  # rows by which blocks differ, so that they are not factorised in the same lesson
+LOWER: dict[str, Any] = {"uplo": "L"}
+
 
 class Rows:
     """Rows of one width, appended one by one.
@@ -48,11 +52,6 @@ class Rows:
             self._array = larger
         self._array[self._count] = row
         self._count += 1
-
-
-PENDING = 96  # rows beside a matrix, and lessons beside a factor
-STAGGER = 8  # rows by which blocks differ, so that they are not factorised in the same lesson
-LOWER: dict[str, Any] = {"uplo": "L"}
 
 
 class Scatter:
