@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from measuring import alternating, finish, report
 
-from robocle.backbones.architectures import ARCHITECTURES
+from robocle.backbones.names import ARCHITECTURES
 from robocle.backbones.onnx_backbone import OnnxBackbone
 
 CONVOLUTIONAL = [name for name in ARCHITECTURES if name.startswith(("mobile", "efficient", "res"))]
@@ -55,11 +55,11 @@ def main() -> None:
 
 def compare(name: str, weights: str, quick: bool) -> None:
     # Imported here because these modules import torchvision, which load_torchvision prepares.
-    from robocle.backbones.adding.first_run import difference
+    from robocle.backbones.adding.inspection import difference
     from robocle.backbones.adding.torch_networks import as_positions, export, reference
-    from robocle.backbones.adding.torchvision_networks import torchvision_network
+    from robocle.backbones.adding.torchvision_networks import load_network
 
-    network = torchvision_network(name, weights)
+    network = load_network(name, weights)
     manifest, model = export(network)
     ours = OnnxBackbone(manifest, model)
     side = ours.input_size

@@ -1,18 +1,15 @@
 """The contract checks accept what is shipped and find parts that break a rule."""
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from robocle.backbones import BACKBONES
+from robocle.backbones import Backbone
 from robocle.backbones.efficientnet_lite import PUBLISHED
-from robocle.classifiers import CLASSIFIERS
 from robocle.classifiers.ncm import NearestClassMean
 from robocle.contract import (
     BACKBONE_CHECKS,
@@ -27,30 +24,12 @@ from robocle.contract import (
 )
 from robocle.contract.checking import require_raises
 from robocle.errors import FeatureError, LabelError
-from robocle.evaluation.corruptions import CORRUPTIONS
 from robocle.evaluation.corruptions.combined import Clean
-from robocle.evaluation.datasets import DATASETS
 from robocle.evaluation.datasets.folder import Folder
-from robocle.images.views import VIEWS, Plain
-from robocle.poolings import POOLINGS
-from robocle.poolings.average import Average
-from robocle.registry import Registry
+from robocle.images.views import VIEWS, Centre, Plain
+from robocle.poolings.moments import Moments
+from robocle.poolings.plain import Average
 from robocle.types import Embeddings, Example, FeatureMaps, Pixels, Scores
-
-Install = Callable[[Registry[Any], type[object]], None]
-
-
-@pytest.fixture
-def install(monkeypatch: pytest.MonkeyPatch) -> Install:
-    """Adds a class to a table under the name "broken"."""
-
-    def installed(table: Registry[Any], part: type[object]) -> None:
-        module = ModuleType("broken_part")
-        vars(module)["Part"] = part
-        monkeypatch.setitem(sys.modules, "broken_part", module)
-        monkeypatch.setitem(table._builtin, "broken", "broken_part:Part")
-
-    return installed
 
 
 @pytest.mark.parametrize("check", VIEW_CHECKS, ids=lambda check: check.__name__)
@@ -70,7 +49,7 @@ def test_a_folder_keeps_the_contract(objects: Path, check: Callable[[str, Path],
     check("folder", objects)
 
 
-def test_a_classifier_that_scores_by_the_batch_is_found(install: Install) -> None:
+def test_a_classifier_that_scores_by_the_batch_is_found() -> None:
     class Part(NearestClassMean):
         """Scores relative to the batch."""
 
@@ -79,12 +58,11 @@ def test_a_classifier_that_scores_by_the_batch_is_found(install: Install) -> Non
             centred: Scores = scores - scores.mean()
             return centred
 
-    install(CLASSIFIERS, Part)
     with pytest.raises(AssertionError, match="Not equal to tolerance"):
-        check_classifier("broken")
+        check_classifier(Part)
 
 
-def test_a_classifier_that_does_not_discard_what_it_learned_is_found(install: Install) -> None:
+def test_a_classifier_that_does_not_discard_what_it_learned_is_found() -> None:
     class Part(NearestClassMean):
         """Keeps its means when all samples are learned again."""
 
@@ -92,12 +70,29 @@ def test_a_classifier_that_does_not_discard_what_it_learned_is_found(install: In
             if not hasattr(self, "_means"):
                 super()._reset()
 
-    install(CLASSIFIERS, Part)
     with pytest.raises(AssertionError, match="a removed sample leaves no trace"):
-        check_classifier("broken")
+        check_classifier(Part)
 
 
-def test_a_pooling_that_divides_by_zero_is_found(install: Install) -> None:
+def test_a_part_is_checked_by_its_spec_its_class_or_an_instance(
+    lite0: Backbone, objects: Path
+) -> None:
+    for classifier in ("ncm", NearestClassMean, NearestClassMean()):
+        check_classifier(classifier)
+    check_backbone(lite0)
+    check_pooling(Moments(r=2))
+    check_views(Centre("0.9/0.6"))
+    check_corruption(Clean())
+    check_dataset(Folder(), objects)
+
+
+def test_an_instance_is_not_taught_what_its_copies_are() -> None:
+    given = NearestClassMean()
+    check_classifier(given)
+    assert not given.labels
+
+
+def test_a_pooling_that_divides_by_zero_is_found() -> None:
     class Part(Average):
         """Divides by the deviation."""
 
@@ -106,24 +101,22 @@ def test_a_pooling_that_divides_by_zero_is_found(install: Install) -> None:
                 pooled: Embeddings = super().__call__(maps) / maps.grid.std(axis=1)
             return pooled
 
-    install(POOLINGS, Part)
     with pytest.raises(AssertionError, match="embeddings are finite for activations all 0"):
-        check_pooling("broken")
+        check_pooling(Part)
 
 
-def test_views_of_another_size_are_found(install: Install) -> None:
+def test_views_of_another_size_are_found() -> None:
     class Part(Plain):
         """Cuts a row off."""
 
         def __call__(self, pixels: Pixels) -> Pixels:
             return pixels[None, 1:]
 
-    install(VIEWS, Part)
     with pytest.raises(AssertionError, match="pictures of the same size"):
-        check_views("broken")
+        check_views(Part)
 
 
-def test_a_corruption_that_writes_into_its_input_is_found(install: Install) -> None:
+def test_a_corruption_that_writes_into_its_input_is_found() -> None:
     class Part(Clean):
         """Blackens a pixel in place."""
 
@@ -131,28 +124,8 @@ def test_a_corruption_that_writes_into_its_input_is_found(install: Install) -> N
             pixels[0, 0] = 0
             return pixels
 
-    install(CORRUPTIONS, Part)
     with pytest.raises(AssertionError):
-        check_corruption("broken")
-
-
-def test_a_backbone_whose_fingerprint_changes_is_found(install: Install) -> None:
-    class Part:
-        """A new fingerprint at each load."""
-
-        name = "broken"
-        input_size = 8
-        pixel_unit = 1.0
-        has_token = False
-        loads = 0
-
-        def __init__(self) -> None:
-            Part.loads += 1
-            self.fingerprint = str(Part.loads)
-
-    install(BACKBONES, Part)
-    with pytest.raises(AssertionError, match="one fingerprint, not"):
-        check_backbone("broken")
+        check_corruption(Part)
 
 
 class Tiny:
@@ -172,9 +145,22 @@ class Tiny:
         return grid[:, ::2]
 
 
-def test_a_backbone_with_an_earlier_map_keeps_the_contract(install: Install) -> None:
-    install(BACKBONES, Tiny)
-    check_backbone("broken")
+def test_a_backbone_whose_fingerprint_changes_is_found() -> None:
+    class Part(Tiny):
+        """A new fingerprint at each load."""
+
+        loads = 0
+
+        def __init__(self) -> None:
+            Part.loads += 1
+            self.fingerprint = str(Part.loads)
+
+    with pytest.raises(AssertionError, match="one fingerprint, not"):
+        check_backbone(Part)
+
+
+def test_a_backbone_with_an_earlier_map_keeps_the_contract() -> None:
+    check_backbone(Tiny)
 
 
 BROKEN_EARLIER_MAPS: dict[str, Callable[[NDArray[np.float32]], NDArray[Any] | None]] = {
@@ -188,39 +174,36 @@ BROKEN_EARLIER_MAPS: dict[str, Callable[[NDArray[np.float32]], NDArray[Any] | No
 
 @pytest.mark.parametrize("message", BROKEN_EARLIER_MAPS)
 @pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
-def test_a_backbone_with_a_broken_earlier_map_is_found(install: Install, message: str) -> None:
+def test_a_backbone_with_a_broken_earlier_map_is_found(message: str) -> None:
     class Part(Tiny):
         """Its earlier map breaks a rule."""
 
         def earlier(self, grid: NDArray[np.float32]) -> NDArray[Any] | None:
             return BROKEN_EARLIER_MAPS[message](grid)
 
-    install(BACKBONES, Part)
     with pytest.raises(AssertionError, match=message):
-        check_backbone("broken")
+        check_backbone(Part)
 
 
-def test_an_earlier_map_without_its_number_of_channels_is_found(install: Install) -> None:
+def test_an_earlier_map_without_its_number_of_channels_is_found() -> None:
     class Part(Tiny):
         """Does not say that it has an earlier map."""
 
         earlier_channels = 0
 
-    install(BACKBONES, Part)
     with pytest.raises(AssertionError, match="no earlier map without `earlier_channels`"):
-        check_backbone("broken")
+        check_backbone(Part)
 
 
-def test_a_data_set_that_lists_a_picture_twice_is_found(install: Install, objects: Path) -> None:
+def test_a_data_set_that_lists_a_picture_twice_is_found(objects: Path) -> None:
     class Part(Folder):
         """Lists everything twice."""
 
         def examples(self, root: Path | None = None) -> list[Example]:
             return 2 * super().examples(root)
 
-    install(DATASETS, Part)
     with pytest.raises(AssertionError, match="every picture once"):
-        check_dataset("broken", objects)
+        check_dataset(Part, objects)
 
 
 def raising(error: Exception) -> Callable[[], object]:

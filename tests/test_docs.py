@@ -13,8 +13,8 @@ from click.testing import CliRunner
 
 import robocle
 from robocle.backbones import BACKBONES
-from robocle.backbones.architectures import ARCHITECTURES
 from robocle.backbones.efficientnet_lite import PUBLISHED
+from robocle.backbones.names import ARCHITECTURES
 from robocle.classifiers import CLASSIFIERS
 from robocle.cli import main
 from robocle.errors import RobocleError, SpecError

@@ -8,7 +8,7 @@ import pytest
 
 FORK_DURING_AN_IMPORT = """
 import os, signal, sys, threading, time
-from robocle._internal.imports import imported
+from robocle._internal.blas import imported
 
 begun = threading.Event()
 

@@ -1,6 +1,5 @@
 """Labels: one label per name, however it is typed; a wrong one is corrected."""
 
-import sqlite3
 from pathlib import Path
 
 import numpy as np
@@ -42,23 +41,6 @@ def test_labels_of_many_pictures_are_normalised(lite0: Backbone, photo: NDArray[
     learner = Learner(lite0, "avg", "ncm", "plain")
     learner.teach_many([photo, photo[::-1]], [COMPOSED, f"{DECOMPOSED} "])
     assert learner.counts == {COMPOSED: 2}
-
-
-def test_a_state_with_labels_as_a_learner_does_not_spell_them_can_be_used(tmp_path: Path) -> None:
-    path = tmp_path / "foreign.robocle"
-    taught("a", "b", "c").save(path)
-    database = sqlite3.connect(path)
-    for old, new in (("a", DECOMPOSED), ("b", " mug ")):
-        database.execute("UPDATE samples SET label = ? WHERE label = ?", (new, old))
-    database.commit()
-    database.close()
-    with Learner.open(path, STUB) as learner:
-        assert learner.labels == (DECOMPOSED, " mug ", "c")
-        learner.rename(COMPOSED, COMPOSED)
-        learner.rename("c", "jar")
-        learner.forget("mug")
-        learner.teach_embedding(embedding(9, 8), DECOMPOSED)
-        assert learner.counts == Learner.load(path, STUB).counts == {COMPOSED: 2, "jar": 1}
 
 
 @pytest.mark.parametrize("label", ["unknown", "Unknown", " UNKNOWN "])

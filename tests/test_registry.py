@@ -33,8 +33,3 @@ def test_a_plug_in_that_cannot_be_imported_is_named_in_one_line(
     monkeypatch.setattr(registry, "_plugins", lambda: {"mine": "no_such_package.mine:Mine"})
     with pytest.raises(SpecError, match="plug-in 'mine' cannot be imported"):
         registry.build("mine")
-
-
-def test_the_repr_of_a_registry_lists_its_names() -> None:
-    registry: Registry[object] = Registry("widget", {"big": "parts:Big", "small": "parts:Small"})
-    assert repr(registry) == "<Registry of widgets: big, small>"

@@ -1,7 +1,7 @@
 """Print figures of a source tree: `python tools/code_figures.py [ROOT]`.
 
 ROOT holds src/robocle; without it, this repository is measured. The length of a function is from
-`def` to its last line, without its docstring. Imports for type checking only are not counted.
+`def` to its last line, without its docstring.
 """
 
 import ast
@@ -10,8 +10,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
-
-import grimp
 
 PACKAGE = "robocle"
 
@@ -38,10 +36,6 @@ def main() -> None:
     print(f"functions                       {len(functions)}")
     print(f"95th percentile of a function   {percentile(functions, 0.95)} lines")
     print(f"longest function                {functions[-1].lines} lines ({functions[-1].name})")
-    cycles = import_cycles(root / "src")
-    print(f"import cycles                   {len(cycles)}")
-    for cycle in cycles:
-        print(f"  {' <-> '.join(cycle)}")
 
 
 def file_lengths(source: Path) -> Iterator[Length]:
@@ -71,19 +65,6 @@ def _docstring_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 def percentile(lengths: list[Length], share: float) -> int:
     """Return the length that this share of the sorted lengths does not exceed."""
     return lengths[min(int(share * len(lengths)), len(lengths) - 1)].lines
-
-
-def import_cycles(folder: Path) -> list[list[str]]:
-    """Return the groups of modules that import each other, directly or not."""
-    sys.path.insert(0, str(folder))
-    graph = grimp.build_graph(PACKAGE, cache_dir=None, exclude_type_checking_imports=True)
-    downstream = {module: graph.find_downstream_modules(module) for module in graph.modules}
-    groups = {
-        frozenset({module, *(other for other in after if module in downstream[other])})
-        for module, after in downstream.items()
-        if any(module in downstream[other] for other in after)
-    }
-    return sorted(sorted(group) for group in groups)
 
 
 if __name__ == "__main__":

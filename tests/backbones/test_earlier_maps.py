@@ -1,6 +1,5 @@
 """The earlier map of an ONNX network is found in its graph, named, or left out."""
 
-import dataclasses
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,11 +14,11 @@ from onnx import TensorProto, helper, numpy_helper
 import robocle
 from refusal import Refusal
 from robocle.backbones import backbone_of_state, earlier_channels
-from robocle.backbones.added import added_folder, fingerprint
-from robocle.backbones.adding.adding import add_backbone
-from robocle.backbones.adding.earlier_map import earlier_tensor
+from robocle.backbones.added import added_folder, fingerprint_of
+from robocle.backbones.adding import add_backbone
+from robocle.backbones.adding.inspection import earlier_tensor
 from robocle.contract import check_backbone
-from robocle.errors import BackboneError, StateError
+from robocle.errors import BackboneError
 
 pytestmark = pytest.mark.usefixtures("cache")
 
@@ -187,7 +186,7 @@ def test_a_network_with_nothing_earlier_has_none(tmp_path: Path) -> None:
     assert network.features(pictures()).earlier is None
     assert earlier_channels(network) == 0
     assert network.manifest.earlier == ""
-    assert network.fingerprint == fingerprint(network.model_bytes(), SIDE, False)
+    assert network.fingerprint == fingerprint_of(network.manifest, network.model_bytes())
 
 
 def test_a_map_that_is_padded_before_it_is_halved_is_found(tmp_path: Path) -> None:
@@ -329,35 +328,6 @@ def test_a_state_finds_the_network_with_the_earlier_map_that_it_was_taught_with(
         found, expected = again.features(pictures()).earlier, network.features(pictures()).earlier
         assert (found is None) == (expected is None)
         assert found is None or np.array_equal(found, expected)  # type: ignore[arg-type]
-
-
-def test_a_state_from_before_earlier_maps_opens_without_naming_its_network(
-    tmp_path: Path, refusal: Refusal
-) -> None:
-    path = bottleneck(tmp_path / "net.onnx")
-    learner = robocle.Learner(f"onnx:{path},earlier=none", "avg", "ncm")
-    learner.teach(pictures()[0], "mug")
-    # Before, the name of the network had no such option.
-    before = dataclasses.replace(learner.parts, backbone=f"onnx:{path}")
-    again = backbone_of_state(before.backbone, before.fingerprint)
-    assert again.name == f"onnx:{path}"
-    assert earlier_channels(again) == 0
-    here = robocle.backbone(f"onnx:{path}")
-    message = refusal(
-        StateError, lambda: robocle.learner.pipeline.Pipeline.of_state("home.robocle", before, here)
-    )
-    assert message.endswith("leave out the backbone, and the state finds its own")
-
-
-def test_a_folder_from_before_earlier_maps_works_as_before(tmp_path: Path) -> None:
-    added = add_backbone(f"onnx:{bottleneck(tmp_path / 'net.onnx')},earlier=none", name="mine")
-    record = json.loads((added.folder / "manifest.json").read_text("utf-8"))
-    for field in ("earlier", "earlier_channels", "earlier_positions"):
-        del record[field]
-    (added.folder / "manifest.json").write_text(json.dumps(record))
-    network = robocle.backbone("mine")
-    assert network.fingerprint == added.manifest.fingerprint
-    assert network.features(pictures()).earlier is None
 
 
 def test_a_manifest_that_denies_the_earlier_map_is_found_out(

@@ -1,6 +1,7 @@
 """The int8 twin of a backbone is smaller, has its own fingerprint, and has similar features."""
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 import robocle
 from refusal import Refusal
 from robocle import Learner
-from robocle.backbones.added import fingerprint
+from robocle.backbones.added import fingerprint_of
 from robocle.backbones.adding.int8 import FLOAT_CONVOLUTIONS, quantised
 from robocle.backbones.efficientnet_lite import LITE0, EfficientNetLite0
 from robocle.backbones.model_folder import Manifest
@@ -81,9 +82,8 @@ def test_the_twin_keeps_the_earlier_map(twin: Twin, int8: OnnxBackbone) -> None:
     manifest = twin[0]
     assert int8.earlier_channels == manifest.earlier_channels == 672
     assert manifest.earlier == LITE0.manifest.earlier
-    facts = (manifest.input_size, manifest.has_token)
-    assert manifest.fingerprint == fingerprint(twin[1], *facts, manifest.earlier_channels)
-    assert manifest.fingerprint != fingerprint(twin[1], *facts)
+    assert manifest.fingerprint == fingerprint_of(*twin)
+    assert manifest.fingerprint != fingerprint_of(replace(manifest, earlier_channels=0), twin[1])
     pixels = np.stack([to_pixels(path, 224) for path in home_pictures(2, 4)])
     before, after = EfficientNetLite0().features(pixels).earlier, int8.features(pixels).earlier
     assert before is not None

@@ -101,17 +101,6 @@ def test_the_second_use_does_not_need_the_weights(
     robocle.backbone()
 
 
-def test_the_manifest_describes_the_model(cache: Path) -> None:
-    robocle.backbone()
-    folder = model_folder(cache)
-    assert folder.name == f"efficientnet_lite0-{MANIFEST.fingerprint[:16]}-{LITE0.model_sha256[:8]}"
-    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
-    assert manifest["name"] == "efficientnet_lite0"
-    assert manifest["fingerprint"] == MANIFEST.fingerprint
-    assert manifest["licence"] == "Apache-2.0"
-    assert manifest["earlier"] == "expansion of block 11"
-
-
 def test_two_versions_of_the_model_have_a_folder_each(cache: Path) -> None:
     builds = []
 
@@ -124,16 +113,6 @@ def test_two_versions_of_the_model_have_a_folder_each(cache: Path) -> None:
 
     assert [version(model) for model in (b"1", b"2", b"1", b"2")] == [b"1", b"2", b"1", b"2"]
     assert builds == [b"1", b"2"]
-
-
-def test_a_manifest_without_an_earlier_map_can_be_read(tmp_path: Path) -> None:
-    write_folder(tmp_path / "old", replace(MANIFEST, **NO_EARLIER_MAP), b"model")
-    record = json.loads((tmp_path / "old" / "manifest.json").read_text("utf-8"))
-    for field in NO_EARLIER_MAP:
-        del record[field]
-    (tmp_path / "old" / "manifest.json").write_text(json.dumps(record))
-    manifest = read_manifest(tmp_path / "old")
-    assert (manifest.earlier, manifest.earlier_channels, manifest.earlier_positions) == ("", 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -155,10 +134,6 @@ def test_a_manifest_with_an_impossible_earlier_map_is_rejected(
     write_folder(tmp_path / "folder", replace(MANIFEST, **changes), b"model")
     with pytest.raises(ValueError, match="values that no backbone can have"):
         read_manifest(tmp_path / "folder")
-
-
-def test_the_model_is_built_deterministically() -> None:
-    assert build_model() == build_model()
 
 
 def test_without_the_environment_variable_the_users_cache_folder_is_used(

@@ -13,11 +13,10 @@ import robocle
 from refusal import Refusal
 from robocle.backbones import require_backbone
 from robocle.backbones.added import added_folder, how_to_add
-from robocle.backbones.adding.adding import add_backbone
+from robocle.backbones.adding import add_backbone
 from robocle.backbones.adding.int8 import int8_name, quantised
-from robocle.backbones.architectures import ARCHITECTURES
 from robocle.backbones.efficientnet_lite import PUBLISHED
-from robocle.backbones.input_size import SIZES, require_size, sized_name, split_size
+from robocle.backbones.names import ARCHITECTURES, SIZES, require_size, sized_name, split_size
 from robocle.backbones.onnx_backbone import OnnxBackbone, model_of
 from robocle.errors import BackboneError, SpecError
 
@@ -71,6 +70,13 @@ def test_the_command_that_adds_a_network_has_its_size(name: str, command: str) -
     assert how_to_add(name) == f"run robocle backbones {command}"
 
 
+def test_a_network_at_its_own_size_has_no_size_in_its_name(refusal: Refusal) -> None:
+    assert refusal(SpecError, lambda: robocle.backbone("vit_b_16_224")) == (
+        "the backbone vit_b_16_224 is not installed: use vit_b_16, which has this size "
+        "(robocle backbones add vit_b_16)"
+    )
+
+
 def test_a_size_in_a_name_of_timm_may_be_part_of_its_own() -> None:
     assert how_to_add("timm:resnet10t_288") == (
         "run robocle backbones add timm:resnet10t --size 288, or robocle backbones add "
@@ -92,7 +98,7 @@ def test_a_size_in_a_name_of_timm_may_be_part_of_its_own() -> None:
 def test_the_command_that_makes_an_int8_twin_names_its_original(name: str, original: str) -> None:
     assert int8_name(original) == name
     advice = how_to_add(name)
-    assert advice.startswith(f"run robocle backbones quantize {original} --calibrate FOLDER, ")
+    assert advice.startswith(f"run robocle backbones quantise {original} --calibrate FOLDER, ")
     assert advice.endswith(f" to {added_folder(name)}")
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import robocle
 from refusal import Refusal
 from robocle.backbones import BACKBONES
-from robocle.backbones.adding.adding import add_backbone
+from robocle.backbones.adding import add_backbone
 from robocle.errors import BackboneError, SpecError
 
 pytestmark = pytest.mark.slow
@@ -107,13 +107,13 @@ def test_weights_with_another_classifier_fit_but_those_of_another_network_do_not
 ) -> None:
     import torch
 
-    from robocle.backbones.adding.timm_networks import timm_network
+    from robocle.backbones.adding.timm_networks import load_network
 
     made, weights = network("resnet10t")
     tensors = made.state_dict()
     tensors["fc.weight"], tensors["fc.bias"] = tensors["fc.weight"][:7], tensors["fc.bias"][:7]
     torch.save(tensors, tmp_path / "seven.pth")
-    loaded = timm_network("resnet10t", str(tmp_path / "seven.pth")).module.state_dict()
+    loaded = load_network("resnet10t", str(tmp_path / "seven.pth")).module.state_dict()
     assert torch.equal(loaded["conv1.0.weight"], tensors["conv1.0.weight"])
     message = refusal(BackboneError, lambda: add_backbone("timm:convnext_atto", weights))
     assert "does not fit timm:convnext_atto" in message
@@ -250,5 +250,5 @@ def test_the_size_of_a_model_of_a_hub_is_only_known_with_its_weights(
     name = f"hf-hub:ada/net@{'0' * 40}"
     assert timm_export.own_size(name) == 0
     monkeypatch.setattr(timm_export, "_published", lambda _: network("resnet10t")[0])
-    message = refusal(BackboneError, lambda: timm_export.timm_network(name, "", 176))
+    message = refusal(BackboneError, lambda: timm_export.load_network(name, "", 176))
     assert message == f"timm:{name} takes 176x176 pictures by itself: leave out --size"

@@ -15,8 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 import robocle
 from refusal import Refusal
 from robocle.backbones import BACKBONES, backbone_of_state
-from robocle.backbones.adding import first_run
-from robocle.backbones.adding.adding import add_backbone
+from robocle.backbones.adding import add_backbone, inspection
 from robocle.backbones.model_folder import CACHE_VARIABLE
 from robocle.errors import BackboneError, SpecError, StateError
 
@@ -221,13 +220,6 @@ def test_outputs_that_are_not_maps_are_ignored(tmp_path: Path) -> None:
     assert np.abs(backbone.features(pictures()).grid - by_hand(pictures(), *IMAGENET)).max() < 1e-4
 
 
-def test_a_float64_map_is_returned_as_float32(tmp_path: Path) -> None:
-    nodes = [convolution(), node("Cast", "map", output="wide", to=TensorProto.DOUBLE)]
-    made = model(nodes, PICTURE, ["wide"], KERNEL, given=TensorProto.DOUBLE)
-    backbone = robocle.backbone(f"onnx:{save(made, tmp_path / 'wide.onnx')}")
-    assert backbone.features(pictures()).grid.dtype == np.float32
-
-
 # ---- its name, its fingerprint, and states taught with it
 
 
@@ -377,7 +369,7 @@ def endless() -> onnx.ModelProto:
 def test_a_network_that_does_not_end_is_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: Refusal
 ) -> None:
-    monkeypatch.setattr(first_run, "TIME_LIMIT", 0.2)
+    monkeypatch.setattr(inspection, "TIME_LIMIT", 0.2)
     path = save(endless(), tmp_path / "endless.onnx")
     message = refusal(BackboneError, lambda: robocle.backbone(f"onnx:{path}"))
     assert message == "endless.onnx was stopped after 0.2 s: it is too slow, or does not end"

@@ -137,20 +137,6 @@ def test_after_undo_forget_and_merge_the_world_is_still_used(lite0: Backbone) ->
     assert learner.predict_embedding(stray).label is None
 
 
-def test_without_the_option_a_learner_answers_as_one_without_a_world(lite0: Backbone) -> None:
-    classifier = DEFAULT.classifier.replace("world=40", "world=0")
-    learner = Learner(lite0, classifier=classifier)
-    learner.teach(CLEAN / "mug_01/0.jpg", "mug")
-    assert learner.parts.world == ""
-    assert learner.predict(CLEAN / "clock_01/0.jpg").label == "mug"
-
-
-def test_a_pooling_without_a_world_has_today_s_behaviour(lite0: Backbone) -> None:
-    learner = Learner(lite0, pooling="avg")
-    learner.teach(CLEAN / "mug_01/0.jpg", "mug")
-    assert learner.predict(CLEAN / "clock_01/0.jpg").label == "mug"
-
-
 # ---- computing one
 
 

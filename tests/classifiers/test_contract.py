@@ -7,8 +7,8 @@ import pytest
 
 from robocle.classifiers import CLASSIFIERS, classifier
 from robocle.contract import CLASSIFIER_CHECKS
-from robocle.contract.classifier_streams import WIDTH, stream, taught
-from robocle.errors import FeatureError, NothingTaughtError
+from robocle.contract.checking import WIDTH, stream, taught
+from robocle.errors import FeatureError
 
 # Every classifier with its defaults, and the options that change how it computes.
 SPECS = [
@@ -56,12 +56,6 @@ def test_one_sample_per_label_ranks_like_the_nearest_mean(spec: str) -> None:
     queries = stream(50, seed=6)[0]
     distances = ((queries[:, None] - embeddings[None]) ** 2).sum(axis=2)
     assert (clf.scores(queries).argmax(axis=1) == distances.argmin(axis=1)).all()
-
-
-@pytest.mark.parametrize("spec", SPECS)
-def test_the_error_for_scores_before_teaching_says_what_to_do(spec: str) -> None:
-    with pytest.raises(NothingTaughtError, match="teach at least one picture"):
-        classifier(spec).scores(np.ones((1, WIDTH)))
 
 
 def test_a_sample_with_other_features_than_the_first_is_refused() -> None:

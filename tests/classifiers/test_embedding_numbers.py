@@ -7,7 +7,7 @@ import pytest
 
 from robocle import Learner, classifier
 from robocle.classifiers import CLASSIFIERS
-from robocle.classifiers.embedding_numbers import LARGEST
+from robocle.classifiers.samples import LARGEST
 from robocle.errors import FeatureError
 
 NOT_EMBEDDINGS: dict[str, Any] = {

@@ -7,7 +7,7 @@ import pytest
 
 import robocle
 from robocle.errors import FeatureError, InexactError, UnknownLabelError, UnknownSampleError
-from slda_samples import DEFAULT, assert_same, renamed, samples_of, taught, teach, world_of
+from slda_samples import DEFAULT, assert_same, samples_of, taught, teach, world_of
 
 SPECS = [
     f"{DEFAULT},blocks=2+1x8",
@@ -19,32 +19,6 @@ SPECS = [
 EVERY_SPEC = pytest.mark.parametrize("spec", SPECS)
 WIDTH, WORLD = 24, world_of(24)
 OTHERS, MORE = samples_of(40, WIDTH, 5, seed=8), samples_of(9, WIDTH, 6, seed=9)
-
-
-@EVERY_SPEC
-@pytest.mark.parametrize("count", [6, 16, 120])
-@pytest.mark.parametrize("verb", ["merge", "forget", "remove", "undo", "join"])
-def test_a_change_equals_teaching_the_samples_that_result_from_it(
-    spec: str, count: int, verb: str
-) -> None:
-    samples = samples_of(count, WIDTH, 4)
-    clf, last, first = taught(spec, samples, WORLD), samples[-1].label, samples[0].label
-    clf.answer()
-    assert clf.forgets_exactly
-    if verb == "merge":
-        clf.merge(taught(spec, OTHERS))
-        left = [*samples, *OTHERS]
-    elif verb == "join":
-        clf.rename(last, first)
-        left = renamed(samples, last, first)
-    else:
-        own = [sample for sample in samples if sample.label == last]
-        gone = {"forget": own, "remove": samples[1::3], "undo": samples[-2:]}[verb]
-        left = [sample for sample in samples if sample not in gone]
-        clf.forget(last) if verb == "forget" else clf.remove(sample.id for sample in gone)
-    assert_same(clf, taught(spec, left, WORLD))
-    teach(clf, MORE)
-    assert_same(clf, taught(spec, [*left, *MORE], WORLD))
 
 
 @EVERY_SPEC

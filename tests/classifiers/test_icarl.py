@@ -153,20 +153,6 @@ def kept_of_one_class(
     return pairs, buffer(clf)
 
 
-def test_equal_seeds_give_equal_results_and_different_seeds_different_ones() -> None:
-    def after(seed: int) -> tuple[Floats, set[tuple[float, ...]]]:
-        clf = classifier(f"icarl:buffer=20,seed={seed}")
-        for embedding, label in stream(100, 4):
-            clf.learn(embedding, label)
-        return clf.scores(np.eye(WIDTH)), set(buffer(clf))
-
-    (first, kept), (again, kept_again), (other, kept_other) = after(1), after(1), after(2)
-    np.testing.assert_array_equal(first, again)
-    assert kept == kept_again
-    assert (first != other).all()
-    assert kept != kept_other
-
-
 def test_the_samples_of_a_forgotten_class_are_removed_from_the_buffer() -> None:
     clf = classifier("icarl:buffer=30")
     for embedding, label in stream(100, 4):

@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from robocle.classifiers import StreamingClassifier, classifier
-from robocle.classifiers.random_features import fourier_features, rectified_features
+from robocle.classifiers.shared import fourier_features, rectified_features
 
 Floats = NDArray[np.float64]
 

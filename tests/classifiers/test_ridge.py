@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import Ridge
 
 from robocle.classifiers import StreamingClassifier, classifier
-from robocle.classifiers.random_features import rectified_features
+from robocle.classifiers.shared import rectified_features
 
 Floats = NDArray[np.float64]
 

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from robocle.classifiers.samples import Sample
-from robocle.classifiers.state import ClassifierState
+from robocle.classifiers.samples import ClassifierState, Sample
 from robocle.errors import InexactError, StateError, UnknownSampleError
 from slda_formulas import assert_formulas
 from slda_samples import (

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.covariance import OAS
 
-from robocle.classifiers.slda.growing import Rows
-from robocle.classifiers.slda.scatter import PENDING, Inverse, Scatter
-from robocle.classifiers.slda.shrinkage import shrunk
+from robocle.classifiers.slda.estimates import shrunk
+from robocle.classifiers.slda.scatter import PENDING, Inverse, Rows, Scatter
 
 Floats = NDArray[np.float64]
 WIDTHS = [1, 2, 5, 8, 41]

@@ -5,7 +5,6 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.naive_bayes import GaussianNB
 
-from base_code import NaiveBayes
 from robocle.classifiers import StreamingClassifier, classifier
 
 Floats = NDArray[np.float64]
@@ -61,17 +60,6 @@ def test_the_score_is_the_log_likelihood_up_to_a_constant() -> None:
     )
     found = clf.scores(embeddings)[:, np.argsort(clf.labels)]
     np.testing.assert_allclose(found, expected, rtol=1e-9)
-
-
-@pytest.mark.parametrize("shrinkage", [1e-4, 0.3])
-def test_the_published_variant_follows_the_public_code(shrinkage: float) -> None:
-    embeddings, labels = stream(120, 4)
-    queries = stream(30, 4, seed=2)[0]
-    clf = taught(f"snb:variant=published,shrinkage={shrinkage}", embeddings, labels)
-    reference = NaiveBayes(4, WIDTH, shrinkage)
-    for embedding, label in zip(embeddings, labels, strict=True):
-        reference.learn(embedding, clf.labels.index(label))
-    np.testing.assert_allclose(clf.scores(queries), reference.scores(queries), rtol=1e-9)
 
 
 @pytest.mark.parametrize("samples", [1, 2, 5])

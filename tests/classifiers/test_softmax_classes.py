@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from base_code import Softmax
-from parity import CLASSES, WIDTH, initial_weights, labelled_stream, stored_samples
+from parity import CLASSES, WIDTH, labelled_stream, stored_samples
 from robocle import Learner
 from robocle.classifiers import StreamingClassifier, classifier
 from robocle.errors import InexactError, LabelError, SpecError, StateError
@@ -93,15 +92,6 @@ def test_a_state_with_more_labels_than_classes_is_refused_and_changes_nothing() 
     with pytest.raises(InexactError, match=f"these classifiers cannot be merged: {refused}"):
         clf.merge(other)
     assert clf.counts == {"mug": 1}
-
-
-def test_the_first_step_of_known_classes_starts_from_the_keyed_weights() -> None:
-    clf, layer = classifier(SPECS[0]), Softmax(initial_weights())
-    sample = labelled_stream()[0][0]
-    clf.learn(sample, "mug")
-    layer.learn(sample, 0)
-    queries = np.eye(WIDTH)
-    np.testing.assert_allclose(clf.scores(queries), layer.scores(queries), atol=1e-15)
 
 
 @pytest.mark.parametrize(

@@ -3,21 +3,7 @@
 import numpy as np
 import pytest
 
-from base_code import OneVersusRest
 from robocle.classifiers import classifier
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_every_score_of_a_stream_follows_the_definition(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    clf = classifier("sovr")
-    reference = OneVersusRest(5, 10)
-    queries = np.abs(rng.normal(size=(6, 10)))
-    for row in rng.integers(0, 5, 60):
-        embedding = np.abs(rng.normal(row, 1, 10))
-        clf.learn(embedding, str(row))
-        reference.learn(embedding, clf.labels.index(str(row)))
-        np.testing.assert_allclose(clf.scores(queries), reference.scores(queries), rtol=1e-9)
 
 
 def test_an_embedding_orthogonal_to_all_means_scores_one_half() -> None:

@@ -7,7 +7,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from robocle.backbones.adding.adding import add_backbone
+from robocle.backbones.adding import add_backbone
 from robocle.backbones.model_folder import CACHE_VARIABLE
 from robocle.evaluation.experiment import Experiment, Method, Study
 from robocle.evaluation.experiment_file import load_experiment
@@ -70,7 +70,7 @@ def test_installed_backbones_are_used_and_others_are_skipped_with_how_to_add_the
 
 @pytest.mark.parametrize("table", ["table1", "table2", "table4", "table5", "table6", "moments"])
 def test_every_backbone_of_the_papers_tables_can_be_added(table: str) -> None:
-    from robocle.backbones.architectures import ARCHITECTURES
+    from robocle.backbones.names import ARCHITECTURES
 
     for study in load_experiment(table).studies:
         assert set(study.backbones) <= {*ARCHITECTURES, "efficientnet_lite0"}

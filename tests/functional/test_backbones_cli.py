@@ -15,7 +15,8 @@ from onnx import TensorProto, helper, numpy_helper
 from PIL import Image
 
 from command_line import error_of, run
-from robocle.backbones.architectures import ARCHITECTURES
+from robocle.backbones.added import added_folder
+from robocle.backbones.names import ARCHITECTURES
 from robocle.evaluation.backbones.speed import measurable
 
 pytestmark = [pytest.mark.usefixtures("cache"), pytest.mark.slow]
@@ -234,7 +235,9 @@ def test_a_state_needs_the_backbone_it_was_taught_with(
     assert run("predict", state, objects / "ball").exit_code == 0
     assert json.loads(run("inspect", state, "--json").output)["parts"]["backbone"] == "mine"
     run("backbones", "remove", "mine")
-    assert "unknown backbone 'mine'" in error_of("predict", state, objects / "ball")
+    line = error_of("predict", state, objects / "ball")
+    assert "the backbone mine (sha " in line
+    assert f"copy its folder from one that has it to {added_folder('mine')}" in line
     run("backbones", "add", f"onnx:{network(1)}", "--name", "mine")
     assert "was learned on another mine" in error_of("predict", state, objects / "ball")
     run("backbones", "add", f"onnx:{network(0)}", "--name", "mine", "--replace")

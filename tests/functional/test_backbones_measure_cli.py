@@ -1,4 +1,4 @@
-"""`robocle backbones quantize` and `robocle backbones bench` from the command line."""
+"""`robocle backbones quantise` and `robocle backbones bench` from the command line."""
 
 import json
 import re
@@ -29,10 +29,10 @@ def kitchen(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_quantize_adds_a_backbone_and_compares_it_with_the_original(
+def test_quantise_adds_a_backbone_and_compares_it_with_the_original(
     kitchen: Path, tmp_path: Path
 ) -> None:
-    result = run("backbones", "quantize", "efficientnet_lite0", "--calibrate", kitchen)
+    result = run("backbones", "quantise", "efficientnet_lite0", "--calibrate", kitchen)
     assert result.exit_code == 0, result.output
     assert result.stderr == ""
     assert f"added efficientnet_lite0_int8, calibrated on 16 pictures of {kitchen}" in result.output
@@ -42,7 +42,7 @@ def test_quantize_adds_a_backbone_and_compares_it_with_the_original(
     assert re.search(r"accuracy +[\d.]+ % before, [\d.]+ % as int8", result.output)
     assert re.search(r"^loses .*, \d\.\dx as fast: ", result.output, flags=re.MULTILINE)
     assert max(map(len, result.output.replace(str(tmp_path), "").splitlines())) <= 100
-    again = error_of("backbones", "quantize", "efficientnet_lite0", "--calibrate", kitchen)
+    again = error_of("backbones", "quantise", "efficientnet_lite0", "--calibrate", kitchen)
     assert again.startswith("efficientnet_lite0_int8 exists already")
     label = next(kitchen.iterdir()).name
     state = tmp_path / "small.robocle"
@@ -59,16 +59,16 @@ def test_quantize_adds_a_backbone_and_compares_it_with_the_original(
 def test_a_state_whose_int8_backbone_was_removed_says_how_to_make_it_again(
     kitchen: Path, tmp_path: Path, cache: Path
 ) -> None:
-    quantize = ("backbones", "quantize", "efficientnet_lite0", "--calibrate")
+    quantise = ("backbones", "quantise", "efficientnet_lite0", "--calibrate")
     label = next(kitchen.iterdir()).name
     picture, state = kitchen / label / "0.jpg", tmp_path / "small.robocle"
-    assert run(*quantize, kitchen).exit_code == 0
+    assert run(*quantise, kitchen).exit_code == 0
     twin = ("--backbone", "efficientnet_lite0_int8")
     assert run("teach", state, label, picture, *twin).exit_code == 0
     assert run("backbones", "remove", "efficientnet_lite0_int8").exit_code == 0
 
     line = error_of("predict", state, picture)
-    command = "robocle backbones quantize efficientnet_lite0 --calibrate FOLDER"
+    command = "robocle backbones quantise efficientnet_lite0 --calibrate FOLDER"
     assert f"the backbone efficientnet_lite0_int8 is not installed: run {command}" in line
     assert line.endswith(f" to {cache / 'backbones' / 'added' / 'efficientnet_lite0_int8'}")
     assert command in error_of("teach", tmp_path / "new.robocle", label, picture, *twin)
@@ -77,12 +77,12 @@ def test_a_state_whose_int8_backbone_was_removed_says_how_to_make_it_again(
     for number, path in enumerate(sorted(kitchen.rglob("*.jpg"))[:16]):
         others.mkdir(exist_ok=True)
         shutil.copy(path, others / f"{number}.jpg")
-    assert run(*quantize, others).exit_code == 0
+    assert run(*quantise, others).exit_code == 0
     line = error_of("predict", state, picture)
     assert "was learned on another efficientnet_lite0_int8 (sha " in line
     assert "with the pictures it was calibrated on before" in line
 
-    assert run(*quantize, kitchen, "--replace").exit_code == 0
+    assert run(*quantise, kitchen, "--replace").exit_code == 0
     assert run("predict", state, picture).stdout.split("\t")[1] == label
 
 
@@ -90,19 +90,19 @@ def test_a_state_whose_int8_backbone_was_removed_says_how_to_make_it_again(
 def test_the_hint_names_the_original_of_any_int8_backbone(name: str, tmp_path: Path) -> None:
     line = error_of("teach", tmp_path / "s", "mug", tmp_path / "m.jpg", "--backbone", name)
     original = name.removesuffix("_int8")
-    assert f"run robocle backbones quantize {original} --calibrate FOLDER" in line
+    assert f"run robocle backbones quantise {original} --calibrate FOLDER" in line
 
 
 def test_a_folder_without_pictures_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     line = error_of(
-        "backbones", "quantize", "efficientnet_lite0", "--calibrate", tmp_path / "empty"
+        "backbones", "quantise", "efficientnet_lite0", "--calibrate", tmp_path / "empty"
     )
     assert "has 0 pictures, but calibration needs" in line
 
 
 def test_an_unknown_backbone_is_rejected_with_a_similar_name(kitchen: Path) -> None:
-    line = error_of("backbones", "quantize", "efficientnet_lite", "--calibrate", kitchen)
+    line = error_of("backbones", "quantise", "efficientnet_lite", "--calibrate", kitchen)
     assert "did you mean 'efficientnet_lite0'" in line
 
 

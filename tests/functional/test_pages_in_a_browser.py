@@ -11,7 +11,7 @@ import pytest
 from benchmark_results import record, written
 from chromium import CHROMIUM, NO_BROWSER
 from command_line import run
-from robocle.backbones.architectures import ARCHITECTURES
+from robocle.backbones.names import ARCHITECTURES
 from robocle.demo.pictures import home_pictures
 from robocle.reports.benchmark import as_html, build_report
 

@@ -75,11 +75,6 @@ def test_floats_from_0_to_1_give_the_pixels_of_the_levels(kind: type[np.floating
     assert np.array_equal(to_pixels(floats, SIDE), to_pixels(levels, SIDE))
 
 
-def test_a_picture_of_the_right_size_is_not_changed() -> None:
-    array = np.random.default_rng(0).integers(0, 256, (SIDE, SIDE, 3), np.uint8)
-    assert np.array_equal(to_pixels(array, SIDE), array)
-
-
 def test_a_reduced_picture_is_close_to_the_mean_over_areas() -> None:
     array = np.random.default_rng(0).integers(0, 256, (60, 80, 3), np.uint8)
     smooth = np.asarray(Image.fromarray(array).resize((896, 896), Image.Resampling.BICUBIC))
@@ -273,11 +268,6 @@ def test_grey_arrays_with_and_without_a_channel_axis_equal_a_colour_array() -> N
     three = np.repeat(grey[..., None], 3, axis=2)
     assert np.array_equal(to_pixels(grey, SIDE), to_pixels(three, SIDE))
     assert np.array_equal(to_pixels(grey[..., None], SIDE), to_pixels(three, SIDE))
-
-
-def test_a_transparent_array_becomes_white() -> None:
-    array = np.zeros((48, 64, 4), np.uint8)
-    assert (to_pixels(array, SIDE) == 255).all()
 
 
 def test_an_mpo_is_read_as_its_first_picture(photo: NDArray[np.uint8], tmp_path: Path) -> None:

@@ -16,9 +16,8 @@ from peak_memory import output_of
 from picture_files import black_png, encoded, png, png_chunk
 from refusal import Refusal
 from robocle.errors import ImageError
-from robocle.images.arrays import MIN_SIDE
 from robocle.images.reading import to_pixels
-from robocle.images.square import ORIENTATION_TAG
+from robocle.images.square import MIN_SIDE, ORIENTATION_TAG
 
 SIDE = 224
 

@@ -5,7 +5,7 @@ import pytest
 
 from refusal import Refusal
 from robocle.errors import SpecError
-from robocle.images.views import VIEWS, views
+from robocle.images.views import views
 from robocle.types import Pixels
 
 
@@ -14,10 +14,6 @@ def picture() -> Pixels:
     pixels = np.zeros((96, 96, 3), np.uint8)
     pixels[32:64, 32:64] = 255  # the middle third
     return pixels
-
-
-def test_plain_is_the_picture_itself(picture: Pixels) -> None:
-    assert views("plain")(picture).tolist() == [picture.tolist()]
 
 
 def test_centre_looks_at_the_enlarged_centre(picture: Pixels) -> None:
@@ -46,16 +42,3 @@ def test_every_share_is_one_look(picture: Pixels) -> None:
 )
 def test_shares_that_cannot_be_used_are_refused(shares: str, reason: str, refusal: Refusal) -> None:
     assert refusal(SpecError, lambda: views(f"centre:shares={shares}")) == reason
-
-
-def test_the_repr_shows_the_options() -> None:
-    assert repr(views("centre:shares=0.9/0.5")) == "Centre(shares='0.9/0.5')"
-    assert repr(views("plain")) == "Plain()"
-
-
-@pytest.mark.parametrize("name", VIEWS.names())
-def test_every_view_has_the_size_of_the_picture(name: str, picture: Pixels) -> None:
-    found = views(name)(picture)
-    assert found.shape[1:] == picture.shape
-    assert found.dtype == np.uint8
-    assert VIEWS.describe(views(VIEWS.describe(views(name)))) == VIEWS.describe(views(name))

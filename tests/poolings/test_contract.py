@@ -1,12 +1,11 @@
 """Every pooling satisfies the contract."""
 
 from collections.abc import Callable
-from inspect import signature
 
 import pytest
 
 from robocle.contract import POOLING_CHECKS
-from robocle.poolings import POOLINGS, pooling
+from robocle.poolings import POOLINGS
 
 SPECS = [
     *POOLINGS.names(),
@@ -25,11 +24,3 @@ SPECS = [
 @pytest.mark.parametrize("spec", SPECS)
 def test_every_pooling_satisfies_the_contract(spec: str, check: Callable[[str], None]) -> None:
     check(spec)
-
-
-@pytest.mark.parametrize("spec", SPECS)
-def test_the_repr_shows_every_option_with_its_value(spec: str) -> None:
-    pool = pooling(spec)
-    options = {key: getattr(pool, key) for key in signature(type(pool)).parameters}
-    shown = ", ".join(f"{key}={value!r}" for key, value in options.items())
-    assert repr(pool) == f"{type(pool).__name__}({shown})"

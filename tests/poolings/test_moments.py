@@ -101,12 +101,6 @@ def test_moments_do_not_depend_on_the_order_of_the_positions() -> None:
     np.testing.assert_allclose(pool(shuffled), pool(maps), rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("scale", [1e-12, 1e-16, 1e-20])
-def test_tiny_maps_have_finite_standardised_moments(scale: float) -> None:
-    grid = (random_maps().grid * np.float32(scale)).astype(np.float32)
-    assert np.isfinite(pooling("moments:r=4,form=standardised")(FeatureMaps(grid))).all()
-
-
 def maps_of_every_precision(positions: int) -> NDArray[np.float32]:
     """Return maps with means of 0 to 1e5 deviations and deviations of 1e-25 to 1e10."""
     rng = np.random.default_rng(positions)

@@ -31,7 +31,7 @@ from base_code import (
 from robocle._internal.randomness import keyed_rng
 from robocle.classifiers import StreamingClassifier, classifier
 from robocle.classifiers.icarl import OnlineICaRL
-from robocle.classifiers.softmax_layer import SoftmaxLayer
+from robocle.classifiers.softmax import SoftmaxLayer
 from robocle.evaluation import metrics
 from robocle.poolings import pooling
 from robocle.types import FeatureMaps

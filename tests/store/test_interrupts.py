@@ -14,7 +14,7 @@ from from_scratch import equals_learning_from_scratch
 from interrupts import Interrupt
 from random_operations import Words, is_result_of, lesson, next_operations, perform
 from robocle import Learner
-from robocle._internal import blas, imports
+from robocle._internal import blas
 from robocle.errors import NothingToUndoError
 from stub_backbone import STUB
 
@@ -27,7 +27,7 @@ QUERY = lesson("", "query")[0]
 @pytest.fixture(autouse=True)
 def _no_lock_of_all_threads_stays_taken() -> Iterator[None]:
     yield
-    for lock in (blas._lock, imports._lock):
+    for lock in (blas._lock, blas._importing):
         assert in_another_thread(partial(taken_and_released, lock))
 
 

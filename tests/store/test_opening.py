@@ -112,13 +112,6 @@ def test_what_is_missing_is_not_created_where_it_cannot_be_or_should_not_be(
     assert files_in(tmp_path) == []
 
 
-def test_an_empty_file_becomes_a_state(tmp_path: Path) -> None:
-    (tmp_path / "home").touch()
-    with Learner.open(tmp_path / "home", STUB, pooling="avg", classifier="ncm") as learner:
-        teach(learner, "mug")
-    assert loaded(tmp_path / "home").counts == {"mug": 1}
-
-
 # ---- parts
 
 

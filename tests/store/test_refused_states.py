@@ -214,15 +214,6 @@ def test_a_journal_that_changes_the_header_leaves_no_other_file(
 # ---- files that are not there, or of another kind
 
 
-def test_a_missing_state_is_refused_with_advice(tmp_path: Path, refusal: Refusal) -> None:
-    path = tmp_path / "nowhere.robocle"
-    for use in (lambda: Learner.load(path), lambda: Learner.edit(path)):
-        assert refusal(StateError, use) == (
-            f"there is no state file {path}: check the name, or teach something to make it"
-        )
-    assert not os.listdir(tmp_path)
-
-
 def test_an_empty_file_is_no_state_but_can_become_one(
     tmp_path: Path, lite0: Backbone, refusal: Refusal
 ) -> None:
@@ -234,17 +225,6 @@ def test_an_empty_file_is_no_state_but_can_become_one(
     with Learner.open(path, lite0, pooling="avg") as learner:
         learner.teach_embedding(np.ones(3), "mug")
     assert Learner.load(path, lite0).counts == {"mug": 1}
-
-
-@pytest.mark.parametrize("path", ["", "a\0b", "x" * 5000], ids=["empty", "zero", "long"])
-def test_a_path_that_cannot_exist_is_refused(path: str, refusal: Refusal) -> None:
-    refusal(StateError, lambda: Learner.load(path))
-    refusal(StateError, lambda: Learner.open(path))
-
-
-def test_a_folder_is_refused(tmp_path: Path, refusal: Refusal) -> None:
-    refusal(StateError, lambda: Learner.load(tmp_path))
-    refusal(StateError, lambda: Learner.edit(tmp_path))
 
 
 # ---- states of other parts

@@ -9,11 +9,32 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-from robocle._internal.imports import imported
+_importing = threading.RLock()
+# A process that is forked while another thread imports a module would wait for this module for
+# ever: the other thread is not in it. So a fork waits until imports are complete.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_importing.acquire,
+        after_in_parent=_importing.release,
+        after_in_child=_importing.release,
+    )
+
+
+def imported(name: str) -> ModuleType:
+    """Return a module, which is imported at the first call.
+
+    >>> imported("math").pi
+    3.14...
+    """
+    with _importing:
+        return import_module(name)
+
 
 # Reentrant: while it is held, the collector may end the context of a thread that was interrupted.
 _lock = threading.RLock()

@@ -98,15 +98,6 @@ def is_writable(path: Path) -> bool:
     return os.access(path, os.W_OK) and bool(os.stat(path).st_mode & 0o222)
 
 
-def remove_file(path: Path) -> None:
-    """Remove a file, if it exists.
-
-    Raises:
-        OSError: The file cannot be removed.
-    """
-    patiently(lambda: path.unlink(missing_ok=True))
-
-
 def open_binary(path: Path, flags: int, permissions: int = 0o666) -> int:
     """Open a file for unbuffered reads and writes of bytes, and return its descriptor.
 

@@ -7,7 +7,8 @@ with `robocle backbones add`, or is a plug-in of another package.
 from collections.abc import Mapping
 from typing import Protocol
 
-from robocle.backbones.architectures import ARCHITECTURES
+from robocle.backbones.names import ARCHITECTURES
+from robocle.errors import BackboneError
 from robocle.registry import Registry
 from robocle.spec import parse_spec
 from robocle.types import FeatureMaps, Pixels
@@ -89,7 +90,7 @@ def _advice(name: str) -> str:
     """Return how to get an int8 twin, or a network at another size; nothing for other names."""
     from robocle.backbones.added import how_to_add, is_int8
     from robocle.backbones.efficientnet_lite import PUBLISHED
-    from robocle.backbones.input_size import split_size
+    from robocle.backbones.names import split_size
 
     network, size = split_size(name)
     if network in PUBLISHED:
@@ -156,11 +157,17 @@ def backbone_of_state(spec: str, fingerprint: str) -> Backbone:
         SpecError: The name or an option is unknown.
         BackboneError: The backbone is not on this machine.
     """
-    if parse_spec(spec).name != "onnx":
-        return backbone(spec)
-    from robocle.backbones.given_onnx import GivenOnnx
+    from robocle.backbones.added import GivenOnnx, added_folder
 
-    return GivenOnnx(spec, fingerprint)
+    name = parse_spec(spec).name
+    if name == "onnx":
+        return GivenOnnx(spec, fingerprint)
+    if not (name in BACKBONES.names() or name in ARCHITECTURES or _advice(name)):
+        raise BackboneError(
+            f"the backbone {name} (sha {fingerprint[:8]}) is not on this machine: copy its folder "
+            f"from one that has it to {added_folder(name)}, or install the plug-in that has it"
+        )
+    return backbone(spec)
 
 
 def require_backbone(spec: str) -> None:

@@ -1,20 +1,25 @@
 """Added backbones: networks that `robocle backbones add` put on this machine.
 
-Each has a model folder of its own, and there is no other list of them. A folder is checked against
-its hashes at every load, and a damaged one is an error. To give several robots the same backbone,
-add it once and copy its folder.
+Each has a model folder of its own, and these folders are the only record. A folder is checked
+against its hashes at every load, and a damaged one is an error. To give several robots the same
+backbone, add it once and copy its folder.
+
+A state records the file of a user's ONNX network, as in "onnx:/home/ada/net.onnx". A state may come
+from anyone, so that file is never opened: it could be a device, a pipe, or a private file. Instead,
+the standard model of every ONNX file that a user names is kept in a model folder, and a state is
+opened with the model that has the fingerprint it records.
 """
 
 import hashlib
+import logging
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote, unquote
 
-from robocle.backbones.architectures import ARCHITECTURES
 from robocle.backbones.efficientnet_lite import PUBLISHED
-from robocle.backbones.input_size import split_size
 from robocle.backbones.model_folder import (
     Manifest,
     backbones_folder,
@@ -22,11 +27,14 @@ from robocle.backbones.model_folder import (
     read_manifest,
     write_folder,
 )
+from robocle.backbones.names import ARCHITECTURES, split_size
 from robocle.backbones.onnx_backbone import OnnxBackbone
 from robocle.errors import BackboneError
 
 INT8_SUFFIX = "_int8"
 """What the name of an int8 twin ends in."""
+
+log = logging.getLogger("robocle")
 
 
 class AddedBackbone(OnnxBackbone):
@@ -68,21 +76,16 @@ class TimmBackbone(AddedBackbone):
         self.model = model
 
 
-def fingerprint(model: bytes, input_size: int, has_token: bool, earlier_channels: int = 0) -> str:
+def fingerprint_of(manifest: Manifest, model: bytes) -> str:
     """Return a hash of everything that determines the features of an added backbone.
 
     The normalisation is inside the model, so it need not be hashed separately.
     """
     model_sha256 = hashlib.sha256(model).hexdigest()
-    facts = f"added/1/{model_sha256}/{input_size}/{has_token}"
-    if earlier_channels:  # without one, the fingerprint is that of older versions
-        facts += f"/{earlier_channels}"
+    facts = f"added/1/{model_sha256}/{manifest.input_size}/{manifest.has_token}"
+    if manifest.earlier_channels:  # without one, the fingerprint is that of older versions
+        facts += f"/{manifest.earlier_channels}"
     return hashlib.sha256(facts.encode()).hexdigest()
-
-
-def expected_fingerprint(manifest: Manifest, model: bytes) -> str:
-    """Return the fingerprint that the manifest of a model must have."""
-    return fingerprint(model, manifest.input_size, manifest.has_token, manifest.earlier_channels)
 
 
 def added_folder(name: str) -> Path:
@@ -109,7 +112,7 @@ def added_manifests() -> Iterator[tuple[str, Manifest | None]]:
     """Yield the name and the manifest of each added backbone; None for an unreadable manifest."""
     for name in added_names():
         try:
-            yield name, read_manifest(added_folder(name))
+            yield name, read_manifest(added_folder(name))[0]
         except (OSError, ValueError):
             yield name, None
 
@@ -128,13 +131,15 @@ def how_to_add(name: str) -> str:
     """
     if is_int8(name):
         return (
-            f"run robocle backbones quantize {_original(name)} --calibrate FOLDER, with the "
+            f"run robocle backbones quantise {_original(name)} --calibrate FOLDER, with the "
             "pictures it was calibrated on before, or copy its folder from a machine that has it "
             f"to {added_folder(name)}"
         )
     network, size = split_size(name)
     sized = f"run robocle backbones add {network} --size {size}"
     if size and network in ARCHITECTURES:
+        if size == ARCHITECTURES[network].input_size:
+            return f"use {network}, which has this size (robocle backbones add {network})"
         return sized
     # Only timm knows whether a number is part of its own name for a network. 224 almost always is.
     if size not in (0, 224) and network.startswith("timm:"):
@@ -165,7 +170,7 @@ def read_added(name: str) -> tuple[Manifest, bytes]:
     folder = added_folder(name)
     try:
         manifest, model = read_folder(folder)
-        if (manifest.name, manifest.fingerprint) != (name, expected_fingerprint(manifest, model)):
+        if (manifest.name, manifest.fingerprint) != (name, fingerprint_of(manifest, model)):
             raise ValueError("its manifest does not belong to its model")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
@@ -210,3 +215,71 @@ def remove_added(name: str) -> None:
         shutil.rmtree(folder) if folder.is_dir() else folder.unlink()
     except OSError as error:
         raise BackboneError(f"cannot remove {folder}: {error.strerror or error}") from error
+
+
+class GivenOnnx(OnnxBackbone):
+    """The network of an ONNX file that was given on this machine before.
+
+    Args:
+        spec: The spec that it was given by, which becomes its name. Its file is not opened.
+        wanted: Its fingerprint.
+        threads: The number of CPU threads.
+
+    Raises:
+        BackboneError: No network with this fingerprint was given on this machine.
+        SpecError: The number of threads is out of range.
+    """
+
+    def __init__(self, spec: str, wanted: str, threads: int = 1) -> None:
+        self._spec = spec
+        found = _kept(wanted) or _added(wanted)
+        if found is None:
+            raise BackboneError(
+                f"the network {spec} (sha {wanted[:8]}) has not been given on this machine: "
+                f"run robocle backbones add {spec} --name NAME"
+            )
+        manifest, self._model = found
+        super().__init__(manifest, self._model, threads)
+
+    @property
+    def name(self) -> str:
+        """The spec, as the state records it."""
+        return self._spec
+
+    def model_bytes(self) -> bytes:
+        """Return the serialised ONNX model."""
+        return self._model
+
+
+def keep_given(manifest: Manifest, model: bytes) -> None:
+    """Keep the standard model of a file that a user has given, unless it is kept already."""
+    folder = _folder(manifest.fingerprint)
+    if folder.exists():
+        return
+    try:
+        write_folder(folder, manifest, model)
+    except OSError as error:
+        log.warning("cannot keep %s in %s (%s): states that are taught with it cannot be opened "
+                    "without it", manifest.name, folder, error.strerror)  # fmt: skip
+
+
+def _kept(wanted: str) -> tuple[Manifest, bytes] | None:
+    # The fingerprint comes from a state, so it must not lead to another folder.
+    if not re.fullmatch("[0-9a-f]{64}", wanted):
+        return None
+    try:
+        manifest, model = read_folder(_folder(wanted))
+    except (OSError, ValueError):
+        return None
+    return (manifest, model) if fingerprint_of(manifest, model) == wanted else None
+
+
+def _added(wanted: str) -> tuple[Manifest, bytes] | None:
+    for name, manifest in added_manifests():
+        if manifest is not None and manifest.fingerprint == wanted:
+            return read_added(name)
+    return None
+
+
+def _folder(wanted: str) -> Path:
+    return backbones_folder() / "given" / wanted

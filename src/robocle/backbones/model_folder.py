@@ -107,21 +107,29 @@ def read_folder(folder: Path) -> tuple[Manifest, bytes]:
         OSError: A file cannot be read.
         ValueError: The manifest is invalid, or the model does not have the expected hash.
     """
-    manifest, model_sha256 = _read_manifest(folder)
+    manifest, model_sha256 = read_manifest(folder)
     model = (folder / "model.onnx").read_bytes()
     if model_sha256 != hashlib.sha256(model).hexdigest():
         raise ValueError("its model does not have the hash that its manifest names")
     return manifest, model
 
 
-def read_manifest(folder: Path) -> Manifest:
-    """Read the manifest in a folder, without reading the model.
+def read_manifest(folder: Path) -> tuple[Manifest, str]:
+    """Read the manifest in a folder, and the hash that the model must have.
 
     Raises:
         OSError: The file cannot be read.
         ValueError: The manifest is invalid.
     """
-    return _read_manifest(folder)[0]
+    try:
+        facts = json.loads((folder / "manifest.json").read_text("utf-8"))
+        model_sha256 = facts.pop("model_sha256")
+        facts |= {key: tuple(facts[key]) for key in ("mean", "std")}
+        manifest = Manifest(**facts)
+    except (AttributeError, TypeError, KeyError, RecursionError) as error:
+        raise ValueError(f"its manifest cannot be read ({error})") from error
+    _require_sensible(manifest)
+    return manifest, model_sha256
 
 
 def write_folder(folder: Path, manifest: Manifest, model: bytes) -> None:
@@ -146,19 +154,6 @@ def write_folder(folder: Path, manifest: Manifest, model: bytes) -> None:
         _swap_in(fresh, folder, Path(temporary) / "old")
 
 
-def _read_manifest(folder: Path) -> tuple[Manifest, str]:
-    """Read the manifest and the hash that the model must have."""
-    try:
-        facts = json.loads((folder / "manifest.json").read_text("utf-8"))
-        model_sha256 = facts.pop("model_sha256")
-        facts |= {key: tuple(facts[key]) for key in ("mean", "std")}
-        manifest = Manifest(**facts)
-    except (AttributeError, TypeError, KeyError, RecursionError) as error:
-        raise ValueError(f"its manifest cannot be read ({error})") from error
-    _require_sensible(manifest)
-    return manifest, model_sha256
-
-
 def _require_sensible(manifest: Manifest) -> None:
     """Raise unless numbers are numbers in range and text is printable: the file may be anyone's."""
     sizes = (manifest.input_size, manifest.channels, manifest.positions)
@@ -180,7 +175,7 @@ def _require_sensible(manifest: Manifest) -> None:
 
 def _read(folder: Path, manifest: Manifest) -> bytes | None:
     try:
-        if read_manifest(folder) != manifest:
+        if read_manifest(folder)[0] != manifest:
             raise ValueError("its manifest is that of another version")
     except FileNotFoundError:
         return None

@@ -12,7 +12,7 @@ world` computes others, which are kept in the cache folder and preferred.
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 
@@ -66,13 +66,8 @@ class World:
         return content.hexdigest()
 
     def _description(self) -> dict[str, object]:
-        facts = {
-            name: getattr(self, name)
-            for name in (
-                "backbone", "fingerprint", "pooling", "views", "objects", "temperature", "gain",
-                "source",
-            )
-        }  # fmt: skip
+        facts = {each.name: getattr(self, each.name) for each in fields(self)}
+        del facts["pictures"]
         return {"format": FORMAT, "preprocessing": PREPROCESSING, **facts}
 
     def write(self, path: Path) -> None:
@@ -187,10 +182,10 @@ def read_world(path: Path, fingerprint: str, pooling: str, views: str) -> World:
 
 
 def _decoded(head: Mapping[str, object], rows: Embeddings) -> World:
-    fields = {**head}
-    if (fields.pop("format"), fields.pop("preprocessing")) != (FORMAT, PREPROCESSING):
+    facts = {**head}
+    if (facts.pop("format"), facts.pop("preprocessing")) != (FORMAT, PREPROCESSING):
         raise ValueError("it was written by another version of robocle")
-    world = World(pictures=rows, **fields)  # type: ignore[arg-type]
+    world = World(pictures=rows, **facts)  # type: ignore[arg-type]
     if not (rows.ndim == 2 and np.isfinite(rows).all() and 0 < world.objects <= len(rows)):
         raise ValueError("its pictures cannot be read")
     if not all(0 < number < 10 for number in (world.temperature, world.gain)):

@@ -10,7 +10,7 @@ Every classifier is a StreamingClassifier: it keeps its samples, new labels can 
 time, and rejected input changes nothing.
 """
 
-from robocle.classifiers.state import ClassifierState
+from robocle.classifiers.samples import ClassifierState
 from robocle.classifiers.streaming import StreamingClassifier
 from robocle.registry import Registry
 from robocle.spec import Option

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist, pdist
 
 from robocle.classifiers.samples import Matrix, Vector
+from robocle.classifiers.shared import Variant, require_variant
 from robocle.classifiers.streaming import StreamingClassifier
-from robocle.classifiers.variant import Variant, require_variant
 from robocle.spec import require_between
 from robocle.types import Scores
 

@@ -17,8 +17,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from robocle._internal.blas import one_blas_thread
-from robocle.classifiers.class_scatter import ClassScatter
 from robocle.classifiers.samples import Matrix, Vector
+from robocle.classifiers.shared import ClassScatter
 from robocle.classifiers.streaming import StreamingClassifier
 from robocle.spec import require_between
 from robocle.types import Scores

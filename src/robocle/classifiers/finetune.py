@@ -12,7 +12,7 @@ import numpy as np
 
 from robocle._internal.wording import plural
 from robocle.classifiers.samples import Matrix, Vector
-from robocle.classifiers.softmax_layer import SoftmaxLayer
+from robocle.classifiers.softmax import SoftmaxLayer
 from robocle.classifiers.streaming import StreamingClassifier
 from robocle.errors import LabelError
 from robocle.spec import require_between, require_choice, require_whole

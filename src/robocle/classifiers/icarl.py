@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from robocle._internal.randomness import Rng, keyed_rng
 from robocle.classifiers.finetune import Classes, FineTuning
 from robocle.classifiers.samples import Vector
-from robocle.classifiers.variant import Variant, require_variant
+from robocle.classifiers.shared import Variant, require_variant
 from robocle.spec import require_between
 
 REPLAYED = 50

@@ -4,8 +4,8 @@ Momeni, Mazumder & Liu, "Continual learning using a kernel-based method over fou
 (2025). Embeddings are normalised to length 1 first, so that one gamma suits all backbones.
 """
 
-from robocle.classifiers.random_features import fourier_features
 from robocle.classifiers.samples import Matrix, Vector
+from robocle.classifiers.shared import fourier_features
 from robocle.classifiers.slda import StreamingLDA
 from robocle.classifiers.streaming import StreamingClassifier
 from robocle.spec import require_between

@@ -120,25 +120,25 @@ def normalised(label: str) -> str:
 
 
 def spelling_of(label: str, known: Sequence[str]) -> str | None:
-    """Return the known label that a label means, or None. Those of a classifier are as given.
+    """Return a label as a learner keeps it, if it is known, or None.
 
-    >>> spelling_of("mug", [" mug", "pan"])
-    ' mug'
+    >>> spelling_of(" mug", ["mug", "pan"])
+    'mug'
     """
-    if label in known or not isinstance(label, str):
-        return label if label in known else None
-    wanted = normalised(label)
-    return next((each for each in known if normalised(each) == wanted), None)
+    found = normalised(label) if isinstance(label, str) else label
+    return found if found in known else None
 
 
 def similar_label(label: str, known: Iterable[str]) -> str | None:
-    """Return a known label that differs from a label in upper and lower case only, or None.
+    """Return a known label that differs in upper and lower case or in spaces only, or None.
 
-    >>> similar_label("Mug", ["pan", "mug"])
-    'mug'
+    >>> similar_label("Coffee  mug", ["pan", "coffee mug"])
+    'coffee mug'
     """
-    folded = label.casefold()
-    return next((each for each in known if each != label and each.casefold() == folded), None)
+    folded = label.casefold().split()
+    return next(
+        (each for each in known if each != label and each.casefold().split() == folded), None
+    )
 
 
 def never_taught(label: object, known: Sequence[str]) -> UnknownLabelError:

@@ -4,8 +4,8 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from robocle._internal.blas import one_blas_thread
-from robocle.classifiers.class_means import ClassMeanClassifier
 from robocle.classifiers.samples import Matrix, Vector
+from robocle.classifiers.shared import ClassMeanClassifier
 from robocle.types import Scores
 
 # For at least this many embeddings, one matrix product is faster than a distance per pair.

@@ -5,8 +5,8 @@ p = x . m_c,   q = x . (count-weighted mean of the other classes),   score = p /
 
 import numpy as np
 
-from robocle.classifiers.class_means import ClassMeanClassifier
 from robocle.classifiers.samples import Matrix
+from robocle.classifiers.shared import ClassMeanClassifier
 from robocle.types import Scores
 
 

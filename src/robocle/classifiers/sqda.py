@@ -25,8 +25,8 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from robocle._internal.blas import blas, lapack, one_blas_thread
-from robocle.classifiers.class_scatter import ClassScatter
 from robocle.classifiers.samples import Matrix, Vector
+from robocle.classifiers.shared import ClassScatter
 from robocle.classifiers.streaming import StreamingClassifier
 from robocle.errors import FeatureError
 from robocle.spec import require_between

@@ -1,46 +1,44 @@
 """The base class of all classifiers, which learn one labelled embedding at a time.
 
-It checks the input and keeps the samples. To forget, remove, rename, merge or restore is to change
-the set of samples; what a classifier computes from them is then computed again, when it is needed.
+`learn_one`, `predict_one` and `predict_proba_one` are the methods that river's estimators have.
+https://riverml.xyz passes a sample as a dict of feature names to values. An embedding is a row of
+numbers, so the order of the features is fixed by the first dict. A state has no feature names: pass
+features in the same order to a restored classifier. River's own pipelines with metrics and its
+`evaluate` accept only subclasses of its classes, so use these methods in a loop of your own.
 """
 
-import inspect
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from abc import abstractmethod
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robocle._internal.wording import plural
-from robocle.classifiers.embedding_numbers import (
+from robocle.classifiers.labels import UNKNOWN, plain_label
+from robocle.classifiers.samples import (
+    Matrix,
+    Sample,
+    Vector,
     embedding_numbers,
+    kept_embedding,
     require_width,
     usable_float32,
 )
-from robocle.classifiers.labels import UNKNOWN, never_taught, plain_label
-from robocle.classifiers.one_by_one import OneByOne
-from robocle.classifiers.samples import Matrix, Sample, Vector, kept_embedding
 from robocle.classifiers.softmax import softmax
-from robocle.classifiers.state import ClassifierState
-from robocle.errors import (
-    FeatureError,
-    InexactError,
-    LabelError,
-    NothingTaughtError,
-    StateError,
-    UnknownSampleError,
-)
-from robocle.spec import Described
+from robocle.classifiers.taught import Taught
+from robocle.errors import FeatureError, InexactError
 from robocle.types import Scores
 
 if TYPE_CHECKING:
     from robocle.classifiers.slda.answer import Answer
     from robocle.classifiers.slda.left_out import LeaveOneOut
 
+Features = ArrayLike | Mapping[Any, float]
+"""An embedding (width,), or a dict of feature names to values."""
 
-class StreamingClassifier(OneByOne, Described, ABC):
+
+class StreamingClassifier(Taught):
     """Learns labelled embeddings one at a time. A new label can be taught at any time.
 
     A subclass is configured by its constructor arguments and keeps each of them in an attribute of
@@ -59,35 +57,13 @@ class StreamingClassifier(OneByOne, Described, ABC):
     numbers from a seed. `robocle.contract.check_classifier` checks these rules.
     """
 
-    FOLDS: ClassVar[bool] = False
-    """Whether it may have sums of samples that it does not keep."""
-
-    def __init__(self) -> None:
-        self._taught: dict[str, Sample] = {}
-        self._labels: list[str] = []
-        self._counts: list[int] = []
-        self._row_of: dict[str, int] = {}
-        self.width: int | None = None
-        self._is_current = False  # whether all samples are learned
-
-    @abstractmethod
-    def _reset(self) -> None:
-        """Discard everything that was learned."""
-
-    @abstractmethod
-    def _add_row(self) -> None:
-        """Add a row for a new label. `self._labels` already includes it."""
-
-    @abstractmethod
-    def _learn(self, sample: Vector, row: int) -> None:
-        """Learn a sample. `self._counts[row]` does not include it yet."""
-
     @abstractmethod
     def _scores(self, embeddings: Matrix) -> Scores:
         """Return the scores (n, labels) of embeddings (n, width)."""
 
-    def require_room(self, labels: Sequence[str]) -> None:
-        """Raise LabelError if it cannot have so many labels."""
+    def __repr__(self) -> str:
+        taught = plural(sum(self._counts), "sample"), plural(len(self._labels), "label")
+        return f"<{super().__repr__()}, {taught[0]} of {taught[1]}>"
 
     def require_sample(self, embedding: ArrayLike, label: str) -> NDArray[Any]:
         """Return an embedding as it would be kept, if it could be taught under a label.
@@ -103,30 +79,15 @@ class StreamingClassifier(OneByOne, Described, ABC):
             self.require_room([*self._labels, label])
         return kept_embedding(np.asarray(values))
 
-    def __repr__(self) -> str:
-        taught = plural(sum(self._counts), "sample"), plural(len(self._labels), "label")
-        return f"<{super().__repr__()}, {taught[0]} of {taught[1]}>"
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The labels taught so far, in the order of their first sample."""
-        return tuple(self._labels)
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """The number of samples taught per label."""
-        return dict(zip(self._labels, self._counts, strict=True))
-
-    @property
-    def samples(self) -> tuple[Sample, ...]:
-        """The samples that are kept, in the order in which they were taught.
-
-        >>> import robocle
-        >>> clf = robocle.classifier("ncm").learn_one([0, 0], "mug").learn_one([0, 3], "pan")
-        >>> [sample.label for sample in clf.samples]
-        ['mug', 'pan']
-        """
-        return tuple(self._taught.values())
+    def _checked(self, embeddings: ArrayLike, axes: Literal[1, 2]) -> NDArray[Any]:
+        """Return embeddings as an array: one as it was given, several in float64."""
+        if axes == 1 and usable_float32(embeddings) is not None:
+            values = np.asarray(embeddings)
+        else:
+            values = embedding_numbers(embeddings, axes)
+        if self.width is not None:
+            require_width(values, self.width)
+        return values if axes == 1 else np.asarray(values, np.float64)
 
     def learn(
         self, embedding: ArrayLike, label: str, *, id: str | None = None, time: float | None = None
@@ -156,32 +117,6 @@ class StreamingClassifier(OneByOne, Described, ABC):
             return
         given = {name: value for name, value in (("id", id), ("time", time)) if value is not None}
         self._add(Sample(plain_label(label), values, **given))  # type: ignore[arg-type]
-
-    def _add(self, sample: Sample) -> None:
-        """Learn a sample that was checked."""
-        self.width = len(sample.embedding)
-        self._taught[sample.id] = sample
-        current, self._is_current = self._is_current, False  # as an interrupt may leave it
-        self._learn_next(sample, current)
-        self._is_current = current
-
-    def _learn_next(self, sample: Sample, current: bool) -> None:
-        """Count a sample and, if all before it are learned, learn it.
-
-        What was taught as unknown is kept, and is no sample of any label.
-        """
-        if sample.label == UNKNOWN:
-            return
-        row = self._row_of.get(sample.label)
-        if row is None:
-            row = self._row_of[sample.label] = len(self._labels)
-            self._labels.append(sample.label)
-            self._counts.append(0)
-            if current:
-                self._add_row()
-        if current:
-            self._learn(sample.embedding.astype(np.float64), row)
-        self._counts[row] += 1
 
     def scores(self, embeddings: ArrayLike) -> Scores:
         """Return how well each embedding fits each label.
@@ -229,6 +164,68 @@ class StreamingClassifier(OneByOne, Described, ABC):
         """
         return softmax(self.scores(embeddings))
 
+    def learn_one(self, x: Features, y: str) -> Self:
+        """Learn one labelled sample.
+
+        Args:
+            x: An embedding (width,), or a dict of feature names to values. The first dict fixes
+                the order of the features; later ones may list them in any order.
+            y: Its label.
+
+        Returns:
+            The classifier itself.
+
+        Raises:
+            LabelError: The label cannot be used.
+            FeatureError: The sample differs in width or in its features from earlier ones, or
+                contains values that are not finite.
+
+        >>> import robocle
+        >>> clf = robocle.classifier("ncm")
+        >>> clf.learn_one({"red": 1, "round": 0}, "brick").learn_one([0, 1], "ball").labels
+        ('brick', 'ball')
+        >>> clf.predict_one({"round": 0.9, "red": 0.2})
+        'ball'
+        """
+        features = self._order_of(x)
+        self.learn(_values(x, features), y)
+        self._features = features
+        return self
+
+    def predict_one(self, x: Features) -> str | None:
+        """Return the label with the best score, or None if nothing has been learned yet.
+
+        Raises:
+            FeatureError: The sample does not fit those that were learned.
+        """
+        return self.predict(self._as_row(x))[0] if self.labels else None
+
+    def predict_proba_one(self, x: Features) -> dict[str, float]:
+        """Return the probability of each label; empty if nothing has been learned yet.
+
+        Raises:
+            FeatureError: The sample does not fit those that were learned.
+        """
+        if not self.labels:
+            return {}
+        probabilities = self.predict_proba(self._as_row(x))[0].tolist()
+        return dict(zip(self.labels, probabilities, strict=True))
+
+    def _as_row(self, x: Features) -> NDArray[np.float64]:
+        return np.asarray(embedding_numbers(_values(x, self._order_of(x)), 1)[None], np.float64)
+
+    def _order_of(self, x: Features) -> tuple[Hashable, ...] | None:
+        if not isinstance(x, Mapping):
+            return self._features
+        order = self._features or tuple(x)
+        if set(order) != set(x):
+            changed = ", ".join(sorted(map(str, set(order) ^ set(x)))[:5])
+            raise FeatureError(
+                f"a sample has other features than the first one (they differ in {changed}): "
+                "pass the same features every time"
+            )
+        return order
+
     def answer(self) -> "Answer | None":
         """Return what predictions need: scores, familiarity and leave-one-out scores.
 
@@ -273,270 +270,6 @@ class StreamingClassifier(OneByOne, Described, ABC):
         They are neither learned nor stored in the state.
         """
 
-    @property
-    def forgets_exactly(self) -> bool:
-        """Whether forgetting a label leaves the classifier as if it had never been taught."""
-        return True
 
-    def forget(self, label: str) -> None:
-        """Forget a label; see `forgets_exactly`.
-
-        Raises:
-            UnknownLabelError: The label was never taught.
-
-        >>> import robocle
-        >>> clf = robocle.classifier("ncm").learn_one([0, 0], "mug").learn_one([0, 3], "pan")
-        >>> clf.forget("mug")
-        >>> clf.labels
-        ('pan',)
-        """
-        self._require_label(label)
-        rest = [sample for sample in self._taught.values() if sample.label != label]
-        self._replace(rest, {label: None})
-
-    def remove(self, ids: Iterable[str]) -> None:
-        """Remove samples, as if they had never been taught. A label without samples is forgotten.
-
-        Args:
-            ids: The ids of the samples.
-
-        Raises:
-            UnknownSampleError: There is no such sample. Nothing is removed.
-
-        >>> import robocle
-        >>> clf = robocle.classifier("ncm").learn_one([0, 0], "mug").learn_one([0, 3], "pan")
-        >>> clf.remove([clf.samples[1].id])
-        >>> clf.counts
-        {'mug': 1}
-        """
-        removed = set(ids)
-        self._require_samples(removed)
-        self._replace([each for each in self._taught.values() if each.id not in removed])
-
-    def rename(self, label: str, new: str) -> None:
-        """Rename a label. If the new name is a label already, the two become one.
-
-        Raises:
-            UnknownLabelError: The label was never taught.
-            LabelError: The new name cannot be used.
-
-        >>> import robocle
-        >>> clf = robocle.classifier("ncm").learn_one([0, 0], "mug").learn_one([0, 3], "cup")
-        >>> clf.rename("cup", "mug")
-        >>> clf.counts
-        {'mug': 2}
-        """
-        self._require_label(label)
-        new = plain_label(new)
-        if new == label:
-            return
-        if new == UNKNOWN:
-            raise LabelError("an object cannot be renamed to 'unknown': choose another name", new)
-        if label == UNKNOWN or new in self._row_of:
-            self._replace([_renamed(each, label, new) for each in self.samples], {label: new})
-            return
-        row = self._row_of.pop(label)
-        self._row_of[new], self._labels[row] = row, new
-        self._taught.update((each.id, _renamed(each, label, new)) for each in self.samples)
-
-    def update(self, changed: Mapping[str, Sample | None]) -> None:
-        """Continue after some samples were changed, as cheaply as that can be done.
-
-        Args:
-            changed: By its id, a sample that was added or has another label now; None if it was
-                removed. Samples are sorted by time. None of them is part of sums.
-
-        >>> import robocle
-        >>> clf = robocle.classifier("ncm").learn_one([0, 0], "mug")
-        >>> (mug,) = clf.samples
-        >>> clf.update({mug.id: None, "1": Sample("pan", np.ones(2), "1", mug.time + 1)})
-        >>> clf.counts
-        {'pan': 1}
-        """
-        old = {id: each for id, each in changed.items() if id in self._taught}
-        new = [each for id, each in changed.items() if id not in self._taught and each is not None]
-        last = next(reversed(self._taught.values())).time if self._taught else 0.0
-        if all(each.time > last for each in new) and not self._differing(old):
-            for sample in new:
-                self._add(sample)
-        elif not new and (renamed := self._renaming(old)):
-            self.rename(*renamed)
-        else:
-            left = {**self._taught, **changed}
-            samples = [each for each in left.values() if each is not None]
-            self._replace(sorted(samples, key=lambda each: (each.time, each.id)))
-
-    def _renaming(self, changed: Mapping[str, Sample | None]) -> tuple[str, str] | None:
-        """Return a label and its new name, if that is all that has changed."""
-        before = {self._taught[id].label for id in changed}
-        after = {each.label if each is not None else "" for each in changed.values()}
-        if len(before) != 1 or len(after) != 1 or after <= {"", UNKNOWN, *self._row_of}:
-            return None
-        if before == {UNKNOWN}:
-            return None
-        (old,), (new,) = before, after
-        return (old, new) if len(changed) == self._counts[self._row_of[old]] else None
-
-    def _differing(self, changed: Mapping[str, Sample | None]) -> bool:
-        """Return whether one of these samples is not taught as it is."""
-        return any(
-            each is None or each.label != self._taught[id].label for id, each in changed.items()
-        )
-
-    def merge(self, other: "StreamingClassifier") -> None:
-        """Add what another classifier was taught, as if its samples had been taught to this one.
-
-        Labels of the same name become one label. A sample that both keep counts once. The other
-        classifier does not change.
-
-        Args:
-            other: A classifier with the same options.
-
-        Raises:
-            InexactError: The classifiers have different options, or cannot be merged exactly.
-            FeatureError: The classifiers have learned embeddings of different widths.
-
-        >>> import robocle
-        >>> here = robocle.classifier("ncm").learn_one([0, 0], "mug")
-        >>> here.merge(robocle.classifier("ncm").learn_one([0, 2], "mug"))
-        >>> here.counts, here.scores([[0, 4]]).tolist()
-        ({'mug': 2}, [[-9.0]])
-        """
-        self._require_mergeable(other)
-        added = [each for each in other._taught.values() if each.id not in self._taught]
-        try:
-            self._replace([*self._taught.values(), *added])
-        except StateError as error:
-            raise InexactError(f"these classifiers cannot be merged: {error}") from error
-
-    def state(self) -> ClassifierState:
-        """Return everything that was taught.
-
-        >>> import robocle
-        >>> clf = robocle.classifier("ncm").learn_one([0.5, 2], "mug")
-        >>> [(sample.label, sample.embedding.tolist()) for sample in clf.state().samples]
-        [('mug', [0.5, 2.0])]
-        """
-        return ClassifierState((), self.samples)
-
-    def restore(self, state: ClassifierState) -> None:
-        """Replace everything that was taught with a state.
-
-        Args:
-            state: The state of a classifier with the same options.
-
-        Raises:
-            StateError: The state is damaged or does not fit. The classifier has not changed.
-        """
-        width = state.require_consistent()
-        before = self.__dict__.copy()
-        try:
-            self._begin(state, width)
-        except BaseException as error:
-            self.__dict__ = before
-            if isinstance(error, LabelError):
-                raise StateError(f"state does not fit this classifier: {error}") from error
-            raise
-
-    def _begin(self, state: ClassifierState, width: int | None) -> None:
-        """Continue from a consistent state."""
-        if state.folded and not self.FOLDS:
-            raise StateError("state has sums of samples that are not kept, which only slda has")
-        counts = state.folded_counts
-        self._labels, self._counts = list(counts), list(counts.values())
-        self._row_of = {label: row for row, label in enumerate(counts)}
-        self._taught = {}
-        self.width = width
-        self.require_room(tuple(state.counts))
-        for sample in state.samples:
-            self._taught[sample.id] = sample
-            self._learn_next(sample, False)
-        self._is_current = False
-
-    def _replace(
-        self, samples: Sequence[Sample], renamed: Mapping[str, str | None] | None = None
-    ) -> None:
-        """Continue with other samples.
-
-        Args:
-            samples: The samples.
-            renamed: The labels that became another one, or None.
-        """
-        self.restore(ClassifierState((), tuple(samples)))
-
-    def _make_current(self) -> None:
-        """Learn all samples again, in their order, if what was computed is not of all of them.
-
-        Raises:
-            NothingTaughtError: Nothing has been taught yet.
-        """
-        self._require_taught()
-        if self._is_current:
-            return
-        self._labels, self._counts, self._row_of = [], [], {}
-        self._reset()
-        try:
-            for sample in self._taught.values():
-                self._learn_next(sample, True)
-        except BaseException:  # an interrupt: the labels and counts stay those of all samples
-            self._begin(ClassifierState((), self.samples), self.width)
-            raise
-        self._is_current = True
-
-    def _require_taught(self) -> None:
-        """Raise NothingTaughtError if no label was taught."""
-        if not self._labels and all(each.label == UNKNOWN for each in self._taught.values()):
-            raise NothingTaughtError
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what a copy needs: what was computed from the samples is computed again."""
-        return {"options": self._options(), "state": self.state(), "features": self._features}
-
-    def __setstate__(self, saved: dict[str, Any]) -> None:
-        """Continue from what was pickled or copied."""
-        self.__init__(**saved["options"])  # type: ignore[misc]
-        self._features = saved["features"]
-        self.restore(saved["state"])
-
-    def _require_mergeable(self, other: "StreamingClassifier") -> None:
-        mine, theirs = self._options(), other._options()
-        if type(other) is not type(self) or mine != theirs:
-            raise InexactError(
-                f"{other!r} cannot be merged into {self!r}: only equal classifiers can be merged"
-            )
-        if None not in (self.width, other.width) and self.width != other.width:
-            raise FeatureError(
-                f"cannot merge embeddings of width {other.width} with embeddings of width "
-                f"{self.width}: use the same backbone and pooling"
-            )
-
-    def _options(self) -> dict[str, object]:
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
-
-    def _require_samples(self, ids: Iterable[str]) -> None:
-        """Raise UnknownSampleError if one of the samples is not kept."""
-        if unknown := sorted(set(ids) - self._taught.keys()):
-            raise UnknownSampleError(unknown[0])
-
-    def _require_label(self, label: str) -> None:
-        if label == UNKNOWN and any(each.label == UNKNOWN for each in self._taught.values()):
-            return
-        if label not in self._row_of:
-            raise never_taught(label, self._labels)
-
-    def _checked(self, embeddings: ArrayLike, axes: Literal[1, 2]) -> NDArray[Any]:
-        """Return embeddings as an array: one as it was given, several in float64."""
-        if axes == 1 and usable_float32(embeddings) is not None:
-            values = np.asarray(embeddings)
-        else:
-            values = embedding_numbers(embeddings, axes)
-        if self.width is not None:
-            require_width(values, self.width)
-        return values if axes == 1 else np.asarray(values, np.float64)
-
-
-def _renamed(sample: Sample, label: str, new: str) -> Sample:
-    """Return a sample, with another label if it has this one."""
-    if sample.label != label:
-        return sample
-    return replace(sample, label=new)
+def _values(x: Features, features: tuple[Hashable, ...] | None) -> ArrayLike:
+    return [x[name] for name in features or ()] if isinstance(x, Mapping) else x

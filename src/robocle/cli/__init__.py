@@ -5,7 +5,6 @@ Results go to stdout. What a command needs is imported inside it, so that `--hel
 
 from robocle.cli import (  # noqa: F401  (each adds its commands)
     backbones,
-    backbones_measure,
     bag,
     bench,
     check,

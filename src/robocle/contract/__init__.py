@@ -11,18 +11,24 @@ such as `CLASSIFIER_CHECKS`, for tests with one case per rule:
     def test_knn_satisfies_the_contract(check):
         check("knn:k=3")
 
-A part is named by its spec, so a plug-in must be installed before it can be checked.
+A check takes the spec of a part that is installed, its class, which is called without arguments, or
+an instance, of which each rule takes a copy:
+
+    check_classifier(NearestNeighbours(k=3))
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
-from robocle.contract.backbones import BACKBONE_CHECKS
+from robocle.backbones import Backbone
+from robocle.contract.checking import Check, Given, GivenClassifier
 from robocle.contract.classifiers import CLASSIFIER_CHECKS
-from robocle.contract.corruptions import CORRUPTION_CHECKS
-from robocle.contract.datasets import DATASET_CHECKS
-from robocle.contract.poolings import POOLING_CHECKS
-from robocle.contract.views import VIEW_CHECKS
+from robocle.contract.evaluation import CORRUPTION_CHECKS, DATASET_CHECKS
+from robocle.contract.features import BACKBONE_CHECKS, POOLING_CHECKS, VIEW_CHECKS
+from robocle.evaluation.corruptions import Corruption
+from robocle.evaluation.datasets import Dataset
+from robocle.images.views import Views
+from robocle.poolings import Pooling
 
 __all__ = [
     "BACKBONE_CHECKS",
@@ -40,11 +46,11 @@ __all__ = [
 ]
 
 
-def check_classifier(spec: str) -> None:
+def check_classifier(given: GivenClassifier) -> None:
     """Check a classifier against every rule of its kind.
 
     Args:
-        spec: The classifier's spec, such as "slda:shrinkage=oas".
+        given: A spec, such as "slda:shrinkage=oas", a class or an instance.
 
     Raises:
         AssertionError: The classifier breaks a rule.
@@ -52,14 +58,14 @@ def check_classifier(spec: str) -> None:
     Example:
         >>> check_classifier("ncm")
     """
-    _run(CLASSIFIER_CHECKS, spec)
+    _run(CLASSIFIER_CHECKS, given)
 
 
-def check_pooling(spec: str) -> None:
+def check_pooling(given: Given[Pooling]) -> None:
     """Check a pooling against every rule of its kind.
 
     Args:
-        spec: The pooling's spec, such as "moments:r=3".
+        given: A spec, such as "moments:r=3", a class or an instance.
 
     Raises:
         AssertionError: The pooling breaks a rule.
@@ -67,14 +73,14 @@ def check_pooling(spec: str) -> None:
     Example:
         >>> check_pooling("avg")
     """
-    _run(POOLING_CHECKS, spec)
+    _run(POOLING_CHECKS, given)
 
 
-def check_views(spec: str) -> None:
+def check_views(given: Given[Views]) -> None:
     """Check views against every rule of their kind.
 
     Args:
-        spec: The spec of the views, such as "centre:shares=0.9/0.6".
+        given: A spec, such as "centre:shares=0.9/0.6", a class or an instance.
 
     Raises:
         AssertionError: The views break a rule.
@@ -82,14 +88,14 @@ def check_views(spec: str) -> None:
     Example:
         >>> check_views("centre")
     """
-    _run(VIEW_CHECKS, spec)
+    _run(VIEW_CHECKS, given)
 
 
-def check_corruption(spec: str) -> None:
+def check_corruption(given: Given[Corruption]) -> None:
     """Check a corruption against every rule of its kind.
 
     Args:
-        spec: The corruption's spec, such as "noise:low=0.1,high=0.3".
+        given: A spec, such as "noise:low=0.1,high=0.3", a class or an instance.
 
     Raises:
         AssertionError: The corruption breaks a rule.
@@ -97,14 +103,14 @@ def check_corruption(spec: str) -> None:
     Example:
         >>> check_corruption("blur")
     """
-    _run(CORRUPTION_CHECKS, spec)
+    _run(CORRUPTION_CHECKS, given)
 
 
-def check_backbone(spec: str) -> None:
+def check_backbone(given: Given[Backbone]) -> None:
     """Check a backbone against every rule of its kind.
 
     Args:
-        spec: The backbone's spec, such as "efficientnet_lite0:threads=2".
+        given: A spec, such as "efficientnet_lite0:threads=2", a class or an instance.
 
     Raises:
         AssertionError: The backbone breaks a rule.
@@ -112,14 +118,14 @@ def check_backbone(spec: str) -> None:
     Example:
         >>> check_backbone("efficientnet_lite0")
     """
-    _run(BACKBONE_CHECKS, spec)
+    _run(BACKBONE_CHECKS, given)
 
 
-def check_dataset(spec: str, root: Path) -> None:
+def check_dataset(given: Given[Dataset], root: Path) -> None:
     """Check a data set against every rule of its kind.
 
     Args:
-        spec: The data set's spec, such as "folder:layout=domains".
+        given: A spec, such as "folder:layout=domains".
         root: A folder with at least one picture in the layout of this data set. It is only read.
 
     Raises:
@@ -130,9 +136,9 @@ def check_dataset(spec: str, root: Path) -> None:
         >>> check_dataset("home", Home.default_root)
     """
     for check in DATASET_CHECKS:
-        check(spec, root)
+        check(given, root)
 
 
-def _run(checks: Iterable[Callable[[str], None]], spec: str) -> None:
+def _run(checks: Iterable[Check], given: object) -> None:
     for check in checks:
-        check(spec)
+        check(given)

@@ -3,33 +3,40 @@
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
-from robocle.classifiers import classifier
-from robocle.contract.checking import require, require_raises
+from robocle.contract.checking import (
+    WIDTH,
+    GivenClassifier,
+    require,
+    require_raises,
+    rules_in,
+    stream,
+    taught,
+    untaught,
+)
 from robocle.contract.classifier_states import STATE_CHECKS
-from robocle.contract.classifier_streams import WIDTH, stream, taught
 from robocle.errors import FeatureError, LabelError, NothingTaughtError, UnknownSampleError
 
 
-def labels_keep_the_order_of_their_first_sample(spec: str) -> None:
+def labels_keep_the_order_of_their_first_sample(given: GivenClassifier) -> None:
     """`labels` and `counts` list the labels in the order in which they were first taught."""
-    clf = classifier(spec)
+    clf = untaught(given)
     for label in ("b", "a", "b", "c", "a"):
         clf.learn(np.ones(WIDTH), label)
     require(clf.labels == ("b", "a", "c"), f"labels in order of teaching, not {clf.labels}")
     require(clf.counts == {"b": 2, "a": 2, "c": 1}, f"one count per sample, not {clf.counts}")
 
 
-def scores_have_one_row_per_embedding_and_one_column_per_label(spec: str) -> None:
+def scores_have_one_row_per_embedding_and_one_column_per_label(given: GivenClassifier) -> None:
     """`scores` returns finite numbers of shape (n, labels)."""
     samples = stream(30)
-    scores = taught(spec, samples).scores(samples[0][:7])
+    scores = taught(given, samples).scores(samples[0][:7])
     require(scores.shape == (7, 4), f"scores of shape (7, 4), not {scores.shape}")
     require(bool(np.isfinite(scores).all()), "scores are finite")
 
 
-def separated_classes_are_recognised(spec: str) -> None:
+def separated_classes_are_recognised(given: GivenClassifier) -> None:
     """From two samples per class on, classes that lie far apart are told apart."""
-    clf = classifier(spec)
+    clf = untaught(given)
     rng = np.random.default_rng(3)
     centres = 10 * np.eye(4).repeat(WIDTH // 4, axis=1) + 1
     for shot in range(5):
@@ -40,69 +47,69 @@ def separated_classes_are_recognised(spec: str) -> None:
         require(shot == 0 or right, f"separated classes are recognised after {shot + 1} shots")
 
 
-def one_sample_of_one_label_can_be_scored(spec: str) -> None:
+def one_sample_of_one_label_can_be_scored(given: GivenClassifier) -> None:
     """One taught sample is enough for scores."""
-    clf = classifier(spec)
+    clf = untaught(given)
     clf.learn(np.arange(WIDTH), "only")
     shape = clf.scores(np.ones((3, WIDTH))).shape
     require(shape == (3, 1), f"scores of shape (3, 1), not {shape}")
 
 
-def equal_samples_keep_scores_finite(spec: str) -> None:
+def equal_samples_keep_scores_finite(given: GivenClassifier) -> None:
     """The same embedding under two labels does not break the arithmetic."""
-    clf = taught(spec, (np.ones((20, WIDTH), np.float32), ["a", "b"] * 10))
+    clf = taught(given, (np.ones((20, WIDTH), np.float32), ["a", "b"] * 10))
     finite = bool(np.isfinite(clf.scores(np.ones((1, WIDTH)))).all())
     require(finite, "scores are finite when all samples are equal")
 
 
-def extreme_values_keep_scores_finite(spec: str) -> None:
+def extreme_values_keep_scores_finite(given: GivenClassifier) -> None:
     """Very large, very small, denormal and zero embeddings have finite scores."""
     embeddings, labels = stream(12)
     for scale in (1e30, 1e-30, 1e-42, 0.0):
         extreme = (embeddings.astype(np.float64) * scale).astype(np.float32)
-        scores = taught(spec, (extreme, labels)).scores(extreme)
+        scores = taught(given, (extreme, labels)).scores(extreme)
         require(bool(np.isfinite(scores).all()), f"scores are finite for values around {scale:g}")
 
 
-def scoring_does_not_change_what_is_learned(spec: str) -> None:
+def scoring_does_not_change_what_is_learned(given: GivenClassifier) -> None:
     """Scores are the same whether or not `scores` was called between samples."""
     samples = stream(120)
-    scored = classifier(spec)
+    scored = untaught(given)
     for embedding, label in zip(*samples, strict=True):
         scored.learn(embedding, label)
         scored.scores(embedding[None])
     queries = samples[0][:20]
-    expected = taught(spec, samples).scores(queries)
+    expected = taught(given, samples).scores(queries)
     assert_allclose(scored.scores(queries), expected, rtol=0, atol=1e-6 * np.abs(expected).max())
 
 
-def an_array_may_be_used_for_the_next_sample(spec: str) -> None:
+def an_array_may_be_used_for_the_next_sample(given: GivenClassifier) -> None:
     """A program may write each embedding into the same array: what was learned stays as it was."""
     embeddings, labels = stream(20)
-    reusing, array = classifier(spec), np.empty(WIDTH)
+    reusing, array = untaught(given), np.empty(WIDTH)
     for embedding, label in zip(embeddings, labels, strict=True):
         array[:] = embedding
         reusing.learn(array, label)
     array[:] = 0
-    expected = taught(spec, (embeddings, labels)).scores(embeddings)
+    expected = taught(given, (embeddings, labels)).scores(embeddings)
     assert_allclose(
         reusing.scores(embeddings), expected, rtol=0, atol=1e-6 * np.abs(expected).max()
     )
 
 
-def an_embedding_scores_the_same_alone_and_in_a_batch(spec: str) -> None:
+def an_embedding_scores_the_same_alone_and_in_a_batch(given: GivenClassifier) -> None:
     """Rows of a batch do not influence each other."""
     samples = stream(40)
-    clf = taught(spec, samples)
+    clf = taught(given, samples)
     together = clf.scores(samples[0][:6])
     alone = np.vstack([clf.scores(embedding[None]) for embedding in samples[0][:6]])
     assert_allclose(alone, together, rtol=1e-9, atol=1e-9 * np.abs(together).max())
 
 
-def a_forgotten_label_is_gone(spec: str) -> None:
+def a_forgotten_label_is_gone(given: GivenClassifier) -> None:
     """`forget` removes a label and its column; teaching continues afterwards."""
     samples = stream(40)
-    clf = taught(spec, samples)
+    clf = taught(given, samples)
     labels = clf.labels
     clf.forget(labels[1])
     require(set(clf.labels) == {*labels} - {labels[1]}, "a forgotten label is no longer listed")
@@ -111,9 +118,9 @@ def a_forgotten_label_is_gone(spec: str) -> None:
     require(clf.scores(samples[0]).shape == (40, 4), "a new label after forgetting has a column")
 
 
-def every_label_can_be_forgotten(spec: str) -> None:
+def every_label_can_be_forgotten(given: GivenClassifier) -> None:
     """A classifier whose labels are all forgotten behaves like an untaught one."""
-    clf = taught(spec, stream(10))
+    clf = taught(given, stream(10))
     for label in clf.labels:
         clf.forget(label)
     query = np.ones((1, WIDTH))
@@ -122,10 +129,10 @@ def every_label_can_be_forgotten(spec: str) -> None:
     require(clf.scores(query).shape == (1, 1), "teaching works after everything was forgotten")
 
 
-def invalid_input_is_refused_and_changes_nothing(spec: str) -> None:
+def invalid_input_is_refused_and_changes_nothing(given: GivenClassifier) -> None:
     """Bad embeddings raise FeatureError, bad labels LabelError, and the scores stay the same."""
     samples = stream(20)
-    clf = taught(spec, samples)
+    clf = taught(given, samples)
     expected = clf.scores(samples[0])
     for bad in _BAD_EMBEDDINGS:
         require_raises(FeatureError, f"the embedding {bad!r}", clf.learn, bad, "new")
@@ -137,16 +144,16 @@ def invalid_input_is_refused_and_changes_nothing(spec: str) -> None:
     assert_array_equal(clf.scores(samples[0]), expected)
 
 
-def scores_before_teaching_are_refused(spec: str) -> None:
+def scores_before_teaching_are_refused(given: GivenClassifier) -> None:
     """`scores` of an untaught classifier raises NothingTaughtError."""
-    untaught = classifier(spec)
-    require_raises(NothingTaughtError, "untaught scores", untaught.scores, np.ones((1, WIDTH)))
+    new = untaught(given)
+    require_raises(NothingTaughtError, "untaught scores", new.scores, np.ones((1, WIDTH)))
 
 
-def predictions_follow_the_scores(spec: str) -> None:
+def predictions_follow_the_scores(given: GivenClassifier) -> None:
     """`predict` returns the best label, `predict_proba` positive numbers that sum to 1."""
     samples = stream(30)
-    clf = taught(spec, samples)
+    clf = taught(given, samples)
     best = clf.scores(samples[0]).argmax(axis=1)
     expected = [clf.labels[row] for row in best]
     require(clf.predict(samples[0]) == expected, "predict returns the label with the best score")
@@ -156,10 +163,10 @@ def predictions_follow_the_scores(spec: str) -> None:
     assert_array_equal(probabilities[np.arange(len(best)), best], probabilities.max(axis=1))
 
 
-def one_by_one_equals_learn_and_predict(spec: str) -> None:
+def one_by_one_equals_learn_and_predict(given: GivenClassifier) -> None:
     """`learn_one` and `predict_one` take dicts whose features are in any order."""
     embeddings, labels = stream(30)
-    expected, clf = taught(spec, (embeddings, labels)), classifier(spec)
+    expected, clf = taught(given, (embeddings, labels)), untaught(given)
     require(clf.predict_one(embeddings[0]) is None, "an untaught classifier predicts None")
     for index, (embedding, label) in enumerate(zip(embeddings, labels, strict=True)):
         features = list(enumerate(embedding.tolist()))
@@ -182,22 +189,5 @@ _BAD_EMBEDDINGS = (
     3.0,
 )
 
-CLASSIFIER_CHECKS = (
-    labels_keep_the_order_of_their_first_sample,
-    scores_have_one_row_per_embedding_and_one_column_per_label,
-    separated_classes_are_recognised,
-    one_sample_of_one_label_can_be_scored,
-    equal_samples_keep_scores_finite,
-    extreme_values_keep_scores_finite,
-    scoring_does_not_change_what_is_learned,
-    an_array_may_be_used_for_the_next_sample,
-    an_embedding_scores_the_same_alone_and_in_a_batch,
-    a_forgotten_label_is_gone,
-    every_label_can_be_forgotten,
-    invalid_input_is_refused_and_changes_nothing,
-    scores_before_teaching_are_refused,
-    predictions_follow_the_scores,
-    one_by_one_equals_learn_and_predict,
-    *STATE_CHECKS,
-)
-"""The rules, each a function of a spec."""
+CLASSIFIER_CHECKS = (*rules_in(globals()), *STATE_CHECKS)
+"""The rules, each a function of a spec, a class or an instance."""

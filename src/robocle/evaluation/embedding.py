@@ -20,7 +20,7 @@ from robocle.types import Embeddings, Pixels
 WRITTEN_AT_ONCE = 64
 # The code that decides an embedding, besides the backbone, which has a fingerprint.
 DECIDING = (
-    *("backbones/onnx_backbone.py", "evaluation/corruptions", "images/arrays.py"),
+    *("backbones/onnx_backbone.py", "evaluation/corruptions"),
     *("images/opening.py", "images/reading.py", "images/square.py", "images/views.py"),
     *("learner/pipeline.py", "poolings", "_internal/randomness.py"),
 )

@@ -20,7 +20,7 @@ from robocle.evaluation.results import Place
 from robocle.evaluation.trial import Trial
 from robocle.images.views import views
 from robocle.poolings import POOLINGS
-from robocle.poolings.token import ClassToken
+from robocle.poolings.plain import ClassToken
 from robocle.spec import parse_spec
 
 log = logging.getLogger("robocle")

@@ -16,7 +16,7 @@ from scipy.stats import wasserstein_distance
 from robocle.evaluation.embedding import backbone_facts, corrupted_pixels, embed_into
 from robocle.evaluation.embedding_cache import EmbeddingCache
 from robocle.evaluation.trial import Trial
-from robocle.images.thumbnails import thumbnail
+from robocle.images.square import thumbnail
 from robocle.poolings import pooling
 
 MEASURED_PICTURES = 400

@@ -8,10 +8,9 @@ from onnx import TensorProto
 from robocle.backbones.onnx_graph import GraphBuilder, opset_version
 from robocle.errors import SpecError
 from robocle.poolings import Pooling
-from robocle.poolings.average import Average
 from robocle.poolings.focus import Focus, window_weights
-from robocle.poolings.moments import Moments
-from robocle.poolings.position_moments import CONSTANT, Form
+from robocle.poolings.moments import CONSTANT, Form, Moments
+from robocle.poolings.plain import Average
 
 
 def add_pooling(

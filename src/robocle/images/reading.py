@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from robocle.errors import ImageError
-from robocle.images.arrays import MIN_SIDE, image_from_array
 from robocle.images.boxes import Box, Region, region_of, scaled, whole_pixels
 from robocle.images.opening import opened, require_usable
-from robocle.images.square import orientation, upright_square
+from robocle.images.square import MIN_SIDE, image_from_array, orientation, upright_square
 from robocle.types import Pixels
 
 Picture = str | os.PathLike[str] | bytes | bytearray | BinaryIO | Image.Image | NDArray[Any]

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robocle.classifiers.embedding_numbers import embedding_numbers
+from robocle.classifiers.samples import embedding_numbers
 from robocle.errors import FeatureError, ImageError
 from robocle.images import Picture, SquareImage, read
 from robocle.images.boxes import Box

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robocle._internal.imports import imported
+from robocle._internal.blas import imported
 from robocle.backbones.world import World, used_world
 from robocle.classifiers import StreamingClassifier
 from robocle.classifiers.labels import UNKNOWN

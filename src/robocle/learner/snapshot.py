@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robocle.classifiers.embedding_numbers import require_width
+from robocle.classifiers.samples import require_width
 from robocle.classifiers.slda.answer import Answer
 from robocle.label_numbers import LabelNumbers
 from robocle.recognition.decision import Decision

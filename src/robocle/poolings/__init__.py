@@ -41,7 +41,7 @@ class Pooling(Protocol):
 POOLINGS: Registry[Pooling] = Registry(
     "pooling",
     {
-        "avg": "robocle.poolings.average:Average",
+        "avg": "robocle.poolings.plain:Average",
         "max": "robocle.poolings.extremes:Maximum",
         "avgmax": "robocle.poolings.extremes:AverageMaximum",
         "mix": "robocle.poolings.extremes:Mix",
@@ -49,7 +49,7 @@ POOLINGS: Registry[Pooling] = Registry(
         "lp": "robocle.poolings.lp:PowerMean",
         "rap": "robocle.poolings.extremes:RankedActivations",
         "isqrt": "robocle.poolings.isqrt:RootCovariance",
-        "cls": "robocle.poolings.token:ClassToken",
+        "cls": "robocle.poolings.plain:ClassToken",
         "moments": "robocle.poolings.moments:Moments",
         "focus": "robocle.poolings.focus:Focus",
     },

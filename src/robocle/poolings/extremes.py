@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from robocle.poolings.average import Average
+from robocle.poolings.plain import Average
 from robocle.spec import Described, require_between
 from robocle.types import Embeddings, FeatureMaps
 

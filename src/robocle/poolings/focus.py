@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from robocle.poolings.position_moments import PositionMoments
+from robocle.poolings.moments import PositionMoments
 from robocle.spec import Described, require_between
 from robocle.types import Embeddings, FeatureMaps
 

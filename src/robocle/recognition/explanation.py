@@ -19,9 +19,9 @@ from robocle.classifiers.samples import Vector
 from robocle.errors import InexactError, NothingTaughtError
 from robocle.label_numbers import numbers_of
 from robocle.poolings import Pooling
-from robocle.poolings.average import Average
 from robocle.poolings.focus import Focus, window_weights
 from robocle.poolings.moments import Moments
+from robocle.poolings.plain import Average
 from robocle.recognition.decision import Decision
 from robocle.types import Prediction
 

@@ -15,7 +15,7 @@ from robocle.evaluation.check_result import (
     under_corruption,
     weaknesses,
 )
-from robocle.images.thumbnails import thumbnail
+from robocle.images.square import thumbnail
 from robocle.reports.pages import render_page, write_page
 from robocle.reports.tables import text_table
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from robocle.errors import ImageError
-from robocle.images.arrays import MIN_SIDE
 from robocle.images.boxes import Box, region_of
+from robocle.images.square import MIN_SIDE
 from robocle.label_numbers import numbers_of
 from robocle.learner import Learner
 from robocle.recognition.temporal_filter import Announcement, TemporalFilter

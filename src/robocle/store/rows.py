@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robocle.classifiers.embedding_numbers import LARGEST, embedding_numbers
 from robocle.classifiers.labels import plain_label
-from robocle.classifiers.samples import Sample
+from robocle.classifiers.samples import LARGEST, Sample, embedding_numbers
 
 LATEST = 2**53
 """The latest time that is taken from elsewhere, in microseconds: the year 2255."""

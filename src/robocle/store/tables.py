@@ -15,6 +15,7 @@ from typing import Literal
 
 from robocle._internal.wording import one_line
 from robocle.errors import StateAccessError, StateError, StateLockedError
+from robocle.images.opening import HEAD, kind_of
 
 FORMAT = 6
 APPLICATION = 0x52424C45  # "RBLE"
@@ -106,15 +107,12 @@ def require_header(path: Path) -> None:
         OSError: It cannot be read.
     """
     with open(path, "rb") as file:
-        head = file.read(100)
+        head = file.read(HEAD)
     journal = require_journal(path)
     if not any(head) and journal.startswith(JOURNAL_MAGIC) and not any(journal[16:20]):
         return  # it was empty before the power failed, and SQLite empties it again
     if head[:16] != b"SQLite format 3\0" or int.from_bytes(head[68:72]) != APPLICATION:
-        raise StateError(
-            f"{path} is not a robocle state, or one of an earlier version, which this one cannot "
-            "read: give another file, or teach a new one"
-        )
+        raise _no_state(path, head)
     if (version := int.from_bytes(head[60:64])) != FORMAT:
         raise StateError(
             f"{path} has state format {version}, and this robocle reads format {FORMAT}: use the "
@@ -122,6 +120,15 @@ def require_header(path: Path) -> None:
         )
     if int.from_bytes(head[16:18]) != PAGE or head[18:21] != b"\1\1\0":
         raise damaged(path, "its header cannot be that of a state")
+
+
+def _no_state(path: Path, head: bytes) -> StateError:
+    if kind := kind_of(head):
+        return StateError(f"{path} is {kind}, not a state: give a state file in its place")
+    return StateError(
+        f"{path} is not a robocle state, or one of an earlier version, which this one cannot read: "
+        "give another file, or teach a new one"
+    )
 
 
 def require_journal(path: Path) -> bytes:

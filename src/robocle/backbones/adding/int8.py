@@ -15,9 +15,9 @@ from pathlib import Path
 
 import onnx
 
-from robocle.backbones.added import INT8_SUFFIX, expected_fingerprint, is_int8
-from robocle.backbones.input_size import sized_name
+from robocle.backbones.added import INT8_SUFFIX, fingerprint_of, is_int8
 from robocle.backbones.model_folder import Manifest
+from robocle.backbones.names import sized_name
 from robocle.backbones.onnx_backbone import one_line
 from robocle.errors import BackboneError
 from robocle.types import Pixels
@@ -63,7 +63,7 @@ def quantised(
     twin = replace(
         manifest,
         name=int8_name(manifest.name),
-        fingerprint=expected_fingerprint(manifest, small),
+        fingerprint=fingerprint_of(manifest, small),
         source=f"{manifest.source}, as int8",
     )
     return twin, small

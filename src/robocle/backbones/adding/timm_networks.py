@@ -13,10 +13,14 @@ import timm
 import torch
 from timm.data import resolve_model_data_config
 
-from robocle.backbones.adding.pixel_input import Normalisation
-from robocle.backbones.adding.torch_networks import TorchNetwork, quietly
-from robocle.backbones.adding.weights_file import load_weights, read_weights
-from robocle.backbones.input_size import SIZES, split_size
+from robocle.backbones.adding.graph_ends import Normalisation
+from robocle.backbones.adding.torch_networks import (
+    TorchNetwork,
+    load_weights,
+    quietly,
+    read_weights,
+)
+from robocle.backbones.names import SIZES, split_size
 from robocle.backbones.onnx_backbone import one_line
 from robocle.errors import BackboneError, SpecError
 from robocle.spec import suggestion
@@ -35,7 +39,7 @@ def is_known(name: str) -> bool:
     return True
 
 
-def own_size(name: str) -> int:
+def own_size(name: str, weights: str = "") -> int:
     """Return the side of a network's own input; 0 for one of a hub, which must be downloaded first.
 
     Raises:
@@ -45,7 +49,7 @@ def own_size(name: str) -> int:
     return 0 if name.startswith(HUBS) else timm.get_pretrained_cfg(name).input_size[-1]
 
 
-def timm_network(name: str, weights: str, size: int = 0) -> TorchNetwork:
+def load_network(name: str, weights: str, size: int = 0) -> TorchNetwork:
     """Load a network of timm.
 
     Args:

@@ -17,9 +17,8 @@ import torch
 from torchvision.models import get_model, get_model_weights
 from torchvision.models.vision_transformer import interpolate_embeddings
 
-from robocle.backbones.adding.pixel_input import Normalisation
-from robocle.backbones.adding.torch_networks import TorchNetwork
-from robocle.backbones.adding.weights_file import load_weights, read_weights
+from robocle.backbones.adding.graph_ends import Normalisation
+from robocle.backbones.adding.torch_networks import TorchNetwork, load_weights, read_weights
 from robocle.backbones.onnx_backbone import one_line
 from robocle.errors import BackboneError
 from robocle.spec import suggestion
@@ -91,7 +90,7 @@ def own_size(name: str, weights: str) -> int:
     return int(side)
 
 
-def torchvision_network(name: str, weights: str, size: int = 0) -> TorchNetwork:
+def load_network(name: str, weights: str, size: int = 0) -> TorchNetwork:
     """Load one of the sixteen networks.
 
     Args:

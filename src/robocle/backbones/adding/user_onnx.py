@@ -12,16 +12,15 @@ from pathlib import Path
 
 import onnx
 
-from robocle.backbones.adding.other_size import model_of_size
-from robocle.backbones.adding.pixel_input import (
+from robocle.backbones.added import keep_given
+from robocle.backbones.adding.graph_ends import (
     IMAGENET_MEAN,
     IMAGENET_STD,
     ChannelOrder,
     Normalisation,
     Triple,
 )
-from robocle.backbones.adding.standard_model import MAX_PREFIX, Network
-from robocle.backbones.given_onnx import keep_given
+from robocle.backbones.adding.standard_model import MAX_PREFIX, Network, model_of_size
 from robocle.backbones.onnx_backbone import OnnxBackbone, one_line
 from robocle.errors import BackboneError, SpecError
 from robocle.spec import Spec, require_between, require_choice

@@ -16,17 +16,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from robocle._internal.blas import one_blas_thread
 from robocle.blocks import Blocks, Layout
-from robocle.classifiers.embedding_numbers import embedding_numbers
 from robocle.classifiers.labels import UNKNOWN
-from robocle.classifiers.samples import Matrix, Sample, Vector
+from robocle.classifiers.samples import ClassifierState, Matrix, Sample, Vector, embedding_numbers
 from robocle.classifiers.slda.answer import Answer
-from robocle.classifiers.slda.earlier_map import require_weight
+from robocle.classifiers.slda.estimates import Shrinkage, require_shrinkage, require_weight
 from robocle.classifiers.slda.following import Following, Settings
 from robocle.classifiers.slda.left_out import LeaveOneOut
-from robocle.classifiers.slda.shrinkage import Shrinkage, require_shrinkage
 from robocle.classifiers.slda.sums import ScatterKind, Sums
-from robocle.classifiers.state import ClassifierState
 from robocle.classifiers.streaming import StreamingClassifier
+from robocle.classifiers.taught import Taught
 from robocle.errors import FeatureError, SpecError, StateError
 from robocle.spec import require_between, require_choice, require_whole
 from robocle.types import Embeddings, Scores
@@ -209,8 +207,8 @@ class StreamingLDA(StreamingClassifier):
                 folded.join(labels.index(old), labels.index(new))
         self._continue(samples, labels, folded)
 
-    def merge(self, other: StreamingClassifier) -> None:
-        """Add what another classifier was taught; see `StreamingClassifier.merge`."""
+    def merge(self, other: Taught) -> None:
+        """Add what another classifier was taught; see `Taught.merge`."""
         self._require_mergeable(other)
         theirs = other._folded if isinstance(other, StreamingLDA) else None
         if theirs is None:
@@ -231,7 +229,7 @@ class StreamingLDA(StreamingClassifier):
         self.restore(ClassifierState(tuple(labels[row] for row in rows), tuple(samples), arrays))
 
     def state(self) -> ClassifierState:
-        """Return everything that was taught; see `StreamingClassifier.state`."""
+        """Return everything that was taught; see `Taught.state`."""
         if self._folded is None:
             return super().state()
         return ClassifierState(self.labels, self.samples, self._folded.arrays())

@@ -15,9 +15,14 @@ from numpy.typing import NDArray
 from robocle._internal.blas import one_blas_thread
 from robocle.classifiers.samples import Matrix, Sample
 from robocle.classifiers.slda.answer import Answer, MeanProducts
-from robocle.classifiers.slda.earlier_map import PRIOR_WEIGHT, estimated_weight
+from robocle.classifiers.slda.estimates import (
+    PRIOR_WEIGHT,
+    Shrinkage,
+    Shrunk,
+    estimated_weight,
+    shrunk,
+)
 from robocle.classifiers.slda.left_out import LeaveOneOut, LeftOut, chosen
-from robocle.classifiers.slda.shrinkage import Shrinkage, Shrunk, shrunk
 from robocle.classifiers.slda.solution import MOST, Solution
 from robocle.classifiers.slda.sums import Lesson, Sums
 

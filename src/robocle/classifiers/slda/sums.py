@@ -18,10 +18,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from robocle.classifiers.samples import Vector
-from robocle.classifiers.slda.growing import Rows
-from robocle.classifiers.slda.scatter import Scatter
-from robocle.classifiers.state import ClassifierState
+from robocle.classifiers.samples import ClassifierState, Vector
+from robocle.classifiers.slda.scatter import Rows, Scatter
 from robocle.errors import InexactError, StateError
 
 ScatterKind = Literal["exact", "published"]
