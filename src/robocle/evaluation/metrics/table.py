@@ -105,24 +105,20 @@ class Metric:
         return f"{self.title}, {self.unit}" if self.unit else self.title
 
 
-def _per_test(metric: Callable[[Evaluation[str]], float]) -> Callable[[Measured], Value]:
-    return lambda measured: {name: metric(found) for name, found in measured.tests.items()}
+def _per_test(
+    metric: Callable[[Sequence[str], Sequence[str]], float],
+) -> Callable[[Measured], Value]:
+    return lambda measured: {
+        name: metric(found.truth, found.predicted) for name, found in measured.tests.items()
+    }
 
 
 def _open_set(metric: Callable[[OpenSetPredictions], float]) -> Callable[[Measured], Value]:
-    def compute(measured: Measured) -> Value:
-        found = {name: metric(predictions) for name, predictions in measured.open_set.items()}
-        return found or None
-
-    return compute
+    return lambda measured: {name: metric(p) for name, p in measured.open_set.items()} or None
 
 
 def _over_steps(metric: Callable[[NDArray[np.float64]], float]) -> Callable[[Measured], Value]:
-    def compute(measured: Measured) -> Value:
-        history = measured.history
-        return None if history is None else metric(history)
-
-    return compute
+    return lambda measured: None if (h := measured.history) is None else metric(h)
 
 
 def _forward_transfer(measured: Measured) -> Value:
@@ -147,7 +143,7 @@ METRICS: dict[str, Metric] = {
     "accuracy": Metric(
         "accuracy",
         "%",
-        _per_test(lambda e: accuracy(e.truth, e.predicted)),
+        _per_test(accuracy),
         "metrics",
         "accuracy",
         meaning="right predictions, in percent of the test pictures; the paper's Acc",
@@ -155,7 +151,7 @@ METRICS: dict[str, Metric] = {
     "macro_accuracy": Metric(
         "macro accuracy",
         "%",
-        _per_test(lambda e: macro_accuracy(e.truth, e.predicted)),
+        _per_test(macro_accuracy),
         "metrics",
         meaning="the mean over the labels of each label's accuracy",
     ),
