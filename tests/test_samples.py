@@ -12,7 +12,7 @@ from from_scratch import equals_learning_from_scratch
 from refusal import Refusal
 from robocle import Learner, SpecError, UnknownSampleError
 from robocle.classifiers import CLASSIFIERS
-from robocle.recognition.samples import TaughtSample
+from robocle.recognition.readiness import TaughtSample
 from stub_backbone import STUB, embedding
 
 WIDTH = 24

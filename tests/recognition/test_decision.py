@@ -14,9 +14,9 @@ from robocle.classifiers import classifier
 from robocle.classifiers.streaming import StreamingClassifier
 from robocle.errors import SpecError
 from robocle.evaluation.metrics.open_set import area_under_curve, mixed_calibration_error
+from robocle.recognition import DEFAULT_RATE
 from robocle.recognition.decision import SEEN_AGAIN, Decision, Unrelated, _again
 from robocle.recognition.meaning import recognise, recognised
-from robocle.recognition.rates import DEFAULT_RATE
 from robocle.types import SURE
 
 Array = NDArray[np.float64]

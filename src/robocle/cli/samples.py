@@ -12,7 +12,7 @@ from robocle.cli.edit import require_file
 from robocle.cli.output import echo, echo_json, echo_lines
 
 if TYPE_CHECKING:
-    from robocle.recognition.samples import TaughtSample
+    from robocle.recognition.readiness import TaughtSample
 
 SHOWN_DIGITS = 8
 """How many digits of an id are shown. `remove` needs no more, unless two ids begin with them."""

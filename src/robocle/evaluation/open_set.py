@@ -13,9 +13,9 @@ from robocle.classifiers import StreamingClassifier
 from robocle.evaluation.evaluation_set import EvaluationSet
 from robocle.evaluation.loop import evaluate
 from robocle.evaluation.metrics import OpenSetPredictions
+from robocle.recognition import DEFAULT_RATE
 from robocle.recognition.decision import Decision
 from robocle.recognition.meaning import recognised
-from robocle.recognition.rates import DEFAULT_RATE
 from robocle.types import Embeddings
 
 

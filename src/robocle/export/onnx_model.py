@@ -36,7 +36,7 @@ from robocle.export.pooling_nodes import add_pooling
 from robocle.export.recognition_nodes import RecognitionNodes
 from robocle.export.view_nodes import add_mean, add_views
 from robocle.learner import Learner
-from robocle.recognition.rates import DEFAULT_RATE, require_rate
+from robocle.recognition import DEFAULT_RATE, require_rate
 
 PREFIX = "robocle"
 

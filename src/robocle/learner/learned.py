@@ -36,8 +36,8 @@ from robocle.store.steps import StepName
 from robocle.store.tables import translated
 
 if TYPE_CHECKING:
-    from robocle.learner.snapshot import Scored, Snapshot
     from robocle.recognition.decision import Decision
+    from robocle.recognition.meaning import Scored, Snapshot
 
 
 log = logging.getLogger("robocle")
@@ -296,7 +296,7 @@ class Learned:
             with self.classifier() as classifier:
                 now = self._snapshot(classifier)
                 if now is None:
-                    from robocle.learner.snapshot import Scored
+                    from robocle.recognition.meaning import Scored
 
                     scores = classifier.scores(values[None])[0]
                     return Scored(classifier.labels, scores, float(scores.max()), None)
@@ -305,8 +305,8 @@ class Learned:
     def _snapshot(self, classifier: StreamingClassifier) -> "Snapshot | None":
         """Return what predictions need, computed once after each change; None if it can change."""
         if self._now is None:
-            imported("robocle.learner.snapshot")  # a fork waits for that
-        from robocle.learner.snapshot import Snapshot
+            imported("robocle.recognition.meaning")  # a fork waits for that
+        from robocle.recognition.meaning import Snapshot
 
         if self._now is None or self._now.position != self._at:
             answer = classifier.answer()

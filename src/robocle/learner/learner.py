@@ -35,7 +35,7 @@ from robocle.learner.pipeline import Parts, Pipeline
 from robocle.poolings import Pooling
 from robocle.profiles import DEFAULT_PROFILE, classifier_for
 from robocle.profiles import profile as profile_named
-from robocle.recognition.rates import DEFAULT_RATE
+from robocle.recognition import DEFAULT_RATE
 from robocle.spec import require_whole
 from robocle.store.copying import write_state
 from robocle.store.folding import built, classifier_of
@@ -47,8 +47,7 @@ if TYPE_CHECKING:
     from robocle.classifiers.slda.answer import Familiarity
     from robocle.recognition.decision import Decision
     from robocle.recognition.explanation import Explanation
-    from robocle.recognition.readiness import Readiness
-    from robocle.recognition.samples import TaughtSample
+    from robocle.recognition.readiness import Readiness, TaughtSample
 
 log = logging.getLogger("robocle")
 
@@ -599,7 +598,7 @@ class Learner:
             >>> [(sample.label, sample.recognised) for sample in learner.samples]
             [('mug', None)]
         """
-        from robocle.recognition.samples import taught_samples
+        from robocle.recognition.readiness import taught_samples
 
         with self._learned.classifier() as classifier:
             return taught_samples(classifier, self._learned.decision_of(classifier))
@@ -618,7 +617,7 @@ class Learner:
             SpecError: `most` is not a whole number from 1 on.
             UnknownLabelError: The label was never taught.
         """
-        from robocle.recognition.samples import doubtful_samples
+        from robocle.recognition.readiness import doubtful_samples
 
         require_whole("most", most, 1, 1_000_000)
         known = None if label is None else self._known(label)

@@ -28,7 +28,7 @@ import numpy as np
 from robocle.backbones.world import World
 from robocle.classifiers.samples import Vector
 from robocle.classifiers.slda.answer import Answer
-from robocle.recognition.rates import DEFAULT_RATE, NEVER_UNKNOWN, require_rate
+from robocle.recognition import DEFAULT_RATE, NEVER_UNKNOWN, require_rate
 from robocle.recognition.temperature import likely_temperature
 
 ROOM = 0.5

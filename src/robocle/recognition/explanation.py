@@ -17,13 +17,12 @@ from robocle.backbones.world import World
 from robocle.classifiers import StreamingClassifier
 from robocle.classifiers.samples import Vector
 from robocle.errors import InexactError, NothingTaughtError
-from robocle.label_numbers import numbers_of
 from robocle.poolings import Pooling
 from robocle.poolings.average import Average
 from robocle.poolings.focus import Focus, window_weights
 from robocle.poolings.moments import Moments
 from robocle.recognition.decision import Decision
-from robocle.types import Prediction
+from robocle.types import Prediction, numbers_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from robocle.demo.pictures import CONDITIONS, DemoPicture
 from robocle.demo.run import DemoResult
 from robocle.demo.unknown import KINDS, Outcome
 from robocle.images.thumbnails import jpeg_address
-from robocle.recognition.rates import DEFAULT_RATE
+from robocle.recognition import DEFAULT_RATE
 from robocle.reports.demo_table import outcome_table, tables, unknown_table
 from robocle.reports.pages import render_page, write_page
 

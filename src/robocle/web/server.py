@@ -24,7 +24,7 @@ import uvicorn
 from robocle._internal.files import file_identity
 from robocle.errors import RobocleError
 from robocle.learner import Learner
-from robocle.recognition.rates import DEFAULT_RATE
+from robocle.recognition import DEFAULT_RATE
 from robocle.web.app import create_app
 from robocle.web.certificate import certificate, own_address
 from robocle.web.limits import MAX_FRAME_BYTES

@@ -20,7 +20,7 @@ from robocle.evaluation.embedding import content_hash
 from robocle.evaluation.loop import evaluate, teach
 from robocle.images.nothing import pictures_of_nothing
 from robocle.learner import Learner
-from robocle.recognition.rates import DEFAULT_RATE, NEVER_UNKNOWN
+from robocle.recognition import DEFAULT_RATE, NEVER_UNKNOWN
 from robocle.types import Example
 
 MAX_FOLDS = 5
