@@ -140,7 +140,7 @@ def test_only_a_row_of_numbers_is_an_embedding(wrong: Any, lite0: Backbone) -> N
 def test_embeddings_up_to_the_limit_can_be_taught_stored_and_predicted(
     classifier: str, tmp_path: Path
 ) -> None:
-    learner = Learner(STUB, "avg", classifier)
+    learner = Learner(STUB, pooling="avg", classifier=classifier)
     for number in range(12):
         values = embedding(number, 24).astype(float)
         learner.teach_embedding(values / values.max() * LARGEST_TAUGHT, "abc"[number % 3])

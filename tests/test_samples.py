@@ -23,7 +23,7 @@ LABELS = ("mug", "pan", "jar")
 
 def taught(classifier: str = EXACT, shots: int = 3, seed: int = 0) -> Learner:
     """Return a learner that was taught pictures of each label in turn."""
-    learner = Learner(STUB, "avg", classifier)
+    learner = Learner(STUB, pooling="avg", classifier=classifier)
     for lesson in lessons(shots, seed):
         learner.teach_embedding(*lesson)
     return learner
@@ -240,7 +240,10 @@ def test_removing_a_sample_helps_as_much_as_was_said() -> None:
     said, happened = [], []
     for seed in range(6):
         rng = np.random.default_rng(seed)
-        learner, centres = Learner(STUB, "avg", EXACT), 0.7 * rng.normal(size=(4, WIDTH))
+        learner, centres = (
+            Learner(STUB, pooling="avg", classifier=EXACT),
+            0.7 * rng.normal(size=(4, WIDTH)),
+        )
         for number in range(16):
             learner.teach_embedding(centres[number % 4] + rng.normal(size=WIDTH), f"{number % 4}")
         learner.teach_embedding(1.5 * centres[0], "1")  # the wrong label
@@ -261,7 +264,7 @@ def test_removing_a_sample_helps_as_much_as_was_said() -> None:
 
 def test_removing_a_wrong_picture_does_not_hurt_if_pictures_are_fewer_than_dimensions() -> None:
     rng, width = np.random.default_rng(0), 200
-    centres, learner = rng.normal(size=(2, width)), Learner(STUB, "avg", EXACT)
+    centres, learner = rng.normal(size=(2, width)), Learner(STUB, pooling="avg", classifier=EXACT)
     for number in range(6):
         learner.teach_embedding(centres[number % 2] + 0.3 * rng.normal(size=width), f"{number % 2}")
     learner.teach_embedding(centres[0] + 0.3 * rng.normal(size=width), "1")
@@ -281,7 +284,7 @@ def recognised(samples: list[TaughtSample]) -> int:
 def test_samples_are_not_judged_with_one_label_or_without_leave_one_out_scores(
     labels: int, classifier: str
 ) -> None:
-    learner = Learner(STUB, "avg", classifier)
+    learner = Learner(STUB, pooling="avg", classifier=classifier)
     for values, label in lessons(2):
         if label in LABELS[:labels]:
             learner.teach_embedding(values, label)
@@ -331,7 +334,7 @@ def test_labels_that_are_joined_equal_one_label(classifier: str, tmp_path: Path)
 def test_labels_of_which_only_sums_are_kept_can_be_joined(keep: int) -> None:
     learner = taught(f"{EXACT},keep={keep}")
     learner.rename("jar", "mug")
-    expected = Learner(STUB, "avg", EXACT)
+    expected = Learner(STUB, pooling="avg", classifier=EXACT)
     for values, label in lessons():
         expected.teach_embedding(values, "mug" if label == "jar" else label)
     assert learner.counts == expected.counts

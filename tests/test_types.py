@@ -40,7 +40,7 @@ def of_dicts() -> Prediction:
 
 
 def taught(labels: int = 5) -> Learner:
-    learner = Learner(STUB, "avg", "slda:scatter=exact,score=cosine")
+    learner = Learner(STUB, pooling="avg", classifier="slda:scatter=exact,score=cosine")
     for row in range(3 * labels):
         learner.teach_embedding(embedding(row, 24), f"object {row % labels}")
     return learner
@@ -168,7 +168,7 @@ def test_a_prediction_keeps_nothing_of_the_learner_but_its_labels() -> None:
 
 def test_a_later_lesson_does_not_change_a_prediction_that_was_not_read() -> None:
     for classifier in ("ncm", "perceptron", "slda"):
-        learner = Learner(STUB, "avg", classifier)
+        learner = Learner(STUB, pooling="avg", classifier=classifier)
         for row in range(6):
             learner.teach_embedding(embedding(row, 24), f"object {row % 3}")
         read, unread = (learner.predict_embedding(embedding(99, 24)) for _ in range(2))

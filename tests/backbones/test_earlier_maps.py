@@ -335,7 +335,7 @@ def test_a_state_from_before_earlier_maps_opens_without_naming_its_network(
     tmp_path: Path, refusal: Refusal
 ) -> None:
     path = bottleneck(tmp_path / "net.onnx")
-    learner = robocle.Learner(f"onnx:{path},earlier=none", "avg", "ncm")
+    learner = robocle.Learner(f"onnx:{path},earlier=none", pooling="avg", classifier="ncm")
     learner.teach(pictures()[0], "mug")
     # Before, the name of the network had no such option.
     before = dataclasses.replace(learner.parts, backbone=f"onnx:{path}")

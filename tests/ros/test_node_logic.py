@@ -169,7 +169,7 @@ def test_boxes_are_labelled_and_one_outside_is_an_error(recogniser: Recogniser) 
 
 def test_a_version_grows_with_every_change_of_any_program(lite0: Backbone, tmp_path: Path) -> None:
     path, settings = tmp_path / "home.robocle", Settings.of({})
-    Learner(lite0, "avg", "ncm").save(path)
+    Learner(lite0, pooling="avg", classifier="ncm").save(path)
     with Learner.open(path, lite0) as learner, Learner.edit(path) as other:
         recogniser = Recogniser(learner, settings)
         versions = [recogniser.version]

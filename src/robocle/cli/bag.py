@@ -125,7 +125,7 @@ def _teach(learner: "Learner", shots: Shots, frames: "Iterator[Shot]", taught: C
             continue
         assert not isinstance(shot.picture, ImageError)
         try:
-            embedding = learner.embed_for_teaching(shot.picture, box)
+            embedding = learner.embed_for_teaching(shot.picture, box=box)
         except ImageError as error:
             shots.unusable(shot, error)
             continue

@@ -39,7 +39,7 @@ def samples(state: Path, label: str | None, doubtful: int | None, as_json: bool)
         known = None if label is None else spelling_of(label, learner.labels)
         if label is not None and known is None:
             raise never_taught(label, learner.labels)
-        found = learner.samples if doubtful is None else learner.doubtful(doubtful, known)
+        found = learner.samples if doubtful is None else learner.doubtful(doubtful, label=known)
     shown = [each for each in found if known in (None, each.label)]
     if as_json:
         for each in shown:

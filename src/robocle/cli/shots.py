@@ -68,7 +68,7 @@ def recognised(
     for shot in frames:
         picture: Any = shot.picture
         try:
-            found = learner.predict(picture, false_accept, box=box)
+            found = learner.predict(picture, false_accept=false_accept, box=box)
         except ImageError as error:
             shots.unusable(shot, error)
             continue

@@ -72,7 +72,7 @@ def watch(state: Path, camera: str, as_json: bool, every: float, changes: bool, 
 
         def recognised(frame: Frame) -> Prediction:
             try:
-                return learner.predict(frame.pixels, false_accept, box=box)
+                return learner.predict(frame.pixels, false_accept=false_accept, box=box)
             except NothingTaughtError:  # another program has made the state forget everything
                 return Prediction.of_nothing("nothing is taught any more")
 

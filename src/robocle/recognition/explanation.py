@@ -95,6 +95,7 @@ def heat_of(
     pooling: Pooling,
     grid: NDArray[np.float32],
     world: World | None,
+    share: float = 1.0,
 ) -> NDArray[np.float32] | None:
     """Return where in a picture the evidence for a label is; None if that cannot be determined.
 
@@ -104,6 +105,7 @@ def heat_of(
         pooling: The pooling.
         grid: The feature map of the picture, (positions, channels).
         world: The world of the classifier, if it has one.
+        share: The side of what the feature map covers, relative to the side of the picture.
     """
     try:
         rows, bias = classifier.linear()
@@ -115,7 +117,8 @@ def heat_of(
     familiarity = answer.familiarity() if answer is not None else None
     rows = familiarity.linear(rows, bias)[0] if familiarity else rows
     anything = world.pictures.mean(axis=0, dtype=np.float64) if world else None
-    return heat_map(pooling, grid, rows[classifier.labels.index(label)], anything)
+    heat = heat_map(pooling, grid, rows[classifier.labels.index(label)], anything)
+    return None if heat is None else in_picture(heat, share)
 
 
 def in_picture(heat: NDArray[np.float32], share: float) -> NDArray[np.float32]:

@@ -116,6 +116,22 @@ class Readiness:
         return ""
 
 
+def readiness_of(
+    classifier: StreamingClassifier, decision: Decision | None, unknown: int
+) -> Readiness | None:
+    """Return the readiness of a classifier's labels; None if it has no leave-one-out scores.
+
+    Args:
+        classifier: The classifier.
+        decision: Its decision.
+        unknown: The number of pictures taught as unknown.
+    """
+    answer = classifier.answer() if classifier.labels else None
+    if answer is None or answer.leave_one_out is None:
+        return None
+    return readiness(classifier.counts, classifier.leave_out(), decision, unknown)
+
+
 def readiness(
     counts: dict[str, int],
     found: Iterable[LeaveOneOut],

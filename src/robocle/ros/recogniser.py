@@ -74,7 +74,7 @@ class Recogniser:
         if not self.learner.labels:
             return self._as_seen(Announcement("unknown", None, 0.0, "", {}, 1.0))
         start = time.thread_time()
-        found = self.learner.predict(picture, settings.false_accept, box=settings.roi)
+        found = self.learner.predict(picture, false_accept=settings.false_accept, box=settings.roi)
         self.learner_seconds += time.thread_time() - start
         with self._guard:
             steady = self._steady
@@ -113,7 +113,7 @@ class Recogniser:
         if self.learner.labels and usable:
             start = time.thread_time()
             predictions = self.learner.predict_many(
-                [pixels] * len(usable), self.settings.false_accept, boxes=usable
+                [pixels] * len(usable), false_accept=self.settings.false_accept, boxes=usable
             )
             self.learner_seconds += time.thread_time() - start
         rest = iter(predictions)

@@ -128,7 +128,7 @@ def nothing_called_unknown(learner: Learner, false_accept: float) -> tuple[int, 
     if learner.decision() is None or false_accept == NEVER_UNKNOWN:
         return None
     pictures = pictures_of_nothing(NOTHING, learner.backbone.input_size, FIRST_NOTHING)
-    found = learner.predict_many(pictures, false_accept)
+    found = learner.predict_many(pictures, false_accept=false_accept)
     return sum(each.label is None for each in found), NOTHING
 
 

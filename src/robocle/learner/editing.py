@@ -1,0 +1,162 @@
+"""Changes of what was learned: teaching, relabelling, removing and merging, each all or nothing."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from numpy.typing import NDArray
+
+from robocle._internal.wording import plural
+from robocle.classifiers.labels import UNKNOWN
+from robocle.errors import RobocleError, StateError, UnknownSampleError
+from robocle.learner.learned import Learned
+from robocle.learner.pipeline import Parts
+from robocle.store.folding import classifier_of, fold
+from robocle.store.state import FilePath, State, located
+from robocle.store.steps import StepName
+from robocle.store.tables import translated
+
+Lesson = tuple[str, NDArray[Any], str]
+"""The label, the embedding and the faults of a picture."""
+
+
+def teach(learned: Learned, lessons: Sequence[Lesson]) -> None:
+    """Teach embeddings."""
+    with learned.guard:
+        labels = [*learned.summary.counts, *(label for label, *_ in lessons)]
+        learned.empty.require_room(_names(labels))
+        with learned.change() as change:
+            learned.empty.width = learned.state.width()
+            for label, embedding, faults in lessons:
+                kept = learned.empty.require_sample(embedding, label)
+                learned.empty.width = len(kept)
+                change.teach(label, kept, faults)
+            fold(change, learned.empty)
+
+
+def relabel(
+    learned: Learned, what: str, label: str | None, column: str, values: Iterable[object]
+) -> None:
+    """Give the samples with some values of a column another label, or remove them if it is None.
+
+    Args:
+        learned: What was learned.
+        what: What is done, for the history.
+        label: The new label.
+        column: The column, "label" or "id".
+        values: The values.
+    """
+    with learned.change() as change:
+        for value in values:
+            change.decide(label, f"label IS NOT NULL AND {column} = ?", value)
+        change.did(what)
+        _require_usable(learned)
+
+
+def remove(learned: Learned, ids: Iterable[str]) -> None:
+    """Remove samples by their ids, or by the first digits of an id.
+
+    Raises:
+        UnknownSampleError: There is no such sample, or more than one.
+    """
+    with learned.guard:
+        query = "SELECT id FROM samples WHERE label IS NOT NULL AND fold IS NULL"
+        known = [id.hex() for (id,) in learned.state.query(query)]
+        found = {bytes.fromhex(_whole_id(id, known)) for id in ids}
+        if found:
+            relabel(learned, f"removing {plural(len(found), 'picture')}", None, "id", found)
+
+
+def _whole_id(start: str, known: list[str]) -> str:
+    """Return the id that begins with these digits."""
+    found = [id for id in known if id.startswith(start)] if start else []
+    if len(found) != 1 and start not in known:
+        raise UnknownSampleError(start, len(found))
+    return start if start in known else found[0]
+
+
+def merge(learned: Learned, others: Iterable[State], title: str) -> None:
+    """Merge states into what was learned.
+
+    Args:
+        learned: What was learned.
+        others: The states. Each is read when the one before it is merged.
+        title: What is merged.
+    """
+    with learned.change(StepName.of(title), merged=1) as change:
+        for other in others:
+            _require_mergeable(learned, other)
+            change.unite(other)
+        change.forget_folded_steps()
+        learned.empty.require_room(_names(each[1] for each in learned.state.summary()))
+        _require_usable(learned)
+
+
+def merge_files(learned: Learned, paths: Sequence[FilePath], skip: bool) -> list[RobocleError]:
+    """Merge state files, and return why some were left out; see `Learner.merge_files`."""
+    skipped: list[RobocleError] = []
+    title = f"{paths[0]}" if len(paths) == 1 else plural(len(paths), "state")
+    merge(learned, _readable(learned, paths, skipped if skip else None), f"merging {title}")
+    return skipped
+
+
+def _readable(
+    learned: Learned, paths: Sequence[FilePath], skipped: list[RobocleError] | None
+) -> Iterator[State]:
+    """Yield states that can be merged, read whole. If there is a list, others are added to it."""
+    for path in paths:
+        try:
+            if located(path) == learned.state.path:
+                continue
+            state = State.read(path)
+            _require_mergeable(learned, state, str(path))
+            classifier_of(state)  # damage is found now
+        except RobocleError as error:
+            if skipped is None:
+                raise
+            skipped.append(error)
+            continue
+        yield state
+
+
+def _require_mergeable(learned: Learned, other: State, name: str = "the other learner") -> None:
+    """Raise StateError if another state has other parts, or sums that cannot be added."""
+    learned.parts.require_mergeable(Parts.of(name, other.parts), name)
+    ours, theirs = learned.state.width(), other.width()
+    if None not in (ours, theirs) and ours != theirs:
+        raise StateError(
+            f"cannot merge embeddings of width {theirs} with embeddings of width {ours}: "
+            f"{name} must have the same parts"
+        )
+    if learned.state.has_diverged(other):
+        raise StateError(
+            f"{name} is a copy of the same file, and both were taught beyond what is kept, so "
+            "their sums cannot be merged: copy states with `robocle export`"
+        )
+
+
+def _require_usable(learned: Learned) -> None:
+    """Raise, before a change is written, if the sums cannot be used after it."""
+    if learned.state.folds():
+        classifier_of(learned.state)
+
+
+def purge(learned: Learned) -> None:
+    """Erase what could be undone, and everything that was removed."""
+    with learned.guard:
+        with learned.change() as change:
+            fold(change, learned.empty, spare=0)
+            change.purge()
+        with translated(learned.state.path, "write"):
+            learned.state.connection.execute("VACUUM")
+
+
+def fold_all(learned: Learned) -> None:
+    """Fold the samples that wait for it, if none is to be kept."""
+    if getattr(learned.empty, "keep", 1) == 0:
+        with learned.change() as change:
+            fold(change, learned.empty, spare=0)
+
+
+def _names(labels: Iterable[str | None]) -> list[str]:
+    """Return the different names of objects among labels."""
+    return [each for each in dict.fromkeys(labels) if each not in (None, UNKNOWN)]
