@@ -1,5 +1,6 @@
 """The learner end to end, with the shipped pictures and the default backbone."""
 
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from PIL import Image
 
 import robocle
+from refusal import Refusal
 from robocle.backbones import Backbone
 from robocle.demo.pictures import DemoPicture, home_pictures
 from robocle.errors import (
@@ -208,6 +210,39 @@ def test_arguments_of_a_wrong_type_are_refused(lite0: Backbone) -> None:
         robocle.Learner(lite0, pooling=wrong)
 
 
+@pytest.mark.parametrize("path", ["home.robocle", "pets", "folder/state", Path("home")])
+def test_a_path_in_the_place_of_the_backbone_says_how_to_open_a_file(
+    path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: Refusal
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("pets").touch()
+    expected = f"{path} is not a backbone: use Learner.open({str(path)!r})"
+    assert refusal(SpecError, lambda: robocle.Learner(path)) == expected
+    assert "did you mean" in refusal(SpecError, lambda: robocle.Learner("efficientnet_lite"))
+
+
+def test_a_learner_refuses_to_be_pickled_and_its_values_do_not(learner: robocle.Learner) -> None:
+    with pytest.raises(TypeError, match="cannot be pickled: save it and open it there"):
+        pickle.dumps(learner)
+    picture = home_pictures()[0].path
+    said = robocle.TemporalFilter().update(learner.predict(picture))
+    values = [learner.predict(picture), said, learner.parts, learner.readiness(), *learner.samples]
+    for value in values:
+        assert pickle.loads(pickle.dumps(value)) == value
+    explained = pickle.loads(pickle.dumps(learner.explain(picture)))
+    assert explained.prediction == values[0]
+    embedded = learner.embed_for_prediction(picture)
+    assert np.array_equal(pickle.loads(pickle.dumps(embedded)), embedded)
+
+
+def test_the_repr_of_a_learner_is_one_short_line(lite0: Backbone, tmp_path: Path) -> None:
+    with robocle.Learner.open(tmp_path / "home.robocle", lite0) as opened:
+        opened.teach_embedding(np.ones(6), "mug")
+        parts = "efficientnet_lite0, focus, slda"
+        expected = f"<Learner: 1 label, 1 picture; {parts}; in {tmp_path / 'home.robocle'}>"
+        assert repr(opened) == expected
+
+
 def test_the_readiness_has_an_entry_per_label(learner: robocle.Learner) -> None:
     found = learner.readiness()
     assert found is not None
@@ -221,17 +256,9 @@ def test_the_public_names_are_these() -> None:
         if isinstance(value, type) and issubclass(value, RobocleError)
     }
     assert set(robocle.__all__) - errors == {
-        "Announcement",
-        "Complaint",
-        "Embedding",
-        "Explanation",
-        "FeatureMaps",
-        "Learner",
-        "Prediction",
-        "TemporalFilter",
-        "backbone",
-        "classifier",
-        "pooling",
+        *("Announcement", "Camera", "Complaint", "Embedding", "Explanation", "FeatureMaps"),
+        *("Frame", "Learner", "Parts", "Prediction", "Readiness", "StreamingClassifier"),
+        *("TaughtSample", "TemporalFilter", "backbone", "classifier", "open_camera", "pooling"),
     }
     assert errors < set(robocle.__all__)
     assert set(robocle.__all__) <= set(dir(robocle))

@@ -117,9 +117,10 @@ class Learner:
     ) -> None:
         chosen = profile_named(profile)
         spec = classifier_for(objects, classifier or chosen.classifier)
+        path = os.fspath(backbone) if isinstance(backbone, os.PathLike) else ""
         try:
             pipeline = Pipeline.build(
-                backbone or chosen.backbone,
+                path or backbone or chosen.backbone,
                 pooling or chosen.pooling,
                 views or chosen.views,
                 prediction_views or chosen.prediction_views,
@@ -839,8 +840,8 @@ def _faults(embedding: object) -> str:
 
 def _unless_path(backbone: object, error: SpecError) -> SpecError:
     """Return the error about a backbone that is not known, or advice if it is a state file."""
-    name = str(backbone).partition(":")[0]
-    is_path = isinstance(backbone, os.PathLike) or os.path.isfile(str(backbone))
-    if is_path or str(backbone).endswith(".robocle") or {"/", os.sep} & set(name):
-        return SpecError(f"{backbone} is not a backbone: use Learner.open({str(backbone)!r})")
+    given = str(backbone)
+    is_path = isinstance(backbone, os.PathLike) or os.path.isfile(given)
+    if is_path or given.endswith(".robocle") or {"/", os.sep} & set(given.partition(":")[0]):
+        return SpecError(f"{given} is not a backbone: use Learner.open({given!r})")
     return error
