@@ -17,7 +17,6 @@ from robocle.errors import (
     FeatureError,
     ImageError,
     LabelError,
-    NothingTaughtError,
     QualityError,
     SpecError,
 )
@@ -95,11 +94,6 @@ def test_labels_from_a_numpy_array_become_plain_text(lite0: Backbone) -> None:
     learner.teach_many(PATHS[:1], np.array(["mug"]))
     learner.teach_embedding(learner.embed_for_teaching(PATHS[1]), np.str_("cup"))
     assert [type(label) for label in learner.labels] == [str, str]
-
-
-def test_predicting_many_before_teaching_says_so(lite0: Backbone) -> None:
-    with pytest.raises(NothingTaughtError):
-        Learner(lite0).predict_many(TESTED)
 
 
 def test_boxes_go_with_their_pictures(lite0: Backbone, one_by_one: Learner) -> None:

@@ -1,13 +1,16 @@
 """Changes of what was learned: teaching, relabelling, removing and merging, each all or nothing."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence, Sized
+from itertools import islice
+from typing import TypeVar
 
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from robocle._internal.wording import plural
-from robocle.classifiers.labels import UNKNOWN
-from robocle.errors import RobocleError, StateError, UnknownSampleError
+from robocle.classifiers.labels import UNKNOWN, require_labels
+from robocle.errors import FeatureError, RobocleError, StateError, UnknownSampleError
+from robocle.images.quality import Complaint
+from robocle.learner.embedding import Embedding, values_for
 from robocle.learner.learned import Learned
 from robocle.learner.pipeline import Parts
 from robocle.store.folding import classifier_of, fold
@@ -15,22 +18,80 @@ from robocle.store.state import FilePath, State, located
 from robocle.store.steps import StepName
 from robocle.store.tables import translated
 
-Lesson = tuple[str, NDArray[Any], str]
-"""The label, the embedding and the faults of a picture."""
+Item = TypeVar("Item")
 
 
-def teach(learned: Learned, lessons: Sequence[Lesson]) -> None:
-    """Teach embeddings."""
+def teach(
+    learned: Learned, embeddings: Iterable[Embedding | ArrayLike], labels: Iterable[str]
+) -> None:
+    """Teach embeddings; see `Learner.teach_embeddings`."""
+    given, checked = require_lessons(embeddings, labels)
+    lessons = [(each, values_for("teaching", each)) for each in given]
+    require_one_label_each(len(lessons), len(checked))
+    if not lessons:
+        return
     with learned.guard:
-        labels = [*learned.summary.counts, *(label for label, *_ in lessons)]
-        learned.empty.require_room(_names(labels))
+        learned.empty.require_room(_names([*learned.summary.counts, *checked]))
         with learned.change() as change:
             learned.empty.width = learned.state.width()
-            for label, embedding, faults in lessons:
-                kept = learned.empty.require_sample(embedding, label)
+            for (embedding, values), label in zip(lessons, checked, strict=True):
+                kept = learned.empty.require_sample(values, label)
                 learned.empty.width = len(kept)
-                change.teach(label, kept, faults)
+                change.teach(label, kept, _faults(embedding))
             fold(change, learned.empty)
+
+
+def _faults(embedding: object) -> str:
+    """Return the kinds of faults of a picture, as they are stored."""
+    complaints: Sequence[Complaint] = getattr(embedding, "complaints", ())
+    return " ".join(dict.fromkeys(each.kind for each in complaints))
+
+
+def require_lessons(
+    pictures: Iterable[Item], labels: Iterable[str]
+) -> tuple[Iterable[Item], list[str]]:
+    """Return pictures and their checked labels, before the pictures are read.
+
+    Args:
+        pictures: The pictures. If they and the labels come without a number, all are fetched.
+        labels: The labels. No more of them are fetched than needed: they may never end.
+
+    Raises:
+        LabelError: A label cannot be used.
+        FeatureError: The numbers of pictures and labels differ.
+
+    >>> from itertools import repeat
+    >>> require_lessons(["1.jpg", "2.jpg"], repeat("mug"))
+    Traceback (most recent call last):
+    robocle.errors.FeatureError: there are 2 pictures and more labels: give one label per picture
+    """
+    if isinstance(labels, Sized):
+        checked = require_labels(labels)
+        if isinstance(pictures, Sized):
+            require_one_label_each(len(pictures), len(checked))
+        return pictures, checked
+    if not isinstance(pictures, Sized):
+        pictures = list(pictures)
+    rest = iter(labels)
+    checked = require_labels(islice(rest, len(pictures)))
+    if next(rest, None) is not None:
+        raise FeatureError(
+            f"there are {plural(len(pictures), 'picture')} and more labels: give one label per "
+            "picture"
+        )
+    require_one_label_each(len(pictures), len(checked))
+    return pictures, checked
+
+
+def require_one_label_each(pictures: int, labels: int) -> None:
+    """Require as many labels as pictures.
+
+    Raises:
+        FeatureError: There are more or fewer.
+    """
+    if pictures != labels:
+        counts = f"{plural(pictures, 'picture')} and {plural(labels, 'label')}"
+        raise FeatureError(f"there are {counts}: give one label per picture")
 
 
 def relabel(

@@ -5,10 +5,8 @@ a pipeline, which embeds pictures, and what was learned: a classifier that follo
 """
 
 import logging
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -16,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from robocle._internal.wording import plural
 from robocle.backbones import Backbone
-from robocle.classifiers import CLASSIFIERS
 from robocle.classifiers.labels import (
     UNKNOWN,
     never_taught,
@@ -24,7 +21,7 @@ from robocle.classifiers.labels import (
     require_name,
     spelling_of,
 )
-from robocle.errors import NothingTaughtError, RobocleError, SpecError, StateError
+from robocle.errors import NothingTaughtError, RobocleError, StateError
 from robocle.images import Picture
 from robocle.images.boxes import Box
 from robocle.images.gate import QualityGate
@@ -33,15 +30,13 @@ from robocle.images.views import first_share
 from robocle.learner import editing
 from robocle.learner.embedding import BATCH_SIZE, Embedder, Embedding, values_for
 from robocle.learner.learned import Learned
-from robocle.learner.lessons import require_lessons, require_one_label_each
+from robocle.learner.opening import created, opened, restored
 from robocle.learner.pipeline import Parts, Pipeline
 from robocle.poolings import Pooling
-from robocle.profiles import DEFAULT_PROFILE, Objects, ProfileName, classifier_for
-from robocle.profiles import profile as profile_named
+from robocle.profiles import DEFAULT_PROFILE, Objects, ProfileName
 from robocle.recognition import DEFAULT_RATE
 from robocle.spec import parse_spec, require_whole
 from robocle.store.copying import write_state
-from robocle.store.folding import built
 from robocle.store.state import FilePath, State, located
 from robocle.store.steps import Step
 from robocle.types import Prediction
@@ -115,22 +110,16 @@ class Learner:
         profile: ProfileName = DEFAULT_PROFILE,
         objects: Objects = "auto",
     ) -> None:
-        chosen = profile_named(profile)
-        spec = classifier_for(objects, classifier or chosen.classifier)
-        path = os.fspath(backbone) if isinstance(backbone, os.PathLike) else ""
-        try:
-            pipeline = Pipeline.build(
-                path or backbone or chosen.backbone,
-                pooling or chosen.pooling,
-                views or chosen.views,
-                prediction_views or chosen.prediction_views,
-            )
-        except SpecError as error:
-            raise _unless_path(backbone, error) from error
-        parts = pipeline.parts(CLASSIFIERS.build(spec, blocks=pipeline.blocks))
-        self._pipeline: Pipeline | None = pipeline
-        self._learned = Learned(State.new(asdict(parts)), parts)
-        self._learned.state.parts = asdict(self._learned.parts)  # with the world, as in a file
+        specs = {"pooling": pooling, "classifier": classifier, "views": views}
+        specs["prediction_views"] = prediction_views
+        self._pipeline: Pipeline | None
+        self._pipeline, self._learned = created(backbone, specs, profile, objects)
+
+    @classmethod
+    def _of(cls, pipeline: Pipeline | None, learned: Learned) -> Self:
+        learner = cls.__new__(cls)
+        learner._pipeline, learner._learned = pipeline, learned
+        return learner
 
     @classmethod
     def load(
@@ -150,7 +139,8 @@ class Learner:
         Raises:
             StateError: The file is missing, damaged, or needs a part that is not installed.
         """
-        learner = cls._restored(str(path), State.read(path), backbone, prediction_views)
+        found = restored(str(path), State.read(path), backbone, prediction_views)
+        learner = cls._of(*found)
         with learner._learned.classifier():  # damage is found now
             return learner
 
@@ -172,37 +162,17 @@ class Learner:
         Other programs may have the file open and change it.
 
         Args:
-            path: The state file. It is created if it does not exist.
-            backbone: A loaded backbone, or a spec, to use instead of the recorded or default one.
-            pooling: The pooling of a new state, as in `Learner`. An existing state keeps its parts.
-            classifier: The classifier of a new state.
-            views: The views of a new state.
-            prediction_views: The views of pictures to recognise. They can be changed at any time,
-                and the state keeps those that it was created with.
-            profile: The profile that has the parts of a new state that are not given.
-            objects: What the learner of a new state will recognise.
+            path: The state file. It is created if it does not exist. The other arguments are those
+                of `Learner`, for a new state; an existing one keeps its parts.
+            backbone: Also of an existing state: to use instead of loading the recorded one.
+            prediction_views: Also of an existing state, which keeps those that it was created with.
 
         Raises:
             StateError: The file is damaged, needs a part that is not installed, or has other parts.
         """
-        network = backbone
-        given = {"pooling": pooling, "classifier": classifier, "views": views}
-
-        def create() -> dict[str, str]:
-            nonlocal network
-            options: dict[str, Any] = {**given, "prediction_views": prediction_views}
-            learner = cls(backbone, **options, profile=profile, objects=objects)
-            network = learner.backbone
-            return asdict(learner.parts)
-
-        state = State.open(path, create)
-        try:
-            learner = cls._restored(str(path), state, network, prediction_views)
-            learner.pipeline.require_given(str(path), learner.parts.classifier, given)
-        except BaseException:
-            state.close()
-            raise
-        return learner
+        specs = {"pooling": pooling, "classifier": classifier, "views": views}
+        specs["prediction_views"] = prediction_views
+        return cls._of(*opened(path, backbone, specs, profile, objects))
 
     @classmethod
     def edit(cls, path: FilePath) -> Self:
@@ -211,41 +181,15 @@ class Learner:
         It can be looked at and edited (`samples`, `readiness`, `forget`, `rename`, `remove`,
         `undo`, `merge`), and takes embeddings; it cannot take pictures.
 
-        Args:
-            path: The state file.
-
         Raises:
             StateError: The file is missing, damaged, or needs a part that is not installed.
         """
         state = State.open(path)
         try:
-            learner = cls.__new__(cls)
-            learner._pipeline = None
-            learner._learned = Learned(state, Parts.of(str(path), state.parts))
+            return cls._of(None, Learned(state, Parts.of(str(path), state.parts)))
         except BaseException:
             state.close()
             raise
-        return learner
-
-    @classmethod
-    def _restored(
-        cls,
-        name: str,
-        state: State,
-        backbone: str | Backbone | None,
-        prediction_views: str | None,
-    ) -> Self:
-        stored = Parts.of(name, state.parts)
-        learner = cls.__new__(cls)
-        learner._pipeline = Pipeline.of_state(name, stored, backbone, prediction_views)
-        # Specs in the form this version writes. A state keeps its own views for prediction.
-        parts = learner._pipeline.parts(built(name, stored.classifier))
-        views, kept = parts.prediction_views, stored.prediction_views
-        learner._learned = Learned(state, replace(parts, prediction_views=kept), views)
-        if views == kept and stored.world not in ("", learner.parts.world):
-            here = "another one" if learner.parts.world else "none: run robocle backbones world"
-            log.warning("%s was taught with a world of its backbone, and here is %s", name, here)
-        return learner
 
     def __repr__(self) -> str:
         parts, path = self.parts, self._learned.state.path
@@ -356,10 +300,10 @@ class Learner:
         embedder = Embedder(self.pipeline, "teaching")
         # `poor` and the labels are checked first, because embedding is slow.
         checks = self.quality_gate(poor)
-        pictures, checked = require_lessons(pictures, labels)
+        pictures, checked = editing.require_lessons(pictures, labels)
         embedded = embedder.embed_many(pictures, boxes, batch_size=batch_size, threads=threads)
         embeddings = list(embedded)
-        require_one_label_each(len(embeddings), len(checked))
+        editing.require_one_label_each(len(embeddings), len(checked))
         found = [
             checks.check(each.complaints, each.values, label)
             for each, label in zip(embeddings, checked, strict=True)
@@ -399,13 +343,7 @@ class Learner:
             >>> learner.undo(), learner.counts
             ("teaching 2 pictures of 'mug', 'pan'", {})
         """
-        given, checked = require_lessons(embeddings, labels)
-        lessons = [
-            (label, values_for("teaching", each), _faults(each))
-            for each, label in zip(given, checked, strict=True)
-        ]
-        if lessons:
-            editing.teach(self._learned, lessons)
+        editing.teach(self._learned, embeddings, labels)
 
     def last_embedding(self, label: str) -> NDArray[Any] | None:
         """Return the last embedding taught under a label; None if no sample of it is kept."""
@@ -418,11 +356,6 @@ class Learner:
         self, picture: Picture, *, false_accept: float = DEFAULT_RATE, box: Box | None = None
     ) -> Prediction:
         """Recognise the object in one picture, or report that it is unknown.
-
-        Args:
-            picture: The picture.
-            false_accept: The rate, see above.
-            box: The region to recognise.
 
         Returns:
             The prediction; its label is None for an unknown object.
@@ -465,13 +398,11 @@ class Learner:
 
         Args:
             embedding: What `embed_for_prediction` returned, or an array of your own.
-            false_accept: The rate, as in `predict`.
+            false_accept: The rate.
 
         Raises:
             FeatureError: The embedding was made for teaching, has a different width, or has a value
                 beyond 1e30.
-            NothingTaughtError: Nothing has been taught yet.
-            SpecError: The rate is out of range.
         """
         values = values_for("prediction", embedding)
         nothing = embedding.nothing if isinstance(embedding, Embedding) else ""
@@ -487,15 +418,9 @@ class Learner:
     ) -> "Explanation":
         """Recognise the object in one picture as `predict` does, and explain the prediction.
 
-        Args:
-            picture: The picture.
-            false_accept: The rate, as in `predict`.
-            box: The region to recognise.
-            top: How many of the nearest labels to name, at least 1.
-
         Returns:
-            The prediction with the probabilities of the nearest labels and of unknown, why it was
-            called unknown, and a map of where the evidence for the nearest label is.
+            The prediction with the probabilities of the `top` nearest labels and of unknown, why it
+            was called unknown, and a map of where the evidence for the nearest label is.
         """
         from robocle.recognition.explanation import explanation, heat_of  # not to teach
 
@@ -509,19 +434,11 @@ class Learner:
         return explanation(prediction, decision, false_accept, top, heat)
 
     def embed_for_teaching(self, picture: Picture, *, box: Box | None = None) -> Embedding:
-        """Return the embedding that `teach_embedding` takes: the mean over the picture's views.
-
-        Raises:
-            ImageError: The picture cannot be used.
-        """
+        """Return the embedding that `teach_embedding` takes: the mean over the picture's views."""
         return Embedder(self.pipeline, "teaching").embed(picture, box)
 
     def embed_for_prediction(self, picture: Picture, *, box: Box | None = None) -> Embedding:
-        """Return the embedding that `predict_embedding` takes.
-
-        Raises:
-            ImageError: The picture cannot be used.
-        """
+        """Return the embedding that `predict_embedding` takes."""
         return Embedder(self.pipeline, "prediction").embed(picture, box)
 
     # What can be asked about it
@@ -529,8 +446,7 @@ class Learner:
     def readiness(self) -> "Readiness | None":
         """Return which labels need more pictures and which are easily confused.
 
-        Returns:
-            The readiness; None if the classifier has no leave-one-out scores.
+        It is None if the classifier has no leave-one-out scores.
         """
         from robocle.recognition.readiness import readiness_of
 
@@ -564,10 +480,6 @@ class Learner:
         Args:
             most: How many pictures to return at most.
             label: Only pictures of this label; None for all labels.
-
-        Raises:
-            SpecError: `most` is not a whole number from 1 on.
-            UnknownLabelError: The label was never taught.
         """
         from robocle.recognition.readiness import doubtful_samples
 
@@ -579,9 +491,7 @@ class Learner:
     def decision(self) -> "Decision | None":
         """Return what decides between known and unknown. It is computed once after each change.
 
-        Returns:
-            The decision; None if there is neither a world nor leave-one-out scores, or a single
-            label and no world.
+        It is None if there is neither a world nor leave-one-out scores, or one label and no world.
         """
         with self._learned.judged() as (_, decision):
             return decision
@@ -589,11 +499,7 @@ class Learner:
     def unknown_below(self, false_accept: float = DEFAULT_RATE) -> float | None:
         """Return the threshold: an object whose familiarity is below it is called unknown.
 
-        Returns:
-            The threshold; None if this learner calls no object unknown.
-
-        Raises:
-            SpecError: The rate is out of range.
+        It is None if this learner calls no object unknown.
         """
         decision = self.decision()
         return decision.threshold(false_accept) if decision else None
@@ -665,9 +571,6 @@ class Learner:
         harm to merge a learner again. What was removed in one of them later than it was taught
         stays removed; of two labels of a picture, the one that was decided later counts.
 
-        Args:
-            other: The other learner; it does not change.
-
         Raises:
             StateError: The other learner has different parts.
             InexactError: They have sums of the published scatter, which cannot be merged.
@@ -690,10 +593,6 @@ class Learner:
 
         Returns:
             Why files were left out.
-
-        Raises:
-            StateError: A file is missing or damaged, or has other parts.
-            InexactError: They have sums of the published scatter, which cannot be merged.
         """
         return editing.merge_files(self._learned, paths, skip)
 
@@ -830,18 +729,3 @@ class Learner:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _faults(embedding: object) -> str:
-    """Return the kinds of faults of a picture, as they are stored."""
-    complaints: Sequence[Complaint] = getattr(embedding, "complaints", ())
-    return " ".join(dict.fromkeys(each.kind for each in complaints))
-
-
-def _unless_path(backbone: object, error: SpecError) -> SpecError:
-    """Return the error about a backbone that is not known, or advice if it is a state file."""
-    given = str(backbone)
-    is_path = isinstance(backbone, os.PathLike) or os.path.isfile(given)
-    if is_path or given.endswith(".robocle") or {"/", os.sep} & set(given.partition(":")[0]):
-        return SpecError(f"{given} is not a backbone: use Learner.open({given!r})")
-    return error
