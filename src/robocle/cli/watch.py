@@ -67,7 +67,7 @@ def watch(state: Path, camera: str, as_json: bool, every: float, changes: bool, 
             learner = stack.enter_context(Learner.open(state))
             if not learner.labels:
                 raise NothingTaughtError
-        source = stack.enter_context(open_camera(camera, loop, reconnect=True))
+        source = stack.enter_context(open_camera(camera, loop=loop, reconnect=True))
         before = None
 
         def recognised(frame: Frame) -> Prediction:

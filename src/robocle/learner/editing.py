@@ -7,7 +7,14 @@ from typing import TypeVar
 from numpy.typing import ArrayLike
 
 from robocle._internal.wording import plural
-from robocle.classifiers.labels import UNKNOWN, require_labels
+from robocle.classifiers.labels import (
+    UNKNOWN,
+    never_taught,
+    require_label,
+    require_labels,
+    require_name,
+    spelling_of,
+)
 from robocle.errors import FeatureError, RobocleError, StateError, UnknownSampleError
 from robocle.images.quality import Complaint
 from robocle.learner.embedding import Embedding, values_for
@@ -94,7 +101,39 @@ def require_one_label_each(pictures: int, labels: int) -> None:
         raise FeatureError(f"there are {counts}: give one label per picture")
 
 
-def relabel(
+def known(learned: Learned, label: str) -> str:
+    """Return a label as it is spelled in the state.
+
+    Raises:
+        UnknownLabelError: The label was never taught.
+    """
+    summary = learned.summary
+    if summary.unknown and require_label(label) == UNKNOWN:
+        return UNKNOWN
+    found = spelling_of(label, tuple(summary.counts))
+    if found is None:
+        raise never_taught(label, tuple(summary.counts))
+    return found
+
+
+def forget(learned: Learned, label: str) -> None:
+    """Forget a label; see `Learner.forget`."""
+    with learned.guard:
+        old = known(learned, label)
+        _relabel(learned, f"forgetting {old!r}", None, "label", [old])
+
+
+def rename(learned: Learned, label: str, new_label: str) -> None:
+    """Rename a label; see `Learner.rename`."""
+    new_label = require_name(new_label)
+    with learned.guard:
+        old = known(learned, label)
+        if old != new_label:
+            what = f"renaming {old!r} to {new_label!r}"
+            _relabel(learned, what, new_label, "label", [old])
+
+
+def _relabel(
     learned: Learned, what: str, label: str | None, column: str, values: Iterable[object]
 ) -> None:
     """Give the samples with some values of a column another label, or remove them if it is None.
@@ -121,18 +160,18 @@ def remove(learned: Learned, ids: Iterable[str]) -> None:
     """
     with learned.guard:
         query = "SELECT id FROM samples WHERE label IS NOT NULL AND fold IS NULL"
-        known = [id.hex() for (id,) in learned.state.query(query)]
-        found = {bytes.fromhex(_whole_id(id, known)) for id in ids}
+        all_ids = [id.hex() for (id,) in learned.state.query(query)]
+        found = {bytes.fromhex(_whole_id(id, all_ids)) for id in ids}
         if found:
-            relabel(learned, f"removing {plural(len(found), 'picture')}", None, "id", found)
+            _relabel(learned, f"removing {plural(len(found), 'picture')}", None, "id", found)
 
 
-def _whole_id(start: str, known: list[str]) -> str:
+def _whole_id(start: str, all_ids: list[str]) -> str:
     """Return the id that begins with these digits."""
-    found = [id for id in known if id.startswith(start)] if start else []
-    if len(found) != 1 and start not in known:
+    found = [id for id in all_ids if id.startswith(start)] if start else []
+    if len(found) != 1 and start not in all_ids:
         raise UnknownSampleError(start, len(found))
-    return start if start in known else found[0]
+    return start if start in all_ids else found[0]
 
 
 def merge(learned: Learned, others: Iterable[State], title: str) -> None:

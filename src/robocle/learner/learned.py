@@ -1,12 +1,12 @@
 """What was learned, in memory: a classifier that follows a state.
 
-The state has all that was taught, and other programs may change it as well. So a change is written
-to the state first, and the classifier follows: before each use it is taught the rows that have
-changed since, whoever has changed them. While the classifier is in use there is none here: if an
-exception such as an interrupt ends the use, it is computed again from the state.
+The state holds everything that was taught, and other programs may change it. So a change is written
+to the state first. Before each use, the classifier is taught the rows that have changed since,
+whichever program has changed them. A thread that uses the classifier takes it out. If an exception
+such as an interrupt ends the use, it is not put back, and is computed again from the state.
 
 What predictions need is computed once after each change, as a snapshot that never changes. While
-another thread makes a change, predictions go on with the snapshot before it.
+another thread makes a change, predictions use the snapshot before it.
 """
 
 import logging
@@ -106,7 +106,7 @@ class Learned:
             return max(self._at, self._changed, self._summary.position)
 
     def _may_lag(self, cached: "Summary | Snapshot | None") -> bool:
-        """Return whether something may be used that was computed before what is going on."""
+        """Return whether what was computed before a change may be used while it is being made."""
         return cached is not None and self._busy and cached.position >= self._changed
 
     @property

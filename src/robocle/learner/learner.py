@@ -14,13 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robocle._internal.wording import plural
 from robocle.backbones import Backbone
-from robocle.classifiers.labels import (
-    UNKNOWN,
-    never_taught,
-    require_label,
-    require_name,
-    spelling_of,
-)
+from robocle.classifiers.labels import spelling_of
 from robocle.errors import NothingTaughtError, RobocleError, StateError
 from robocle.images import Picture
 from robocle.images.boxes import Box
@@ -77,10 +71,10 @@ class Learner:
         classifier: The spec of a classifier.
         views: The spec of the views over which the embedding of a taught picture is averaged.
         prediction_views: The same for a picture to recognise.
-        profile: The name of the profile that has all parts that are not given: "fast" looks once at
+        profile: The name of the profile that has all parts that are not given. "fast" looks once at
             a picture to recognise, "accurate" twice, "large" twice with a larger backbone.
-        objects: What the learner will recognise: the "same" objects that it was taught, others of
-            their "kinds", or "auto", which estimates it from the taught pictures.
+        objects: Whether to recognise the "same" objects that were taught, or others of their
+            "kinds". "auto" estimates it from the taught pictures.
 
     Raises:
         SpecError: A spec names an unknown part or option, or there is no such profile.
@@ -164,8 +158,8 @@ class Learner:
         Args:
             path: The state file. It is created if it does not exist. The other arguments are those
                 of `Learner`, for a new state; an existing one keeps its parts.
-            backbone: Also of an existing state: to use instead of loading the recorded one.
-            prediction_views: Also of an existing state, which keeps those that it was created with.
+            backbone: A backbone to use instead of the recorded one, even of an existing state.
+            prediction_views: The views to use, even of an existing state. It keeps its own.
 
         Raises:
             StateError: The file is damaged, needs a part that is not installed, or has other parts.
@@ -178,8 +172,8 @@ class Learner:
     def edit(cls, path: FilePath) -> Self:
         """Open a learner that is kept in a file without its backbone.
 
-        It can be looked at and edited (`samples`, `readiness`, `forget`, `rename`, `remove`,
-        `undo`, `merge`), and takes embeddings; it cannot take pictures.
+        It can be inspected and edited (`samples`, `readiness`, `forget`, `rename`, `remove`,
+        `undo`, `merge`), and it takes embeddings. It cannot take pictures.
 
         Raises:
             StateError: The file is missing, damaged, or needs a part that is not installed.
@@ -441,7 +435,7 @@ class Learner:
         """Return the embedding that `predict_embedding` takes."""
         return Embedder(self.pipeline, "prediction").embed(picture, box)
 
-    # What can be asked about it
+    # Inspecting what was learned
 
     def readiness(self) -> "Readiness | None":
         """Return which labels need more pictures and which are easily confused.
@@ -472,7 +466,7 @@ class Learner:
             return taught_samples(classifier, decision)
 
     def doubtful(self, most: int = 5, *, label: str | None = None) -> "list[TaughtSample]":
-        """Return the taught pictures that hurt, the worst first; see `remove`.
+        """Return the taught pictures that lower the accuracy, the worst first; see `remove`.
 
         A picture is doubtful if it is taken for another label when it is left out, or if more of
         the other pictures are recognised without it.
@@ -484,7 +478,7 @@ class Learner:
         from robocle.recognition.readiness import doubtful_samples
 
         require_whole("most", most, 1, 1_000_000)
-        known = None if label is None else self._known(label)
+        known = None if label is None else editing.known(self._learned, label)
         with self._learned.judged() as (classifier, decision):
             return doubtful_samples(classifier, decision, most, known)
 
@@ -517,9 +511,7 @@ class Learner:
         Raises:
             UnknownLabelError: The label was never taught.
         """
-        with self._learned.guard:
-            known = self._known(label)
-            editing.relabel(self._learned, f"forgetting {known!r}", None, "label", [known])
+        editing.forget(self._learned, label)
 
     def remove(self, *ids: str) -> None:
         """Remove taught pictures, as if they had never been taught. This can be undone.
@@ -548,21 +540,7 @@ class Learner:
             LabelError: The new name cannot be used.
             InexactError: The two have sums of the published scatter, which cannot be joined.
         """
-        new_label = require_name(new_label)
-        with self._learned.guard:
-            old = self._known(label)
-            if old != new_label:
-                what = f"renaming {old!r} to {new_label!r}"
-                editing.relabel(self._learned, what, new_label, "label", [old])
-
-    def _known(self, label: str) -> str:
-        """Return the label as it is spelled in the state."""
-        if self.unknown_taught and require_label(label) == UNKNOWN:
-            return UNKNOWN
-        known = spelling_of(label, self.labels)
-        if known is None:
-            raise never_taught(label, self.labels)
-        return known
+        editing.rename(self._learned, label, new_label)
 
     def merge(self, other: "Learner") -> None:
         """Add what another learner with the same parts was taught. This can be undone.

@@ -1,10 +1,10 @@
 """Explanations: why a picture got its label, or why it was called unknown.
 
-The heat map says where in the picture the evidence for the nearest label lies: the score or, with a
-world, what the label adds to the familiarity. Both are linear in the embedding, and the first block
-of the embedding is the mean of the feature map over its positions, so each position has an exact
-share in that block's part. The other blocks are moments, which cannot be divided among positions,
-and are left out.
+The heat map shows where in the picture the evidence for the nearest label lies. The evidence is the
+score or, with a world, what the label adds to the familiarity. Both are linear in the embedding.
+The first block of the embedding is the mean of the feature map over its positions, so each position
+has an exact share in that block's part. The other blocks are moments, which cannot be divided among
+positions, and are left out.
 """
 
 import math

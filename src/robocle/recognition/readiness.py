@@ -1,9 +1,9 @@
 """Readiness: how well the taught pictures are recognised when they are left out.
 
-It says whether a label was taught enough pictures, which labels are confused, and which pictures
-hurt. All of it is computed from leave-one-out scores: the scores of the taught samples by a
-classifier that did not learn them. They are valid only for the conditions in which the objects were
-taught.
+It tells whether a label was taught enough pictures, which labels are confused, and which pictures
+lower the accuracy. All of it is computed from leave-one-out scores, which are the scores of the
+taught samples by a classifier that did not learn them. They are valid only for the conditions in
+which the objects were taught.
 """
 
 from collections.abc import Iterable, Iterator
@@ -82,7 +82,7 @@ class Readiness:
     labels: tuple[LabelReadiness, ...]
     confusable: tuple[ConfusablePair, ...]
     shared: float = 0.0
-    """How much of a taught object what was not taught has in the same scene, from 0 to 1."""
+    """How familiar untaught objects of the same scene are, relative to taught ones, from 0 to 1."""
     unknown: int = 0
     """The number of pictures taught as unknown."""
     unknown_accepted: int = 0
@@ -216,7 +216,7 @@ class TaughtSample:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether it may hurt."""
+        """Whether it may lower the accuracy."""
         return self.taken_for is not None or self.would_help > 0
 
 
@@ -261,7 +261,7 @@ def doubtful_samples(
     most: int,
     label: str | None = None,
 ) -> list[TaughtSample]:
-    """Return the samples that hurt, the worst first.
+    """Return the samples that lower the accuracy, the worst first.
 
     Args:
         classifier: The classifier.

@@ -12,7 +12,7 @@ from robocle.learner import Learner
 from robocle.recognition.temporal_filter import Announced, Announcement, TemporalFilter
 from robocle.ros.encodings import RosPicture, decoded
 from robocle.ros.settings import Settings
-from robocle.types import Pixels, Prediction
+from robocle.types import Pixels, Prediction, numbers_of
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,8 @@ class Recogniser:
             return self._as_seen(steady.update(found) if steady else Announcement.of(found))
 
     def _as_seen(self, said: Announcement) -> Seen:
-        ranked = dict(said.top(len(said.confidences)))
+        confidences = numbers_of(said, "confidences")
+        ranked = dict(confidences.best(len(confidences.labels)))
         before, self._last = self._last, (said.verdict, said.label, said.nothing)
         return Seen(
             said.verdict,
