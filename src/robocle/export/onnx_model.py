@@ -69,7 +69,8 @@ class OnnxExport:
             StateAccessError: The file exists and is not to be replaced, or cannot be written.
         """
         if os.path.lexists(path) and not replace:
-            raise StateAccessError("write", path, "it exists: replace it, or choose another name")
+            reason = "it exists; pass replace=True, or choose another name"
+            raise StateAccessError("write", path, reason)
         content = self.model(false_accept).SerializeToString(deterministic=True)
         try:
             replace_file(path, content)

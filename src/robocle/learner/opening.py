@@ -4,6 +4,7 @@ import logging
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from typing import Any
 
 from robocle.backbones import Backbone
 from robocle.classifiers import CLASSIFIERS
@@ -40,10 +41,12 @@ def created(
     return pipeline, learned
 
 
-def _unless_path(network: object, error: SpecError) -> SpecError:
+def _unless_path(network: Any, error: SpecError) -> SpecError:
     """Return the error about a backbone that is not known, or advice if it is a state file."""
-    given = str(network)
-    is_path = isinstance(network, os.PathLike) or os.path.isfile(given)
+    if not isinstance(network, str | os.PathLike):
+        return error
+    given = os.fspath(network)
+    is_path = given is not network or os.path.isfile(given)
     if is_path or given.endswith(".robocle") or {"/", os.sep} & set(given.partition(":")[0]):
         return SpecError(f"{given} is not a backbone: use Learner.open({given!r})")
     return error

@@ -80,20 +80,14 @@ def recognised(
         decision: The decision of the classifier.
         false_accept: The rate, as in `Learner.predict`.
     """
-    scores, familiarity = scores_and_familiarity(classifier, embeddings)
-    pairs = zip(scores, familiarity.tolist(), strict=True)
-    return [recognise(*pair, decision, false_accept) for pair in pairs]
-
-
-def scores_and_familiarity(
-    classifier: StreamingClassifier, embeddings: NDArray[Any]
-) -> tuple[Scores, NDArray[np.float64]]:
-    """Return the scores (n, labels) of embeddings, and the familiarity; or the best scores."""
     answer = classifier.answer()
     if answer is not None:
-        return answer.scores_and_familiarity(np.asarray(embeddings, np.float64))
-    scores = classifier.scores(embeddings)
-    return scores, scores.max(axis=1)
+        scores, familiarity = answer.scores_and_familiarity(np.asarray(embeddings, np.float64))
+    else:
+        scores = classifier.scores(embeddings)
+        familiarity = scores.max(axis=1)
+    pairs = zip(scores, familiarity.tolist(), strict=True)
+    return [recognise(*pair, decision, false_accept) for pair in pairs]
 
 
 def known_without_decision(labels: int) -> float:
