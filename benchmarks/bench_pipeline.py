@@ -6,8 +6,10 @@ the network are also compared with moments in numpy.
 """
 
 import argparse
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -18,7 +20,6 @@ from numpy.typing import NDArray
 
 from robocle import Learner, backbone
 from robocle.backbones import Backbone
-from robocle.export.onnx_model import onnx_model
 from robocle.images import to_pixels
 
 POOLINGS = ("avg", "moments:r=3,form=root")
@@ -93,7 +94,9 @@ def fused_beside_apart(learner: Learner, frame: NDArray[np.uint8], rounds: int) 
 
 def with_moments_inside(learner: Learner) -> onnxruntime.InferenceSession:
     """Return the exported graph of a learner, cut after the pooling."""
-    model = onnx_model(learner)
+    with tempfile.TemporaryDirectory() as folder:
+        learner.export_onnx(Path(folder) / "learner.onnx")
+        model = onnx.load(Path(folder) / "learner.onnx")
     product = next(node for node in model.graph.node if node.op_type == "MatMul")
     wide = next(node for node in model.graph.node if product.input[0] in node.output)
     del model.graph.output[:]

@@ -28,14 +28,14 @@ def taught(learner: Learner) -> Learner:
 
 def learners(*, with_large: bool) -> dict[str, Learner]:
     networks: dict[str, Backbone] = {}
-    found = {}
+    found: dict[str, Learner] = {}
     for name, profile in PROFILES.items():
         if name != "large" or with_large:
             networks.setdefault(profile.backbone, backbone(profile.backbone))
             found[name] = taught(Learner(networks[profile.backbone], profile=name))
-    parts = {"pooling": "moments:r=3,form=root", "prediction_views": "plain"}
-    before = taught(Learner(found["fast"].backbone, **parts))
-    return {BEFORE: before, **found}
+    pooling = "moments:r=3,form=root"
+    before = Learner(found["fast"].backbone, pooling=pooling, prediction_views="plain")
+    return {BEFORE: taught(before), **found}
 
 
 def main() -> None:

@@ -3,7 +3,10 @@
 import inspect
 import math
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +119,39 @@ def test_every_public_name_is_in_the_api_reference(name: str) -> None:
     public = getattr(robocle, name)
     assert in_reference(f"{public.__module__}.{public.__qualname__}")
     assert inspect.getdoc(public)
+
+
+def imports_in(page: str) -> Iterator[str]:
+    """Yield the names of robocle that the Python code of a page imports or uses."""
+    statement = re.compile(r"^ *from (robocle[\w.]*) import ([\w, ]+)$", re.MULTILINE)
+    for module, names in statement.findall(page):
+        yield from (f"{module}.{name.strip()}" for name in names.split(","))
+    for code in re.findall(r"^```python.*?^```", page, re.MULTILINE | re.DOTALL):
+        yield from re.findall(r"(?<![\w./\"])robocle\.[A-Za-z]\w*", statement.sub("", code))
+
+
+PAGES_OF_IMPORTS = {
+    name: path.name
+    for path in [ROOT / "README.md", *ROOT.glob("docs/*.md")]
+    for name in imports_in(path.read_text("utf-8"))
+}
+
+
+@pytest.mark.parametrize("imported", PAGES_OF_IMPORTS)
+def test_everything_that_a_page_imports_is_public_and_in_the_api_reference(imported: str) -> None:
+    module, _, name = imported.rpartition(".")
+    public = getattr(import_module(module), name)
+    homes = [imported, f"{getattr(public, '__module__', '')}.{getattr(public, '__name__', '')}"]
+    assert any(map(in_reference, homes)), f"{PAGES_OF_IMPORTS[imported]} imports {imported}"
+    assert module != "robocle" or name in robocle.__all__
+    assert "._" not in imported
+
+
+def test_importing_every_public_name_needs_no_extra() -> None:
+    code = "import sys; sys.modules.update(dict.fromkeys(['sklearn', 'cv2', 'paho', 'torch']));"
+    code += "from robocle import *; print(Learner.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "Learner\n"
 
 
 def error_classes() -> list[type[Exception]]:

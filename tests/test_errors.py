@@ -43,24 +43,12 @@ def test_the_examples_are_all_errors_there_are() -> None:
 
 
 @pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: type(error).__name__)
-def test_an_error_is_a_built_in_error_too(error: RobocleError) -> None:
+def test_an_error_is_a_built_in_one_and_survives_pickling_with_its_message_and_data(
+    error: RobocleError,
+) -> None:
     assert isinstance(error, BUILT_INS)
-
-
-@pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: type(error).__name__)
-def test_an_error_shows_its_message_and_nothing_else(error: RobocleError) -> None:
     assert str(error) == error.args[0]
-
-
-@pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: type(error).__name__)
-def test_an_error_survives_pickling_with_its_data(error: RobocleError) -> None:
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is type(error)
     assert str(again) == str(error)
     assert vars(again) == vars(error)
-
-
-@pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: type(error).__name__)
-def test_every_error_is_in_the_tree_of_the_docstring(error: RobocleError) -> None:
-    assert errors.__doc__
-    assert f" {type(error).__name__} " in errors.__doc__

@@ -19,13 +19,13 @@ class ColdDisk:
             time.sleep(0.5)
 
 sys.meta_path.insert(0, ColdDisk())
-other = threading.Thread(target=imported, args=["robocle.learner.snapshot"])
+other = threading.Thread(target=imported, args=["robocle.recognition.meaning"])
 other.start()
 assert begun.wait(30)
 child = os.fork()
 if child == 0:
     signal.alarm(10)
-    import robocle.learner.snapshot
+    import robocle.recognition.meaning
     os._exit(0)
 other.join()
 print(os.waitpid(child, 0)[1])

@@ -18,7 +18,7 @@ DECOMPOSED = "cafe\N{COMBINING ACUTE ACCENT}"
 
 
 def taught(*labels: str) -> Learner:
-    learner = Learner(STUB, "avg", "ncm")
+    learner = Learner(STUB, pooling="avg", classifier="ncm")
     for number, label in enumerate(labels):
         learner.teach_embedding(embedding(number, 8), label)
     return learner
@@ -38,7 +38,7 @@ def test_all_spellings_that_look_the_same_are_one_label(label: str) -> None:
 
 
 def test_labels_of_many_pictures_are_normalised(lite0: Backbone, photo: NDArray[np.uint8]) -> None:
-    learner = Learner(lite0, "avg", "ncm", "plain")
+    learner = Learner(lite0, pooling="avg", classifier="ncm", views="plain")
     learner.teach_many([photo, photo[::-1]], [COMPOSED, f"{DECOMPOSED} "])
     assert learner.counts == {COMPOSED: 2}
 

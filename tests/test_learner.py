@@ -1,5 +1,6 @@
 """The learner end to end, with the shipped pictures and the default backbone."""
 
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -7,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image
 
 import robocle
+from refusal import Refusal
 from robocle.backbones import Backbone
 from robocle.demo.pictures import DemoPicture, home_pictures
 from robocle.errors import (
@@ -51,27 +52,6 @@ def test_an_object_taught_with_five_pictures_is_recognised_in_other_light(
     assert np.mean(right) >= 0.8
 
 
-def test_the_predicted_label_has_the_best_score(
-    learner: robocle.Learner, pictures: list[DemoPicture]
-) -> None:
-    prediction = learner.predict(pictures[-1].path)
-    assert set(prediction.scores) == set(CATEGORIES)
-    assert prediction.label == max(prediction.scores, key=lambda label: prediction.scores[label])
-    assert 1 / len(CATEGORIES) <= prediction.confidence <= 1
-
-
-def test_pil_images_and_arrays_can_be_taught_and_predicted(lite0: Backbone) -> None:
-    rng = np.random.default_rng(0)
-    frame = rng.integers(0, 256, (48, 64, 3), dtype=np.uint8)
-    learner = robocle.Learner(backbone=lite0)
-    learner.teach(frame, "noise")
-    learner.teach(Image.fromarray(frame), "noise")
-    assert learner.counts == {"noise": 2}
-    np.testing.assert_array_equal(
-        learner.embed_for_prediction(frame), learner.embed_for_prediction(Image.fromarray(frame))
-    )
-
-
 def test_a_loaded_learner_predicts_and_learns_like_the_saved_one(
     learner: robocle.Learner, pictures: list[DemoPicture], lite0: Backbone, tmp_path: Path
 ) -> None:
@@ -109,16 +89,6 @@ def test_predicting_before_teaching_raises(lite0: Backbone, pictures: list[DemoP
         robocle.Learner(backbone=lite0).predict(pictures[0].path)
 
 
-def test_labels_can_be_renamed_and_forgotten(
-    learner: robocle.Learner, pictures: list[DemoPicture]
-) -> None:
-    learner.rename("mug", "my cup")
-    learner.forget("clock")
-    assert set(learner.labels) == {"my cup", "banana", "keyboard"}
-    tested = next(p for p in pictures if p.category == "mug" and not p.is_taught)
-    assert learner.predict(tested.path).label == "my cup"
-
-
 @pytest.mark.slow
 def test_objects_that_were_not_taught_are_often_unknown_and_taught_ones_seldom(
     learner: robocle.Learner, pictures: list[DemoPicture]
@@ -153,14 +123,6 @@ def test_a_taught_picture_is_embedded_in_the_views_of_the_learner(
     assert np.allclose(plain.embed_for_teaching(path), to_predict, rtol=1e-5, atol=1e-6)
     assert not np.allclose(centred.embed_for_teaching(path), to_predict, rtol=1e-2)
     assert np.array_equal(centred.embed_for_prediction(path), to_predict)
-
-
-def test_the_state_contains_the_views(lite0: Backbone, tmp_path: Path) -> None:
-    learner = robocle.Learner(lite0, views="centre:shares=1/0.5")
-    learner.teach(np.zeros((32, 32, 3), np.uint8), "dark", poor="accept")
-    learner.save(tmp_path / "home.robocle")
-    again = robocle.Learner.load(tmp_path / "home.robocle", lite0)
-    assert again.parts.views == "centre:shares=1/0.5"
 
 
 def test_the_gate_warns_of_a_poor_picture_refuses_it_or_ignores_it(
@@ -208,6 +170,39 @@ def test_arguments_of_a_wrong_type_are_refused(lite0: Backbone) -> None:
         robocle.Learner(lite0, pooling=wrong)
 
 
+@pytest.mark.parametrize("path", ["home.robocle", "pets", "folder/state", Path("home")])
+def test_a_path_in_the_place_of_the_backbone_says_how_to_open_a_file(
+    path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: Refusal
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("pets").touch()
+    expected = f"{path} is not a backbone: use Learner.open({str(path)!r})"
+    assert refusal(SpecError, lambda: robocle.Learner(path)) == expected
+    assert "did you mean" in refusal(SpecError, lambda: robocle.Learner("efficientnet_lite"))
+
+
+def test_a_learner_refuses_to_be_pickled_and_its_values_do_not(learner: robocle.Learner) -> None:
+    with pytest.raises(TypeError, match="cannot be pickled: save it and open it there"):
+        pickle.dumps(learner)
+    picture = home_pictures()[0].path
+    said = robocle.TemporalFilter().update(learner.predict(picture))
+    values = [learner.predict(picture), said, learner.parts, learner.readiness(), *learner.samples]
+    for value in values:
+        assert pickle.loads(pickle.dumps(value)) == value
+    explained = pickle.loads(pickle.dumps(learner.explain(picture)))
+    assert explained.prediction == values[0]
+    embedded = learner.embed_for_prediction(picture)
+    assert np.array_equal(pickle.loads(pickle.dumps(embedded)), embedded)
+
+
+def test_the_repr_of_a_learner_is_one_short_line(lite0: Backbone, tmp_path: Path) -> None:
+    with robocle.Learner.open(tmp_path / "home.robocle", lite0) as opened:
+        opened.teach_embedding(np.ones(6), "mug")
+        parts = "efficientnet_lite0, focus, slda"
+        expected = f"<Learner: 1 label, 1 picture; {parts}; in {tmp_path / 'home.robocle'}>"
+        assert repr(opened) == expected
+
+
 def test_the_readiness_has_an_entry_per_label(learner: robocle.Learner) -> None:
     found = learner.readiness()
     assert found is not None
@@ -221,17 +216,9 @@ def test_the_public_names_are_these() -> None:
         if isinstance(value, type) and issubclass(value, RobocleError)
     }
     assert set(robocle.__all__) - errors == {
-        "Announcement",
-        "Complaint",
-        "Embedding",
-        "Explanation",
-        "FeatureMaps",
-        "Learner",
-        "Prediction",
-        "TemporalFilter",
-        "backbone",
-        "classifier",
-        "pooling",
+        *("Announcement", "Camera", "Complaint", "Embedding", "Explanation", "FeatureMaps"),
+        *("Frame", "Learner", "Parts", "Prediction", "Readiness", "StreamingClassifier"),
+        *("TaughtSample", "TemporalFilter", "backbone", "classifier", "open_camera", "pooling"),
     }
     assert errors < set(robocle.__all__)
     assert set(robocle.__all__) <= set(dir(robocle))

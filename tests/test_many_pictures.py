@@ -17,7 +17,6 @@ from robocle.errors import (
     FeatureError,
     ImageError,
     LabelError,
-    NothingTaughtError,
     QualityError,
     SpecError,
 )
@@ -97,11 +96,6 @@ def test_labels_from_a_numpy_array_become_plain_text(lite0: Backbone) -> None:
     assert [type(label) for label in learner.labels] == [str, str]
 
 
-def test_predicting_many_before_teaching_says_so(lite0: Backbone) -> None:
-    with pytest.raises(NothingTaughtError):
-        Learner(lite0).predict_many(TESTED)
-
-
 def test_boxes_go_with_their_pictures(lite0: Backbone, one_by_one: Learner) -> None:
     box = (40, 40, 150, 150)
     found = one_by_one.predict_many(TESTED[:2], boxes=[None, box])
@@ -140,7 +134,7 @@ def test_only_a_row_of_numbers_is_an_embedding(wrong: Any, lite0: Backbone) -> N
 def test_embeddings_up_to_the_limit_can_be_taught_stored_and_predicted(
     classifier: str, tmp_path: Path
 ) -> None:
-    learner = Learner(STUB, "avg", classifier)
+    learner = Learner(STUB, pooling="avg", classifier=classifier)
     for number in range(12):
         values = embedding(number, 24).astype(float)
         learner.teach_embedding(values / values.max() * LARGEST_TAUGHT, "abc"[number % 3])

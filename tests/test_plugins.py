@@ -103,7 +103,7 @@ def test_a_plugin_cannot_replace_a_built_in_part() -> None:
 @pytest.mark.usefixtures("plugin")
 def test_a_learner_with_plugin_parts_is_saved_and_loaded(tmp_path: Path) -> None:
     assert "tiles" in BACKBONES.names()
-    learner = robocle.Learner("tiles", "corners:gain=0.5", "ncm")
+    learner = robocle.Learner("tiles", pooling="corners:gain=0.5", classifier="ncm")
     shade = np.linspace(0, 50, 40, dtype=np.uint8)[:, None, None] * np.ones((1, 40, 3), np.uint8)
     dark, light = shade, 200 + shade
     learner.teach(dark, "night")

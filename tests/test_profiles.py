@@ -1,6 +1,7 @@
 """Profiles: whole learners under one name."""
 
 from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 
@@ -8,7 +9,7 @@ import robocle
 from robocle import Learner
 from robocle.backbones import Backbone
 from robocle.errors import SpecError, StateError
-from robocle.profiles import DEFAULT_PROFILE, PROFILES
+from robocle.profiles import DEFAULT_PROFILE, PROFILES, Objects, ProfileName
 from scripts import imported_script
 
 ROOT = Path(__file__).parents[1]
@@ -70,7 +71,7 @@ def test_a_state_keeps_its_views_and_other_views_can_be_chosen(
 
 @pytest.mark.parametrize(("objects", "weight"), [("same", "earlier=2"), ("kinds", "earlier=0.125")])
 def test_what_will_be_recognised_sets_the_weight_of_the_earlier_map(
-    lite0: Backbone, objects: str, weight: str
+    lite0: Backbone, objects: Objects, weight: str
 ) -> None:
     assert weight in Learner(lite0, objects=objects).parts.classifier
     assert "earlier=auto" in Learner(lite0).parts.classifier
@@ -85,10 +86,11 @@ def test_learners_for_different_objects_cannot_be_merged(lite0: Backbone) -> Non
 
 
 def test_an_unknown_profile_or_purpose_is_refused_with_what_there_is(lite0: Backbone) -> None:
+    wrong: Any = "acurate"
     with pytest.raises(SpecError, match="unknown profile 'acurate': did you mean 'accurate'"):
-        Learner(lite0, profile="acurate")
+        Learner(lite0, profile=wrong)
     with pytest.raises(SpecError, match="objects"):
-        Learner(lite0, objects="all")
+        Learner(lite0, objects=wrong)
     with pytest.raises(SpecError, match="earlier"):
         Learner(lite0, classifier="ncm", objects="same")
 
@@ -108,3 +110,7 @@ def test_the_large_profile_teaches_and_recognises() -> None:
     assert learner.parts.backbone == PROFILES["large"].backbone
     teach(learner)
     assert learner.predict(picture("mug", 3)).nearest == "mug"
+
+
+def test_the_names_of_profiles_are_those_that_type_checkers_know() -> None:
+    assert get_args(ProfileName) == tuple(PROFILES)

@@ -114,15 +114,37 @@ def test_with_two_labels_the_decision_is_the_difference_of_the_scores() -> None:
     assert ((decision > 0) == estimator.predict(embeddings)).all()
 
 
-def test_it_works_in_pipelines_cross_validation_and_grid_search() -> None:
+def test_it_works_in_pipelines_and_cross_validation() -> None:
     embeddings, rows = samples(90)
     pipeline = make_pipeline(StandardScaler(), RobocleClassifier())
     assert cross_val_score(pipeline, embeddings, rows, cv=3).mean() > 0.9
-    search = GridSearchCV(RobocleClassifier(), {"spec": ["ncm", "slda:shrinkage=0.5"]}, cv=3)
+    pipeline.set_params(robocleclassifier__classifier__shrinkage=0.5)
+    assert pipeline[-1].classifier == "slda:shrinkage=0.5"
+
+
+def test_a_grid_search_tunes_single_options_and_whole_classifiers() -> None:
+    embeddings, rows = samples(90)
+    options = {"classifier__shrinkage": [0.5, "oas"], "classifier__score": ["linear", "cosine"]}
+    search = GridSearchCV(RobocleClassifier(), options, cv=3).fit(embeddings, rows)
+    assert search.best_score_ > 0.9
+    tried = [tuple(each.values()) for each in search.cv_results_["params"]]
+    assert len({*tried}) == 4
+    best = search.best_estimator_
+    for option, value in search.best_params_.items():
+        assert getattr(best.classifier_, option.removeprefix("classifier__")) == value
+    search = GridSearchCV(RobocleClassifier(), {"classifier": ["ncm", "slda:shrinkage=0.5"]}, cv=3)
     assert search.fit(embeddings, rows).best_score_ > 0.9
-    copy = clone(RobocleClassifier("sqda:shared=0.3"))
-    assert copy.get_params() == {"spec": "sqda:shared=0.3"}
-    assert copy.set_params(spec="ncm").spec == "ncm"
+
+
+def test_options_are_parameters_by_their_names() -> None:
+    estimator = RobocleClassifier("sqda:shared=0.3")
+    assert estimator.get_params(deep=False) == {"classifier": "sqda:shared=0.3"}
+    assert estimator.get_params()["classifier__shared"] == 0.3
+    assert clone(estimator).set_params(classifier="ncm").classifier == "ncm"
+    with pytest.raises(SpecError, match="has no option"):
+        estimator.set_params(classifier__colour=2).fit(*samples())
+    with pytest.raises(ValueError, match="no parameter 'shared'"):
+        estimator.set_params(shared=2)
 
 
 def test_an_unknown_spec_is_refused_when_fitting() -> None:

@@ -4,16 +4,21 @@ import copy
 import gc
 import json
 import pickle
+import sys
 import weakref
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import FrozenInstanceError, asdict, astuple, fields, replace
+from threading import Barrier
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from robocle import Learner, Prediction
-from robocle.label_numbers import LabelNumbers
 from robocle.learner.embedding import Embedding
+from robocle.types import LabelNumbers
 from stub_backbone import STUB, embedding
 
 LABELS = ("mug", "pan", "cup", "jug")
@@ -23,8 +28,10 @@ FIELDS = ["label", "confidence", "scores", "nearest", "known_probability", "conf
 
 
 def of_numbers() -> Prediction:
-    scores, confidences = (LabelNumbers(LABELS, np.array(each)) for each in (SCORES, CONFIDENCES))
-    return Prediction.of_numbers("pan", 0.25, scores, "pan", 0.9, confidences, familiarity=2.0)
+    scores, confidences = (
+        LabelNumbers(LABELS, np.array(each)).unread() for each in (SCORES, CONFIDENCES)
+    )
+    return Prediction("pan", 0.25, scores, "pan", 0.9, confidences, familiarity=2.0)
 
 
 def of_dicts() -> Prediction:
@@ -33,7 +40,7 @@ def of_dicts() -> Prediction:
 
 
 def taught(labels: int = 5) -> Learner:
-    learner = Learner(STUB, "avg", "slda:scatter=exact,score=cosine")
+    learner = Learner(STUB, pooling="avg", classifier="slda:scatter=exact,score=cosine")
     for row in range(3 * labels):
         learner.teach_embedding(embedding(row, 24), f"object {row % labels}")
     return learner
@@ -55,26 +62,14 @@ def test_a_prediction_builds_its_dict_of_scores_when_it_is_first_read() -> None:
 
 
 def test_the_label_the_best_labels_and_unknown_need_no_dict() -> None:
+    def values(found: Prediction) -> tuple[object, ...]:
+        return (found.label, found.nearest, found.confidence, found.known_probability,
+                found.unknown_probability, found.verdict, found.top(2))  # fmt: skip
+
     found = taught().predict_embedding(embedding(99, 24))
-    values = (
-        found.label,
-        found.nearest,
-        found.confidence,
-        found.known_probability,
-        found.unknown_probability,
-    )
-    best = found.top(2)
+    unread = values(found)
     assert not built_dicts(found)
-    again = replace(found)  # made of dicts
-    assert values == (
-        again.label,
-        again.nearest,
-        again.confidence,
-        again.known_probability,
-        again.unknown_probability,
-    )
-    assert best == again.top(2)
-    assert found.unknown_probability == values[-1]
+    assert values(replace(found)) == unread  # made of dicts
 
 
 @pytest.mark.parametrize("number", [0, 1, 2, 3, 4, 9, -1])
@@ -117,10 +112,6 @@ def test_both_are_pickled_copied_and_replaced(made: Callable[[], Prediction]) ->
     assert changed.confidences == of_dicts().confidences
 
 
-def test_a_pickle_holds_what_was_not_read_as_arrays() -> None:
-    assert not built_dicts(pickle.loads(pickle.dumps(of_numbers())))
-
-
 @pytest.mark.parametrize("made", [of_numbers, of_dicts])
 def test_both_are_immutable_and_not_hashable(made: Callable[[], Prediction]) -> None:
     for name in ("label", "scores", "confidences", "other"):
@@ -145,12 +136,7 @@ def test_both_match_patterns(made: Callable[[], Prediction]) -> None:
 def test_the_constructor_takes_the_fields_in_their_order() -> None:
     assert [each.name for each in fields(Prediction)] == FIELDS
     found = Prediction("cup", 0.75, {"cup": 5.0}, "cup", 0.9, {"cup": 0.75})
-    assert (found.nothing, found.familiarity, found.unknown_probability, found.sure) == (
-        "",
-        0.0,
-        0.25,
-        False,
-    )
+    assert (found.nothing, found.familiarity, found.unknown_probability) == ("", 0.0, 0.25)
     with pytest.raises(TypeError, match="confidences"):
         Prediction("cup", 0.75, {"cup": 5.0}, "cup", 0.9)  # type: ignore[call-arg]
 
@@ -159,11 +145,8 @@ def test_a_picture_of_nothing_has_confidences_of_zero() -> None:
     learner = taught()
     black = Embedding(embedding(99, 24), "prediction", nothing="the picture is black")
     found = learner.predict_embedding(black)
-    assert (found.label, found.nothing, found.unknown_probability) == (
-        None,
-        "the picture is black",
-        1.0,
-    )
+    assert (found.verdict, found.label, found.nothing) == ("nothing", None, black.nothing)
+    assert found.unknown_probability == 1.0
     assert found.confidences == dict.fromkeys(learner.labels, 0.0)
     assert found.top(1) == [(found.nearest, 0.0)]
 
@@ -185,7 +168,7 @@ def test_a_prediction_keeps_nothing_of_the_learner_but_its_labels() -> None:
 
 def test_a_later_lesson_does_not_change_a_prediction_that_was_not_read() -> None:
     for classifier in ("ncm", "perceptron", "slda"):
-        learner = Learner(STUB, "avg", classifier)
+        learner = Learner(STUB, pooling="avg", classifier=classifier)
         for row in range(6):
             learner.teach_embedding(embedding(row, 24), f"object {row % 3}")
         read, unread = (learner.predict_embedding(embedding(99, 24)) for _ in range(2))
@@ -193,3 +176,44 @@ def test_a_later_lesson_does_not_change_a_prediction_that_was_not_read() -> None
         learner.teach_embedding(embedding(50, 24), "object 0")
         learner.forget("object 1")
         assert unread.scores == expected
+
+
+@given(st.lists(st.sampled_from([-2.0, -0.0, 0.0, 0.5, 7.0]), max_size=60), st.integers(-3, 70))
+def test_the_best_labels_are_in_the_order_of_a_stable_sort(
+    numbers: list[float], number: int
+) -> None:
+    labels = [str(row) for row in range(len(numbers))]
+    found = LabelNumbers(tuple(labels), np.array(numbers))
+    named = dict(zip(labels, numbers, strict=True))
+    expected = sorted(labels, key=named.__getitem__, reverse=True)[:number]
+    assert found.best(number) == [(label, named[label]) for label in expected]
+
+
+def test_a_dict_and_its_numbers_hold_the_same() -> None:
+    named = {"mug": 0.25, "pan": -3.0, "cup": 1e-300}
+    found = LabelNumbers.of(named)
+    assert (found.named(), found.labels) == (named, tuple(named))
+    assert found.total() == pytest.approx(-2.75)
+
+
+def test_no_labels_have_no_best_one_and_the_sum_zero() -> None:
+    nothing = LabelNumbers.of({})
+    assert (nothing.named(), nothing.best(3), nothing.total()) == ({}, [], 0.0)
+
+
+def test_threads_that_read_at_once_get_the_same_dict() -> None:
+    interval, threads = sys.getswitchinterval(), 4
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(threads) as pool:
+            for _ in range(50):
+                found, start = of_numbers(), Barrier(threads)
+
+                def read(found: Prediction = found, start: Barrier = start) -> dict[str, float]:
+                    start.wait()
+                    return found.scores
+
+                first, *others = [job.result() for job in [pool.submit(read) for _ in range(4)]]
+                assert all(each is first for each in others)
+    finally:
+        sys.setswitchinterval(interval)

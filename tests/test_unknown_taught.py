@@ -2,6 +2,7 @@
 
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ DEFAULT = "slda:score=cosine,shrinkage=stepped,world=10"
 
 def taught(*labels: str, spec: str = "slda:score=cosine", path: Path | None = None) -> Learner:
     """Return a learner that was taught one embedding per label, the first ones with number 0."""
-    options = {"pooling": "avg", "classifier": spec}
+    options: dict[str, Any] = {"pooling": "avg", "classifier": spec}
     learner = Learner.open(path, STUB, **options) if path else Learner(STUB, **options)
     for number, label in enumerate(labels):
         learner.teach_embedding(embedding(number, WIDTH), label)

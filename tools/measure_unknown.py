@@ -40,9 +40,9 @@ from robocle.images.views import VIEWS
 from robocle.learner.pipeline import Pipeline
 from robocle.poolings import POOLINGS
 from robocle.profiles import DEFAULT, PROFILES
+from robocle.recognition import DEFAULT_RATE
 from robocle.recognition.decision import Decision
 from robocle.recognition.meaning import Recognition, recognised
-from robocle.recognition.rates import DEFAULT_RATE
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs/results/unknown_cells.json"

@@ -7,6 +7,8 @@
     print(learner.predict("somewhere_else.jpg").label)
 
 A public name is imported when it is first used, so that `robocle --help` does not import numpy.
+What needs an extra, or is for those who extend or evaluate robocle, is in a module of its own:
+`robocle.sklearn`, `robocle.contract`, `robocle.evaluation`.
 """
 
 from importlib import import_module
@@ -38,12 +40,15 @@ from robocle.errors import (
 
 if TYPE_CHECKING:
     from robocle.backbones import backbone
-    from robocle.classifiers import classifier
+    from robocle.cameras import Camera, Frame, open_camera
+    from robocle.classifiers import StreamingClassifier, classifier
     from robocle.images.quality import Complaint
     from robocle.learner import Learner
     from robocle.learner.embedding import Embedding
+    from robocle.learner.pipeline import Parts
     from robocle.poolings import pooling
     from robocle.recognition.explanation import Explanation
+    from robocle.recognition.readiness import Readiness, TaughtSample
     from robocle.recognition.temporal_filter import Announcement, TemporalFilter
     from robocle.types import FeatureMaps, Prediction
 
@@ -52,6 +57,7 @@ __all__ = [
     "Announcement",
     "BackboneError",
     "BrokerError",
+    "Camera",
     "CameraError",
     "Complaint",
     "DataError",
@@ -59,6 +65,7 @@ __all__ = [
     "Explanation",
     "FeatureError",
     "FeatureMaps",
+    "Frame",
     "ImageError",
     "InexactError",
     "LabelError",
@@ -67,41 +74,49 @@ __all__ = [
     "NotLastStepError",
     "NothingTaughtError",
     "NothingToUndoError",
+    "Parts",
     "Prediction",
     "QualityError",
+    "Readiness",
     "RobocleError",
     "RosError",
     "SpecError",
     "StateAccessError",
     "StateError",
     "StateLockedError",
+    "StreamingClassifier",
+    "TaughtSample",
     "TemporalFilter",
     "UnknownLabelError",
     "UnknownSampleError",
     "backbone",
     "classifier",
+    "open_camera",
     "pooling",
 ]
 
 _HOMES = {
-    "Announcement": "robocle.recognition.temporal_filter",
-    "Complaint": "robocle.images.quality",
-    "Embedding": "robocle.learner.embedding",
-    "Explanation": "robocle.recognition.explanation",
-    "FeatureMaps": "robocle.types",
-    "Learner": "robocle.learner",
-    "Prediction": "robocle.types",
-    "TemporalFilter": "robocle.recognition.temporal_filter",
-    "backbone": "robocle.backbones",
-    "classifier": "robocle.classifiers",
-    "pooling": "robocle.poolings",
+    "backbones": ["backbone"],
+    "cameras": ["Camera", "Frame", "open_camera"],
+    "classifiers": ["StreamingClassifier", "classifier"],
+    "images.quality": ["Complaint"],
+    "learner": ["Learner"],
+    "learner.embedding": ["Embedding"],
+    "learner.pipeline": ["Parts"],
+    "poolings": ["pooling"],
+    "recognition.explanation": ["Explanation"],
+    "recognition.readiness": ["Readiness", "TaughtSample"],
+    "recognition.temporal_filter": ["Announcement", "TemporalFilter"],
+    "types": ["FeatureMaps", "Prediction"],
 }
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _HOME_OF:
         raise AttributeError(f"module 'robocle' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    home = import_module(f"robocle.{_HOME_OF[name]}")
+    value = globals()[name] = getattr(home, name)
     return value
 
 

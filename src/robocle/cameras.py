@@ -1,8 +1,6 @@
 """Cameras: frames from a webcam, a network camera or a video file, always the newest.
 
-    from robocle.cameras import open_camera
-
-    with open_camera("rtsp://camera.local/stream") as camera:
+    with robocle.open_camera("rtsp://camera.local/stream") as camera:
         frame = camera.newest()
 
 A thread reads the source and keeps one frame, so a slow reader sees the newest frame and no queue
@@ -44,20 +42,7 @@ class Frame:
 
 
 class Camera:
-    """A source of frames; `open_camera` returns one.
-
-    Args:
-        source: The number of a webcam, a URL, or the path of a video file.
-        loop: Whether a video file starts again when it ends.
-        realtime: Whether a video file plays at its own rate. If not, `newest` returns every frame
-            in order, each as soon as it is asked for.
-        reconnect: Whether a webcam or network camera that fails is opened again, until it answers.
-            Meanwhile `newest` returns None.
-
-    Raises:
-        CameraError: The source cannot be opened.
-        MissingExtraError: OpenCV is not installed.
-    """
+    """A source of frames. `open_camera` returns one, with the same arguments."""
 
     def __init__(
         self,
@@ -193,7 +178,7 @@ class Camera:
 
 
 def open_camera(
-    source: CameraSource, loop: bool = False, *, realtime: bool = True, reconnect: bool = False
+    source: CameraSource, *, loop: bool = False, realtime: bool = True, reconnect: bool = False
 ) -> Camera:
     """Open a webcam, a network camera or a video file, and start to read it.
 
@@ -202,8 +187,9 @@ def open_camera(
             path of a video file.
         loop: Whether a video file starts again when it ends.
         realtime: Whether a video file plays at its own rate. If not, `Camera.newest` returns every
-            frame in order.
+            frame in order, each as soon as it is requested.
         reconnect: Whether a webcam or network camera that fails is opened again, until it answers.
+            Meanwhile `Camera.newest` returns None.
 
     Returns:
         The camera, a context manager that closes it.

@@ -6,14 +6,17 @@ the others can use.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 from robocle.errors import SpecError
 from robocle.spec import parse_spec, require_choice, suggestion
 
-OBJECTS = ("auto", "same", "kinds")
+ProfileName = Literal["fast", "accurate", "large"]
+Objects = Literal["auto", "same", "kinds"]
 """What a learner will recognise: the same objects that it was taught, or others of their kinds."""
+OBJECTS: tuple[Objects, ...] = get_args(Objects)
 # The weight of the earlier map, which tells one mug from another. "auto" estimates it.
-EARLIER_WEIGHTS = {"same": 2.0, "kinds": 0.125}
+EARLIER_WEIGHTS: Mapping[Objects, float] = {"same": 2.0, "kinds": 0.125}
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Profile:
     prediction_views: str = "centre:shares=0.8"
 
 
-PROFILES: Mapping[str, Profile] = {
+PROFILES: Mapping[ProfileName, Profile] = {
     "fast": Profile("one look at each picture, for a camera on a small device"),
     "accurate": Profile(
         "two looks at each picture, the second nearer, which takes twice as long",
@@ -43,11 +46,11 @@ PROFILES: Mapping[str, Profile] = {
         prediction_views="centre:shares=1/0.6",
     ),
 }
-DEFAULT_PROFILE = "fast"
+DEFAULT_PROFILE: ProfileName = "fast"
 DEFAULT = PROFILES[DEFAULT_PROFILE]
 
 
-def profile(name: str) -> Profile:
+def profile(name: ProfileName) -> Profile:
     """Return the profile of a name.
 
     Raises:
@@ -62,7 +65,7 @@ def profile(name: str) -> Profile:
     return PROFILES[name]
 
 
-def classifier_for(objects: str, classifier: str) -> str:
+def classifier_for(objects: Objects, classifier: str) -> str:
     """Return the spec of a classifier for what a learner will recognise.
 
     Args:

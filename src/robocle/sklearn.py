@@ -3,18 +3,22 @@
     from robocle.sklearn import RobocleClassifier
 
     estimator = RobocleClassifier("slda:shrinkage=oas").fit(embeddings, labels)
+    search = GridSearchCV(RobocleClassifier(), {"classifier__shrinkage": [0.1, "oas"]})
 
 scikit-learn is an extra: pip install 'robocle[sklearn]'.
 """
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robocle.classifiers import StreamingClassifier, classifier
+from robocle.classifiers import CLASSIFIERS, StreamingClassifier
+from robocle.classifiers import classifier as build
 from robocle.classifiers.softmax import softmax
 from robocle.errors import LabelError, MissingExtraError
+from robocle.spec import parse_spec
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -24,6 +28,7 @@ except ImportError as error:
     raise MissingExtraError("sklearn", "robocle.sklearn needs scikit-learn 1.6 or newer") from error
 
 
+OPTION = "classifier__"
 TEXTS = "OSU"  # the kinds of numpy types that labels of text have
 
 
@@ -32,8 +37,11 @@ class RobocleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
 
     Samples are learned one at a time, in the order given. Labels may be numbers or texts.
 
+    Each option of the classifier is a parameter of its own, such as `classifier__shrinkage`, which
+    `set_params` and a grid search can set.
+
     Args:
-        spec: The spec of a classifier, such as "slda:shrinkage=oas" or "ncm".
+        classifier: The spec of a classifier, such as "slda:shrinkage=oas" or "ncm".
 
     Attributes:
         classes_: The labels, sorted.
@@ -46,10 +54,45 @@ class RobocleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
     array([7])
     >>> estimator.partial_fit([[0.0, 9.0]], [8]).predict([[0.5, 8.0]])
     array([8])
+    >>> RobocleClassifier("sqda").set_params(classifier__shared=0.3)
+    RobocleClassifier(classifier='sqda:shared=0.3')
     """
 
-    def __init__(self, spec: str = "slda") -> None:
-        self.spec = spec
+    def __init__(self, classifier: str = "slda") -> None:
+        self.classifier = classifier
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters: the spec and, if deep, each option of the classifier.
+
+        Raises:
+            SpecError: The spec is not one of a classifier.
+        """
+        if not deep:
+            return {"classifier": self.classifier}
+        spec = parse_spec(self.classifier)
+        options = {**CLASSIFIERS.defaults(spec.name), **spec.options}
+        return {
+            "classifier": self.classifier,
+            **{f"{OPTION}{name}": value for name, value in options.items()},
+        }
+
+    def set_params(self, **params: Any) -> Self:
+        """Set the spec, or single options of the classifier.
+
+        Raises:
+            SpecError: There is no such option, or the spec is not one of a classifier.
+            ValueError: There is no such parameter.
+        """
+        options = {name: params.pop(name) for name in list(params) if name.startswith(OPTION)}
+        if unknown := params.keys() - {"classifier"}:
+            known = ", ".join(self.get_params())
+            raise ValueError(f"there is no parameter {unknown.pop()!r}: known: {known}")
+        self.classifier = params.get("classifier", self.classifier)
+        if options:
+            spec = parse_spec(self.classifier)
+            given = {name.removeprefix(OPTION): value for name, value in options.items()}
+            self.classifier = str(replace(spec, options={**spec.options, **given}))
+        return self
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn labelled embeddings from scratch.
@@ -137,7 +180,7 @@ class RobocleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         return softmax(self._scores(X))
 
     def _start(self) -> None:
-        self.classifier_: StreamingClassifier = classifier(self.spec)
+        self.classifier_: StreamingClassifier = build(self.classifier)
         self.classes_: NDArray[Any] = np.empty(0)
         self._texts: dict[Any, str] = {}
 

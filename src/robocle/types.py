@@ -1,13 +1,19 @@
-"""The values passed between the parts: pixels, feature maps, embeddings and predictions."""
+"""The values passed between the parts: pixels, feature maps, embeddings and predictions.
 
+A prediction has one number per label, kept as an array and read as a dict. With 10,000 labels,
+building such a dict takes longer than the rest of a prediction, and most programs read one label or
+a few of the best. So a dict is built when it is first read.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robocle.label_numbers import LabelNumbers, built, numbers_of, read_as_dicts, unread_numbers
+Value = TypeVar("Value")
 
 Pixels = NDArray[np.uint8]
 """RGB pixels of one square picture (side, side, 3), or of several (n, side, side, 3)."""
@@ -61,13 +67,125 @@ class FeatureMaps:
         return len(self.grid)
 
 
+# The best rows are selected before they are sorted if fewer than one in so many is wanted.
+FEW = 8
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LabelNumbers:
+    """One number per label. They never change.
+
+    >>> found = LabelNumbers(("mug", "pan", "cup"), np.array([0.25, 0.125, 0.5]))
+    >>> found.named()
+    {'mug': 0.25, 'pan': 0.125, 'cup': 0.5}
+    >>> found.total(), found.best(2)
+    (0.875, [('cup', 0.5), ('mug', 0.25)])
+    """
+
+    labels: tuple[str, ...]
+    """The labels, in the order they were taught."""
+    numbers: NDArray[np.float64]
+    """The number of each label."""
+
+    @classmethod
+    def of(cls, named: dict[str, float]) -> "LabelNumbers":
+        """Return the numbers of a dict."""
+        return cls(tuple(named), np.fromiter(named.values(), np.float64, len(named)))
+
+    def named(self) -> dict[str, float]:
+        """Return a new dict of the numbers by label."""
+        return dict(zip(self.labels, self.numbers.tolist(), strict=True))
+
+    def unread(self) -> dict[str, float]:
+        """Return the numbers for a field that is read as a dict, which is built when it is read."""
+        return cast("dict[str, float]", self)
+
+    def total(self) -> float:
+        """Return the sum of the numbers."""
+        return float(self.numbers.sum())
+
+    def best(self, number: int) -> list[tuple[str, float]]:
+        """Return the labels with the largest numbers, each with its number, the best first."""
+        return self.at(self.best_rows(number))
+
+    def at(self, rows: list[int]) -> list[tuple[str, float]]:
+        """Return the labels of some rows, each with its number."""
+        numbers = self.numbers[rows].tolist()
+        return [(self.labels[row], number) for row, number in zip(rows, numbers, strict=True)]
+
+    def best_rows(self, number: int) -> list[int]:
+        """Return the rows of the largest numbers, the best first; of equal ones, the first first.
+
+        Args:
+            number: How many rows to return, at most. A negative number leaves out as many.
+        """
+        numbers, rows = self.numbers, None
+        if 0 < FEW * number < len(numbers):
+            rows = np.flatnonzero(numbers >= np.partition(numbers, -number)[-number])
+            numbers = numbers[rows]
+        order = (-numbers).argsort(kind="stable")[:number]
+        best: list[int] = (order if rows is None else rows[order]).tolist()
+        return best
+
+
+class _ReadAsDict:
+    """A field of a dataclass that is given as a dict or as label numbers, and read as a dict.
+
+    A dict that was given or built is kept under the name of the field, numbers under another one.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: object | None, owner: type) -> dict[str, float]:
+        values: dict[str, Any] = {} if instance is None else vars(instance)
+        if self._name not in values and f"_{self._name}" not in values:
+            # Also of the class, so that a dataclass finds no default.
+            raise AttributeError(f"{owner.__name__!r} has no attribute {self._name!r}")
+        if self._name not in values:
+            # If two threads build it at once, both get the same dict.
+            values.setdefault(self._name, values[f"_{self._name}"].named())
+        named: dict[str, float] = values[self._name]
+        return named
+
+    def __set__(self, instance: object, value: dict[str, float] | LabelNumbers) -> None:
+        is_dict = not isinstance(value, LabelNumbers)
+        vars(instance)[self._name if is_dict else f"_{self._name}"] = value
+
+
+def read_as_dicts(*names: str) -> Callable[[type[Value]], type[Value]]:
+    """Return a decorator of a dataclass, some fields of which are read as dicts.
+
+    Args:
+        names: The fields that are dicts of a number per label. They must have no default.
+    """
+
+    def decorated(kind: type[Value]) -> type[Value]:
+        for name in names:
+            setattr(kind, name, _ReadAsDict(name))
+        return kind
+
+    return decorated
+
+
+def numbers_of(instance: object, name: str) -> LabelNumbers:
+    """Return the numbers of a field that is read as a dict, without building the dict."""
+    return _unread(instance, name) or LabelNumbers.of(getattr(instance, name))
+
+
+def _unread(instance: object, name: str) -> LabelNumbers | None:
+    """Return the numbers of a field; None if there is a dict, which a program may have changed."""
+    values = vars(instance)
+    return None if name in values else values.get(f"_{name}")
+
+
 @read_as_dicts("scores", "confidences")
 @dataclass(frozen=True)
 class Prediction:
     """What a learner predicts for one picture.
 
-    The dicts of a learner's prediction are built when they are first read, which takes a while
-    with thousands of labels. The other fields, `unknown_probability` and `top` do not need them.
+    With thousands of labels, the dicts take a while to read for the first time. The other fields,
+    `unknown_probability` and `top` do not need them.
     """
 
     label: str | None
@@ -83,8 +201,7 @@ class Prediction:
     """The probability, from 0 to 1, that the object is a taught one, if half of all objects are."""
     confidences: dict[str, float]
     """The probability of every label, in the order they were taught. That of `nearest` is
-    `confidence`. They sum to `known_probability`, and with
-    `unknown_probability` to 1."""
+    `confidence`. They sum to `known_probability`, and with `unknown_probability` to 1."""
     nothing: str = ""
     """Why there is nothing to see, such as "the picture is black"; empty otherwise. If there is
     nothing to see, `label` is None and the confidences are 0."""
@@ -94,40 +211,6 @@ class Prediction:
     sure: bool = False
     """Whether the label can be relied on: there is one, and its confidence is at least 0.8. Teach
     an object where it is not sure."""
-
-    @classmethod
-    def of_numbers(
-        cls,
-        label: str | None,
-        confidence: float,
-        scores: LabelNumbers,
-        nearest: str,
-        known_probability: float,
-        confidences: LabelNumbers,
-        nothing: str = "",
-        familiarity: float = 0.0,
-        sure: bool = False,
-    ) -> "Prediction":
-        """Return a prediction whose dicts are built when they are first read.
-
-        The arguments are the fields.
-
-        Args:
-            scores: The score of every label.
-            confidences: The probability of every label, in the same order.
-        """
-        return built(
-            cls,
-            label=label,
-            confidence=confidence,
-            scores=scores,
-            nearest=nearest,
-            known_probability=known_probability,
-            confidences=confidences,
-            nothing=nothing,
-            familiarity=familiarity,
-            sure=sure,
-        )
 
     @classmethod
     def of_nothing(cls, why: str) -> "Prediction":
@@ -175,7 +258,7 @@ class Prediction:
             >>> Prediction("cup", 0.85, scores, "cup", 0.9, confidences).top()
             [('cup', 0.85), ('mug', 0.1)]
         """
-        scores, confidences = (unread_numbers(self, name) for name in ("scores", "confidences"))
+        scores, confidences = (_unread(self, name) for name in ("scores", "confidences"))
         if scores is not None and confidences is not None:
             return confidences.at(scores.best_rows(number))
         best = sorted(self.scores, key=self.scores.__getitem__, reverse=True)

@@ -270,7 +270,7 @@ def test_a_state_taught_with_a_relative_path_loads_from_any_directory(
 ) -> None:
     save(plain(), tmp_path / "plain.onnx")
     monkeypatch.chdir(tmp_path)
-    learner = robocle.Learner("onnx:plain.onnx,mean=0.5", "avg", "ncm")
+    learner = robocle.Learner("onnx:plain.onnx,mean=0.5", pooling="avg", classifier="ncm")
     rng = np.random.default_rng(0)
     dark, light = (rng.integers(low, low + 60, (40, 40, 3), np.uint8) for low in (10, 180))
     learner.teach(dark, "night")
@@ -292,7 +292,7 @@ def state_from_elsewhere(network: Path, folder: Path, monkeypatch: pytest.Monkey
     """Return a state that was taught with a network on another machine."""
     with monkeypatch.context() as there:
         there.setenv(CACHE_VARIABLE, str(folder / "their cache"))
-        learner = robocle.Learner(f"onnx:{network}", "avg", "ncm")
+        learner = robocle.Learner(f"onnx:{network}", pooling="avg", classifier="ncm")
         learner.teach(np.zeros((40, 40, 3), np.uint8), "night")
         learner.save(folder / "received.robocle")
     return folder / "received.robocle"
@@ -378,14 +378,15 @@ def test_a_network_that_does_not_end_is_stopped(
 def test_a_learner_on_a_transformer_is_exported_as_one_model(tmp_path: Path) -> None:
     import onnxruntime
 
-    from robocle.export.onnx_model import onnx_model
-
     path = save(transformer(), tmp_path / "vit.onnx")
-    spec, views = f"onnx:{path},prefix=1", {"views": "plain", "prediction_views": "plain"}
-    learner = robocle.Learner(spec, "moments:r=3,form=root", "ncm", **views)
+    learner = robocle.Learner(
+        f"onnx:{path},prefix=1", pooling="moments:r=3,form=root", classifier="ncm", views="plain",
+        prediction_views="plain",
+    )  # fmt: skip
     for label, picture in zip("abc", pictures(), strict=True):
         learner.teach(picture, label)
-    session = onnxruntime.InferenceSession(onnx_model(learner).SerializeToString())
+    learner.export_onnx(tmp_path / "learner.onnx")
+    session = onnxruntime.InferenceSession(tmp_path / "learner.onnx")
     labels, scores = session.run(["label", "scores"], {"pixels": pictures()})
     assert labels.tolist() == ["a", "b", "c"]
     expected = np.array(list(learner.predict(pictures()[0]).scores.values()))

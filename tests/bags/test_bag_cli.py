@@ -171,7 +171,8 @@ def test_tables_and_plots_show_labels_that_were_never_shown(tmp_path: Path) -> N
     for n in range(100):
         said = "pan" if n % 10 == 0 else "mug"
         truth = "mug" if n < 80 else "dragon"
-        tally.add(n / 10, truth, predicted=said, announced=None if n < 5 else said)
+        tally.add(n / 10, truth, predicted=said, announced="undecided" if n >= 95 else said)
+    assert tally.labels["dragon"].steady == 0  # undecided is not unknown
     table = label_table(tally)
     assert table.splitlines()[2].split()[:3] == ["dragon", "(not", "taught)"]
     assert "pan (8)" in table

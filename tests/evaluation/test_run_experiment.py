@@ -78,7 +78,7 @@ def test_the_accuracy_of_a_trial_is_that_of_a_learner_taught_by_hand(
     record = bench.record("SLDA")
     told = {key: value for key, value in record["trial"].items() if key != "data"}
     trial = Trial(**{**told, "tested": ("clean",), "root": str(bench.pictures)})
-    learner = Learner(lite0, trial.pooling, trial.classifier, trial.views)
+    learner = Learner(lite0, pooling=trial.pooling, classifier=trial.classifier, views=trial.views)
     per_step = []
     before: list[bool] = []
     stream = trial.stream()
@@ -131,7 +131,7 @@ def test_open_set_metrics_are_those_of_a_learner_taught_by_hand(
         "folder", str(bench.pictures), study.scenario, 0, "efficientnet_lite0", ours.pooling,
         ours.classifier, views=ours.views,
     )  # fmt: skip
-    learner = Learner(lite0, ours.pooling, ours.classifier, ours.views)
+    learner = Learner(lite0, pooling=ours.pooling, classifier=ours.classifier, views=ours.views)
     stream = trial.stream()
     for example in (example for step in stream.steps for example in step):
         learner.teach(example.path, example.label, poor="accept")

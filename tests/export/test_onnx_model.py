@@ -5,24 +5,29 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
 from numpy.typing import NDArray
+from onnx import TensorProto, helper
 from PIL import Image, ImageOps
 
 import robocle
 from refusal import Refusal
 from robocle import Learner
 from robocle.backbones import Backbone
-from robocle.errors import NothingTaughtError, SpecError
-from robocle.export.onnx_model import onnx_model, write_onnx
+from robocle.backbones.onnx_graph import GraphBuilder
+from robocle.errors import NothingTaughtError, SpecError, StateAccessError
+from robocle.export.embedding_nodes import add_views
 from robocle.images import to_pixels
 from robocle.images.square import ORIENTATION_TAG
+from robocle.images.views import Centre, Plain
 from robocle.profiles import DEFAULT
-from robocle.types import Prediction
+from robocle.types import Pixels, Prediction
 from transcript import steps_of
 
 Outputs = dict[str, NDArray[Any]]
@@ -55,6 +60,13 @@ def taught(lite0: Backbone) -> Callable[..., Learner]:
     return teach
 
 
+def onnx_model(learner: Learner, false_accept: float = 0.05) -> onnx.ModelProto:
+    """Return the exported model."""
+    with TemporaryDirectory() as folder:
+        learner.export_onnx(Path(folder) / "model.onnx", false_accept=false_accept)
+        return onnx.load(Path(folder) / "model.onnx")
+
+
 def outputs_of(learner: Learner, pictures: NDArray[np.uint8], **options: float) -> Outputs:
     """Run the exported model on pictures."""
     session = onnxruntime.InferenceSession(onnx_model(learner, **options).SerializeToString())
@@ -65,8 +77,8 @@ def outputs_of(learner: Learner, pictures: NDArray[np.uint8], **options: float) 
 def assert_same(outputs: Outputs, expected: list[Prediction]) -> None:
     assert outputs["nearest"].tolist() == [each.nearest for each in expected]
     assert outputs["label"].tolist() == [each.label or "unknown" for each in expected]
-    assert outputs["unknown"].tolist() == [each.label is None for each in expected]
-    assert outputs["known"] == pytest.approx(
+    assert outputs["is_unknown"].tolist() == [each.label is None for each in expected]
+    assert outputs["known_probability"] == pytest.approx(
         [each.known_probability for each in expected], abs=1e-5
     )
     confidences = [each.confidence for each in expected]
@@ -118,7 +130,7 @@ def test_the_outputs_for_forty_labels_are_those_of_the_learner(
     assert_same(outputs, expected)
     scores = np.array([list(each.scores.values()) for each in expected])
     assert outputs["scores"] == pytest.approx(scores, abs=1e-6 * np.abs(scores).max())
-    assert set(outputs["unknown"].tolist()) == {True, False}
+    assert set(outputs["is_unknown"].tolist()) == {True, False}
 
 
 def test_an_unknown_object_has_the_label_unknown_and_still_a_nearest_label(
@@ -126,7 +138,7 @@ def test_an_unknown_object_has_the_label_unknown_and_still_a_nearest_label(
 ) -> None:
     outputs = outputs_of(taught(3, 2), pictures[-1:])
     assert outputs["label"].tolist() == ["unknown"]
-    assert outputs["unknown"].tolist() == [True]
+    assert outputs["is_unknown"].tolist() == [True]
     assert outputs["nearest"][0] in OBJECTS[:3]
 
 
@@ -136,7 +148,7 @@ def test_the_rate_of_the_model_can_be_chosen(
 ) -> None:
     learner = taught(3, 2)
     outputs = outputs_of(learner, pictures, false_accept=rate)
-    assert_same(outputs, learner.predict_many(pictures, rate))
+    assert_same(outputs, learner.predict_many(pictures, false_accept=rate))
 
 
 def test_a_strict_model_has_a_higher_threshold_than_the_default_one(
@@ -154,6 +166,17 @@ def test_a_rate_out_of_range_and_a_learner_without_labels_are_refused(
 ) -> None:
     assert "0.5" in refusal(SpecError, lambda: onnx_model(taught(2, 1), false_accept=0.6))
     refusal(NothingTaughtError, lambda: onnx_model(Learner(lite0)))
+
+
+def test_an_existing_file_is_replaced_only_on_request(
+    taught: Callable[..., Learner], tmp_path: Path, refusal: Refusal
+) -> None:
+    learner, path = taught(2, 1), tmp_path / "model.onnx"
+    path.write_text("something else")
+    assert "it exists" in refusal(StateAccessError, lambda: learner.export_onnx(path))
+    assert path.read_text() == "something else"
+    learner.export_onnx(path, replace=True)
+    assert onnx.load(path).graph.output[0].name == "label"
 
 
 def test_the_model_says_what_it_was_made_from(taught: Callable[..., Learner]) -> None:
@@ -188,7 +211,7 @@ def test_the_example_needs_no_robocle_and_prints_what_the_learner_predicts(
     tmp_path: Path,
 ) -> None:
     learner = taught(3, 2)
-    write_onnx(learner, tmp_path / "five.onnx")
+    learner.export_onnx(tmp_path / "five.onnx")
     orientation = Image.Exif()
     orientation[ORIENTATION_TAG] = 6 if name == "turned.jpg" else 1
     with Image.open(CLEAN / "apple_01" / "7.jpg") as small:
@@ -214,3 +237,33 @@ def test_the_example_resizes_a_picture_to_the_pixels_of_the_learner(
         square = upright.resize((224, 224), Image.Resampling.BILINEAR, reducing_gap=1.0)
     expected = to_pixels(tmp_path / "photo.jpg", 224)
     assert np.array_equal(np.asarray(square), expected)
+
+
+class Mirrored:
+    def __call__(self, pixels: Pixels) -> Pixels:
+        return np.stack([pixels, pixels[:, ::-1]])
+
+
+@pytest.mark.parametrize("side", [97, 224, 240, 260])
+@pytest.mark.parametrize("shares", ["0.1", "1/0.333", "0.4/1/0.85", "1/0.8/0.67/0.5", "1"])
+def test_the_looks_equal_pillows(side: int, shares: str) -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (2, side, side, 3), np.uint8)
+    builder = GraphBuilder()
+    builder.add_input("pixels", TensorProto.UINT8, side, side, 3)
+    builder.node("Identity", "pixels", output="seen")
+    views = Centre(shares)
+    assert add_views(builder, views, side) == len(views.looks)
+    builder.add_output("seen", TensorProto.UINT8, side, side, 3)
+    model = helper.make_model(builder.graph, opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 8
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    (found,) = session.run(None, {"pixels": pixels})
+    by_picture = np.stack([views(each) for each in pixels])
+    assert np.array_equal(found, np.concatenate(by_picture.swapaxes(0, 1)))
+
+
+def test_a_single_view_changes_nothing_and_other_views_are_refused(refusal: Refusal) -> None:
+    builder = GraphBuilder()
+    assert add_views(builder, Plain(), 224) == 1
+    assert not builder.graph.node
+    assert "Mirrored" in refusal(SpecError, lambda: add_views(builder, Mirrored(), 224))

@@ -10,7 +10,7 @@ from PIL import Image
 
 from command_line import assert_refused, assert_usage_error, counts_of, run
 from robocle import Learner
-from robocle.recognition.samples import TaughtSample
+from robocle.recognition.readiness import TaughtSample
 
 HEAD = ["id", "label", "taught", "recognised", "when", "left", "out"]
 

@@ -14,9 +14,9 @@ from robocle.classifiers import classifier
 from robocle.classifiers.streaming import StreamingClassifier
 from robocle.errors import SpecError
 from robocle.evaluation.metrics.recognition import area_under_curve, mixed_calibration_error
+from robocle.recognition import DEFAULT_RATE
 from robocle.recognition.decision import SEEN_AGAIN, Decision, Unrelated, _again
 from robocle.recognition.meaning import recognise, recognised
-from robocle.recognition.rates import DEFAULT_RATE
 from robocle.types import SURE
 
 Array = NDArray[np.float64]
@@ -63,6 +63,15 @@ class Objects:
         return clf
 
 
+def drawn(
+    labels: int, shots: int, scene: float = 0.0, spec: str = SPEC
+) -> tuple[Objects, World, StreamingClassifier]:
+    """Return objects, a world, and a classifier that was taught the first objects."""
+    objects = Objects(scene)
+    world = objects.world()
+    return objects, world, objects.taught(world, labels, shots, spec)
+
+
 def decision_of(clf: StreamingClassifier, world: World | None) -> Decision:
     found = Decision.of(clf.answer(), world)
     assert found is not None
@@ -78,23 +87,12 @@ def accepted(
 
 
 @CELLS
-def test_of_unrelated_objects_at_most_about_five_percent_are_accepted(
+def test_about_five_percent_of_unrelated_objects_are_accepted_and_of_taught_ones_rejected(
     labels: int, shots: int
 ) -> None:
-    objects = Objects()
-    world = objects.world()
-    clf = objects.taught(world, labels, shots)
+    objects, world, clf = drawn(labels, shots)
     assert accepted(clf, world, objects.pictures(range(300, 400), 3)) <= 0.09
     assert accepted(clf, world, objects.nothing(300)) <= 0.07
-
-
-@CELLS
-def test_of_taught_objects_that_are_seen_again_at_most_about_five_percent_are_called_unknown(
-    labels: int, shots: int
-) -> None:
-    objects = Objects()
-    world = objects.world()
-    clf = objects.taught(world, labels, shots)
     assert accepted(clf, world, objects.pictures(range(labels), 40)) >= 0.93
 
 
@@ -117,9 +115,7 @@ def test_a_smaller_rate_always_moves_the_threshold_up(
 
 @pytest.mark.parametrize("rate", [0.01, 0.05, 0.2, 0.5])
 def test_where_the_world_decides_the_rate_is_the_fraction_that_is_accepted(rate: float) -> None:
-    objects = Objects()
-    world = objects.world()
-    clf = objects.taught(world, 1, 5)
+    objects, world, clf = drawn(1, 5)
     decision = decision_of(clf, world)
     assert decision.threshold(rate) == max(each.bound(rate) for each in decision.unrelated)
     found = accepted(clf, world, objects.pictures(range(300, 400), 20), rate)
@@ -136,9 +132,8 @@ def test_the_tail_of_few_pictures_is_continued() -> None:
 
 @pytest.mark.parametrize("rate", [0, -0.1, 0.0009, 0.6, 0.99, 2, math.nan, None, "0.05"])
 def test_a_rate_out_of_range_is_refused(rate: Any) -> None:
-    objects = Objects()
-    world = objects.world()
-    decision = decision_of(objects.taught(world, 2, 2), world)
+    _, world, clf = drawn(2, 2)
+    decision = decision_of(clf, world)
     with pytest.raises(SpecError, match=r"false_accept=.* give 0.001 to 0.5, or 1"):
         decision.threshold(rate)
     with pytest.raises(SpecError, match="false_accept"):
@@ -147,19 +142,17 @@ def test_a_rate_out_of_range_is_refused(rate: Any) -> None:
 
 @pytest.mark.parametrize("number", [np.float32, np.float64, float])
 def test_a_rate_may_be_a_number_of_numpy(number: Callable[[float], float]) -> None:
-    objects = Objects()
-    world = objects.world()
-    decision = decision_of(objects.taught(world, 2, 2), world)
+    _, world, clf = drawn(2, 2)
+    decision = decision_of(clf, world)
     assert decision.threshold(number(0.125)) == decision.threshold(0.125)
 
 
 def test_in_one_scene_most_objects_that_were_not_taught_are_unknown() -> None:
-    objects = Objects(scene=3.0)
-    world = objects.world()
-    clf = objects.taught(world, 10, 5)
+    objects, world, clf = drawn(10, 5, scene=3.0)
     others = objects.pictures(range(20, 60), 3)
     decision = decision_of(clf, world)
-    assert decision.shared > 0.5
+    _, usual, apart = drawn(10, 5)
+    assert decision.shared > 0.5 > 0.3 > decision_of(apart, usual).shared
     assert accepted(clf, world, others) <= 0.1
     assert accepted(clf, world, objects.pictures(range(10), 40)) >= 0.95
     # The world alone would take all of them for taught objects.
@@ -168,16 +161,8 @@ def test_in_one_scene_most_objects_that_were_not_taught_are_unknown() -> None:
     assert np.mean([each.familiarity >= bound for each in seen]) > 0.95
 
 
-def test_objects_without_a_scene_have_little_in_common() -> None:
-    objects = Objects()
-    world = objects.world()
-    assert decision_of(objects.taught(world, 10, 5), world).shared < 0.3
-
-
 def test_examples_of_what_is_unknown_sharpen_the_decision_of_a_single_label() -> None:
-    objects = Objects(scene=3.0)
-    world = objects.world()
-    clf = objects.taught(world, 1, 5)
+    objects, world, clf = drawn(1, 5, scene=3.0)
     others = objects.pictures(range(20, 60), 3)
     before = accepted(clf, world, others)
     for embedding in objects.pictures(range(60, 66)):
@@ -189,9 +174,7 @@ def test_examples_of_what_is_unknown_sharpen_the_decision_of_a_single_label() ->
 
 
 def test_the_order_of_lessons_does_not_matter() -> None:
-    objects = Objects(scene=3.0)
-    world = objects.world()
-    clf = objects.taught(world, 6, 3)
+    objects, world, clf = drawn(6, 3, scene=3.0)
     clf.learn(objects.pictures(range(50, 51))[0], "unknown")
     shuffled = classifier(SPEC)
     shuffled.use_world(world.pictures)
@@ -220,9 +203,7 @@ def test_the_threshold_moves_smoothly_while_labels_and_pictures_are_added() -> N
 
 @CELLS
 def test_probabilities_of_labels_and_of_unknown_sum_to_one(labels: int, shots: int) -> None:
-    objects = Objects()
-    world = objects.world()
-    clf = objects.taught(world, labels, shots)
+    objects, world, clf = drawn(labels, shots)
     for found in recognised(clf, objects.pictures(range(20)), decision_of(clf, world), 0.05):
         assert found.confidences.sum() == pytest.approx(found.known)
         assert found.confidence == found.confidences.max()
@@ -230,9 +211,8 @@ def test_probabilities_of_labels_and_of_unknown_sum_to_one(labels: int, shots: i
 
 
 def test_the_probability_of_a_known_object_increases_with_the_familiarity() -> None:
-    objects = Objects()
-    world = objects.world()
-    decision = decision_of(objects.taught(world, 5, 3), world)
+    _, world, clf = drawn(5, 3)
+    decision = decision_of(clf, world)
     tried = np.linspace(-decision.distance, 2 * decision.distance, 50)
     found = [decision.probability_known(each) for each in tried]
     assert found == sorted(found)
@@ -244,9 +224,7 @@ def test_the_probability_of_a_known_object_increases_with_the_familiarity() -> N
 
 @pytest.mark.parametrize("noise", [1.0, 1.6])
 def test_the_confidence_fits_a_mix_of_known_and_unknown_objects(noise: float) -> None:
-    objects = Objects()
-    world = objects.world()
-    clf = objects.taught(world, 8, 5)
+    objects, world, clf = drawn(8, 5)
     decision = decision_of(clf, world)
     known = recognised(clf, objects.pictures(range(8), 40, noise), decision, 0.05)
     unknown = recognised(clf, objects.pictures(range(300, 400), 3), decision, 0.05)
@@ -259,9 +237,7 @@ def test_the_confidence_fits_a_mix_of_known_and_unknown_objects(noise: float) ->
 
 
 def test_sure_is_known_with_a_high_confidence_whatever_the_rate() -> None:
-    objects = Objects()
-    world = objects.world()
-    clf = objects.taught(world, 5, 3)
+    objects, world, clf = drawn(5, 3)
     decision = decision_of(clf, world)
     pictures = np.vstack([objects.pictures(range(40)), objects.pictures(range(5), 5, 3.0)])
     for rate in (0.001, 0.05, 1):
@@ -340,9 +316,7 @@ def test_a_world_of_embeddings_of_another_width_does_not_count() -> None:
 
 @CELLS
 def test_a_classifier_that_keeps_no_samples_decides_by_the_world(labels: int, shots: int) -> None:
-    objects = Objects()
-    world = objects.world()
-    clf = objects.taught(world, labels, shots, f"{SPEC},keep=0")
+    objects, world, clf = drawn(labels, shots, spec=f"{SPEC},keep=0")
     assert not clf.samples
     assert decision_of(clf, world).again is None
     assert accepted(clf, world, objects.pictures(range(300, 400))) <= 0.1

@@ -1,12 +1,17 @@
 """The temporal filter: steady announcements from predictions that flicker."""
 
+import pickle
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from interrupts import Interrupt
 from robocle import Prediction, SpecError, TemporalFilter
-from robocle.label_numbers import LabelNumbers
-from robocle.recognition.temporal_filter import AGREES, FLOOR, STAY, Announcement
+from robocle.recognition.temporal_filter import AGREES, FLOOR, STAY, Announcement, evidence_of
+from robocle.types import LabelNumbers
 
 
 def frame(nothing: str = "", **confidences: float) -> Prediction:
@@ -36,13 +41,13 @@ def test_another_object_is_announced_after_a_few_frames() -> None:
 
 def test_an_unknown_object_is_announced_as_unknown() -> None:
     last = announced(TemporalFilter(), *[MUG] * 3, *[STRANGER] * 6)[-1]
-    assert (last.label, last.nothing) == (None, "")
+    assert (last.verdict, last.label, last.nothing) == ("unknown", None, "")
     assert last.unknown_probability > 0.7
 
 
 def test_nothing_to_see_is_announced_with_its_reason() -> None:
     last = announced(TemporalFilter(), *[MUG] * 3, *[BLACK] * 6)[-1]
-    assert (last.label, last.nothing) == (None, "the picture is black")
+    assert (last.verdict, last.label, last.nothing) == ("nothing", None, "the picture is black")
 
 
 def test_one_black_frame_does_not_interrupt_an_announcement() -> None:
@@ -89,8 +94,32 @@ def test_after_a_reset_earlier_frames_do_not_count() -> None:
     assert seen.update(PAN) == TemporalFilter().update(PAN)
 
 
-def test_unsure_frames_announce_nothing_new() -> None:
-    assert {each.label for each in announced(TemporalFilter(), *[UNSURE] * 30)} == {None}
+def test_a_tie_is_undecided_and_not_unknown() -> None:
+    tie = replace(frame(mug=0.49, pan=0.48), label="mug")
+    undecided = announced(TemporalFilter(sure=0.9), tie, tie)
+    said = [(each.verdict, each.label, each.nearest, each.changed) for each in undecided]
+    assert said == [("undecided", None, "mug", False)] * 2
+
+
+def test_what_is_announced_is_dropped_when_the_evidence_is_against_it() -> None:
+    seen, tie = TemporalFilter(sure=0.9), replace(frame(mug=0.001, pan=0.49, pot=0.49), label="pan")
+    assert announced(seen, *[frame(mug=0.95, pan=0.01, pot=0.01)] * 4)[-1].label == "mug"
+    last = announced(seen, *[tie] * 12)[-1]
+    assert (last.verdict, last.label, last.nearest) == ("undecided", None, "pan")
+
+
+def test_the_confidence_is_that_of_the_nearest_label() -> None:
+    for each in announced(TemporalFilter(), MUG, UNSURE, MUG, PAN, STRANGER, STRANGER):
+        assert each.confidence == each.confidences[each.nearest]
+        assert each.label in (None, each.nearest)
+        assert each.known_probability == pytest.approx(sum(each.confidences.values()))
+
+
+def test_the_announcement_of_a_single_frame_is_its_prediction() -> None:
+    for each in (MUG, STRANGER, BLACK):
+        said = Announcement.of(each)
+        for name in ("verdict", "label", "confidence", "nearest", "nothing", "sure", "confidences"):
+            assert getattr(said, name) == getattr(each, name)
 
 
 @pytest.mark.parametrize("options", [{"frames": 0.5}, {"sure": 0.2}, {"sure": float("nan")}])
@@ -142,18 +171,9 @@ def test_an_announcement_builds_its_dict_when_it_is_first_read() -> None:
     best = said.top(1)
     assert "confidences" not in vars(said)
     assert best == [("mug", said.confidences["mug"])]
-    given = Announcement(
-        said.label, "", dict(said.confidences), said.unknown_probability, said.changed, said.sure
-    )
-    assert given == said
+    given = replace(said, confidences=dict(said.confidences))
+    assert given == said == pickle.loads(pickle.dumps(said))
     assert given.top(1) == best
-
-
-def test_the_prediction_of_a_frame_keeps_its_dicts_unread() -> None:
-    found, equal = (LabelNumbers(("mug", "pan"), np.array([0.5, 0.25])) for _ in range(2))
-    prediction = Prediction.of_numbers("mug", 0.5, found, "mug", 0.9, equal)
-    TemporalFilter().update(prediction)
-    assert not {"scores", "confidences"} & set(vars(prediction))
 
 
 def test_filters_with_the_same_options_are_equal_whatever_they_have_seen() -> None:
@@ -175,3 +195,52 @@ def test_an_interrupt_at_any_instant_leaves_a_filter_that_goes_on() -> None:
         for _ in range(3):
             found = seen.update(MUG)
         assert found.label == "mug"
+
+
+def answered(label: str | None, mug: float, pan: float) -> Prediction:
+    confidences = {"mug": mug, "pan": pan}
+    nearest = max(confidences, key=confidences.__getitem__)
+    return Prediction(label, confidences[nearest], {}, nearest, mug + pan, confidences)
+
+
+@given(st.floats(0.001, 0.99), st.floats(0, 1), st.booleans())
+def test_the_evidence_of_a_frame_agrees_with_its_answer(
+    mug: float, rest: float, accepted: bool
+) -> None:
+    pan = min(mug, (1 - mug) * rest)
+    labels, evidence = evidence_of(answered("mug" if accepted else None, mug, pan))
+    first, second, unknown, nothing = evidence.tolist()
+    assert labels == ("mug", "pan")
+    assert (evidence.sum(), nothing) == (pytest.approx(1), 0.0)
+    assert second * mug == pytest.approx(first * pan)
+    if accepted:
+        assert first >= 2 * unknown - 1e-9
+    else:
+        assert unknown >= 2 * first - 1e-9
+
+
+@pytest.mark.parametrize("known", [1e-6, 0.2, 0.4, 0.6, 0.95])
+@pytest.mark.parametrize("label", ["mug", None])
+def test_a_video_whose_frames_have_the_same_answer_ends_with_it(
+    known: float, label: str | None
+) -> None:
+    steady = TemporalFilter()
+    for _ in range(20):
+        said = steady.update(answered(label, 0.9 * known, 0.1 * known))
+    assert said.label == label
+
+
+def test_where_there_is_nothing_to_see_only_that_is_probable() -> None:
+    black = Prediction(None, 0.0, {"mug": 0.0}, "mug", 0.0, {"mug": 0.0}, "the picture is black")
+    assert evidence_of(black)[1].tolist() == [0.0, 0.0, 1.0]
+    without = Prediction(None, 0.0, {"mug": 0.0}, "mug", 0.0, {"mug": 0.0})
+    assert evidence_of(without)[1].tolist() == [0.0, 1.0, 0.0]
+
+
+def test_the_dicts_of_a_frame_stay_unread() -> None:
+    scores, confidences = {"mug": 1.0, "pan": 0.2}, {"mug": 0.6, "pan": 0.2}
+    numbers = (LabelNumbers.of(each).unread() for each in (scores, confidences))
+    unread = Prediction(None, 0.6, next(numbers), "mug", 0.8, next(numbers))
+    found = evidence_of(unread)[1]
+    assert not {"scores", "confidences"} & {*vars(unread)}
+    assert found.tolist() == pytest.approx([0.3, 0.1, 0.6, 0.0])

@@ -27,7 +27,7 @@ Attack = Callable[[Path], object]
 def taught(path: Path, backbone: Backbone, classifier: str = "slda:keep=6") -> None:
     """Make a state with samples of two origins, sums, and steps to undo and to redo."""
     with Learner.open(path, backbone, pooling="avg", classifier=classifier) as learner:
-        other = Learner(backbone, "avg", classifier)
+        other = Learner(backbone, pooling="avg", classifier=classifier)
         for number in range(12):
             learner.teach_embedding(embedding(number, WIDTH), LABELS[number % 3])
             other.teach_embedding(embedding(100 + number, WIDTH), ("mug", "jar")[number % 2])

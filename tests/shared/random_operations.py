@@ -53,7 +53,7 @@ def perform(learner: Learner, words: Words) -> None:
     if verb == "teach":
         learner.teach_embedding(*lesson(*rest))
     elif verb == "merge":
-        other = Learner(STUB, "avg", learner.parts.classifier)
+        other = Learner(STUB, pooling="avg", classifier=learner.parts.classifier)
         other.teach_embedding(*lesson(*rest))
         learner.merge(other)
     elif verb == "remove":

@@ -24,7 +24,7 @@ def loaded(path: Path) -> Learner:
 
 def in_memory(classifier: str = "ncm") -> Learner:
     """Return a new learner that is kept in memory."""
-    return Learner(STUB, "avg", classifier)
+    return Learner(STUB, pooling="avg", classifier=classifier)
 
 
 def teach(learner: Learner, label: str, pictures: int = 1, seed: int = 0) -> None:

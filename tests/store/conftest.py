@@ -11,7 +11,7 @@ from robocle.backbones import Backbone
 @pytest.fixture(scope="session")
 def taught(lite0: Backbone, objects: Path) -> Learner:
     """A learner that was taught two pictures of a ball and two of a box; tests do not change it."""
-    learner = Learner(lite0, "avg", "slda:scatter=exact,shrinkage=oas")
+    learner = Learner(lite0, pooling="avg", classifier="slda:scatter=exact,shrinkage=oas")
     for label in ("ball", "box"):
         for number in (0, 1):
             learner.teach(objects / label / f"{number}.jpg", label)

@@ -109,7 +109,9 @@ def is_found(path: Path, kill: int, operations: list[Words]) -> bool:
 
 
 def main(path: Path, kills: int, seed: int, classifier: str) -> None:
-    assert not Learner(STUB, "avg", classifier).samples  # imports what the forks need
+    assert not Learner(
+        STUB, pooling="avg", classifier=classifier
+    ).samples  # imports what the forks need
     operations: list[Words] = []
     interrupted = unfinished = 0
     for kill in range(kills):

@@ -193,7 +193,7 @@ def test_the_faults_of_pictures_are_part_of_their_samples(lite0: Backbone, tmp_p
         learner.teach(night + np.uint8(1), "pan", poor="accept")
         learner.teach_embedding(np.ones_like(learner.last_embedding("mug")), "jar")
         learner.save(tmp_path / "copy")
-    merged = Learner(lite0, "avg", "ncm")
+    merged = Learner(lite0, pooling="avg", classifier="ncm")
     merged.merge_files(tmp_path / "copy")
     for again in (Learner.load(tmp_path / "home", lite0), merged):
         faults = {sample.label: sample.faults for sample in again.samples}

@@ -147,7 +147,7 @@ def test_an_interrupted_prediction_leaves_the_learner_as_it_was() -> None:
     lessons = [lesson(label, label) for label in ("mug", "cup", "pan")]
     rng = random.Random(0)
     for number in range(60):
-        learner = Learner(STUB, "avg", "slda:score=cosine")
+        learner = Learner(STUB, pooling="avg", classifier="slda:score=cosine")
         for each in lessons:
             learner.teach_embedding(*each)
         with Interrupt(rng.randrange(1, 700)):

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -132,7 +133,8 @@ def test_an_existing_state_is_opened_only_with_the_parts_that_it_has(
         learner.teach_embedding(np.ones(6), "mug")
         written_out = getattr(learner.parts, part)
     with pytest.raises(StateError, match=f"keeps its {kept}.*leave out the {part}"):
-        Learner.open(tmp_path / "home", lite0, **{part: spec})
+        Learner.open(tmp_path / "home", lite0, **{part: spec})  # type: ignore[arg-type]
+    given: Any
     for given in (parts, {part: written_out}):
         with Learner.open(tmp_path / "home", lite0, **given) as learner:
             assert learner.counts == {"mug": 1}
@@ -419,4 +421,4 @@ def test_a_learner_that_is_closed_before_it_followed_a_lesson_does_not_predict_w
 def test_a_python_with_an_old_sqlite_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 34, 1))
     with pytest.raises(StateError, match=r"states need SQLite 3\.37 or newer"):
-        Learner(STUB, "avg", "ncm")
+        Learner(STUB, pooling="avg", classifier="ncm")

@@ -82,7 +82,7 @@ def test_a_hostile_file_is_refused_everywhere_and_nothing_is_touched(
 
 def test_a_hostile_file_can_be_skipped(state: Path, lite0: Backbone) -> None:
     FILES["text"][0](state)
-    learner = Learner(lite0, "avg", "slda:keep=6")
+    learner = Learner(lite0, pooling="avg", classifier="slda:keep=6")
     (skipped,) = learner.merge_files(state, state.with_name("good.robocle"), skip=True)
     assert "is not a robocle state" in str(skipped)
     assert learner.labels

@@ -13,7 +13,6 @@ from robocle import Learner
 from robocle.backbones import Backbone
 from robocle.classifiers import CLASSIFIERS
 from robocle.errors import StateError
-from robocle.export.onnx_model import write_onnx
 from robots import another, are_close, in_memory, loaded, opened, scores, teach, visible
 
 
@@ -209,7 +208,7 @@ def test_new_files_have_the_permissions_that_the_umask_leaves(
     set_umask(umask)
     opened(tmp_path / "opened").close()
     taught.save(tmp_path / "saved")
-    write_onnx(taught, tmp_path / "exported")
+    taught.export_onnx(tmp_path / "exported")
     names = ("opened", "saved", "exported")
     assert modes(tmp_path) == dict.fromkeys(names, 0o666 & ~umask)
 

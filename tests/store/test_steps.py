@@ -189,7 +189,7 @@ def test_a_change_after_an_undone_step_can_be_undone_and_redone(
 def test_teaching_many_pictures_in_one_call_is_one_step(
     lite0: Backbone, photo: NDArray[np.uint8]
 ) -> None:
-    learner = Learner(lite0, "avg", "ncm", "plain")
+    learner = Learner(lite0, pooling="avg", classifier="ncm", views="plain")
     learner.teach_many([photo, photo[::-1]], ["mug", "pan"])
     assert learner.undo() == "teaching 2 pictures of 'mug', 'pan'"
     assert learner.labels == ()

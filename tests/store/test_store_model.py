@@ -28,8 +28,9 @@ class Store(RuleBasedStateMachine):
     def begin(self, classifier: str) -> None:
         self.folder = Path(tempfile.mkdtemp())
         self.path = self.folder / "home"
-        parts = {"pooling": "avg", "classifier": classifier}
-        self.learners = [Learner.open(self.path, STUB, **parts) for _ in range(2)]
+        self.learners = [
+            Learner.open(self.path, STUB, pooling="avg", classifier=classifier) for _ in range(2)
+        ]
         self.operations: list[Words] = []
         self.number = 0
 

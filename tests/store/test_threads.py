@@ -68,7 +68,7 @@ def test_eight_threads_lose_nothing_and_see_only_what_one_thread_would_have_seen
         predicting = [threads.submit(predict, thread) for thread in range(4)]
         assert [job.result() for job in teaching] == [None] * 4
         seen = [scores for job in predicting for scores in job.result()]
-    alone, possible = Learner(STUB, "avg", spec), []
+    alone, possible = Learner(STUB, pooling="avg", classifier=spec), []
     for label, content in sqlite3.connect(tmp_path / "home").execute(
         "SELECT label, embedding FROM samples ORDER BY time"
     ):

@@ -496,7 +496,10 @@ def test_a_merge_of_other_parts_or_widths_is_refused_and_changes_nothing(
     with opened(tmp_path / "home") as learner:
         teach(learner, "mug")
         for other, reason in (
-            (Learner(learner.backbone, "max", "ncm"), "what was learned with max into avg"),
+            (
+                Learner(learner.backbone, pooling="max", classifier="ncm"),
+                "what was learned with max into avg",
+            ),
             (in_memory("sqda"), "what was learned with sqda"),
             (wide, f"embeddings of width {WIDTH + 1} with embeddings of width {WIDTH}"),
         ):

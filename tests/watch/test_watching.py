@@ -128,7 +128,7 @@ def test_an_observation_lists_the_best_labels_only() -> None:
     prediction = Prediction("thing 1", 0.5, found, "thing 1", 0.9, found)
     seen = Observation.of(steady.update(prediction), 0.0)
     assert list(seen.confidences) == ["thing 1", "thing 3", "thing 0"]
-    assert seen.as_line().split("\t")[1:] == ["unknown", f"{seen.unknown_probability:.2f}"]
+    assert seen.as_line().split("\t")[1:] == ["undecided", f"{seen.confidence:.2f}"]
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def test_frames_are_recognised_and_bars_sum_to_one(taught: Api, picture_of: Pict
             client.send({"id": number}, picture_of("mug", 5))
             answer = client.event("prediction")
             assert answer["id"] == number
-        assert answer["label"] == "mug"
+        assert (answer["verdict"], answer["label"]) == ("known", "mug")
         bars = [part for _, part in answer["confidences"]]
         assert abs(sum(bars) + answer["others"] + answer["unknown_probability"] - 1) < 0.01
         assert answer["milliseconds"] > 0

@@ -81,7 +81,7 @@ class Tally:
             seconds: The time since the start of the recording.
             truth: What the frame shows.
             predicted: The label of the frame alone; None if it was called unknown.
-            announced: The filtered label.
+            announced: The filtered label; None if it was called unknown, and "undecided" is wrong.
         """
         expected = truth if truth in self.known else None
         right, steady = predicted == expected, announced == expected

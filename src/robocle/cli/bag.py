@@ -125,7 +125,7 @@ def _teach(learner: "Learner", shots: Shots, frames: "Iterator[Shot]", taught: C
             continue
         assert not isinstance(shot.picture, ImageError)
         try:
-            embedding = learner.embed_for_teaching(shot.picture, box)
+            embedding = learner.embed_for_teaching(shot.picture, box=box)
         except ImageError as error:
             shots.unusable(shot, error)
             continue
@@ -166,12 +166,13 @@ def bag_predict(state: Path, path: Path, topic: str | None, every: float, json_l
                     "confidence": found.confidence,
                     "nearest": found.nearest,
                     "nothing": found.nothing,
-                    "filtered": said,
+                    "filtered": said.label,
+                    "filtered_verdict": said.verdict,
                 }
                 echo_above_bar(as_json(line), err=False)  # fmt: skip
             else:
-                label = found.label or "unknown"
-                line_of = [f"{seconds:.2f}", label, f"{found.confidence:.2f}", said or "unknown"]
+                label, steady = (each.label or each.verdict for each in (found, said))
+                line_of = [f"{seconds:.2f}", label, f"{found.confidence:.2f}", steady]
                 echo_above_bar("\t".join(line_of), err=False)
     shots.list_unusable()
 
@@ -213,7 +214,8 @@ def bag_evaluate(state: Path, path: Path, topic: str | None, label_topic: str | 
         frames = shots.labelled("recognising")
         for shot, found, said in recognised(learner, shots, frames, box, false_accept):
             assert shot.label is not None
-            tally.add(shot.seconds, shot.label, predicted=found.label, announced=said)
+            announced = "undecided" if said.verdict == "undecided" else said.label
+            tally.add(shot.seconds, shot.label, predicted=found.label, announced=announced)
     shots.list_unusable()
     if not tally.frames:
         raise DataError(f"no frame of {path} has a label: check the times of the labels")

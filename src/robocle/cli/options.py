@@ -3,7 +3,7 @@
 import click
 
 from robocle.errors import SpecError
-from robocle.recognition.rates import DEFAULT_RATE, rate_named, require_rate
+from robocle.recognition import DEFAULT_RATE, rate_named, require_rate
 
 BoxOption = tuple[float, float, float, float] | None
 

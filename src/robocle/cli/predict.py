@@ -71,7 +71,7 @@ def predict(state: Path, images: tuple[Path, ...], top: int | None, as_json: boo
         if isinstance(embedding, ImageError):
             errors.append(embedding)
             continue
-        found = learner.predict_embedding(embedding, false_accept)
+        found = learner.predict_embedding(embedding, false_accept=false_accept)
         line = _as_json(path, found, top) if as_json else _as_line(path, found, top, is_judged)
         echo_above_bar(line, err=False)
     consequence = "the others were recognised; with --unreadable skip the exit code is 0"

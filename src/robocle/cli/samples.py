@@ -12,7 +12,7 @@ from robocle.cli.edit import require_file
 from robocle.cli.output import echo, echo_json, echo_lines
 
 if TYPE_CHECKING:
-    from robocle.recognition.samples import TaughtSample
+    from robocle.recognition.readiness import TaughtSample
 
 SHOWN_DIGITS = 8
 """How many digits of an id are shown. `remove` needs no more, unless two ids begin with them."""
@@ -39,7 +39,7 @@ def samples(state: Path, label: str | None, doubtful: int | None, as_json: bool)
         known = None if label is None else spelling_of(label, learner.labels)
         if label is not None and known is None:
             raise never_taught(label, learner.labels)
-        found = learner.samples if doubtful is None else learner.doubtful(doubtful, known)
+        found = learner.samples if doubtful is None else learner.doubtful(doubtful, label=known)
     shown = [each for each in found if known in (None, each.label)]
     if as_json:
         for each in shown:

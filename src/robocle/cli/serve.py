@@ -8,7 +8,7 @@ from robocle.cli.app import StatePath, main
 from robocle.cli.options import false_accept_option
 from robocle.cli.output import echo
 from robocle.errors import MissingExtraError
-from robocle.profiles import DEFAULT_PROFILE, PROFILES
+from robocle.profiles import DEFAULT_PROFILE, PROFILES, ProfileName
 
 
 @main.command(short_help="Open a page to teach objects with a camera.")
@@ -34,7 +34,7 @@ from robocle.profiles import DEFAULT_PROFILE, PROFILES
 @click.option("--no-browser", is_flag=True, help="Do not open the page in a browser.")
 @false_accept_option
 def serve(state: Path, host: str, port: int, https: bool, token: str, camera: str,
-          allowed_hosts: tuple[str, ...], profile: str, no_browser: bool,
+          allowed_hosts: tuple[str, ...], profile: ProfileName, no_browser: bool,
           false_accept: float) -> None:  # fmt: skip
     """Open a page on which STATE is taught with a camera; it shows live what STATE recognises.
 

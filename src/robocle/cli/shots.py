@@ -11,6 +11,7 @@ from robocle.errors import ImageError
 if TYPE_CHECKING:
     from robocle.bags import Bag, Intervals, Shot
     from robocle.learner import Learner
+    from robocle.recognition.temporal_filter import Announcement
     from robocle.types import Prediction
 
 JITTER = 1e-3
@@ -59,16 +60,16 @@ class Shots:
 
 def recognised(
     learner: "Learner", shots: Shots, frames: "Iterator[Shot]", box: BoxOption, false_accept: float
-) -> "Iterator[tuple[Shot, Prediction, str | None]]":
-    """Yield frames with their predictions and the labels that a filter announces."""
+) -> "Iterator[tuple[Shot, Prediction, Announcement]]":
+    """Yield frames with their predictions and what a filter announces."""
     from robocle.recognition.temporal_filter import TemporalFilter
 
     steady = TemporalFilter()
     for shot in frames:
         picture: Any = shot.picture
         try:
-            found = learner.predict(picture, false_accept, box=box)
+            found = learner.predict(picture, false_accept=false_accept, box=box)
         except ImageError as error:
             shots.unusable(shot, error)
             continue
-        yield shot, found, steady.update(found).label
+        yield shot, found, steady.update(found)

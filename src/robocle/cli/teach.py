@@ -5,7 +5,7 @@ import os
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -17,7 +17,15 @@ from robocle.cli.output import echo
 from robocle.cli.pictures import SKIPPING, Unreadable, list_unreadable
 from robocle.cli.progress import activity, progress
 from robocle.errors import ImageError, QualityError, StateAccessError, StateError
-from robocle.profiles import DEFAULT, DEFAULT_PROFILE, OBJECTS, PROFILES, classifier_for
+from robocle.profiles import (
+    DEFAULT,
+    DEFAULT_PROFILE,
+    OBJECTS,
+    PROFILES,
+    Objects,
+    ProfileName,
+    classifier_for,
+)
 from robocle.spec import parse_spec
 
 if TYPE_CHECKING:
@@ -50,7 +58,7 @@ log = logging.getLogger("robocle")
 @box_option
 @threads_option
 def teach(state: Path, what: tuple[str, ...], poor: "Poor", unreadable: Unreadable, box: BoxOption,
-          threads: int | None, profile: str | None, objects: str | None,
+          threads: int | None, profile: ProfileName | None, objects: Objects | None,
           **parts: str | None) -> None:  # fmt: skip
     """Teach STATE the pictures IMAGES (files or folders) of one object, called LABEL.
 
@@ -83,7 +91,9 @@ def teach(state: Path, what: tuple[str, ...], poor: "Poor", unreadable: Unreadab
         _teach(state, learner, samples, len(lessons), interruption)
 
 
-def _specs(profile: str | None, objects: str | None, **parts: str | None) -> dict[str, str]:
+def _specs(
+    profile: ProfileName | None, objects: Objects | None, **parts: str | None
+) -> dict[str, Any]:
     """Return the specs of the parts that were given, by themselves or by a profile."""
     specs = {name: spec for name, spec in parts.items() if spec}
     if profile is not None:
@@ -94,7 +104,7 @@ def _specs(profile: str | None, objects: str | None, **parts: str | None) -> dic
     return specs
 
 
-def _learner(state: Path, parts: dict[str, str]) -> "Learner":
+def _learner(state: Path, parts: dict[str, Any]) -> "Learner":
     """Return the learner of a state, or one in memory with the parts of a new state."""
     from robocle.backbones import backbone
     from robocle.learner import Learner

@@ -114,9 +114,7 @@ def export(
     _require_other(out, state)
     learner = Learner.load(state)
     if out.suffix == ".onnx":
-        from robocle.export.onnx_model import write_onnx
-
-        write_onnx(learner, out, false_accept)
+        learner.export_onnx(out, false_accept=false_accept, replace=replace)
     else:
         learner.save(out)
     echo(f"exported {plural(len(learner.labels), 'label')} to {out}")

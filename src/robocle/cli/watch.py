@@ -44,8 +44,9 @@ def watch(state: Path, camera: str, as_json: bool, every: float, changes: bool, 
     """Say once per second what a camera sees that STATE was taught.
 
     Prints the time, the label (or "unknown", or "nothing" and why) and its probability. A filter
-    over the frames keeps the label steady. If STATE is taught by another program meanwhile, the
-    command uses what is new. It ends with Ctrl-C, or when a video file ends.
+    over the frames keeps the label steady, and is "undecided" until they suffice. If STATE is
+    taught by another program meanwhile, the command uses what is new. It ends with Ctrl-C, or when
+    a video file ends.
     """
     if mqtt_ca and not mqtt:
         raise click.UsageError("--mqtt-ca requires --mqtt")
@@ -66,21 +67,21 @@ def watch(state: Path, camera: str, as_json: bool, every: float, changes: bool, 
             learner = stack.enter_context(Learner.open(state))
             if not learner.labels:
                 raise NothingTaughtError
-        source = stack.enter_context(open_camera(camera, loop, reconnect=True))
+        source = stack.enter_context(open_camera(camera, loop=loop, reconnect=True))
         before = None
 
         def recognised(frame: Frame) -> Prediction:
             try:
-                return learner.predict(frame.pixels, false_accept, box=box)
+                return learner.predict(frame.pixels, false_accept=false_accept, box=box)
             except NothingTaughtError:  # another program has made the state forget everything
                 return Prediction.of_nothing("nothing is taught any more")
 
         for seen in observations(source, recognised, TemporalFilter(), every):
             if publisher:
                 publisher.publish(seen)
-            if not changes or (seen.label, seen.nothing) != before:
+            if not changes or (seen.state, seen.nothing) != before:
                 echo_json(seen.as_values()) if as_json else echo(seen.as_line())
-            before = seen.label, seen.nothing
+            before = seen.state, seen.nothing
 
 
 def _publisher(address: str, certificates: Path | None, name: str) -> "Publisher":

@@ -29,7 +29,7 @@ from robocle.evaluation.teach_and_test import teach
 from robocle.images import pictures_under
 from robocle.images.nothing import pictures_of_nothing
 from robocle.learner import Learner
-from robocle.recognition.rates import DEFAULT_RATE, NEVER_UNKNOWN
+from robocle.recognition import DEFAULT_RATE, NEVER_UNKNOWN
 from robocle.types import Example
 
 MAX_FOLDS = 5
@@ -123,7 +123,7 @@ def nothing_called_unknown(learner: Learner, false_accept: float) -> tuple[int, 
     if learner.decision() is None or false_accept == NEVER_UNKNOWN:
         return None
     pictures = pictures_of_nothing(NOTHING, learner.backbone.input_size, FIRST_NOTHING)
-    found = learner.predict_many(pictures, false_accept)
+    found = learner.predict_many(pictures, false_accept=false_accept)
     return sum(each.label is None for each in found), NOTHING
 
 

@@ -15,9 +15,9 @@ from robocle.evaluation.embedding import EmbeddingSetup
 from robocle.evaluation.embedding_cache import EmbeddingCache
 from robocle.evaluation.metrics import OpenSetPredictions
 from robocle.evaluation.teach_and_test import Evaluation, evaluate
+from robocle.recognition import DEFAULT_RATE
 from robocle.recognition.decision import Decision
 from robocle.recognition.meaning import recognised
-from robocle.recognition.rates import DEFAULT_RATE
 from robocle.types import Embeddings, Example
 
 CHUNK = 2048

@@ -4,20 +4,24 @@ The model takes uint8 RGB pixels (n, side, side, 3), each picture resized to the
 needs ONNX Runtime and nothing else. Its outputs have the names and the meaning of the fields of
 `robocle.Prediction`:
 
-    label       (n)          text: the recognised label, or "unknown"
-    confidence  (n)          float64: the probability that `nearest` is right
-    scores      (n, labels)  float64
-    nearest     (n)          text: the label with the best score, even if the object is unknown
-    known       (n)          float64: the probability of a taught object
-    unknown     (n)          bool: whether the object is unknown
-    familiarity (n)          float64: how much the picture looks like something taught
-    sure        (n)          bool: whether the label can be relied on
+    label              (n)          text: the recognised label, or "unknown"
+    confidence         (n)          float64: the probability that `nearest` is right
+    scores             (n, labels)  float64
+    nearest            (n)          text: the label with the best score, even if it is unknown
+    known_probability  (n)          float64: the probability of a taught object
+    is_unknown         (n)          bool: whether the object is unknown
+    familiarity        (n)          float64: how much the picture looks like something taught
+    sure               (n)          bool: whether the label can be relied on
 
 The metadata holds the labels, the parts of the learner, the rate, and the threshold of the
 familiarity below which an object is unknown.
 """
 
 import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,82 +31,89 @@ from numpy.typing import NDArray
 from onnx import TensorProto
 
 from robocle._internal.files import replace_file
-from robocle.backbones import earlier_channels
+from robocle.backbones import Backbone, earlier_channels
 from robocle.backbones.onnx_backbone import model_of
 from robocle.backbones.onnx_graph import GraphBuilder, remove_unused
+from robocle.classifiers import StreamingClassifier
+from robocle.classifiers.labels import UNKNOWN
 from robocle.classifiers.slda.answer import Familiarity
 from robocle.errors import NothingTaughtError, StateAccessError
-from robocle.export.pooling_nodes import add_pooling
-from robocle.export.recognition_nodes import RecognitionNodes
-from robocle.export.view_nodes import add_mean, add_views
-from robocle.learner import Learner
-from robocle.recognition.rates import DEFAULT_RATE, require_rate
+from robocle.export.embedding_nodes import add_mean, add_pooling, add_views
+from robocle.images.views import Views
+from robocle.poolings import Pooling
+from robocle.recognition import require_rate
+from robocle.recognition.decision import Decision
+from robocle.recognition.meaning import known_without_decision
+from robocle.types import SURE
 
 PREFIX = "robocle"
 
 
-def write_onnx(learner: Learner, path: Path, false_accept: float = DEFAULT_RATE) -> None:
-    """Write a learner to a file as an ONNX model. An existing file is replaced atomically.
+@dataclass(frozen=True, eq=False)
+class OnnxExport:
+    """What of a learner goes into an ONNX model."""
 
-    Args:
-        learner: A learner that was taught at least one label.
-        path: The file to write.
-        false_accept: The rate, as in `Learner.predict`.
+    backbone: Backbone
+    pooling: Pooling
+    views: Views
+    """The views of a picture to recognise."""
+    classifier: StreamingClassifier
+    decision: Decision | None
+    parts: Mapping[str, str]
+    """The specs of all parts, for the metadata."""
 
-    Raises:
-        StateAccessError: The file cannot be written.
-        NothingTaughtError, BackboneError, SpecError: As `onnx_model` does.
-    """
-    content = onnx_model(learner, false_accept).SerializeToString(deterministic=True)
-    try:
-        replace_file(path, content)
-    except OSError as error:
-        raise StateAccessError.of("write", path, error) from error
+    def write(self, path: Path, false_accept: float, replace: bool) -> None:
+        """Write the model to a file, atomically; see `Learner.export_onnx`.
 
+        Raises:
+            StateAccessError: The file exists and is not to be replaced, or cannot be written.
+        """
+        if os.path.lexists(path) and not replace:
+            reason = "it exists; pass replace=True, or choose another name"
+            raise StateAccessError("write", path, reason)
+        content = self.model(false_accept).SerializeToString(deterministic=True)
+        try:
+            replace_file(path, content)
+        except OSError as error:
+            raise StateAccessError.of("write", path, error) from error
 
-def onnx_model(learner: Learner, false_accept: float = DEFAULT_RATE) -> onnx.ModelProto:
-    """Return a learner as an ONNX model.
+    def model(self, false_accept: float) -> onnx.ModelProto:
+        """Return the model.
 
-    Args:
-        learner: A learner that was taught at least one label, with pooling avg, moments or focus
-            and a linear classifier.
-        false_accept: The rate, as in `Learner.predict`.
+        Raises:
+            NothingTaughtError: There are no labels.
+            BackboneError: The backbone does not provide its ONNX model.
+            SpecError: The pooling or the views cannot be exported, or the rate is out of range.
+            InexactError: The classifier has no linear scores.
+        """
+        require_rate(false_accept)
+        if not self.classifier.labels:
+            raise NothingTaughtError
+        network, answer = self.backbone, self.classifier.answer()
+        model = onnx.load_from_string(model_of(network))
+        builder = GraphBuilder(model.graph, f"{PREFIX}_")
+        views = add_views(builder, self.views, network.input_size)
+        looks = add_pooling(builder, model, self.pooling, earlier_channels(network) > 0)
+        embeddings = add_mean(builder, looks, views)
+        del model.graph.output[:]
+        scores = _add_scores(builder, embeddings, *self.classifier.linear())
+        familiarity = answer.familiarity() if answer is not None else None
+        familiar = _add_familiarity(builder, embeddings, scores, familiarity)
+        nodes = _RecognitionNodes(builder, self.classifier.labels, self.decision, false_accept)
+        nodes.add_outputs(scores, familiar)
+        remove_unused(model.graph)
+        self._describe(model, false_accept)
+        onnx.checker.check_model(model)
+        return model
 
-    Raises:
-        NothingTaughtError: The learner has no labels.
-        BackboneError: Its backbone does not provide its ONNX model.
-        SpecError: Its pooling or classifier cannot be exported, or the rate is out of range.
-    """
-    require_rate(false_accept)
-    if not learner.labels:
-        raise NothingTaughtError
-    network = learner.backbone
-    model = onnx.load_from_string(model_of(network))
-    builder = GraphBuilder(model.graph, f"{PREFIX}_")
-    views = add_views(builder, learner.pipeline.prediction_views, network.input_size)
-    looks = add_pooling(builder, model, learner.pooling, earlier_channels(network) > 0)
-    embeddings = add_mean(builder, looks, views)
-    del model.graph.output[:]
-    scores = _add_scores(builder, embeddings, *learner.linear())
-    decision = learner.decision()
-    familiar = _add_familiarity(builder, embeddings, scores, learner.familiarity())
-    nodes = RecognitionNodes(builder, learner.labels, decision, false_accept)
-    nodes.add_outputs(scores, familiar)
-    remove_unused(model.graph)
-    _describe(model, learner, false_accept)
-    onnx.checker.check_model(model)
-    return model
-
-
-def _describe(model: onnx.ModelProto, learner: Learner, false_accept: float) -> None:
-    labels = json.dumps(list(learner.labels), ensure_ascii=False)
-    metadata = {"labels": labels, "false_accept": repr(false_accept), **vars(learner.parts)}
-    threshold = learner.unknown_below(false_accept)
-    if threshold is not None:
-        metadata["unknown_below"] = repr(threshold)
-    for key, value in metadata.items():
-        entry = model.metadata_props.add()
-        entry.key, entry.value = f"{PREFIX}.{key}", value
+    def _describe(self, model: onnx.ModelProto, false_accept: float) -> None:
+        labels = json.dumps(list(self.classifier.labels), ensure_ascii=False)
+        metadata = {"labels": labels, "false_accept": repr(false_accept), **self.parts}
+        if self.decision is not None:
+            metadata["unknown_below"] = repr(self.decision.threshold(false_accept))
+        for key, value in metadata.items():
+            entry = model.metadata_props.add()
+            entry.key, entry.value = f"{PREFIX}.{key}", value
 
 
 def _add_scores(
@@ -127,3 +138,91 @@ def _add_familiarity(
     sloped = node("Mul", along, constant(familiarity.slopes))
     gained = node("Mul", scores, constant(familiarity.gains))
     return node("Add", node("Add", sloped, gained), constant(familiarity.offsets))
+
+
+@dataclass(frozen=True)
+class _RecognitionNodes:
+    """Adds the outputs that interpret scores: what `robocle.recognition.meaning` computes."""
+
+    builder: GraphBuilder
+    labels: tuple[str, ...]
+    decision: Decision | None
+    false_accept: float
+    """The rate, as in `Learner.predict`."""
+
+    def add_outputs(self, scores: str, familiar: str) -> None:
+        """Add all outputs.
+
+        Args:
+            scores: The tensor with the scores, (n, labels), in float64.
+            familiar: A tensor whose best entries are the familiarity, (n, labels), in float64.
+        """
+        node = self.builder.node
+        familiarity = self._entries(familiar, self._best(familiar), output="familiarity")
+        column = self._best(scores)
+        threshold = self._number(self._threshold())
+        unknown = node("Less", familiarity, threshold, output="is_unknown")
+        self._add_texts(self._flat(column), unknown)
+        known = self._known(familiarity)
+        share = self._entries(self._softmax(scores), column)
+        confidence = node("Mul", known, share, output="confidence")
+        # Without a decision, nothing is sure.
+        least = self._number(SURE if self.decision else math.inf)
+        reliable = node("GreaterOrEqual", confidence, least)
+        node("And", reliable, node("Not", unknown), output="sure")
+        self._declare()
+
+    def _declare(self) -> None:
+        """Declare the outputs in the order of the fields of `Prediction`."""
+        self.builder.add_output("label", TensorProto.STRING)
+        self.builder.add_output("confidence", TensorProto.DOUBLE)
+        self.builder.add_output("scores", TensorProto.DOUBLE, len(self.labels))
+        self.builder.add_output("nearest", TensorProto.STRING)
+        self.builder.add_output("known_probability", TensorProto.DOUBLE)
+        self.builder.add_output("is_unknown", TensorProto.BOOL)
+        self.builder.add_output("familiarity", TensorProto.DOUBLE)
+        self.builder.add_output("sure", TensorProto.BOOL)
+
+    def _add_texts(self, best: str, unknown: str) -> None:
+        node = self.builder.node
+        texts = self.builder.constant(np.array([*self.labels, UNKNOWN], dtype=object))
+        last = self.builder.constant(np.array(len(self.labels), np.int64))
+        node("Gather", texts, best, output="nearest", axis=0)
+        row = node("Where", unknown, last, best)
+        node("Gather", texts, row, output="label", axis=0)
+
+    def _threshold(self) -> float:
+        return self.decision.threshold(self.false_accept) if self.decision else -math.inf
+
+    def _softmax(self, scores: str) -> str:
+        temperature = self.decision.temperature if self.decision else 1.0
+        scaled = self.builder.node("Div", scores, self._number(temperature))
+        return self.builder.node("Softmax", scaled, axis=1)
+
+    def _known(self, familiarity: str) -> str:
+        """Add the probability of a known object."""
+        node = self.builder.node
+        if self.decision is None:
+            known = self._number(known_without_decision(len(self.labels)))
+            return node("Expand", known, node("Shape", familiarity), output="known_probability")
+        above = node("Sub", familiarity, self._number(self.decision.even))
+        return node(
+            "Sigmoid",
+            node("Div", above, self._number(self.decision.spread)),
+            output="known_probability",
+        )
+
+    def _best(self, values: str) -> str:
+        """Return the column of the largest entry of each row: (n, 1)."""
+        return self.builder.node("ArgMax", values, axis=1, keepdims=1)
+
+    def _entries(self, values: str, column: str, output: str = "") -> str:
+        """Return one entry of each row of values (n, labels): (n)."""
+        return self._flat(self.builder.node("GatherElements", values, column, axis=1), output)
+
+    def _flat(self, column: str, output: str = "") -> str:
+        shape = self.builder.constant(np.array([-1], np.int64))
+        return self.builder.node("Reshape", column, shape, output=output)
+
+    def _number(self, value: float) -> str:
+        return self.builder.constant(np.array(value, np.float64))

@@ -1,8 +1,8 @@
 """The learner: pictures in, labels out.
 
-- `learner`: Learner, the class that programs use.
-- `learned`: what was learned, in memory: a classifier that follows the state.
-- `snapshot`: what predictions need after a change. `lessons`: pictures with one label each.
+- `learner`: Learner, the class that programs use. `opening`: how one begins.
+- `pipeline`, `embedding`: from pictures to embeddings.
+- `learned`: what was learned, as a classifier that follows a state. `editing`: its changes.
 """
 
 from robocle.learner.learner import Learner

@@ -1,19 +1,19 @@
 """What was learned, in memory: a classifier that follows a state.
 
-The state has all that was taught, and other programs may change it as well. So a change is written
-to the state first, and the classifier follows: before each use it is taught the rows that have
-changed since, whoever has changed them. While the classifier is in use there is none here: if an
-exception such as an interrupt ends the use, it is computed again from the state.
+The state holds everything that was taught, and other programs may change it. So a change is written
+to the state first. Before each use, the classifier is taught the rows that have changed since,
+whichever program has changed them. A thread that uses the classifier takes it out. If an exception
+such as an interrupt ends the use, it is not put back, and is computed again from the state.
 
 What predictions need is computed once after each change, as a snapshot that never changes. While
-another thread makes a change, predictions go on with the snapshot before it.
+another thread makes a change, predictions use the snapshot before it.
 """
 
 import logging
 import os
 import threading
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -29,15 +29,14 @@ from robocle.errors import RobocleError, StateError
 from robocle.images.sketches import Sketches
 from robocle.learner.pipeline import Parts
 from robocle.store.change import Change, changing
-from robocle.store.folding import built, classifier_of, fold
+from robocle.store.folding import built, classifier_of
 from robocle.store.rows import Row
 from robocle.store.state import Position, State
 from robocle.store.steps import StepName
-from robocle.store.tables import translated
 
 if TYPE_CHECKING:
-    from robocle.learner.snapshot import Scored, Snapshot
     from robocle.recognition.decision import Decision
+    from robocle.recognition.meaning import Scored, Snapshot
 
 
 log = logging.getLogger("robocle")
@@ -77,9 +76,9 @@ class Learned:
     def __init__(self, state: State, parts: Parts, views: str = "") -> None:
         self.state = state
         # An empty classifier, which checks what is taught: to teach, the others need not be read.
-        self._empty = built(state.name, parts.classifier)
+        self.empty = built(state.name, parts.classifier)
         seen = parts.backbone, parts.fingerprint, parts.pooling, views or parts.prediction_views
-        world = used_world(self._empty, *seen)
+        world = used_world(self.empty, *seen)
         self.world: World | None = world
         self.parts = replace(parts, world=world.identity if world else "")
         self.guard = state.guard
@@ -107,7 +106,7 @@ class Learned:
             return max(self._at, self._changed, self._summary.position)
 
     def _may_lag(self, cached: "Summary | Snapshot | None") -> bool:
-        """Return whether something may be used that was computed before what is going on."""
+        """Return whether what was computed before a change may be used while it is being made."""
         return cached is not None and self._busy and cached.position >= self._changed
 
     @property
@@ -212,73 +211,6 @@ class Learned:
                 yield change
             self._changed = self.state.position()
 
-    def teach(self, lessons: Sequence[tuple[str, NDArray[Any], str]]) -> None:
-        """Teach embeddings, all or none of them.
-
-        Args:
-            lessons: The label, the embedding and the faults of each picture.
-        """
-        with self.guard:
-            labels = [*self.summary.counts, *(label for label, *_ in lessons)]
-            self._empty.require_room(_names(labels))
-            with self.change() as change:
-                self._empty.width = self.state.width()
-                for label, embedding, quality in lessons:
-                    kept = self._empty.require_sample(embedding, label)
-                    self._empty.width = len(kept)
-                    change.teach(label, kept, quality)
-                fold(change, self._empty)
-
-    def purge(self) -> None:
-        """Erase what could be undone, and everything that was removed."""
-        with self.guard:
-            with self.change() as change:
-                fold(change, self._empty, spare=0)
-                change.purge()
-            with translated(self.state.path, "write"):
-                self.state.connection.execute("VACUUM")
-
-    def fold_all(self) -> None:
-        """Fold the samples that wait for it, if none is to be kept."""
-        if getattr(self._empty, "keep", 1) == 0:
-            with self.change() as change:
-                fold(change, self._empty, spare=0)
-
-    def merge(self, others: Iterable[State], title: str) -> None:
-        """Merge other states into this one, all or none of them.
-
-        Args:
-            others: The states. Each is read when the one before it is merged.
-            title: What is merged.
-        """
-        with self.change(StepName.of(title), merged=1) as change:
-            for other in others:
-                self.require_mergeable(other)
-                change.unite(other)
-            change.forget_folded_steps()
-            self._empty.require_room(_names(each[1] for each in self.state.summary()))
-            self.require_usable()
-
-    def require_mergeable(self, other: State, name: str = "the other learner") -> None:
-        """Raise StateError if another state has other parts, or sums that cannot be added."""
-        self.parts.require_mergeable(Parts.of(name, other.parts), name)
-        ours, theirs = self.state.width(), other.width()
-        if None not in (ours, theirs) and ours != theirs:
-            raise StateError(
-                f"cannot merge embeddings of width {theirs} with embeddings of width {ours}: "
-                f"{name} must have the same parts"
-            )
-        if self.state.has_diverged(other):
-            raise StateError(
-                f"{name} is a copy of the same file, and both were taught beyond what is kept, so "
-                "their sums cannot be merged: copy states with `robocle export`"
-            )
-
-    def require_usable(self) -> None:
-        """Raise, before a change is written, if the sums cannot be used after it."""
-        if self.state.folds():
-            classifier_of(self.state)
-
     def close(self) -> None:
         """Close the file."""
         with self.guard:
@@ -296,7 +228,7 @@ class Learned:
             with self.classifier() as classifier:
                 now = self._snapshot(classifier)
                 if now is None:
-                    from robocle.learner.snapshot import Scored
+                    from robocle.recognition.meaning import Scored
 
                     scores = classifier.scores(values[None])[0]
                     return Scored(classifier.labels, scores, float(scores.max()), None)
@@ -305,8 +237,8 @@ class Learned:
     def _snapshot(self, classifier: StreamingClassifier) -> "Snapshot | None":
         """Return what predictions need, computed once after each change; None if it can change."""
         if self._now is None:
-            imported("robocle.learner.snapshot")  # a fork waits for that
-        from robocle.learner.snapshot import Snapshot
+            imported("robocle.recognition.meaning")  # a fork waits for that
+        from robocle.recognition.meaning import Snapshot
 
         if self._now is None or self._now.position != self._at:
             answer = classifier.answer()
@@ -316,6 +248,19 @@ class Learned:
             decision = self.decision_of(classifier)
             self._now = Snapshot(self._at, labels, width, answer, decision)
         return self._now
+
+    @contextmanager
+    def judged(self) -> Iterator[tuple[StreamingClassifier, "Decision | None"]]:
+        """Lend the classifier and what decides between known and unknown."""
+        with self.classifier() as classifier:
+            yield classifier, self.decision_of(classifier)
+
+    def last_embedding(self, label: str | None) -> NDArray[Any] | None:
+        """Return the last embedding taught under a label; None if no sample of it is kept."""
+        last = "label = ? AND fold IS NULL ORDER BY number DESC LIMIT 1"
+        with self.guard, self.state.reading():
+            found = self.state.rows(last, label)
+            return found[0].numbers() if found else None
 
     def decision_of(self, classifier: StreamingClassifier) -> "Decision | None":
         """Return what decides between known and unknown, which is computed once."""
@@ -327,11 +272,6 @@ class Learned:
         if self._decision is None or self._decision[0] is not answer:
             self._decision = answer, Decision.of(answer, self.world)
         return self._decision[1]
-
-
-def _names(labels: Iterable[str | None]) -> list[str]:
-    """Return the different names of objects among labels."""
-    return [each for each in dict.fromkeys(labels) if each not in (None, UNKNOWN)]
 
 
 # What is in use in this process. A fork waits until no thread changes any of it: the fork would

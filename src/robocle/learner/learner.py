@@ -1,54 +1,44 @@
 """The class that programs use: pictures in, labels out.
 
-Learner() and Learner.load keep a learner in memory; Learner.open keeps it in a file.
+Learner() and Learner.load keep a learner in memory; Learner.open keeps it in a file. A learner has
+a pipeline, which embeds pictures, and what was learned: a classifier that follows a state.
 """
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robocle._internal.wording import plural
 from robocle.backbones import Backbone
-from robocle.classifiers import CLASSIFIERS
-from robocle.classifiers.labels import (
-    UNKNOWN,
-    never_taught,
-    require_label,
-    require_name,
-    spelling_of,
-)
-from robocle.errors import NothingTaughtError, RobocleError, StateError, UnknownSampleError
+from robocle.classifiers.labels import spelling_of
+from robocle.errors import NothingTaughtError, RobocleError, StateError
 from robocle.images import Picture
 from robocle.images.boxes import Box
 from robocle.images.gate import QualityGate
 from robocle.images.quality import Complaint, Poor
 from robocle.images.views import first_share
+from robocle.learner import editing
 from robocle.learner.embedding import BATCH_SIZE, Embedder, Embedding, values_for
 from robocle.learner.learned import Learned
-from robocle.learner.lessons import require_lessons, require_one_label_each
+from robocle.learner.opening import created, opened, restored
 from robocle.learner.pipeline import Parts, Pipeline
 from robocle.poolings import Pooling
-from robocle.profiles import DEFAULT_PROFILE, classifier_for
-from robocle.profiles import profile as profile_named
-from robocle.recognition.rates import DEFAULT_RATE
-from robocle.spec import require_whole
+from robocle.profiles import DEFAULT_PROFILE, Objects, ProfileName
+from robocle.recognition import DEFAULT_RATE
+from robocle.spec import parse_spec, require_whole
 from robocle.store.copying import write_state
-from robocle.store.folding import built, classifier_of
 from robocle.store.state import FilePath, State, located
 from robocle.store.steps import Step
 from robocle.types import Prediction
 
 if TYPE_CHECKING:
-    from robocle.classifiers.slda.answer import Familiarity
     from robocle.recognition.decision import Decision
     from robocle.recognition.explanation import Explanation
-    from robocle.recognition.readiness import Readiness
-    from robocle.recognition.samples import TaughtSample
+    from robocle.recognition.readiness import Readiness, TaughtSample
 
 log = logging.getLogger("robocle")
 
@@ -61,16 +51,30 @@ class Learner:
     have a file open at once, and each follows the changes of the others. A forked process may go on
     with a learner.
 
+    Several methods share these arguments:
+
+    - `picture`: a path, bytes, a file object, a PIL image, or an RGB array. Frames of OpenCV are
+      BGR: pass `frame[..., ::-1]`.
+    - `box`: (x, y, width, height) of the region to use, in pixels of the upright picture. `boxes`
+      has one entry per picture, None for the whole picture.
+    - `false_accept`: the fraction of unrelated objects that may be taken for a taught one, from
+      0.001 to 0.5. A smaller one is stricter. 1 calls nothing unknown.
+    - `batch_size`: how many pictures go through the backbone at once.
+    - `threads`: how many batches are embedded at the same time; None for one per core.
+
+    Every change raises StateError if it cannot be written to the learner's file. A method that
+    raises has changed nothing.
+
     Args:
         backbone: The spec of a backbone, or a backbone that is already loaded.
         pooling: The spec of a pooling.
         classifier: The spec of a classifier.
         views: The spec of the views over which the embedding of a taught picture is averaged.
         prediction_views: The same for a picture to recognise.
-        profile: The name of the profile that has all parts that are not given: "fast" looks once at
+        profile: The name of the profile that has all parts that are not given. "fast" looks once at
             a picture to recognise, "accurate" twice, "large" twice with a larger backbone.
-        objects: What the learner will recognise: the "same" objects that it was taught, others of
-            their "kinds", or "auto", which estimates it from the taught pictures.
+        objects: Whether to recognise the "same" objects that were taught, or others of their
+            "kinds". "auto" estimates it from the taught pictures.
 
     Raises:
         SpecError: A spec names an unknown part or option, or there is no such profile.
@@ -85,40 +89,31 @@ class Learner:
         ...         complaints = learner.teach(home / f"{label}_01" / f"{number}.jpg", label)
         >>> learner.predict(home / "mug_01" / "5.jpg").label
         'mug'
-        >>> learner.counts
-        {'mug': 3, 'clock': 3}
+        >>> learner
+        <Learner: 2 labels, 6 pictures; efficientnet_lite0, focus, slda; in memory>
     """
 
     def __init__(
         self,
         backbone: str | Backbone | None = None,
+        *,
         pooling: str | None = None,
         classifier: str | None = None,
         views: str | None = None,
         prediction_views: str | None = None,
-        *,
-        profile: str = DEFAULT_PROFILE,
-        objects: str = "auto",
+        profile: ProfileName = DEFAULT_PROFILE,
+        objects: Objects = "auto",
     ) -> None:
-        chosen = profile_named(profile)
-        spec = classifier_for(objects, classifier or chosen.classifier)
-        pipeline = Pipeline.build(
-            backbone or chosen.backbone,
-            pooling or chosen.pooling,
-            views or chosen.views,
-            prediction_views or chosen.prediction_views,
-        )
-        parts = pipeline.parts(CLASSIFIERS.build(spec, blocks=pipeline.blocks))
-        learned = Learned(State.new(asdict(parts)), parts)
-        learned.state.parts = asdict(learned.parts)  # with the world, as in a file
-        self._begin(learned, pipeline)
+        specs = {"pooling": pooling, "classifier": classifier, "views": views}
+        specs["prediction_views"] = prediction_views
+        self._pipeline: Pipeline | None
+        self._pipeline, self._learned = created(backbone, specs, profile, objects)
 
-    def _begin(self, learned: Learned, pipeline: Pipeline | None) -> None:
-        self._learned = learned
-        self._pipeline = pipeline
-        if pipeline is not None:
-            self._for_teaching = Embedder(pipeline, "teaching")
-            self._for_prediction = Embedder(pipeline, "prediction")
+    @classmethod
+    def _of(cls, pipeline: Pipeline | None, learned: Learned) -> Self:
+        learner = cls.__new__(cls)
+        learner._pipeline, learner._learned = pipeline, learned
+        return learner
 
     @classmethod
     def load(
@@ -138,8 +133,8 @@ class Learner:
         Raises:
             StateError: The file is missing, damaged, or needs a part that is not installed.
         """
-        state = State.read(path)
-        learner = cls._restored(str(path), state, backbone, prediction_views)
+        found = restored(str(path), State.read(path), backbone, prediction_views)
+        learner = cls._of(*found)
         with learner._learned.classifier():  # damage is found now
             return learner
 
@@ -153,108 +148,57 @@ class Learner:
         classifier: str | None = None,
         views: str | None = None,
         prediction_views: str | None = None,
-        profile: str = DEFAULT_PROFILE,
-        objects: str = "auto",
+        profile: ProfileName = DEFAULT_PROFILE,
+        objects: Objects = "auto",
     ) -> Self:
         """Open a learner that is kept in a file. Every change is on disk when its call returns.
 
-        Other programs may have the file open, too, and change it.
+        Other programs may have the file open and change it.
 
         Args:
-            path: The state file. It is created if it does not exist.
-            backbone: A loaded backbone, or a spec, to use instead of the recorded or default one.
-            pooling: The pooling of a new state. An existing state keeps its parts.
-            classifier: The classifier of a new state.
-            views: The views of a new state.
-            prediction_views: The views of pictures to recognise. They can be changed at any time,
-                and the state keeps those that it was created with.
-            profile: The profile that has the parts of a new state that are not given.
-            objects: What the learner of a new state will recognise, as in `Learner`.
+            path: The state file. It is created if it does not exist. The other arguments are those
+                of `Learner`, for a new state; an existing one keeps its parts.
+            backbone: A backbone to use instead of the recorded one, even of an existing state.
+            prediction_views: The views to use, even of an existing state. It keeps its own.
 
         Raises:
             StateError: The file is damaged, needs a part that is not installed, or has other parts.
         """
-        network = backbone
-
-        def create() -> dict[str, str]:
-            nonlocal network
-            specs = backbone, pooling, classifier, views, prediction_views
-            learner = cls(*specs, profile=profile, objects=objects)
-            network = learner.backbone
-            return asdict(learner.parts)
-
-        state = State.open(path, create)
-        try:
-            learner = cls._restored(str(path), state, network, prediction_views)
-            given = {"pooling": pooling, "classifier": classifier, "views": views}
-            learner.pipeline.require_given(str(path), learner.parts.classifier, given)
-        except BaseException:
-            state.close()
-            raise
-        return learner
+        specs = {"pooling": pooling, "classifier": classifier, "views": views}
+        specs["prediction_views"] = prediction_views
+        return cls._of(*opened(path, backbone, specs, profile, objects))
 
     @classmethod
     def edit(cls, path: FilePath) -> Self:
         """Open a learner that is kept in a file without its backbone.
 
-        It can be looked at and edited (`samples`, `readiness`, `forget`, `rename`, `remove`,
-        `undo`, `merge`), and takes embeddings; it cannot take pictures.
-
-        Args:
-            path: The state file.
+        It can be inspected and edited (`samples`, `readiness`, `forget`, `rename`, `remove`,
+        `undo`, `merge`), and it takes embeddings. It cannot take pictures.
 
         Raises:
             StateError: The file is missing, damaged, or needs a part that is not installed.
-
-        Example:
-            >>> Learner(pooling="avg").save("home.robocle")
-            >>> with Learner.edit("home.robocle") as learner:
-            ...     learner.counts
-            {}
         """
         state = State.open(path)
         try:
-            learner = cls.__new__(cls)
-            learner._begin(Learned(state, Parts.of(str(path), state.parts)), None)
+            return cls._of(None, Learned(state, Parts.of(str(path), state.parts)))
         except BaseException:
             state.close()
             raise
-        return learner
-
-    @classmethod
-    def _restored(
-        cls,
-        name: str,
-        state: State,
-        backbone: str | Backbone | None,
-        prediction_views: str | None,
-    ) -> Self:
-        stored = Parts.of(name, state.parts)
-        pipeline = Pipeline.of_state(name, stored, backbone, prediction_views)
-        parts = pipeline.parts(built(name, stored.classifier))
-        learner = cls.__new__(cls)
-        # Specs in the form this version writes. A state keeps its own views for prediction.
-        views, parts = (
-            parts.prediction_views,
-            replace(parts, prediction_views=stored.prediction_views),
-        )
-        learner._begin(Learned(state, parts, views), pipeline)
-        if views == stored.prediction_views and stored.world not in ("", learner.parts.world):
-            here = "another one" if learner.parts.world else "none: run robocle backbones world"
-            log.warning("%s was taught with a world of its backbone, and here is %s", name, here)
-        return learner
 
     def __repr__(self) -> str:
-        parts = self.parts
-        return (
-            f"<{type(self).__name__}: {self._size()}; "
-            f"{parts.backbone}, {parts.pooling}, {parts.classifier}, {parts.views}, "
-            f"{parts.prediction_views}>"
-        )
+        parts, path = self.parts, self._learned.state.path
+        names = (parse_spec(each).name for each in (parts.pooling, parts.classifier))
+        place = f"in {path}" if path else "in memory"
+        return f"<Learner: {self._size()}; {', '.join([parts.backbone, *names])}; {place}>"
 
     def _size(self) -> str:
         pictures = plural(sum(self.counts.values()), "picture")
         return f"{plural(len(self.labels), 'label')}, {pictures}"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a learner cannot be pickled: save it and open it there, or pass the path of its file"
+        )
 
     # What it consists of, and what it was taught
 
@@ -312,13 +256,12 @@ class Learner:
         """Learn one labelled picture. The picture itself is not kept.
 
         Args:
-            picture: A path, bytes, a file object, a PIL image, or an RGB array. Frames of OpenCV
-                are BGR: pass `frame[..., ::-1]`.
+            picture: The picture.
             label: What the picture shows; "unknown" if it shows none of the objects to recognise.
                 Such pictures are examples of what else there is, and sharpen the decision.
             poor: What to do about a poor picture (dark, blurred, almost the same as a taught one):
                 "warn" in the log and teach it, "refuse" it, or "accept" it without a check.
-            box: (x, y, width, height) of the region to learn, in pixels of the upright picture.
+            box: The region to learn.
 
         Returns:
             The faults of the picture; empty if there are none, or if `poor` is "accept".
@@ -327,7 +270,6 @@ class Learner:
             ImageError: The picture cannot be used.
             QualityError: `poor` is "refuse" and the picture has a fault.
             LabelError: The label cannot be used.
-            StateError: The change cannot be written to the learner's file.
         """
         return self.teach_many([picture], [label], poor=poor, boxes=[box])[0]
 
@@ -341,34 +283,25 @@ class Learner:
         batch_size: int = BATCH_SIZE,
         threads: int | None = None,
     ) -> list[tuple[Complaint, ...]]:
-        """Learn labelled pictures in their order: all of them or, after an error, none.
+        """Learn labelled pictures in their order, as one step; one label per picture.
 
-        `undo` undoes all of them in one step.
-
-        Args:
-            pictures: The pictures.
-            labels: One label per picture.
-            poor: What to do about poor pictures, as in `teach`.
-            boxes: One entry per picture: its box, or None for the whole picture.
-            batch_size: How many pictures go through the backbone at once.
-            threads: How many batches are embedded at the same time; None for one per core.
+        The arguments and errors are those of `teach`. The numbers of pictures, labels and boxes
+        must be the same.
 
         Returns:
             The faults of each picture.
-
-        Raises:
-            RobocleError: As in `teach`, or the numbers of pictures, labels and boxes differ.
         """
-        _ = self.pipeline
+        embedder = Embedder(self.pipeline, "teaching")
         # `poor` and the labels are checked first, because embedding is slow.
         checks = self.quality_gate(poor)
-        pictures, checked = require_lessons(pictures, labels)
-        embeddings = list(
-            self._for_teaching.embed_many(pictures, boxes, batch_size=batch_size, threads=threads)
-        )
-        require_one_label_each(len(embeddings), len(checked))
-        lessons = list(zip(embeddings, checked, strict=True))
-        found = [checks.check(each.complaints, each.values, label) for each, label in lessons]
+        pictures, checked = editing.require_lessons(pictures, labels)
+        embedded = embedder.embed_many(pictures, boxes, batch_size=batch_size, threads=threads)
+        embeddings = list(embedded)
+        editing.require_one_label_each(len(embeddings), len(checked))
+        found = [
+            checks.check(each.complaints, each.values, label)
+            for each, label in zip(embeddings, checked, strict=True)
+        ]
         self.teach_embeddings(embeddings, checked)
         for label, complaints in zip(checked, found, strict=True):
             for complaint in complaints:
@@ -390,21 +323,13 @@ class Learner:
             FeatureError: The embedding was made for prediction, has a different width, or has a
                 value beyond 1e30.
             LabelError: The label cannot be used.
-            StateError: The change cannot be written to the learner's file.
         """
         self.teach_embeddings([embedding], [label])
 
     def teach_embeddings(
         self, embeddings: Iterable[Embedding | ArrayLike], labels: Iterable[str]
     ) -> None:
-        """Learn pictures that have already been embedded: all of them or, after an error, none.
-
-        Args:
-            embeddings: The embeddings, as in `teach_embedding`.
-            labels: One label per embedding.
-
-        Raises:
-            RobocleError: As in `teach_embedding`, or the numbers of embeddings and labels differ.
+        """Learn embeddings in their order, as one step; see `teach_embedding`.
 
         Example:
             >>> learner = Learner(pooling="avg")
@@ -412,40 +337,19 @@ class Learner:
             >>> learner.undo(), learner.counts
             ("teaching 2 pictures of 'mug', 'pan'", {})
         """
-        given, checked = require_lessons(embeddings, labels)
-        lessons = [
-            (label, values_for("teaching", each), _faults(each))
-            for each, label in zip(given, checked, strict=True)
-        ]
-        if lessons:
-            self._learned.teach(lessons)
+        editing.teach(self._learned, embeddings, labels)
 
     def last_embedding(self, label: str) -> NDArray[Any] | None:
-        """Return the last embedding taught under a label; None if no sample of it is kept.
-
-        Args:
-            label: The label, under its present name.
-        """
+        """Return the last embedding taught under a label; None if no sample of it is kept."""
         with self._learned.guard:
-            known = spelling_of(label, self.labels)
-            last = "label = ? AND fold IS NULL ORDER BY number DESC LIMIT 1"
-            with self._learned.state.reading():
-                found = self._learned.state.rows(last, known)
-                return found[0].numbers() if found else None
+            return self._learned.last_embedding(spelling_of(label, self.labels))
 
     # Predicting
 
     def predict(
-        self, picture: Picture, false_accept: float = DEFAULT_RATE, *, box: Box | None = None
+        self, picture: Picture, *, false_accept: float = DEFAULT_RATE, box: Box | None = None
     ) -> Prediction:
         """Recognise the object in one picture, or report that it is unknown.
-
-        Args:
-            picture: A path, bytes, a file object, a PIL image, or an RGB array. Frames of OpenCV
-                are BGR: pass `frame[..., ::-1]`.
-            false_accept: The fraction of unrelated objects that may be taken for a taught one, from
-                0.001 to 0.5. A smaller one is stricter. 1 calls nothing unknown.
-            box: (x, y, width, height) of the region to recognise, in pixels of the upright picture.
 
         Returns:
             The prediction; its label is None for an unknown object.
@@ -455,60 +359,44 @@ class Learner:
             NothingTaughtError: Nothing has been taught yet.
             SpecError: The rate is out of range.
         """
-        return self.predict_many([picture], false_accept, boxes=[box])[0]
+        return self.predict_many([picture], false_accept=false_accept, boxes=[box])[0]
 
     def predict_many(
         self,
         pictures: Iterable[Picture],
-        false_accept: float = DEFAULT_RATE,
         *,
+        false_accept: float = DEFAULT_RATE,
         boxes: Iterable[Box | None] | None = None,
         batch_size: int = BATCH_SIZE,
         threads: int | None = None,
     ) -> list[Prediction]:
-        """Recognise pictures in batches.
+        """Recognise pictures in batches, and return one prediction per picture, in their order.
 
-        Args:
-            pictures: The pictures.
-            false_accept: The rate, as in `predict`.
-            boxes: One entry per picture: its box, or None for the whole picture.
-            batch_size: How many pictures go through the backbone at once.
-            threads: How many batches are embedded at the same time; None for one per core.
-
-        Returns:
-            One prediction per picture, in the order of the pictures.
-
-        Raises:
-            RobocleError: As in `predict`, or the numbers of pictures and boxes differ.
+        The arguments and errors are those of `predict`.
         """
-        self._require_taught()
-        embeddings = self._for_prediction.embed_many(
-            pictures, boxes, batch_size=batch_size, threads=threads
-        )
-        return [self.predict_embedding(embedding, false_accept) for embedding in embeddings]
+        embedder = self._recognising()
+        embeddings = embedder.embed_many(pictures, boxes, batch_size=batch_size, threads=threads)
+        return [self.predict_embedding(each, false_accept=false_accept) for each in embeddings]
 
-    def _require_taught(self) -> None:
-        _ = self.pipeline
+    def _recognising(self) -> Embedder:
+        """Return what embeds pictures to recognise, if anything was taught."""
+        embedder = Embedder(self.pipeline, "prediction")
         if not self._learned.summary.counts:
             raise NothingTaughtError
+        return embedder
 
     def predict_embedding(
-        self, embedding: Embedding | ArrayLike, false_accept: float = DEFAULT_RATE
+        self, embedding: Embedding | ArrayLike, *, false_accept: float = DEFAULT_RATE
     ) -> Prediction:
         """Recognise a picture that has already been embedded.
 
         Args:
             embedding: What `embed_for_prediction` returned, or an array of your own.
-            false_accept: The rate, as in `Learner.predict`.
-
-        Returns:
-            The prediction; its label is None for an unknown object.
+            false_accept: The rate.
 
         Raises:
             FeatureError: The embedding was made for teaching, has a different width, or has a value
                 beyond 1e30.
-            NothingTaughtError: Nothing has been taught yet.
-            SpecError: The rate is out of range.
         """
         values = values_for("prediction", embedding)
         nothing = embedding.nothing if isinstance(embedding, Embedding) else ""
@@ -517,74 +405,47 @@ class Learner:
     def explain(
         self,
         picture: Picture,
-        false_accept: float = DEFAULT_RATE,
         *,
+        false_accept: float = DEFAULT_RATE,
         box: Box | None = None,
         top: int = 3,
     ) -> "Explanation":
-        """Recognise the object in one picture, and explain the prediction.
-
-        Args:
-            picture: The picture, as in `predict`.
-            false_accept: The rate, as in `predict`.
-            box: (x, y, width, height) of the region to recognise, in pixels of the upright picture.
-            top: How many of the nearest labels to name, at least 1.
+        """Recognise the object in one picture as `predict` does, and explain the prediction.
 
         Returns:
-            The prediction with the probabilities of the nearest labels and of unknown, why it was
-            called unknown, and a map of where the evidence for the nearest label is.
-
-        Raises:
-            RobocleError: As in `predict`, or `top` is out of range.
+            The prediction with the probabilities of the `top` nearest labels and of unknown, why it
+            was called unknown, and a map of where the evidence for the nearest label is.
         """
-        from robocle.recognition.explanation import explanation, heat_of, in_picture  # not to teach
+        from robocle.recognition.explanation import explanation, heat_of  # not to teach
 
         require_whole("top", top, 1, 1_000_000)
-        self._require_taught()
-        embedding, maps = self._for_prediction.look(picture, box)
-        prediction = self.predict_embedding(embedding, false_accept)
-        with self._learned.classifier() as classifier:
-            found = prediction.nearest, self.pooling, maps.grid[0], self._learned.world
-            heat = heat_of(classifier, *found)
-        if heat is not None:
-            heat = in_picture(heat, first_share(self.pipeline.prediction_views))
-        return explanation(prediction, self.decision(), false_accept, top, heat)
+        embedding, maps = self._recognising().look(picture, box)
+        prediction = self.predict_embedding(embedding, false_accept=false_accept)
+        with self._learned.judged() as (classifier, decision):
+            seen = self.pooling, maps.grid[0], self._learned.world
+            share = first_share(self.pipeline.prediction_views)
+            heat = heat_of(classifier, prediction.nearest, *seen, share)
+        return explanation(prediction, decision, false_accept, top, heat)
 
-    def embed_for_teaching(self, picture: Picture, box: Box | None = None) -> Embedding:
-        """Return the embedding that `teach_embedding` takes: the mean over the picture's views.
+    def embed_for_teaching(self, picture: Picture, *, box: Box | None = None) -> Embedding:
+        """Return the embedding that `teach_embedding` takes: the mean over the picture's views."""
+        return Embedder(self.pipeline, "teaching").embed(picture, box)
 
-        Raises:
-            ImageError: The picture cannot be used.
-        """
-        _ = self.pipeline
-        return self._for_teaching.embed(picture, box)
+    def embed_for_prediction(self, picture: Picture, *, box: Box | None = None) -> Embedding:
+        """Return the embedding that `predict_embedding` takes."""
+        return Embedder(self.pipeline, "prediction").embed(picture, box)
 
-    def embed_for_prediction(self, picture: Picture, box: Box | None = None) -> Embedding:
-        """Return the embedding that `predict_embedding` takes.
-
-        Raises:
-            ImageError: The picture cannot be used.
-        """
-        _ = self.pipeline
-        return self._for_prediction.embed(picture, box)
-
-    # What can be asked about it
+    # Inspecting what was learned
 
     def readiness(self) -> "Readiness | None":
         """Return which labels need more pictures and which are easily confused.
 
-        Returns:
-            The readiness; None if the classifier has no leave-one-out scores.
+        It is None if the classifier has no leave-one-out scores.
         """
-        from robocle.recognition.readiness import readiness
+        from robocle.recognition.readiness import readiness_of
 
-        with self._learned.classifier() as classifier:
-            answer = classifier.answer() if classifier.labels else None
-            if answer is None or answer.leave_one_out is None:
-                return None
-            decision = self._learned.decision_of(classifier)
-            found = classifier.counts, classifier.leave_out(), decision
-            return readiness(*found, self._learned.summary.unknown)
+        with self._learned.judged() as (classifier, decision):
+            return readiness_of(classifier, decision, self._learned.summary.unknown)
 
     @property
     def samples(self) -> "list[TaughtSample]":
@@ -599,13 +460,13 @@ class Learner:
             >>> [(sample.label, sample.recognised) for sample in learner.samples]
             [('mug', None)]
         """
-        from robocle.recognition.samples import taught_samples
+        from robocle.recognition.readiness import taught_samples
 
-        with self._learned.classifier() as classifier:
-            return taught_samples(classifier, self._learned.decision_of(classifier))
+        with self._learned.judged() as (classifier, decision):
+            return taught_samples(classifier, decision)
 
-    def doubtful(self, most: int = 5, label: str | None = None) -> "list[TaughtSample]":
-        """Return the taught pictures that hurt, the worst first; see `remove`.
+    def doubtful(self, most: int = 5, *, label: str | None = None) -> "list[TaughtSample]":
+        """Return the taught pictures that lower the accuracy, the worst first; see `remove`.
 
         A picture is doubtful if it is taken for another label when it is left out, or if more of
         the other pictures are recognised without it.
@@ -613,66 +474,29 @@ class Learner:
         Args:
             most: How many pictures to return at most.
             label: Only pictures of this label; None for all labels.
-
-        Raises:
-            SpecError: `most` is not a whole number from 1 on.
-            UnknownLabelError: The label was never taught.
         """
-        from robocle.recognition.samples import doubtful_samples
+        from robocle.recognition.readiness import doubtful_samples
 
         require_whole("most", most, 1, 1_000_000)
-        known = None if label is None else self._known(label)
-        with self._learned.classifier() as classifier:
-            decision = self._learned.decision_of(classifier)
+        known = None if label is None else editing.known(self._learned, label)
+        with self._learned.judged() as (classifier, decision):
             return doubtful_samples(classifier, decision, most, known)
-
-    def unknown_below(self, false_accept: float = DEFAULT_RATE) -> float | None:
-        """Return the threshold: an object whose familiarity is below it is called unknown.
-
-        Args:
-            false_accept: The rate, as in `Learner.predict`.
-
-        Returns:
-            The threshold; None if this learner calls no object unknown.
-
-        Raises:
-            SpecError: The rate is out of range.
-        """
-        decision = self.decision()
-        return decision.threshold(false_accept) if decision else None
-
-    def linear(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return W and b with scores = W z + b for an embedding z.
-
-        Raises:
-            InexactError: The classifier does not provide linear scores.
-            NothingTaughtError: Nothing has been taught yet.
-        """
-        with self._learned.classifier() as classifier:
-            return classifier.linear()
-
-    def familiarity(self) -> "Familiarity | None":
-        """Return what computes the familiarity of pictures from their scores.
-
-        Returns:
-            It never changes; None if the learner has no world.
-
-        Raises:
-            NothingTaughtError: Nothing has been taught yet.
-        """
-        with self._learned.classifier() as classifier:
-            answer = classifier.answer()
-            return answer.familiarity() if answer is not None else None
 
     def decision(self) -> "Decision | None":
         """Return what decides between known and unknown. It is computed once after each change.
 
-        Returns:
-            The decision; None if there is neither a world nor leave-one-out scores, or a single
-            label and no world.
+        It is None if there is neither a world nor leave-one-out scores, or one label and no world.
         """
-        with self._learned.classifier() as classifier:
-            return self._learned.decision_of(classifier)
+        with self._learned.judged() as (_, decision):
+            return decision
+
+    def unknown_below(self, false_accept: float = DEFAULT_RATE) -> float | None:
+        """Return the threshold: an object whose familiarity is below it is called unknown.
+
+        It is None if this learner calls no object unknown.
+        """
+        decision = self.decision()
+        return decision.threshold(false_accept) if decision else None
 
     @property
     def forgets_exactly(self) -> bool:
@@ -686,11 +510,8 @@ class Learner:
 
         Raises:
             UnknownLabelError: The label was never taught.
-            StateError: The change cannot be written to the learner's file.
         """
-        with self._learned.guard:
-            known = self._known(label)
-            self._decide(f"forgetting {known!r}", None, "label", known)
+        editing.forget(self._learned, label)
 
     def remove(self, *ids: str) -> None:
         """Remove taught pictures, as if they had never been taught. This can be undone.
@@ -701,7 +522,6 @@ class Learner:
 
         Raises:
             UnknownSampleError: There is no such picture, or more than one. Nothing is removed.
-            StateError: The change cannot be written to the learner's file.
 
         Example:
             >>> learner = Learner(pooling="avg")
@@ -710,12 +530,7 @@ class Learner:
             >>> learner.counts, learner.undo(), learner.counts
             ({'mug': 1}, 'removing 1 picture', {'mug': 2})
         """
-        with self._learned.guard:
-            query = "SELECT id FROM samples WHERE label IS NOT NULL AND fold IS NULL"
-            known = [id.hex() for (id,) in self._learned.state.query(query)]
-            found = {bytes.fromhex(_whole_id(id, known)) for id in ids}
-            if found:
-                self._decide(f"removing {plural(len(found), 'picture')}", None, "id", *found)
+        editing.remove(self._learned, ids)
 
     def rename(self, label: str, new_label: str) -> None:
         """Rename a label. If the new name is a label already, the two become one.
@@ -724,30 +539,8 @@ class Learner:
             UnknownLabelError: The label was never taught.
             LabelError: The new name cannot be used.
             InexactError: The two have sums of the published scatter, which cannot be joined.
-            StateError: The change cannot be written to the learner's file.
         """
-        new_label = require_name(new_label)
-        with self._learned.guard:
-            old = self._known(label)
-            if old != new_label:
-                self._decide(f"renaming {old!r} to {new_label!r}", new_label, "label", old)
-
-    def _decide(self, what: str, label: str | None, column: str, *values: object) -> None:
-        """Give the samples with some values of a column another label, or remove them if None."""
-        with self._learned.change() as change:
-            for value in values:
-                change.decide(label, f"label IS NOT NULL AND {column} = ?", value)
-            change.did(what)
-            self._learned.require_usable()
-
-    def _known(self, label: str) -> str:
-        """Return the label as it is spelled in the state."""
-        if self.unknown_taught and require_label(label) == UNKNOWN:
-            return UNKNOWN
-        known = spelling_of(label, self.labels)
-        if known is None:
-            raise never_taught(label, self.labels)
-        return known
+        editing.rename(self._learned, label, new_label)
 
     def merge(self, other: "Learner") -> None:
         """Add what another learner with the same parts was taught. This can be undone.
@@ -756,12 +549,8 @@ class Learner:
         harm to merge a learner again. What was removed in one of them later than it was taught
         stays removed; of two labels of a picture, the one that was decided later counts.
 
-        Args:
-            other: The other learner; it does not change.
-
         Raises:
-            StateError: The other learner has different parts, or the change cannot be written to
-                the learner's file. Nothing has changed.
+            StateError: The other learner has different parts.
             InexactError: They have sums of the published scatter, which cannot be merged.
         """
         if not isinstance(other, Learner):
@@ -771,7 +560,7 @@ class Learner:
         # Two learners may merge each other.
         first, second = sorted((self._learned, other._learned), key=id)
         with first.guard, second.guard:
-            self._learned.merge([other._learned.state], f"merging {other._size()}")
+            editing.merge(self._learned, [other._learned.state], f"merging {other._size()}")
 
     def merge_files(self, *paths: FilePath, skip: bool = False) -> list[RobocleError]:
         """Add what state files hold, as one step; see `merge`. No backbone is loaded.
@@ -782,33 +571,8 @@ class Learner:
 
         Returns:
             Why files were left out.
-
-        Raises:
-            StateError: A file is missing or damaged, or has other parts. Nothing has changed.
-            InexactError: They have sums of the published scatter, which cannot be merged.
         """
-        skipped: list[RobocleError] = []
-        named = f"{paths[0]}" if len(paths) == 1 else plural(len(paths), "state")
-        self._learned.merge(self._read(paths, skipped if skip else None), f"merging {named}")
-        return skipped
-
-    def _read(
-        self, paths: Sequence[FilePath], skipped: list[RobocleError] | None
-    ) -> Iterator[State]:
-        """Yield states that can be merged, read whole."""
-        for path in paths:
-            try:
-                if located(path) == self._learned.state.path:
-                    continue
-                state = State.read(path)
-                self._learned.require_mergeable(state, str(path))
-                classifier_of(state)  # damage is found now
-            except RobocleError as error:
-                if skipped is None:
-                    raise
-                skipped.append(error)
-                continue
-            yield state
+        return editing.merge_files(self._learned, paths, skip)
 
     # Undo
 
@@ -830,8 +594,8 @@ class Learner:
             >>> with learner.step("a first lesson"):
             ...     learner.teach_embedding([0.9, 0.1], "mug")
             ...     learner.teach_embedding([0.2, 0.8], "pan")
-            >>> learner.undo(), learner.labels
-            ('a first lesson', ())
+            >>> learner.undo(), learner.redo(), learner.labels
+            ('a first lesson', 'a first lesson', ('mug', 'pan'))
         """
         return self._learned.step(description, token)
 
@@ -866,8 +630,7 @@ class Learner:
 
         Raises:
             NothingToUndoError: No step can be undone.
-            NotLastStepError: The last step is another one. Nothing has changed.
-            StateError: The change cannot be written to the learner's file.
+            NotLastStepError: The last step is another one.
         """
         with self._learned.change() as change:
             return change.revert(0, step).description
@@ -875,35 +638,16 @@ class Learner:
     def redo(self, step: str | None = None) -> str:
         """Redo the step that was undone last. A new step makes that impossible.
 
-        Args:
-            step: The id of the step that is expected, as in `undone`; None for any.
-
-        Returns:
-            A description of what was redone.
-
-        Raises:
-            NothingToUndoError: No step was undone last.
-            NotLastStepError: It is another one. Nothing has changed.
-            StateError: The change cannot be written to the learner's file.
-
-        Example:
-            >>> learner = Learner(pooling="avg")
-            >>> learner.teach_embedding([0.9, 0.1], "mug")
-            >>> learner.undo(), learner.redo(), learner.labels
-            ("teaching 'mug'", "teaching 'mug'", ('mug',))
+        The arguments and errors are those of `undo`; the ids are in `undone`.
         """
         with self._learned.change() as change:
             return change.revert(1, step).description
 
     def purge(self) -> None:
-        """Erase the undo history, and with it everything that was forgotten or undone.
+        """Erase the undo history, and with it everything that was forgotten or undone."""
+        editing.purge(self._learned)
 
-        Raises:
-            StateError: The change cannot be written to the learner's file.
-        """
-        self._learned.purge()
-
-    # The file
+    # Files
 
     def save(self, path: FilePath) -> None:
         """Write everything that was learned to another file, without the undo history.
@@ -917,8 +661,33 @@ class Learner:
         state = self._learned.state
         with self._learned.guard:
             if state.path is None or located(path) != state.path:
-                self._learned.fold_all()
+                editing.fold_all(self._learned)
                 write_state(path, state)
+
+    def export_onnx(
+        self, path: FilePath, *, false_accept: float = DEFAULT_RATE, replace: bool = False
+    ) -> None:
+        """Write the learner as one ONNX model, which needs neither robocle nor the state.
+
+        Args:
+            path: The file to write.
+            false_accept: The rate, as in `predict`. It is fixed in the model.
+            replace: Whether an existing file is replaced.
+
+        Raises:
+            NothingTaughtError: Nothing has been taught yet.
+            SpecError: The pooling or the views cannot be exported, or the rate is out of range.
+            InexactError: The classifier has no linear scores.
+            BackboneError: The backbone does not provide its ONNX model.
+            StateAccessError: The file exists and is not replaced, or it cannot be written.
+        """
+        from robocle.export.onnx_model import OnnxExport
+
+        pipeline = self.pipeline
+        embedding = pipeline.backbone, pipeline.pooling, pipeline.prediction_views
+        with self._learned.judged() as judged:
+            export = OnnxExport(*embedding, *judged, vars(self.parts))
+            export.write(Path(path), false_accept, replace)
 
     @property
     def is_saved(self) -> bool:
@@ -938,17 +707,3 @@ class Learner:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _faults(embedding: object) -> str:
-    """Return the kinds of faults of a picture, as they are stored."""
-    complaints: Sequence[Complaint] = getattr(embedding, "complaints", ())
-    return " ".join(dict.fromkeys(each.kind for each in complaints))
-
-
-def _whole_id(start: str, known: list[str]) -> str:
-    """Return the id that begins with these digits."""
-    found = [id for id in known if id.startswith(start)] if start else []
-    if len(found) != 1 and start not in known:
-        raise UnknownSampleError(start, len(found))
-    return start if start in known else found[0]

@@ -1,1 +1,52 @@
-"""Recognition: what scores mean: thresholds, calibrated confidence, readiness of labels."""
+"""Recognition: what scores mean.
+
+- `decision`, `temperature`: the threshold between known and unknown, and calibrated confidences.
+- `meaning`: from the scores of a picture to its prediction. `explanation`: why that one.
+- `readiness`: how well the taught pictures are recognised when they are left out.
+- `temporal_filter`: what a video shows.
+
+The rate that a user sets is here: how many unrelated objects may be taken for a taught one.
+Commands check it before they import numpy.
+"""
+
+from numbers import Real
+
+from robocle.errors import SpecError
+
+DEFAULT_RATE = 0.05
+SMALLEST_RATE, LARGEST_RATE = 0.001, 0.5
+NEVER_UNKNOWN = 1.0
+"""The rate with which nothing is called unknown."""
+NAMED_RATES = {"strict": 0.01, "normal": DEFAULT_RATE, "lenient": 0.2}
+"""Rates for those who choose without figures, as on the teach page."""
+
+
+def rate_named(text: str) -> float:
+    """Return the rate that a text means: a name, or a number that is not checked yet.
+
+    Raises:
+        ValueError: It is neither.
+
+    >>> rate_named("strict"), rate_named("0.1")
+    (0.01, 0.1)
+    """
+    return NAMED_RATES[text] if text in NAMED_RATES else float(text)
+
+
+def require_rate(false_accept: float) -> None:
+    """Raise SpecError unless a rate is from 0.001 to 0.5, or 1.
+
+    >>> require_rate(0.7)
+    Traceback (most recent call last):
+    robocle.errors.SpecError: false_accept=0.7 is out of range: give 0.001 to 0.5, or 1 to call nothing unknown
+    """  # noqa: E501
+    if (
+        isinstance(false_accept, Real)
+        and not isinstance(false_accept, bool)
+        and (SMALLEST_RATE <= false_accept <= LARGEST_RATE or false_accept == NEVER_UNKNOWN)
+    ):
+        return
+    raise SpecError(
+        f"false_accept={false_accept!r} is out of range: give {SMALLEST_RATE} to {LARGEST_RATE}, "
+        "or 1 to call nothing unknown"
+    )

@@ -1,18 +1,18 @@
 """Known or unknown: one threshold for the familiarity, from three distributions of it.
 
-After each lesson, the classifier as it is now measures how familiar these pictures are:
+After each lesson, the present classifier measures how familiar these pictures are:
 
-    unrelated   objects that were not taught, anywhere, and pictures of nothing: the world's
-    others      what was not taught, in the user's own scene: each taught sample for the best other
-                label
-    again       taught objects, seen as they were taught: each taught sample when it is left out
+    unrelated   the world's pictures: untaught objects anywhere, and pictures of nothing
+    others      untaught objects in the user's own scene: each taught sample, scored for the best
+                label that is not its own
+    again       taught objects seen as they were taught: each taught sample when it is left out
 
-The threshold is the larger one of two bounds. Of unrelated pictures, only the fraction that the
-user allows is above the first one. The second one lies between others and again. Where others have
-little in common with what was taught, it is just below the middle of others: taught objects will be
-seen in other places, where they are less familiar, and need the room. The more others have in
-common with what was taught, as on one desk in front of one camera, the closer it is to what is seen
-again. Examples that were taught as unknown move it up, at most to what is seen again.
+The threshold is the larger of two bounds. Only the fraction of unrelated pictures that the user
+allows is above the first one. The second one lies between others and again. Where others have
+little in common with the taught objects, it is just below the middle of others, because taught
+objects are less familiar in other places. The more others have in common with the taught objects,
+as on one desk in front of one camera, the closer it is to again. Examples that were taught as
+unknown move it up, at most to again.
 
 The constants were chosen on four development sets; `docs/recognition.md` has the measurements.
 """
@@ -28,7 +28,7 @@ import numpy as np
 from robocle.backbones.world import World
 from robocle.classifiers.samples import Vector
 from robocle.classifiers.slda.answer import Answer
-from robocle.recognition.rates import DEFAULT_RATE, NEVER_UNKNOWN, require_rate
+from robocle.recognition import DEFAULT_RATE, NEVER_UNKNOWN, require_rate
 from robocle.recognition.temperature import likely_temperature
 
 ROOM = 0.5

@@ -1,10 +1,10 @@
 """Explanations: why a picture got its label, or why it was called unknown.
 
-The heat map says where in the picture the evidence for the nearest label lies: the score or, with a
-world, what the label adds to the familiarity. Both are linear in the embedding, and the first block
-of the embedding is the mean of the feature map over its positions, so each position has an exact
-share in that block's part. The other blocks are moments, which cannot be divided among positions,
-and are left out.
+The heat map shows where in the picture the evidence for the nearest label lies. The evidence is the
+score or, with a world, what the label adds to the familiarity. Both are linear in the embedding.
+The first block of the embedding is the mean of the feature map over its positions, so each position
+has an exact share in that block's part. The other blocks are moments, which cannot be divided among
+positions, and are left out.
 """
 
 import math
@@ -17,13 +17,12 @@ from robocle.backbones.world import World
 from robocle.classifiers import StreamingClassifier
 from robocle.classifiers.samples import Vector
 from robocle.errors import InexactError, NothingTaughtError
-from robocle.label_numbers import numbers_of
 from robocle.poolings import Pooling
 from robocle.poolings.focus import Focus, window_weights
 from robocle.poolings.moments import Moments
 from robocle.poolings.plain import Average
 from robocle.recognition.decision import Decision
-from robocle.types import Prediction
+from robocle.types import Prediction, numbers_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +95,7 @@ def heat_of(
     pooling: Pooling,
     grid: NDArray[np.float32],
     world: World | None,
+    share: float = 1.0,
 ) -> NDArray[np.float32] | None:
     """Return where in a picture the evidence for a label is; None if that cannot be determined.
 
@@ -105,6 +105,7 @@ def heat_of(
         pooling: The pooling.
         grid: The feature map of the picture, (positions, channels).
         world: The world of the classifier, if it has one.
+        share: The side of what the feature map covers, relative to the side of the picture.
     """
     try:
         rows, bias = classifier.linear()
@@ -116,7 +117,8 @@ def heat_of(
     familiarity = answer.familiarity() if answer is not None else None
     rows = familiarity.linear(rows, bias)[0] if familiarity else rows
     anything = world.pictures.mean(axis=0, dtype=np.float64) if world else None
-    return heat_map(pooling, grid, rows[classifier.labels.index(label)], anything)
+    heat = heat_map(pooling, grid, rows[classifier.labels.index(label)], anything)
+    return None if heat is None else in_picture(heat, share)
 
 
 def in_picture(heat: NDArray[np.float32], share: float) -> NDArray[np.float32]:

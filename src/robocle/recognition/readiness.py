@@ -1,16 +1,19 @@
-"""Readiness: whether each label was taught enough pictures, and which labels are confused.
+"""Readiness: how well the taught pictures are recognised when they are left out.
 
-Both are computed from leave-one-out scores: the scores of the taught samples by a classifier that
-did not learn them. They are valid only for the conditions in which the objects were taught.
+It tells whether a label was taught enough pictures, which labels are confused, and which pictures
+lower the accuracy. All of it is computed from leave-one-out scores, which are the scores of the
+taught samples by a classifier that did not learn them. They are valid only for the conditions in
+which the objects were taught.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robocle._internal.wording import plural
+from robocle.classifiers import StreamingClassifier
 from robocle.classifiers.slda.left_out import LeaveOneOut
 from robocle.classifiers.softmax import softmax
 from robocle.recognition.decision import Decision
@@ -25,6 +28,8 @@ MOST_PAIRS = 10
 ONE_SCENE = 0.5
 # So many pictures taught as unknown show what else there is in the scene.
 ENOUGH_UNKNOWN = 5
+# Of how many samples, those that are recognised worst, the removal is tried.
+CANDIDATES = 64
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,7 @@ class Readiness:
     labels: tuple[LabelReadiness, ...]
     confusable: tuple[ConfusablePair, ...]
     shared: float = 0.0
-    """How much of a taught object what was not taught has in the same scene, from 0 to 1."""
+    """How familiar untaught objects of the same scene are, relative to taught ones, from 0 to 1."""
     unknown: int = 0
     """The number of pictures taught as unknown."""
     unknown_accepted: int = 0
@@ -109,6 +114,22 @@ class Readiness:
                 "unknown, and give a box around the object"
             )
         return ""
+
+
+def readiness_of(
+    classifier: StreamingClassifier, decision: Decision | None, unknown: int
+) -> Readiness | None:
+    """Return the readiness of a classifier's labels; None if it has no leave-one-out scores.
+
+    Args:
+        classifier: The classifier.
+        decision: Its decision.
+        unknown: The number of pictures taught as unknown.
+    """
+    answer = classifier.answer() if classifier.labels else None
+    if answer is None or answer.leave_one_out is None:
+        return None
+    return readiness(classifier.counts, classifier.leave_out(), decision, unknown)
 
 
 def readiness(
@@ -172,3 +193,87 @@ def _add_mistaken(
         one = int(classes[place])
         pair = min(one, other), max(one, other)
         mistaken[pair] = max(mistaken.get(pair, 0.0), float(means[place, other]))
+
+
+@dataclass(frozen=True)
+class TaughtSample:
+    """A taught picture."""
+
+    id: str
+    """Its id, 32 hexadecimal digits."""
+    label: str
+    time: float
+    """When it was taught, in seconds since 1970."""
+    recognised: float | None = None
+    """The probability of its label, among all labels, if it had not been taught; None if that
+    cannot be determined, as for the only picture of a label."""
+    taken_for: str | None = None
+    """The label that it is taken for if it had not been taught, if that is another one."""
+    would_help: int = 0
+    """How many more of the other samples would be recognised without it. Only `doubtful` tries."""
+    faults: tuple[str, ...] = ()
+    """What was wrong with the picture when it was taught, such as "dark" or "blurred"."""
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether it may lower the accuracy."""
+        return self.taken_for is not None or self.would_help > 0
+
+
+def taught_samples(
+    classifier: StreamingClassifier, decision: Decision | None
+) -> list[TaughtSample]:
+    """Return all samples that are kept, in the order in which they were taught.
+
+    Args:
+        classifier: The classifier.
+        decision: Its decision. Without one, samples are not judged.
+    """
+    judged = dict(_judged(classifier, decision)) if decision is not None else {}
+    found = []
+    for each in classifier.samples:
+        recognised, taken_for = judged.get(each.id, (None, None))
+        faults = tuple(each.faults.split())
+        sample = each.id, each.label, each.time, recognised, taken_for
+        found.append(TaughtSample(*sample, faults=faults))
+    return found
+
+
+def _judged(
+    classifier: StreamingClassifier, decision: Decision
+) -> Iterator[tuple[str, tuple[float, str | None]]]:
+    """Yield the id of each sample that can be left out, and how it is recognised."""
+    labels = classifier.labels
+    if len(labels) < 2:
+        return
+    for chunk in classifier.leave_out([each.id for each in classifier.samples]):
+        likely = softmax(chunk.scores / decision.temperature)
+        best = chunk.scores.argmax(axis=1)
+        for place in np.flatnonzero(~chunk.singleton).tolist():
+            own = int(chunk.rows[place])
+            other = labels[best[place]] if best[place] != own else None
+            yield chunk.ids[place], (float(likely[place, own]), other)
+
+
+def doubtful_samples(
+    classifier: StreamingClassifier,
+    decision: Decision | None,
+    most: int,
+    label: str | None = None,
+) -> list[TaughtSample]:
+    """Return the samples that lower the accuracy, the worst first.
+
+    Args:
+        classifier: The classifier.
+        decision: Its decision. Without one, no sample is judged.
+        most: How many samples to return at most.
+        label: Their label; None for all labels.
+    """
+    found = [each for each in taught_samples(classifier, decision) if label in (None, each.label)]
+    judged = [each for each in found if each.recognised is not None]
+    worst = sorted(judged, key=lambda each: each.recognised or 0.0)[: max(CANDIDATES, 2 * most)]
+    helped = classifier.recognised_without([each.id for each in worst])
+    tried = [replace(each, would_help=more) for each, more in zip(worst, helped, strict=True)]
+    doubtful = [each for each in tried if each.is_doubtful]
+    doubtful.sort(key=lambda each: (-each.would_help, each.recognised))
+    return doubtful[:most]

@@ -8,7 +8,7 @@ from typing import TypeVar, get_args
 from robocle.demo.pictures import CONDITIONS, DemoPicture
 from robocle.demo.run import KINDS, DemoResult, Kind, Outcome
 from robocle.images.square import jpeg_address
-from robocle.recognition.rates import DEFAULT_RATE
+from robocle.recognition import DEFAULT_RATE
 from robocle.reports.pages import render_page, write_page
 from robocle.reports.tables import Cell, Row, Table
 

@@ -49,6 +49,7 @@ def prediction_message(header: Any, seen: Seen, version: int) -> Any:
     """Return what an image shows as a robocle_interfaces/Prediction."""
     return required("robocle_interfaces.msg").Prediction(
         header=header,
+        verdict=seen.verdict,
         label=seen.label or "",
         nothing=seen.nothing,
         nearest=seen.nearest,
@@ -64,7 +65,8 @@ def prediction_message(header: Any, seen: Seen, version: int) -> Any:
 
 def classification_message(vision: ModuleType, header: Any, seen: Seen) -> Any:
     """Return what an image shows as a vision_msgs/Classification, the best label first."""
-    pairs = [(UNKNOWN, seen.unknown_probability)] if seen.label is None else []
+    is_unknown = seen.verdict in ("unknown", "nothing")
+    pairs = [(UNKNOWN, seen.unknown_probability)] if is_unknown else []
     pairs += list(seen.confidences.items())[:ALTERNATIVES]
     results = [vision.ObjectHypothesis(class_id=name, score=score) for name, score in pairs]
     return vision.Classification(header=header, results=results)

@@ -8,18 +8,18 @@ from dataclasses import dataclass, field
 from robocle.errors import ImageError
 from robocle.images.boxes import Box, region_of
 from robocle.images.square import MIN_SIDE
-from robocle.label_numbers import numbers_of
 from robocle.learner import Learner
-from robocle.recognition.temporal_filter import Announcement, TemporalFilter
+from robocle.recognition.temporal_filter import Announced, Announcement, TemporalFilter
 from robocle.ros.encodings import RosPicture, decoded
 from robocle.ros.settings import Settings
-from robocle.types import Pixels, Prediction
+from robocle.types import Pixels, Prediction, numbers_of
 
 
 @dataclass(frozen=True)
 class Seen:
     """What one image shows."""
 
+    verdict: Announced
     label: str | None
     nothing: str
     nearest: str
@@ -45,7 +45,7 @@ class Recogniser:
     learner_seconds: float = 0.0
     """CPU time spent in the learner, to recognise images."""
     _steady: TemporalFilter | None = field(default=None, init=False)
-    _last: tuple[str | None, str] | None = field(default=None, init=False)
+    _last: tuple[str, str | None, str] | None = field(default=None, init=False)
     _guard: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def __post_init__(self) -> None:
@@ -72,29 +72,27 @@ class Recogniser:
         """
         settings = self.settings
         if not self.learner.labels:
-            return self._as_seen(None, Announcement(None, "", {}, 1.0, False))
+            return self._as_seen(Announcement("unknown", None, 0.0, "", {}, 1.0))
         start = time.thread_time()
-        found = self.learner.predict(picture, settings.false_accept, box=settings.roi)
+        found = self.learner.predict(picture, false_accept=settings.false_accept, box=settings.roi)
         self.learner_seconds += time.thread_time() - start
         with self._guard:
-            return self._as_seen(found, self._announced(found))
+            steady = self._steady
+            return self._as_seen(steady.update(found) if steady else Announcement.of(found))
 
-    def _announced(self, found: Prediction) -> Announcement:
-        if self._steady is not None:
-            return self._steady.update(found)
-        confidences = numbers_of(found, "confidences")
-        return Announcement.of_numbers(
-            found.label, found.nothing, confidences, found.unknown_probability, False, found.sure
-        )
-
-    def _as_seen(self, found: Prediction | None, said: Announcement) -> Seen:
+    def _as_seen(self, said: Announcement) -> Seen:
         confidences = numbers_of(said, "confidences")
         ranked = dict(confidences.best(len(confidences.labels)))
-        changed = (said.label, said.nothing) != self._last
-        self._last = said.label, said.nothing
-        nearest = found.nearest if found else ""
+        before, self._last = self._last, (said.verdict, said.label, said.nothing)
         return Seen(
-            said.label, said.nothing, nearest, ranked, said.unknown_probability, changed, said.sure
+            said.verdict,
+            said.label,
+            said.nothing,
+            said.nearest,
+            ranked,
+            said.unknown_probability,
+            before != self._last,
+            said.sure,
         )
 
     def see_boxes(
@@ -116,7 +114,7 @@ class Recogniser:
         if self.learner.labels and usable:
             start = time.thread_time()
             predictions = self.learner.predict_many(
-                [pixels] * len(usable), self.settings.false_accept, boxes=usable
+                [pixels] * len(usable), false_accept=self.settings.false_accept, boxes=usable
             )
             self.learner_seconds += time.thread_time() - start
         rest = iter(predictions)

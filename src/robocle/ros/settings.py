@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 from robocle.errors import SpecError
 from robocle.images.quality import Poor
-from robocle.recognition.rates import DEFAULT_RATE, NEVER_UNKNOWN, SMALLEST_RATE, require_rate
+from robocle.profiles import ProfileName
+from robocle.recognition import DEFAULT_RATE, NEVER_UNKNOWN, SMALLEST_RATE, require_rate
 from robocle.recognition.temporal_filter import TemporalFilter
 from robocle.spec import require_between, require_choice
 
@@ -86,7 +87,7 @@ class Settings:
     reliability: Literal["best_effort", "reliable"]
     boxes: bool
     tolerance: float
-    profile: str
+    profile: ProfileName
     poor: Poor
     false_accept: float
     filter: bool

@@ -154,7 +154,7 @@ def _paho() -> ModuleType:
 def _differs(seen: Observation, before: Observation | None) -> bool:
     if before is None:
         return True
-    same = (seen.label, seen.nothing) == (before.label, before.nothing)
+    same = (seen.state, seen.nothing) == (before.state, before.nothing)
     return not same or abs(seen.confidence - before.confidence) >= NOTICEABLE
 
 

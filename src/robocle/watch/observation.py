@@ -4,12 +4,12 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from robocle.recognition.temporal_filter import Announcement
+from robocle.recognition.temporal_filter import Announced, Announcement
 
 TOP = 3
 """How many of the best labels are listed with their confidences."""
-UNKNOWN, NOTHING = "unknown object", "nothing"
-"""How a smart home shows what is not a label. Home Assistant uses "unknown" for a missing value."""
+UNKNOWN = "unknown object"
+"""How a smart home shows an unknown object. Home Assistant uses "unknown" for a missing value."""
 
 
 @dataclass(frozen=True)
@@ -17,18 +17,23 @@ class Observation:
     """What a camera sees at one instant.
 
     Example:
-        >>> seen = Observation(0.0, "mug", "", {"mug": 0.9, "pan": 0.08}, 0.02)
+        >>> seen = Observation(0.0, "known", "mug", 0.9, confidences={"mug": 0.9, "pan": 0.08})
         >>> seen.state, seen.confidence
         ('mug', 0.9)
-        >>> Observation(0.0, None, "the picture is black", {}, 1.0).state
+        >>> Observation(0.0, "nothing", None, nothing="the picture is black").state
         'nothing'
     """
 
     time: float
     """Seconds since 1970."""
+    verdict: Announced
+    """"known", "unknown", "nothing", or "undecided" while the evidence does not suffice."""
     label: str | None
-    """The label; None if the object is unknown or there is nothing to see."""
-    nothing: str
+    """The label; None unless the object is known."""
+    confidence: float = 1.0
+    """The probability of the label, of an unknown object, or of nothing to see; that of the nearest
+    label while it is undecided."""
+    nothing: str = ""
     """Why there is nothing to see; empty otherwise."""
     confidences: dict[str, float] = field(default_factory=dict)
     """The best labels with their confidences, the best first."""
@@ -40,31 +45,30 @@ class Observation:
     @classmethod
     def of(cls, announcement: Announcement, when: float) -> "Observation":
         """Return what an announcement says, with its best labels only."""
-        best = dict(announcement.top(TOP))
-        found = announcement.label, announcement.nothing, best, announcement.unknown_probability
-        return cls(when, *found, announcement.sure)
+        unknown = announcement.unknown_probability
+        is_unknown = announcement.verdict in ("unknown", "nothing")
+        return cls(
+            when,
+            announcement.verdict,
+            announcement.label,
+            unknown if is_unknown else announcement.confidence,
+            announcement.nothing,
+            dict(announcement.top(TOP)),
+            unknown,
+            announcement.sure,
+        )
 
     @property
     def state(self) -> str:
-        """The label, or "unknown object" or "nothing"."""
-        if self.label is not None:
-            return self.label
-        return NOTHING if self.nothing else UNKNOWN
-
-    @property
-    def confidence(self) -> float:
-        """The probability of what `state` says."""
-        return (
-            self.unknown_probability
-            if self.label is None
-            else self.confidences.get(self.label, 0.0)
-        )
+        """The label, or "unknown object", "nothing" or "undecided"."""
+        return self.label or (UNKNOWN if self.verdict == "unknown" else self.verdict)
 
     def as_values(self) -> dict[str, Any]:
         """Return the observation as values for JSON, with rounded confidences."""
         return {
             "time": _written(self.time),
             "state": self.state,
+            "verdict": self.verdict,
             "label": self.label,
             "sure": self.sure,
             "nothing": self.nothing,
@@ -75,7 +79,7 @@ class Observation:
 
     def as_line(self) -> str:
         """Return the observation as one line: the time, what is seen and its probability."""
-        seen = f"nothing: {self.nothing}" if self.nothing else self.label or "unknown"
+        seen = f"nothing: {self.nothing}" if self.nothing else self.label or self.verdict
         return f"{_written(self.time)}\t{seen}\t{self.confidence:.2f}"
 
 

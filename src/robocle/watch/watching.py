@@ -72,5 +72,5 @@ class _Eye:
     def observation(self) -> Observation:
         """Return what is announced now."""
         if self._announcement is None:
-            return Observation(time.time(), None, NO_FRAME)
+            return Observation(time.time(), "nothing", None, nothing=NO_FRAME)
         return Observation.of(self._announcement, time.time())

@@ -21,8 +21,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from robocle.errors import NothingTaughtError, RobocleError
 from robocle.images import Picture
 from robocle.images.boxes import Box
-from robocle.label_numbers import numbers_of
-from robocle.types import Prediction, likelihood_of
+from robocle.types import Prediction
 from robocle.web.clients import Client
 from robocle.web.limits import (
     BURST,
@@ -161,8 +160,8 @@ async def _answer(
     found, begun, took = await service.workers.predict(partial(timed, work))
     answer: dict[str, Any] = {"event": "prediction", "id": request.id}
     if found is None:
-        answer |= {"empty": True, "label": None, "sure": False, "nothing": "", "confidences": []}
-        answer["unknown_probability"] = 1
+        answer |= {"empty": True, "verdict": "unknown", "label": None, "sure": False}
+        answer |= {"nothing": "", "confidences": [], "unknown_probability": 1}
     else:
         prediction, explained, is_judged = found
         answer |= _announced(client, prediction, is_judged) | explained
@@ -196,12 +195,13 @@ def _predicted(
 def _announced(client: Client, prediction: Prediction, is_judged: bool) -> dict[str, Any]:
     found = client.filter.update(prediction)
     shown = found.top(SHOWN)
-    others = numbers_of(found, "confidences").total() - sum(p for _, p in shown)
+    others = found.known_probability - sum(p for _, p in shown)
     return {
         "empty": False,
+        "verdict": found.verdict,
         "label": found.label,
         "sure": found.sure,
-        "likelihood": likelihood_of(client.filter.confidence, found.sure) if is_judged else "",
+        "likelihood": found.likelihood if is_judged else "",
         "nothing": found.nothing,
         "confidences": [[label, round(p, 4)] for label, p in shown],
         "others": round(max(0.0, others), 4),

@@ -5,7 +5,7 @@ from typing import Any
 import robocle
 from robocle.classifiers.labels import MAX_LABEL_LENGTH
 from robocle.images.quality import KINDS
-from robocle.recognition.rates import NAMED_RATES
+from robocle.recognition import NAMED_RATES
 from robocle.web.limits import MAX_PICTURE_BYTES, MAX_STATE_BYTES
 
 Json = dict[str, Any]

@@ -24,7 +24,8 @@ import uvicorn
 from robocle._internal.files import file_identity
 from robocle.errors import RobocleError
 from robocle.learner import Learner
-from robocle.recognition.rates import DEFAULT_RATE
+from robocle.profiles import DEFAULT_PROFILE, ProfileName
+from robocle.recognition import DEFAULT_RATE
 from robocle.web.app import create_app
 from robocle.web.certificate import certificate, own_address
 from robocle.web.limits import MAX_FRAME_BYTES
@@ -54,7 +55,7 @@ class Settings:
     camera: str = ""
     """The robot's camera; empty for none."""
     false_accept: float = DEFAULT_RATE
-    profile: str = "fast"
+    profile: ProfileName = DEFAULT_PROFILE
     opens_browser: bool = False
 
 

@@ -135,13 +135,15 @@ class SharedLearner:
         self, picture: Picture, box: Box | None = None, false_accept: float | None = None
     ) -> Prediction:
         """Recognise a picture. Without a rate of its own, that of the server counts."""
-        return self.learner.predict(picture, false_accept or self.false_accept, box=box)
+        rate = false_accept or self.false_accept
+        return self.learner.predict(picture, false_accept=rate, box=box)
 
     def explain(
         self, picture: Picture, box: Box | None = None, false_accept: float | None = None
     ) -> Explanation:
         """Recognise a picture, and explain the prediction."""
-        return self.learner.explain(picture, false_accept or self.false_accept, box=box)
+        rate = false_accept or self.false_accept
+        return self.learner.explain(picture, false_accept=rate, box=box)
 
     def undo(self, step: str | None = None) -> dict[str, Any]:
         """Undo the last step, if it is the one that is expected."""
@@ -176,7 +178,7 @@ class SharedLearner:
         expected = name  # None, which is unknown, if the label was not taught
         tallies = {each: {"right": 0, "unknown": 0, "wrong": 0} for each in CONDITIONS}
         for each in Conditions(draws=draws).apply(picture, learner.backbone):
-            found = learner.predict(each.pixels, self.false_accept).label
+            found = learner.predict(each.pixels, false_accept=self.false_accept).label
             outcome = "right" if found == expected else "wrong" if found else "unknown"
             tallies[each.condition][outcome] += 1
         conditions = [
@@ -193,10 +195,9 @@ class SharedLearner:
 
     def onnx_model(self) -> bytes:
         """Return the learner as an ONNX model."""
-        from robocle.export.onnx_model import onnx_model
-
-        content: bytes = onnx_model(self.learner, self.false_accept).SerializeToString()
-        return content
+        with self._folder() as folder:
+            self.learner.export_onnx(folder / "model", false_accept=self.false_accept)
+            return (folder / "model").read_bytes()
 
     def merge(self, content: bytes) -> dict[str, Any]:
         """Merge a state that was exported elsewhere. The step is empty if nothing in it is new.

@@ -11,8 +11,8 @@ from starlette.requests import ClientDisconnect, Request
 from robocle.errors import SpecError
 from robocle.images.boxes import Box
 from robocle.images.quality import Poor
+from robocle.recognition import rate_named, require_rate
 from robocle.recognition.explanation import Explanation
-from robocle.recognition.rates import rate_named, require_rate
 from robocle.web.limits import BODY_SECONDS, MAX_JSON_BYTES, RequestError
 from robocle.web.service import Service
 from robocle.web.shared_learner import Lesson

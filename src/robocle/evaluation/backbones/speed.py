@@ -138,7 +138,7 @@ def _taught_learners(network: Backbone) -> dict[str, Learner]:
             embedding = Pipeline.build(network, name).embed(pixels)
         except RobocleError:  # the pooling cls needs a class token
             continue
-        learners[name] = _taught(Learner(network, name), embedding.shape[1])
+        learners[name] = _taught(Learner(network, pooling=name), embedding.shape[1])
     return learners
 
 

@@ -32,6 +32,7 @@ function worded(answer) {
     return { kind: "empty", text: "Hold something in front of the camera and give it a name.", more: "" };
   }
   if (answer.nothing) return { kind: "nothing", text: "Nothing to see", more: sentence(answer.nothing) };
+  if (answer.verdict === "undecided") return { kind: "wait", text: "...", more: "Hold it still for a moment." };
   if (answer.label === null) {
     const more = answer.reason ? sentence(answer.reason) : "Type its name and hold the button to teach it.";
     return { kind: "unknown", text: "I don't know this", more };

@@ -1,0 +1,262 @@
+"""Changes of what was learned: teaching, relabelling, removing and merging, each all or nothing."""
+
+from collections.abc import Iterable, Iterator, Sequence, Sized
+from itertools import islice
+from typing import TypeVar
+
+from numpy.typing import ArrayLike
+
+from robocle._internal.wording import plural
+from robocle.classifiers.labels import (
+    UNKNOWN,
+    never_taught,
+    require_label,
+    require_labels,
+    require_name,
+    spelling_of,
+)
+from robocle.errors import FeatureError, RobocleError, StateError, UnknownSampleError
+from robocle.images.quality import Complaint
+from robocle.learner.embedding import Embedding, values_for
+from robocle.learner.learned import Learned
+from robocle.learner.pipeline import Parts
+from robocle.store.folding import classifier_of, fold
+from robocle.store.state import FilePath, State, located
+from robocle.store.steps import StepName
+from robocle.store.tables import translated
+
+Item = TypeVar("Item")
+
+
+def teach(
+    learned: Learned, embeddings: Iterable[Embedding | ArrayLike], labels: Iterable[str]
+) -> None:
+    """Teach embeddings; see `Learner.teach_embeddings`."""
+    given, checked = require_lessons(embeddings, labels)
+    lessons = [(each, values_for("teaching", each)) for each in given]
+    require_one_label_each(len(lessons), len(checked))
+    if not lessons:
+        return
+    with learned.guard:
+        learned.empty.require_room(_names([*learned.summary.counts, *checked]))
+        with learned.change() as change:
+            learned.empty.width = learned.state.width()
+            for (embedding, values), label in zip(lessons, checked, strict=True):
+                kept = learned.empty.require_sample(values, label)
+                learned.empty.width = len(kept)
+                change.teach(label, kept, _faults(embedding))
+            fold(change, learned.empty)
+
+
+def _faults(embedding: object) -> str:
+    """Return the kinds of faults of a picture, as they are stored."""
+    complaints: Sequence[Complaint] = getattr(embedding, "complaints", ())
+    return " ".join(dict.fromkeys(each.kind for each in complaints))
+
+
+def require_lessons(
+    pictures: Iterable[Item], labels: Iterable[str]
+) -> tuple[Iterable[Item], list[str]]:
+    """Return pictures and their checked labels, before the pictures are read.
+
+    Args:
+        pictures: The pictures. If they and the labels come without a number, all are fetched.
+        labels: The labels. No more of them are fetched than needed: they may never end.
+
+    Raises:
+        LabelError: A label cannot be used.
+        FeatureError: The numbers of pictures and labels differ.
+
+    >>> from itertools import repeat
+    >>> require_lessons(["1.jpg", "2.jpg"], repeat("mug"))
+    Traceback (most recent call last):
+    robocle.errors.FeatureError: there are 2 pictures and more labels: give one label per picture
+    """
+    if isinstance(labels, Sized):
+        checked = require_labels(labels)
+        if isinstance(pictures, Sized):
+            require_one_label_each(len(pictures), len(checked))
+        return pictures, checked
+    if not isinstance(pictures, Sized):
+        pictures = list(pictures)
+    rest = iter(labels)
+    checked = require_labels(islice(rest, len(pictures)))
+    if next(rest, None) is not None:
+        raise FeatureError(
+            f"there are {plural(len(pictures), 'picture')} and more labels: give one label per "
+            "picture"
+        )
+    require_one_label_each(len(pictures), len(checked))
+    return pictures, checked
+
+
+def require_one_label_each(pictures: int, labels: int) -> None:
+    """Require as many labels as pictures.
+
+    Raises:
+        FeatureError: There are more or fewer.
+    """
+    if pictures != labels:
+        counts = f"{plural(pictures, 'picture')} and {plural(labels, 'label')}"
+        raise FeatureError(f"there are {counts}: give one label per picture")
+
+
+def known(learned: Learned, label: str) -> str:
+    """Return a label as it is spelled in the state.
+
+    Raises:
+        UnknownLabelError: The label was never taught.
+    """
+    summary = learned.summary
+    if summary.unknown and require_label(label) == UNKNOWN:
+        return UNKNOWN
+    found = spelling_of(label, tuple(summary.counts))
+    if found is None:
+        raise never_taught(label, tuple(summary.counts))
+    return found
+
+
+def forget(learned: Learned, label: str) -> None:
+    """Forget a label; see `Learner.forget`."""
+    with learned.guard:
+        old = known(learned, label)
+        _relabel(learned, f"forgetting {old!r}", None, "label", [old])
+
+
+def rename(learned: Learned, label: str, new_label: str) -> None:
+    """Rename a label; see `Learner.rename`."""
+    new_label = require_name(new_label)
+    with learned.guard:
+        old = known(learned, label)
+        if old != new_label:
+            what = f"renaming {old!r} to {new_label!r}"
+            _relabel(learned, what, new_label, "label", [old])
+
+
+def _relabel(
+    learned: Learned, what: str, label: str | None, column: str, values: Iterable[object]
+) -> None:
+    """Give the samples with some values of a column another label, or remove them if it is None.
+
+    Args:
+        learned: What was learned.
+        what: What is done, for the history.
+        label: The new label.
+        column: The column, "label" or "id".
+        values: The values.
+    """
+    with learned.change() as change:
+        for value in values:
+            change.decide(label, f"label IS NOT NULL AND {column} = ?", value)
+        change.did(what)
+        _require_usable(learned)
+
+
+def remove(learned: Learned, ids: Iterable[str]) -> None:
+    """Remove samples by their ids, or by the first digits of an id.
+
+    Raises:
+        UnknownSampleError: There is no such sample, or more than one.
+    """
+    with learned.guard:
+        query = "SELECT id FROM samples WHERE label IS NOT NULL AND fold IS NULL"
+        all_ids = [id.hex() for (id,) in learned.state.query(query)]
+        found = {bytes.fromhex(_whole_id(id, all_ids)) for id in ids}
+        if found:
+            _relabel(learned, f"removing {plural(len(found), 'picture')}", None, "id", found)
+
+
+def _whole_id(start: str, all_ids: list[str]) -> str:
+    """Return the id that begins with these digits."""
+    found = [id for id in all_ids if id.startswith(start)] if start else []
+    if len(found) != 1 and start not in all_ids:
+        raise UnknownSampleError(start, len(found))
+    return start if start in all_ids else found[0]
+
+
+def merge(learned: Learned, others: Iterable[State], title: str) -> None:
+    """Merge states into what was learned.
+
+    Args:
+        learned: What was learned.
+        others: The states. Each is read when the one before it is merged.
+        title: What is merged.
+    """
+    with learned.change(StepName.of(title), merged=1) as change:
+        for other in others:
+            _require_mergeable(learned, other)
+            change.unite(other)
+        change.forget_folded_steps()
+        learned.empty.require_room(_names(each[1] for each in learned.state.summary()))
+        _require_usable(learned)
+
+
+def merge_files(learned: Learned, paths: Sequence[FilePath], skip: bool) -> list[RobocleError]:
+    """Merge state files, and return why some were left out; see `Learner.merge_files`."""
+    skipped: list[RobocleError] = []
+    title = f"{paths[0]}" if len(paths) == 1 else plural(len(paths), "state")
+    merge(learned, _readable(learned, paths, skipped if skip else None), f"merging {title}")
+    return skipped
+
+
+def _readable(
+    learned: Learned, paths: Sequence[FilePath], skipped: list[RobocleError] | None
+) -> Iterator[State]:
+    """Yield states that can be merged, read whole. If there is a list, others are added to it."""
+    for path in paths:
+        try:
+            if located(path) == learned.state.path:
+                continue
+            state = State.read(path)
+            _require_mergeable(learned, state, str(path))
+            classifier_of(state)  # damage is found now
+        except RobocleError as error:
+            if skipped is None:
+                raise
+            skipped.append(error)
+            continue
+        yield state
+
+
+def _require_mergeable(learned: Learned, other: State, name: str = "the other learner") -> None:
+    """Raise StateError if another state has other parts, or sums that cannot be added."""
+    learned.parts.require_mergeable(Parts.of(name, other.parts), name)
+    ours, theirs = learned.state.width(), other.width()
+    if None not in (ours, theirs) and ours != theirs:
+        raise StateError(
+            f"cannot merge embeddings of width {theirs} with embeddings of width {ours}: "
+            f"{name} must have the same parts"
+        )
+    if learned.state.has_diverged(other):
+        raise StateError(
+            f"{name} is a copy of the same file, and both were taught beyond what is kept, so "
+            "their sums cannot be merged: copy states with `robocle export`"
+        )
+
+
+def _require_usable(learned: Learned) -> None:
+    """Raise, before a change is written, if the sums cannot be used after it."""
+    if learned.state.folds():
+        classifier_of(learned.state)
+
+
+def purge(learned: Learned) -> None:
+    """Erase what could be undone, and everything that was removed."""
+    with learned.guard:
+        with learned.change() as change:
+            fold(change, learned.empty, spare=0)
+            change.purge()
+        with translated(learned.state.path, "write"):
+            learned.state.connection.execute("VACUUM")
+
+
+def fold_all(learned: Learned) -> None:
+    """Fold the samples that wait for it, if none is to be kept."""
+    if getattr(learned.empty, "keep", 1) == 0:
+        with learned.change() as change:
+            fold(change, learned.empty, spare=0)
+
+
+def _names(labels: Iterable[str | None]) -> list[str]:
+    """Return the different names of objects among labels."""
+    return [each for each in dict.fromkeys(labels) if each not in (None, UNKNOWN)]
