@@ -83,7 +83,7 @@ def test_a_picture_without_a_label_is_answered_with_the_arguments_to_give(
 
 def test_a_new_state_is_not_given_the_name_of_a_picture(objects: Path, tmp_path: Path) -> None:
     result = run("teach", tmp_path / "new.JPG", "ball", objects / "ball" / "0.jpg")
-    assert_refused(result, "new.JPG is the name of a picture", "STATE LABEL IMAGES")
+    assert_refused(result, "new.JPG is the name of a picture", "STATE LABEL PICTURES")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -15,11 +15,11 @@ from command_line import assert_refused, run, run_subprocess
 def test_predictions_as_json_contain_all_scores(state: Path, objects: Path) -> None:
     result = run("predict", "--json", state, objects / "ball" / "2.jpg", objects / "box" / "2.jpg")
     first, second = (json.loads(line) for line in result.stdout.splitlines())
-    keys = {"image", "label", "confidence", "scores", "nearest", "known_probability", "nothing"}
+    keys = {"picture", "label", "confidence", "scores", "nearest", "known_probability", "nothing"}
     assert first.keys() == keys | {"familiarity", "sure"}
     assert first["nothing"] == ""
     assert (first["label"], second["label"]) == ("ball", "box")
-    assert first["image"] == str(objects / "ball" / "2.jpg")
+    assert first["picture"] == str(objects / "ball" / "2.jpg")
     assert list(first["scores"]) == ["ball", "box"]
     assert first["scores"]["ball"] > first["scores"]["box"]
     assert 0.5 <= first["confidence"] <= 1
@@ -104,7 +104,7 @@ def test_a_file_name_that_is_not_unicode_is_printed_escaped(
     assert (result.returncode, result.stderr) == (0, b"")
     assert b"\\udcff.jpg" in result.stdout
     if option:
-        assert os.fsencode(json.loads(result.stdout)["image"]) == name
+        assert os.fsencode(json.loads(result.stdout)["picture"]) == name
 
 
 def test_an_object_that_was_not_taught_is_unknown(state: Path, tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_predicting_a_box_equals_predicting_the_cropped_picture(
         json.loads(run("predict", "--json", state, *arguments).stdout)
         for arguments in ((picture, "--box", "100,50,150,150"), (cropped,), (picture,))
     )
-    assert found == {**expected, "image": str(picture)}
+    assert found == {**expected, "picture": str(picture)}
     assert found["scores"] != whole["scores"]
 
 

@@ -28,7 +28,7 @@ from environments import plain_environment
 
 BLOCK = re.compile(r"^```(console|python|text)(?: title=\"([^\"]+)\")?\n(.*?)^```", re.M | re.S)
 NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d+(?![\w.])")
-TOLERANCE = 0.06
+TOLERANCE = 0.02
 """How far a number with decimals may be from the printed one: pictures and networks round."""
 DRIVER = """
 import json, sys

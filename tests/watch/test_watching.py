@@ -19,8 +19,8 @@ from robocle.errors import BrokerError
 from robocle.recognition.temporal_filter import TemporalFilter
 from robocle.types import Prediction
 from robocle.watch import Observation, observations
-from robocle.watch.broker import Broker
 from robocle.watch.home_assistant import Topics
+from robocle.watch.mqtt import Broker
 from robocle.watch.watching import NO_FRAME
 from video_sources import home_picture, write_video
 from waiting import wait_for

@@ -7,8 +7,7 @@ from pathlib import Path
 import click
 
 from robocle.cli.app import FolderPath, main
-from robocle.cli.output import echo, echo_lines
-from robocle.cli.progress import progress
+from robocle.cli.output import echo, echo_lines, progress
 
 log = logging.getLogger("robocle")
 
@@ -65,7 +64,7 @@ def add(backbone: str, weights: str, size: int, name: str, earlier: str, replace
         )
     if not no_world:
         keep_world(manifest.name)
-    echo(f"use it: robocle teach STATE LABEL IMAGES... --backbone {manifest.name}")
+    echo(f"use it: robocle teach STATE LABEL PICTURES... --backbone {manifest.name}")
 
 
 @backbones.command()

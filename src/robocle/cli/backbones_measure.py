@@ -7,8 +7,7 @@ import click
 
 from robocle.cli.app import FolderPath
 from robocle.cli.backbones import backbones, keep_world
-from robocle.cli.output import echo, echo_json, echo_lines
-from robocle.cli.progress import progress
+from robocle.cli.output import echo, echo_json, echo_lines, progress
 from robocle.errors import BackboneError
 
 if TYPE_CHECKING:

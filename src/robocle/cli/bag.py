@@ -5,25 +5,37 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from robocle._internal.wording import as_json
-from robocle.cli.app import FolderPath, NonemptyPath, StatePath, main, plural, print_error
-from robocle.cli.interrupts import stop_requests
-from robocle.cli.options import BoxOption, box_option, false_accept_option
-from robocle.cli.output import echo, echo_above_bar, echo_lines
-from robocle.cli.progress import activity, progress
-from robocle.cli.shots import Shots, recognised
-from robocle.errors import DataError, ImageError, NothingTaughtError, RobocleError
+from robocle.cli.app import (
+    FolderPath,
+    NonemptyPath,
+    StatePath,
+    main,
+    plural,
+    print_error,
+    stop_requests,
+)
+from robocle.cli.options import BoxOption, box_option, false_accept_option, poor_option
+from robocle.cli.output import activity, echo, echo_above_bar, echo_lines, progress
+from robocle.cli.pictures import point_out_similar
+from robocle.errors import DataError, ImageError, NothingTaughtError, QualityError, RobocleError
 
 if TYPE_CHECKING:
-    from robocle.bags import Intervals, Shot
-    from robocle.bags.writing import Storage
+    from robocle.bags import Bag, Intervals, Shot
+    from robocle.bags.recording import Storage
+    from robocle.images.quality import Poor
     from robocle.learner import Learner
+    from robocle.types import Prediction
 
 BagPath = NonemptyPath()
+JITTER = 1e-3
+"""Seconds by which a frame may be early."""
+LISTED = 3
+"""How many frames are named that are skipped or poor; the others are counted."""
 
 
 @main.group(short_help="Teach and evaluate from recordings of ROS 2.")
@@ -31,13 +43,23 @@ def bag() -> None:
     """Teach and evaluate from recordings of ROS 2 (rosbag2: sqlite3 or MCAP), without ROS."""
 
 
-topic_option = click.option(
-    "--topic", help="The topic of the images. It can be left out if there is only one."
-)
 every_option = click.option(
     "--every", type=click.FloatRange(0), default=0.0, show_default=True, metavar="SECONDS",
     help="Use only one frame within this time; 0 uses all.",
 )  # fmt: skip
+
+
+def bag_arguments(command: Callable[..., None]) -> Callable[..., None]:
+    """Add STATE and BAG, and the options that say which part of the recording is used."""
+    for parameter in (
+        box_option,
+        click.option("--topic", help="The topic of the images. It can be left out if there is only "
+                     "one."),
+        click.argument("path", type=BagPath, metavar="BAG"),
+        click.argument("state", type=StatePath),
+    ):  # fmt: skip
+        command = parameter(command)
+    return command
 
 
 def label_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -54,26 +76,75 @@ def label_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
+class _Shots:
+    """The frames of a bag that a command uses, and those that it skips."""
+
+    def __init__(
+        self, recording: "Bag", topic: str | None, labels: "Intervals | str | None", every: float
+    ) -> None:
+        self._recording, self._topic = recording, recording.image_topic(topic)
+        self._labels, self._every = labels, every
+        self._noted: Counter[str] = Counter()
+
+    def frames(self, title: str) -> "Iterator[Shot]":
+        """Yield the frames that can be read and have a label, if there are any labels."""
+        count = self._recording.count(self._topic)
+        last: dict[str | None, float] = {}
+        for shot in progress(self._recording.shots(self._topic, self._labels), title, count):
+            is_early = shot.seconds - last.get(shot.label, -float("inf")) < self._every - JITTER
+            if is_early or (self._labels and shot.label is None):
+                continue
+            last[shot.label] = shot.seconds
+            if isinstance(shot.picture, ImageError):
+                self.note("skipped", shot, shot.picture)
+            else:
+                yield shot
+
+    def recognised(
+        self, learner: "Learner", box: BoxOption, false_accept: float
+    ) -> "Iterator[tuple[Shot, Prediction, str | None]]":
+        """Yield frames with their predictions and the labels that a filter announces."""
+        from robocle.recognition.temporal_filter import TemporalFilter
+
+        steady = TemporalFilter()
+        for shot in self.frames("recognising"):
+            picture: Any = shot.picture
+            try:
+                found = learner.predict(picture, false_accept, box=box)
+            except ImageError as error:
+                self.note("skipped", shot, error)
+                continue
+            yield shot, found, steady.update(found).label
+
+    def note(self, what: str, shot: "Shot", why: object) -> None:
+        """Count a frame that is skipped or poor, and say why for the first ones."""
+        self._noted[what] += 1
+        if self._noted[what] <= LISTED:
+            print_error(f"the frame at {shot.seconds:.2f} s is {what}: {why}")
+
+    def print_counts(self) -> None:
+        """Say how many frames were skipped or poor, if not all of them were named."""
+        for what, count in self._noted.items():
+            if count > LISTED:
+                print_error(f"{count} frames are {what} in all")
+
+
 @bag.command("teach", short_help="Teach the labelled frames of a bag.")
-@click.argument("state", type=StatePath)
-@click.argument("path", type=BagPath, metavar="BAG")
-@topic_option
+@bag_arguments
 @label_options
 @click.option("--every", type=click.FloatRange(0), default=0.5, show_default=True,
               metavar="SECONDS", help="Teach only one frame within this time; neighbouring frames "
               "are almost the same.")  # fmt: skip
 @click.option("--most", type=click.IntRange(1), metavar="N",
               help="Teach at most N frames per label.")  # fmt: skip
-@click.option("--poor", type=click.Choice(["teach", "skip"]), default="teach", show_default=True,
-              help="What to do with frames that are dark or blurred.")  # fmt: skip
-@box_option
+@poor_option
 def bag_teach(state: Path, path: Path, topic: str | None, label_topic: str | None,
-              intervals: Path | None, every: float, most: int | None,
-              poor: Literal["teach", "skip"], box: BoxOption) -> None:  # fmt: skip
+              intervals: Path | None, every: float, most: int | None, poor: "Poor",
+              box: BoxOption) -> None:  # fmt: skip
     """Teach STATE the frames of BAG that have a label, as one step.
 
     BAG is a folder with metadata.yaml, or a single .mcap or .db3 file. STATE is created if it does
-    not exist. Frames that cannot be read are skipped and listed. Ctrl-C keeps what was taught.
+    not exist. Frames that cannot be read are skipped. Ctrl-C keeps what was taught.
     """
     with activity("starting"):
         from robocle.bags import Bag
@@ -82,16 +153,24 @@ def bag_teach(state: Path, path: Path, topic: str | None, label_topic: str | Non
     labels = _labels(label_topic, intervals)
     taught: Counter[str] = Counter()
     with Bag(path) as recording:
-        shots = Shots(recording, recording.image_topic(topic), labels, every)
-        frames = _with_first(shots.labelled("teaching"), path)
-        with stop_requests() as stop, Learner.open(state) as learner, learner.step():
+        shots = _Shots(recording, topic, labels, every)
+        frames = _with_first(shots.frames("teaching"), path)
+        with stop_requests() as stop, Learner.open(state) as learner:
+            before = learner.labels
             until = itertools.takewhile(lambda _: stop.received is None, frames)
             try:
-                _teach(learner, shots, until, taught, most, poor, box)
+                with learner.step():
+                    _teach(learner, shots, until, taught, most, poor, box)
+            except QualityError as error:
+                if taught:
+                    learner.undo()
+                raise QualityError(f"{error}; nothing was taught", error.complaints) from error
             except RobocleError as error:
                 raise DataError(f"{error}; {_reverted(taught, state)}") from error
             known = plural(len(learner.labels), "label")
-    shots.list_unusable()
+    shots.print_counts()
+    for label in taught:
+        point_out_similar(label, before, state)
     if stop.received:
         print_error(f"interrupted: {_reverted(taught, state)}")
         sys.exit(stop.received.exit_code)
@@ -116,32 +195,37 @@ def _with_first(frames: "Iterator[Shot]", path: Path) -> "Iterator[Shot]":
     raise DataError(f"no frame of {path} has a label: check the times of the labels")
 
 
-def _teach(learner: "Learner", shots: Shots, frames: "Iterator[Shot]", taught: Counter[str],
-           most: int | None, poor: Literal["teach", "skip"], box: BoxOption) -> None:  # fmt: skip
+def _teach(learner: "Learner", shots: _Shots, frames: "Iterator[Shot]", taught: Counter[str],
+           most: int | None, poor: "Poor", box: BoxOption) -> None:  # fmt: skip
     """Teach frames and count them per label."""
+    checks = learner.quality_gate(poor)
     for shot in frames:
-        assert shot.label is not None
-        if most is not None and taught[shot.label] >= most:
+        label, picture = shot.label, shot.picture
+        assert label is not None
+        assert not isinstance(picture, ImageError)
+        if most is not None and taught[label] >= most:
             continue
-        assert not isinstance(shot.picture, ImageError)
         try:
-            embedding = learner.embed_for_teaching(shot.picture, box)
+            embedding = learner.embed_for_teaching(picture, box)
         except ImageError as error:
-            shots.unusable(shot, error)
+            shots.note("skipped", shot, error)
             continue
-        if embedding.complaints and poor == "skip":
-            continue
-        learner.teach_embedding(embedding, shot.label)
-        taught[shot.label] += 1
+        try:
+            found = checks.check(embedding.complaints, embedding.values, label)
+        except QualityError as error:
+            message = f"the frame at {shot.seconds:.2f} s: {error}"
+            raise QualityError(message, error.complaints) from error
+        if found:
+            shots.note("skipped" if checks.skips_poor else "poor", shot, found[0])
+        if not (found and checks.skips_poor):
+            learner.teach_embedding(embedding, label)
+            taught[label] += 1
 
 
 @bag.command("predict", short_help="Recognise the frames of a bag.")
-@click.argument("state", type=StatePath)
-@click.argument("path", type=BagPath, metavar="BAG")
-@topic_option
+@bag_arguments
 @every_option
 @click.option("--json", "json_lines", is_flag=True, help="Print one JSON object per line.")
-@box_option
 @false_accept_option
 def bag_predict(state: Path, path: Path, topic: str | None, every: float, json_lines: bool,
                 box: BoxOption, false_accept: float) -> None:  # fmt: skip
@@ -154,38 +238,26 @@ def bag_predict(state: Path, path: Path, topic: str | None, every: float, json_l
 
     learner = _loaded(state)
     with Bag(path) as recording:
-        shots = Shots(recording, recording.image_topic(topic), None, every)
-        for shot, found, said in recognised(
-            learner, shots, shots.all("recognising"), box, false_accept
-        ):
-            seconds = round(shot.seconds, 3)
+        shots = _Shots(recording, topic, None, every)
+        for shot, found, said in shots.recognised(learner, box, false_accept):
             if json_lines:
-                line = {
-                    "seconds": seconds,
-                    "label": found.label,
-                    "confidence": found.confidence,
-                    "nearest": found.nearest,
-                    "nothing": found.nothing,
-                    "filtered": said,
-                }
-                echo_above_bar(as_json(line), err=False)  # fmt: skip
+                names = ("label", "confidence", "nearest", "nothing")
+                values = {name: getattr(found, name) for name in names}
+                line = as_json({"seconds": round(shot.seconds, 3), **values, "filtered": said})
             else:
-                label = found.label or "unknown"
-                line_of = [f"{seconds:.2f}", label, f"{found.confidence:.2f}", said or "unknown"]
-                echo_above_bar("\t".join(line_of), err=False)
-    shots.list_unusable()
+                said_now, confidence = found.label or "unknown", f"{found.confidence:.2f}"
+                line = "\t".join([f"{shot.seconds:.2f}", said_now, confidence, said or "unknown"])
+            echo_above_bar(line, err=False)
+    shots.print_counts()
 
 
 @bag.command("evaluate", short_help="Compare what is recognised in a bag with its labels.")
-@click.argument("state", type=StatePath)
-@click.argument("path", type=BagPath, metavar="BAG")
-@topic_option
+@bag_arguments
 @label_options
 @every_option
 @click.option("--plot", type=NonemptyPath(dir_okay=False), metavar="FILE",
               help="Draw what was recognised when into this file: .png, .svg or .pdf.")  # fmt: skip
 @click.option("--json", "as_values", is_flag=True, help="Print the counts as JSON.")
-@box_option
 @false_accept_option
 def bag_evaluate(state: Path, path: Path, topic: str | None, label_topic: str | None,
                  intervals: Path | None, every: float, plot: Path | None, as_values: bool,
@@ -208,13 +280,12 @@ def bag_evaluate(state: Path, path: Path, topic: str | None, label_topic: str | 
     labels = _labels(label_topic, intervals)
     learner = _loaded(state)
     with Bag(path) as recording:
-        shots = Shots(recording, recording.image_topic(topic), labels, every)
+        shots = _Shots(recording, topic, labels, every)
         tally = Tally(learner.labels, recording.seconds)
-        frames = shots.labelled("recognising")
-        for shot, found, said in recognised(learner, shots, frames, box, false_accept):
+        for shot, found, said in shots.recognised(learner, box, false_accept):
             assert shot.label is not None
             tally.add(shot.seconds, shot.label, predicted=found.label, announced=said)
-    shots.list_unusable()
+    shots.print_counts()
     if not tally.frames:
         raise DataError(f"no frame of {path} has a label: check the times of the labels")
     if as_values:

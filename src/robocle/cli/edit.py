@@ -1,4 +1,4 @@
-"""Commands that change a state: forget, rename, undo, redo."""
+"""Commands that change a state: forget, rename, remove, undo, redo."""
 
 import os
 from collections.abc import Callable
@@ -56,6 +56,25 @@ def rename(state: Path, label: str, new: str) -> None:
         pictures = plural(learner.counts[new], "picture")
     echo(f"{label} is now part of {new}, with {pictures}, in {state}" if joined
          else f"{label} is now {new} in {state}")  # fmt: skip
+
+
+@main.command(short_help="Remove single taught pictures.")
+@click.argument("state", type=StatePath)
+@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+def remove(state: Path, ids: tuple[str, ...]) -> None:
+    """Remove pictures from STATE, as if they had never been taught.
+
+    ID is the id of a picture, or its first digits; `robocle samples` lists them.
+    """
+    from robocle.learner import Learner
+
+    require_file(state)
+    with Learner.edit(state) as learner:
+        before = sum(learner.counts.values())
+        learner.remove(*ids)
+        removed = before - sum(learner.counts.values())
+        known = plural(len(learner.labels), "label")
+    echo(f"removed {plural(removed, 'picture')}; {state} knows {known}")
 
 
 times_option = click.option(

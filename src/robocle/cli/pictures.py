@@ -1,16 +1,26 @@
-"""The pictures that are given to a command, and what happens to those that cannot be read."""
+"""The pictures that a command is given, with their labels, and those that cannot be read."""
 
 import os
+import shlex
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from robocle.cli.app import plural, print_error
-from robocle.errors import ImageError
+import click
 
+from robocle._internal.wording import printable
+from robocle.cli.app import plural, print_error
+from robocle.cli.options import BoxOption
+from robocle.cli.output import progress
+from robocle.errors import ImageError, LabelError
+
+Lesson = tuple[Path, str]
+"""A picture and its label."""
 Unreadable = Literal["refuse", "skip"]
 """What to do about pictures that cannot be read."""
 SKIPPING = "--unreadable skip goes on without them"
+ORDER = "give STATE LABEL PICTURES, in this order"
 
 
 def picture_files(
@@ -32,6 +42,22 @@ def picture_files(
             raise ImageError(f"there is no picture in {path}: give files or their folder")
         found += inside
     return found
+
+
+def reading_errors(
+    paths: Sequence[Path], side: int, title: str, box: BoxOption = None
+) -> list[ImageError | None]:
+    """Read pictures, and return why each of them cannot be read, or None."""
+    from robocle.images import read
+
+    errors: list[ImageError | None] = []
+    for path in progress(paths, title):
+        try:
+            read(path, side, box)
+            errors.append(None)
+        except ImageError as error:
+            errors.append(error)
+    return errors
 
 
 def list_unreadable(
@@ -60,3 +86,126 @@ def list_unreadable(
         raise ImageError(
             f"{len(errors)} of {plural(given, 'picture')} cannot be read: {consequence}"
         )
+
+
+def lessons_of(what: tuple[str, ...]) -> list[Lesson]:
+    """Return the pictures to teach with their labels, in the order in which they are taught.
+
+    Args:
+        what: A folder of label folders, or several label folders; or a label, and then files and
+            folders of its pictures.
+
+    Raises:
+        LabelError: A label cannot be used.
+        ImageError: A folder cannot be listed, or contains no picture.
+    """
+    from robocle.classifiers.labels import require_label
+    from robocle.images import pictures_in
+
+    if "" in what:
+        raise ImageError("a label or a path is empty: give STATE LABEL PICTURES, or STATE FOLDER")
+    paths = [Path(each) for each in what]
+    if len(what) == 1:
+        return _lessons_of_folders(_label_folders(paths[0]))
+    if all(os.path.isdir(each) for each in what):  # as a shell expands pictures/*
+        return _lessons_of_folders(list(dict.fromkeys(paths)))
+    label = require_label(what[0])
+    _require_no_path(label, paths[1:])
+    return [(path, label) for path in picture_files(paths[1:], pictures_in)]
+
+
+def _require_no_path(label: str, pictures: Sequence[Path]) -> None:
+    """Require that a label is no path: an argument may be missing, or a shell expanded a pattern.
+
+    A folder called like the label may exist if all of its pictures are in it.
+    """
+    from robocle.images import SUFFIXES
+
+    path = Path(label)
+    if os.path.isdir(path) and not all(each.is_relative_to(path) for each in pictures):
+        raise LabelError(
+            f"{label!r} is a folder, not a label: give STATE LABEL PICTURES, or only folders, each "
+            "with the name of its label",
+            label,
+        )
+    if path.suffix.lower() in {*SUFFIXES, ".robocle"} or (path.name != label and path.is_file()):
+        raise LabelError(f"{label!r} is a file, not a label: {ORDER}", label)
+
+
+def _label_folders(folder: Path) -> list[Path]:
+    """Return the folders in a folder, each with the pictures of one label."""
+    from robocle.images import pictures_in
+
+    if os.path.isfile(folder):
+        raise ImageError(f"{folder} is a file: give its label as well, as in STATE LABEL {folder}")
+    if not os.path.isdir(folder):  # unlike folder.is_dir(), no error for a name that is too long
+        raise ImageError(
+            f"there is no folder {folder}: give a folder of label folders, or STATE LABEL PICTURES"
+        )
+    found = sorted(path for path in folder.glob("[!.]*") if path.is_dir())
+    beside = pictures_in(folder)
+    if not found:
+        raise ImageError(
+            f"{folder} has no label folders with pictures: <label>/<picture>.jpg"
+            + (f"; to teach its pictures, give STATE LABEL {folder}" if beside else "")
+        )
+    if beside:
+        print_error(
+            f"ignored {plural(len(beside), 'picture')} beside the label folders of {folder}, such "
+            f"as {beside[0].name}: move each into the folder of its label"
+        )
+    return found
+
+
+def _lessons_of_folders(folders: list[Path]) -> list[Lesson]:
+    """Return the pictures of folders, each labelled with the name of its folder."""
+    from robocle.images import pictures_in
+
+    lessons = []
+    for folder in folders:
+        pictures = pictures_in(folder)
+        if not pictures:
+            raise ImageError(f"there is no picture of {folder.name!r} in {folder}")
+        label = _label_of_folder(folder)
+        lessons += [(path, label) for path in pictures]
+    return lessons
+
+
+def _label_of_folder(folder: Path) -> str:
+    from robocle.classifiers.labels import require_label
+
+    try:
+        return require_label(folder.name)
+    except LabelError as error:
+        raise LabelError(f"the folder {folder}: {error}", folder.name) from error
+
+
+def spelled_as_known(lessons: list[Lesson], known: Iterable[str], state: Path) -> list[Lesson]:
+    """Return the lessons, with the labels as they are known already if the user prefers that.
+
+    A new label that differs from another one in upper and lower case only is probably the same. On
+    a terminal the user is asked; otherwise a line says how to join the two.
+    """
+    taken, instead = list(known), dict[str, str]()
+    for label in dict.fromkeys(label for _, label in lessons):
+        similar = _similar_label(label, taken)
+        question = f"there is a label {similar!r}: teach {label!r} as {similar!r}?"
+        if similar and sys.stdin.isatty() and click.confirm(printable(question), True, err=True):
+            instead[label] = similar
+            continue
+        point_out_similar(label, taken, state)
+        taken.append(label)
+    return [(path, instead.get(label, label)) for path, label in lessons]
+
+
+def point_out_similar(label: str, known: Iterable[str], state: Path) -> None:
+    """Warn if a new label differs from a known one in upper and lower case only."""
+    if similar := _similar_label(label, known):
+        command = shlex.join(["robocle", "rename", str(state), label, similar])
+        print_error(f"{label!r} and {similar!r} are two labels: `{command}` joins them")
+
+
+def _similar_label(label: str, known: Iterable[str]) -> str | None:
+    from robocle.classifiers.labels import similar_label
+
+    return None if label in known else similar_label(label, known)

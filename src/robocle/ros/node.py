@@ -1,8 +1,8 @@
 """The lifecycle node: connects topics, services and parameters with a recogniser.
 
 Configuring opens the state, activating starts to recognise. One thread talks to ROS, another works
-with the learner. While an image is recognised, newer ones replace each other. So the node is always
-at the newest image, answers at once, and nothing can grow.
+with the learner. While an image is recognised, newer ones replace each other. So the node always
+processes the newest image, answers at once, and nothing can grow.
 """
 
 import logging
@@ -11,18 +11,14 @@ from typing import Any
 
 from robocle.errors import ImageError, RobocleError, RosError, SpecError
 from robocle.learner import Learner
-from robocle.ros.awaited_frames import AwaitedFrames
-from robocle.ros.declared import DeclaredParameters
+from robocle.ros import required
 from robocle.ros.encodings import RosPicture, picture_of
-from robocle.ros.health import Health
-from robocle.ros.image_work import ImageWork, Work
-from robocle.ros.messages import required
-from robocle.ros.publishers import Publishers
-from robocle.ros.recogniser import Recogniser
+from robocle.ros.frames import AwaitedFrames, StampMatcher
+from robocle.ros.messages import Publishers
+from robocle.ros.recogniser import Health, Recogniser
 from robocle.ros.services import Services
-from robocle.ros.settings import Settings
-from robocle.ros.stamps import StampMatcher
-from robocle.ros.worker import Worker
+from robocle.ros.settings import DeclaredParameters, Settings
+from robocle.ros.worker import ImageWork, Work, Worker
 
 log = logging.getLogger("robocle")
 
