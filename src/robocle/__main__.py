@@ -6,7 +6,7 @@ from types import FrameType
 
 
 def run() -> None:
-    """Run the command. Ctrl-C while it is imported ends it with one line, too."""
+    """Run the command. Ctrl-C while it is imported also ends it with one line."""
     signal.signal(signal.SIGINT, _interrupted)
     from robocle.cli import main
 

@@ -201,32 +201,6 @@ def test_a_box_that_is_not_four_numbers_is_a_usage_error(
     assert state.read_bytes() == taught
 
 
-@pytest.mark.slow
-def test_several_threads_teach_the_same_in_the_same_order(objects: Path, tmp_path: Path) -> None:
-    pictures = sorted(objects.rglob("*.jpg")) * 3  # more than one batch
-    outputs, embeddings = [], []
-    for threads in (1, 3):
-        state = tmp_path / "home.robocle"
-        result = run("teach", state, "toy", *pictures, "--threads", str(threads))
-        assert result.exit_code == 0
-        outputs.append((result.stdout, result.stderr))
-        embeddings.append(embeddings_of(state))
-        state.unlink()
-    assert outputs[0] == outputs[1]
-    assert len(embeddings[0]) == len(pictures)
-    assert np.array_equal(embeddings[0], embeddings[1])
-
-
-@pytest.mark.parametrize("verb", ["teach", "predict"])
-@pytest.mark.parametrize("threads", ["0", "257", "two"])
-def test_an_invalid_number_of_threads_is_a_usage_error(
-    threads: str, verb: str, state: Path, objects: Path
-) -> None:
-    label = ("ball",) if verb == "teach" else ()
-    result = run(verb, state, *label, objects / "ball" / "2.jpg", "--threads", threads)
-    assert_usage_error(result, "'--threads'", threads)
-
-
 # ---- poor pictures
 
 
@@ -336,21 +310,6 @@ def test_a_folder_that_is_taught_twice_is_pointed_out_picture_by_picture(
         assert f"{path}: near-duplicate of a picture already taught as '{label}'" in line
     assert run("undo", state, "--times", "2").exit_code == 0
     assert run("teach", state, objects).stderr == ""
-
-
-def test_alternating_copies_are_pointed_out(objects: Path, tmp_path: Path) -> None:
-    one, other = objects / "ball" / "0.jpg", objects / "ball" / "1.jpg"
-    result = run("teach", tmp_path / "s.robocle", "ball", one, other, one, other)
-    assert [line.split(": ")[1] for line in result.stderr.splitlines()] == [str(one), str(other)]
-
-
-def test_a_picture_that_was_taught_before_is_refused_as_poor(objects: Path, tmp_path: Path) -> None:
-    state, picture = tmp_path / "home.robocle", objects / "ball" / "0.jpg"
-    assert run("teach", state, objects).exit_code == 0
-    before = state.read_bytes()
-    result = run("teach", state, "cup", picture, "--poor", "refuse")
-    assert_refused(result, f"{picture}: the same picture was taught as 'ball'")
-    assert state.read_bytes() == before
 
 
 def test_a_state_that_another_program_teaches_while_pictures_are_embedded_keeps_both(

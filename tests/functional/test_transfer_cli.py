@@ -181,28 +181,6 @@ def test_a_file_is_replaced_only_if_asked_and_a_program_that_has_it_open_follows
     assert_refused(run(verb, state, state, "--replace"), "itself", "choose another name")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("pooling", ["avg", "moments:r=3,form=root", "moments:form=standardised"])
-@pytest.mark.parametrize("classifier", ["ncm", "slda"])
-def test_an_exported_model_predicts_the_same_labels_with_onnx_runtime_alone(
-    pooling: str, classifier: str, objects: Path, tmp_path: Path
-) -> None:
-    state, model = tmp_path / "home", tmp_path / "home.onnx"
-    parts = ["--pooling", pooling, "--classifier", classifier]
-    for label in ("ball", "box"):
-        run("teach", state, label, *[objects / label / f"{n}.jpg" for n in (0, 1)], *parts)
-        parts = []
-    assert run("export", state, model).stdout == f"exported 2 labels to {model}\n"
-    session = onnxruntime.InferenceSession(model)
-    for picture in (objects / "ball" / "2.jpg", objects / "box" / "2.jpg"):
-        with Image.open(picture) as image:
-            pixels = np.asarray(image.resize((224, 224), Image.Resampling.BILINEAR))
-        ((label,),) = session.run(["label"], {"pixels": pixels[None]})
-        assert label == run("predict", state, picture).stdout.split("\t")[1] == picture.parent.name
-    labels = session.get_modelmeta().custom_metadata_map["robocle.labels"]
-    assert json.loads(labels) == ["ball", "box"]
-
-
 def test_an_exported_model_contains_the_threshold_for_unknown_objects(
     state: Path, objects: Path, tmp_path: Path
 ) -> None:

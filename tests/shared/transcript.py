@@ -140,8 +140,16 @@ def agrees(expected: str, found: str) -> bool:
     return all(abs(wanted - got) <= TOLERANCE * max(1, abs(wanted)) for wanted, got in pairs)
 
 
+def prepare(page: str, reader: Reader) -> None:
+    """Fetch the pictures that a page uses, unless that is one of its steps."""
+    fetch = "robocle demo --pictures pictures"
+    if fetch not in [step.source for step in steps_of(page)]:
+        reader.do(Step("command", fetch))
+
+
 def updated(page: str, reader: Reader) -> str:
     """Return a page with the outputs that its steps print now, where they do not agree."""
+    prepare(page, reader)
     for step in steps_of(page):
         found = reader.do(step)
         if step.expected is None or agrees(step.expected, found):

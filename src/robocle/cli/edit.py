@@ -41,18 +41,18 @@ def forget(state: Path, label: str, purge: bool) -> None:
 @main.command(short_help="Rename a label, or join two.")
 @click.argument("state", type=StatePath)
 @click.argument("label")
-@click.argument("new")
-def rename(state: Path, label: str, new: str) -> None:
-    """Rename LABEL to NEW in STATE. If NEW is a label already, the two become one."""
+@click.argument("new_label")
+def rename(state: Path, label: str, new_label: str) -> None:
+    """Rename LABEL to NEW_LABEL in STATE. If NEW_LABEL is a label already, the two become one."""
     from robocle.classifiers.labels import spelling_of
     from robocle.learner import Learner
 
     require_file(state)
     with Learner.edit(state) as learner:
         before = len(learner.labels)
-        learner.rename(label, new)
+        learner.rename(label, new_label)
         joined = len(learner.labels) < before
-        new = spelling_of(new, learner.labels) or new
+        new = spelling_of(new_label, learner.labels) or new_label
         pictures = plural(learner.counts[new], "picture")
     echo(f"{label} is now part of {new}, with {pictures}, in {state}" if joined
          else f"{label} is now {new} in {state}")  # fmt: skip
@@ -85,8 +85,7 @@ list_option = click.option(
 )
 step_option = click.option(
     "--step", metavar="ID",
-    help="Only if this is the next step, and fail if it is another one. `robocle inspect --json` "
-    "lists the ids.",
+    help="Fail unless this is the next step. `robocle inspect --json` lists the ids.",
 )  # fmt: skip
 
 

@@ -103,7 +103,7 @@ def _readiness_lines(readiness: "Readiness") -> list[str]:
     return lines
 
 
-@main.command(short_help="List the taught pictures one by one, or those that hurt.")
+@main.command(short_help="List the taught pictures, or the doubtful ones.")
 @click.argument("state", type=StatePath)
 @click.option("--label", help="Only pictures of this label.")
 @click.option("--doubtful", type=click.IntRange(1, 1_000_000), metavar="N",

@@ -159,6 +159,7 @@ def _label_folders(folder: Path) -> list[Path]:
 
 def _lessons_of_folders(folders: list[Path]) -> list[Lesson]:
     """Return the pictures of folders, each labelled with the name of its folder."""
+    from robocle.classifiers.labels import require_label
     from robocle.images import pictures_in
 
     lessons = []
@@ -166,18 +167,9 @@ def _lessons_of_folders(folders: list[Path]) -> list[Lesson]:
         pictures = pictures_in(folder)
         if not pictures:
             raise ImageError(f"there is no picture of {folder.name!r} in {folder}")
-        label = _label_of_folder(folder)
+        label = require_label(folder.name)
         lessons += [(path, label) for path in pictures]
     return lessons
-
-
-def _label_of_folder(folder: Path) -> str:
-    from robocle.classifiers.labels import require_label
-
-    try:
-        return require_label(folder.name)
-    except LabelError as error:
-        raise LabelError(f"the folder {folder}: {error}", folder.name) from error
 
 
 def spelled_as_known(lessons: list[Lesson], known: Iterable[str], state: Path) -> list[Lesson]:

@@ -43,10 +43,10 @@ def predict(state: Path, pictures: tuple[Path, ...], top: int | None, as_json: b
     """Recognise the objects in PICTURES (files, or folders with subfolders) that STATE was taught.
 
     Prints the picture, the label, and the probability from 0 to 1 that the label is right. A label
-    that is not sure is printed as "probably mug" or, below 0.5, "perhaps mug": teach a picture of
-    it there. For an unknown object it prints "unknown", the probability that it is a taught object
-    after all, and the nearest label. Probabilities do not depend on --false-accept. With --top, the
-    best labels follow, each with its confidence.
+    that is not certain is printed as "probably mug" or, below 0.5, "perhaps mug": teach a picture
+    of it there. For an unknown object it prints "unknown", the probability that it is a taught
+    object after all, and the nearest label. Probabilities do not depend on --false-accept. With
+    --top, the best labels follow, each with its confidence.
 
     Pictures that cannot be read are listed, and the others are recognised.
     """

@@ -19,6 +19,7 @@ from robocle.cli.options import (
 )
 from robocle.cli.output import activity, echo, progress
 from robocle.cli.pictures import (
+    ORDER,
     SKIPPING,
     Lesson,
     Unreadable,
@@ -131,9 +132,7 @@ def _require_new_state(state: Path) -> None:
     from robocle.images import SUFFIXES
 
     if state.suffix.lower() in SUFFIXES:
-        raise StateError(
-            f"{state} is the name of a picture: give STATE LABEL PICTURES, in this order"
-        )
+        raise StateError(f"{state} is the name of a picture: {ORDER}")
     if not os.path.isdir(state.parent):
         raise StateAccessError("write", state, f"there is no folder {state.parent}")
 

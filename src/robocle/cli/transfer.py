@@ -20,8 +20,8 @@ replace_option = click.option("--replace", is_flag=True, help="Overwrite OUT if 
 @click.argument("state", type=StatePath)
 @click.argument("files", nargs=-1, required=True, type=StatePath)
 @click.option("--unreadable", type=click.Choice(["refuse", "skip"]), default="refuse",
-              show_default=True, help="What to do if files are damaged or have other parts: "
-              "merge none, or merge the others and list these.")  # fmt: skip
+              show_default=True, help="What to do about files that are damaged or have other "
+              "parts. With refuse nothing is merged, with skip the others are.")  # fmt: skip
 def merge(state: Path, files: tuple[Path, ...], unreadable: str) -> None:
     """Merge FILES into STATE, as if it had been taught all of their pictures.
 
@@ -95,7 +95,7 @@ def _remove_empty(state: Path) -> None:
 def export(
     context: click.Context, state: Path, out: Path, false_accept: float, replace: bool
 ) -> None:
-    """Write STATE to OUT: a state file to send if it ends in .robocle, an ONNX model if in .onnx.
+    """Write STATE to OUT, as a state file to send (.robocle) or as an ONNX model (.onnx).
 
     The ONNX model contains the backbone, the pooling, the weights, the labels and the threshold for
     unknown objects, which --false-accept sets, and needs only ONNX Runtime.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.option("--changes", is_flag=True, help="Print a line only when something else is seen.")
 @click.option("--loop", is_flag=True, help="Start a video file again when it ends.")
 @click.option("--mqtt", metavar="BROKER",
-              help="Publish to this MQTT broker, too: HOST, HOST:PORT or mqtts://USER@HOST:PORT. "
+              help="Also publish to this MQTT broker: HOST, HOST:PORT or mqtts://USER@HOST:PORT. "
               "The password is in the variable ROBOCLE_MQTT_PASSWORD.")  # fmt: skip
 @click.option("--mqtt-ca", type=NonemptyPath(dir_okay=False), metavar="FILE",
               help="The certificate of the authority that signed the broker's, if it is not one "
@@ -100,8 +100,8 @@ def _publisher(address: str, certificates: Path | None, name: str) -> "Publisher
 def ros(no_autostart: bool, state: Path | None, ros_arguments: tuple[str, ...]) -> None:
     """Run a ROS 2 lifecycle node that learns and recognises objects in the images of a camera.
 
-    STATE is created if it does not exist; the parameter `state` can name it, too. What follows
-    --ros-args goes to ROS:
+    STATE is created if it does not exist. The parameter `state` can name it instead. Arguments
+    after --ros-args go to ROS:
 
         robocle ros home.robocle --ros-args -r image:=/camera/image_raw
 

@@ -46,10 +46,8 @@ def prediction_message(header: Any, seen: Seen, version: int) -> Any:
 
 def classification_message(vision: ModuleType, header: Any, seen: Seen) -> Any:
     """Return what an image shows as a vision_msgs/Classification, the best label first."""
-    pairs = [(UNKNOWN, seen.unknown_probability)] if seen.label is None else []
-    pairs += list(seen.confidences.items())[:ALTERNATIVES]
-    results = [vision.ObjectHypothesis(class_id=name, score=score) for name, score in pairs]
-    return vision.Classification(header=header, results=results)
+    best = list(seen.confidences.items())[:ALTERNATIVES]
+    return vision.Classification(header=header, results=_hypotheses(vision, seen, best))
 
 
 def boxes_of(detections: Any) -> list[tuple[float, float, float, float]]:
@@ -69,19 +67,21 @@ def labelled(
     A box that lies outside the picture keeps its place, and gets no label.
     """
     for each, prediction in zip(detections.detections, found, strict=True):
-        pairs: list[tuple[str, float]] = []
+        named = []
         if prediction is None:
-            pairs = [(UNKNOWN, 1.0)]
+            named = [messages.ObjectHypothesis(class_id=UNKNOWN, score=1.0)]
         elif isinstance(prediction, Prediction):
-            pairs = [(UNKNOWN, prediction.unknown_probability)] if prediction.label is None else []
-            pairs += prediction.top(ALTERNATIVES)
-        each.results = [_hypothesis(messages, name, score) for name, score in pairs]
+            named = _hypotheses(messages, prediction, prediction.top(ALTERNATIVES))
+        each.results = [messages.ObjectHypothesisWithPose(hypothesis=one) for one in named]
     return detections
 
 
-def _hypothesis(messages: ModuleType, name: str, score: float) -> Any:
-    hypothesis = messages.ObjectHypothesis(class_id=name, score=score)
-    return messages.ObjectHypothesisWithPose(hypothesis=hypothesis)
+def _hypotheses(
+    messages: ModuleType, found: Seen | Prediction, best: list[tuple[str, float]]
+) -> list[Any]:
+    """Return the best labels with their scores, after "unknown" if there is no label."""
+    unknown = [(UNKNOWN, found.unknown_probability)] if found.label is None else []
+    return [messages.ObjectHypothesis(class_id=name, score=s) for name, s in (*unknown, *best)]
 
 
 def info_message(stamp: Any, recogniser: Recogniser) -> Any:

@@ -1,6 +1,6 @@
 """The lifecycle node: connects topics, services and parameters with a recogniser.
 
-Configuring opens the state, activating starts to recognise. One thread talks to ROS, another works
+Configuring opens the state, activating starts recognising. One thread talks to ROS, another works
 with the learner. While an image is recognised, newer ones replace each other. So the node always
 processes the newest image, answers at once, and nothing can grow.
 """
@@ -79,7 +79,7 @@ class RobocleNode:
         return self._results.SUCCESS
 
     def on_activate(self, _state: Any) -> Any:
-        """Start to recognise."""
+        """Start recognising."""
         self._active = True
         self._health.resume()
         return self._results.SUCCESS
@@ -95,15 +95,7 @@ class RobocleNode:
         self.close()
         return self._results.SUCCESS
 
-    def on_shutdown(self, _state: Any) -> Any:
-        """Close the state."""
-        self.close()
-        return self._results.SUCCESS
-
-    def on_error(self, _state: Any) -> Any:
-        """Close the state."""
-        self.close()
-        return self._results.SUCCESS
+    on_shutdown = on_error = on_cleanup
 
     def close(self) -> None:
         """Unsubscribe, finish what was begun, and close the state."""
