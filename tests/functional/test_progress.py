@@ -1,4 +1,4 @@
-"""Progress where there is no terminal: what `-v` prints, and a line every half minute."""
+"""Progress where there is no terminal: what `-v` prints, and a line every minute."""
 
 import re
 from pathlib import Path
@@ -39,14 +39,15 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The time that progress sees."""
     now = [0.0]
     monkeypatch.setattr("robocle.cli.output.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("robocle.cli.output.LINE_SECONDS", 60)
     return now
 
 
-def test_a_line_is_printed_every_half_minute(
+def test_a_line_is_printed_every_minute(
     clock: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
     for _ in progress(range(9), "embedding", 9):
-        clock[0] += 14.0
+        clock[0] += 25.0
     assert capsys.readouterr().err.splitlines() == [
         "embedding: 3 of 9",
         "embedding: 6 of 9",

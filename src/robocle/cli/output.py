@@ -18,7 +18,7 @@ from robocle._internal.wording import as_json, printable
 log = logging.getLogger("robocle")
 
 Item = TypeVar("Item")
-LINE_SECONDS = 30
+LINE_SECONDS = 60.0
 """How often a line reports progress where there is no terminal."""
 
 
@@ -64,7 +64,7 @@ class ProgressLogHandler(logging.Handler):
 def progress(items: Iterable[Item], title: str, total: int | None = None) -> Iterator[Item]:
     """Yield the items; show how many are done, as a bar on a terminal and otherwise as lines.
 
-    A line is printed every 30 seconds, so that a command that takes long is seen to be at work.
+    A line is printed once per minute, so that a command that takes long is seen to be at work.
 
     Args:
         items: What is worked on. The consumer does the work.

@@ -1,11 +1,12 @@
-"""The pictures that a command is given, with their labels, and those that cannot be read."""
+"""The pictures that a command is given (files, folders, frames of a bag), and their labels."""
 
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -15,12 +16,21 @@ from robocle.cli.options import BoxOption
 from robocle.cli.output import progress
 from robocle.errors import ImageError, LabelError
 
+if TYPE_CHECKING:
+    from robocle.bags import Bag, Intervals, Shot
+    from robocle.learner import Learner
+    from robocle.types import Prediction
+
 Lesson = tuple[Path, str]
 """A picture and its label."""
 Unreadable = Literal["refuse", "skip"]
 """What to do about pictures that cannot be read."""
 SKIPPING = "--unreadable skip goes on without them"
 ORDER = "give STATE LABEL PICTURES, in this order"
+JITTER = 1e-3
+"""Seconds by which a frame may be early."""
+LISTED = 3
+"""How many frames are named that are skipped or poor; the others are counted."""
 
 
 def picture_files(
@@ -201,3 +211,56 @@ def _similar_label(label: str, known: Iterable[str]) -> str | None:
     from robocle.classifiers.labels import similar_label
 
     return None if label in known else similar_label(label, known)
+
+
+class Shots:
+    """The frames of a bag that a command uses, and those that it skips."""
+
+    def __init__(
+        self, recording: "Bag", topic: str | None, labels: "Intervals | str | None", every: float
+    ) -> None:
+        self._recording, self._topic = recording, recording.image_topic(topic)
+        self._labels, self._every = labels, every
+        self._noted: Counter[str] = Counter()
+
+    def frames(self, title: str) -> "Iterator[Shot]":
+        """Yield the frames that can be read and have a label, if there are any labels."""
+        count = self._recording.count(self._topic)
+        last: dict[str | None, float] = {}
+        for shot in progress(self._recording.shots(self._topic, self._labels), title, count):
+            is_early = shot.seconds - last.get(shot.label, -float("inf")) < self._every - JITTER
+            if is_early or (self._labels and shot.label is None):
+                continue
+            last[shot.label] = shot.seconds
+            if isinstance(shot.picture, ImageError):
+                self.note("skipped", shot, shot.picture)
+            else:
+                yield shot
+
+    def recognised(
+        self, learner: "Learner", box: BoxOption, false_accept: float
+    ) -> "Iterator[tuple[Shot, Prediction, str | None]]":
+        """Yield frames with their predictions and the labels that a filter announces."""
+        from robocle.recognition.temporal_filter import TemporalFilter
+
+        steady = TemporalFilter()
+        for shot in self.frames("recognising"):
+            picture: Any = shot.picture
+            try:
+                found = learner.predict(picture, false_accept, box=box)
+            except ImageError as error:
+                self.note("skipped", shot, error)
+                continue
+            yield shot, found, steady.update(found).label
+
+    def note(self, what: str, shot: "Shot", why: object) -> None:
+        """Count a frame that is skipped or poor, and say why for the first ones."""
+        self._noted[what] += 1
+        if self._noted[what] <= LISTED:
+            print_error(f"the frame at {shot.seconds:.2f} s is {what}: {why}")
+
+    def print_counts(self) -> None:
+        """Say how many frames were skipped or poor, if not all of them were named."""
+        for what, count in self._noted.items():
+            if count > LISTED:
+                print_error(f"{count} frames are {what} in all")
