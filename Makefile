@@ -99,10 +99,16 @@ results: $(READY)
 
 $(READY): pyproject.toml sim/pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "robocle needs Python 3.11 or newer")'
+	@echo 'Setting up $(VENV), once: robocle and some 140 packages for its development. This takes two to ten'
+	@echo 'minutes, most of it for the packages that are listed.'
+	@rm -f $(READY)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[dev]' --editable ./sim
-	touch $(READY)
+	@{ $(BIN)/python -m pip install --progress-bar off --editable '.[dev]' --editable ./sim && touch $(READY); } | sed -n \
+		-e 's/^ *Downloading \(.*\)\.whl (\([0-9.]* MB\)).*/  \1, \2/p' \
+		-e 's/^ *Using cached \(.*\)\.whl (\([0-9.]* MB\)).*/  \1, \2/p' \
+		-e 's/^Installing collected.*/Installing them/p'
+	@test -e $(READY)
 
 clean:
 	rm -rf .venv .venv-* site

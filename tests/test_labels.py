@@ -1,12 +1,16 @@
 """Labels: one label per name, however it is typed; a wrong one is corrected."""
 
+import os
+import pty
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from command_line import run
+from command_line import counts_of, run
 from refusal import Refusal
 from robocle import Learner
 from robocle.backbones import Backbone
@@ -96,6 +100,31 @@ def test_a_new_label_that_differs_in_case_only_is_pointed_out(
     state, picture = tmp_path / "home.robocle", objects / "ball" / "0.jpg"
     assert run("teach", state, "mug", picture, "--poor", "accept").stderr == ""
     result = run("teach", state, "Mug", picture, "--poor", "accept")
-    assert result.exit_code == 0
-    assert result.stderr == "robocle: 'Mug' is a new label: there is also 'mug'\n"
+    assert (result.exit_code, counts_of(state)) == (0, {"mug": 1, "Mug": 1})
+    joins = f"`robocle rename {state} Mug mug` joins them"
+    assert result.stderr == f"robocle: 'Mug' and 'mug' are two labels: {joins}\n"
     assert run("teach", state, "Mug", picture, "--poor", "accept").stderr == ""
+
+
+@pytest.mark.parametrize(("answer", "counts"), [("\n", {"mug": 2}), ("n\n", {"mug": 1, "Mug": 1})])
+def test_on_a_terminal_the_user_chooses_the_spelling(
+    answer: str, counts: dict[str, int], objects: Path, tmp_path: Path
+) -> None:
+    state = tmp_path / "home.robocle"
+    run("teach", state, "mug", objects / "ball" / "0.jpg")
+    keyboard, stdin = pty.openpty()
+    os.write(keyboard, answer.encode())
+    command = [sys.executable, "-m", "robocle", "teach", str(state), "Mug"]
+    command.append(str(objects / "ball" / "1.jpg"))
+    result = subprocess.run(command, stdin=stdin, capture_output=True, text=True, check=True)
+    assert "there is a label 'mug': teach 'Mug' as 'mug'? [Y/n]" in result.stderr
+    assert counts_of(state) == counts
+
+
+def test_a_learner_warns_of_a_new_label_that_differs_in_case_only(
+    lite0: Backbone, objects: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    learner = Learner(lite0)
+    for label, number in (("mug", 0), ("Mug", 1), ("Mug", 2)):
+        learner.teach(objects / "ball" / f"{number}.jpg", label)
+    assert caplog.messages == ["'Mug' and 'mug' are two labels: rename('Mug', 'mug') joins them"]

@@ -125,15 +125,17 @@ def test_a_taught_picture_is_embedded_in_the_views_of_the_learner(
     assert np.array_equal(centred.embed_for_prediction(path), to_predict)
 
 
-def test_the_gate_warns_of_a_poor_picture_refuses_it_or_ignores_it(
+def test_a_poor_picture_is_refused_skipped_taught_with_a_warning_or_accepted(
     lite0: Backbone, caplog: pytest.LogCaptureFixture
 ) -> None:
     learner, night = robocle.Learner(lite0), np.full((90, 90, 3), 3, np.uint8)
     with pytest.raises(QualityError, match="very dark"):
         learner.teach(night, "mug", poor="refuse")
+    assert [each.kind for each in learner.teach(night, "mug", poor="skip")] == ["dark"]
     assert learner.labels == ()
+    assert "skipped: mug: the picture is very dark" in caplog.text
     assert [each.kind for each in learner.teach(night, "mug")] == ["dark"]
-    assert "mug: the picture is very dark" in caplog.text
+    assert caplog.messages[-1].startswith("mug: the picture is very dark")
     assert [each.kind for each in learner.teach(night, "mug")] == ["dark", "duplicate"]
     assert learner.teach(night, "mug", poor="accept") == ()
     with pytest.raises(SpecError, match="poor=maybe"):

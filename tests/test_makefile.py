@@ -1,4 +1,4 @@
-"""The Makefile: each Python has an environment of its own."""
+"""The Makefile: each Python has an environment of its own, and setting it up is announced."""
 
 import os
 import shutil
@@ -34,6 +34,8 @@ def test_the_checks_run_in_the_environment_of_the_given_python(
         ["make", "--dry-run", "check", *options],
         cwd=tmp_path, env=ours, capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
-    assert f"-m venv {folder}\n" in planned
-    assert f"{folder}/bin/python -m pip install --quiet --editable" in planned
+    announced, setup = planned.split(f"Setting up {folder}, once", 1)
+    assert "pip" not in announced  # the user is told what takes so long, before it does
+    assert f"-m venv {folder}\n" in setup
+    assert f"{folder}/bin/python -m pip install --progress-bar off --editable" in setup
     assert f"{folder}/bin/python -m pytest" in planned

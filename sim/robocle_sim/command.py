@@ -7,8 +7,7 @@ from typing import Literal, get_args
 import click
 
 from robocle.cli.app import FolderPath, plural
-from robocle.cli.output import echo
-from robocle.cli.progress import Item, progress
+from robocle.cli.output import Item, echo, progress
 from robocle.errors import LabelError
 
 Layout = Literal["home", "openloris"]

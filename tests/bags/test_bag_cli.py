@@ -99,7 +99,7 @@ def test_frames_that_cannot_be_read_are_skipped_and_counted(state: Path, tmp_pat
     result = run("bag", "evaluate", state, tmp_path / "bag", *TOPICS)
     assert result.exit_code == 0
     assert result.stderr.count("is skipped") == 3
-    assert "skipped 4 frames" in result.stderr
+    assert "4 frames are skipped in all" in result.stderr
     result = run("bag", "teach", state, tmp_path / "bag", *TOPICS, "--every", "0")
     assert "taught 2 frames" in result.stdout
 
@@ -132,9 +132,28 @@ def test_a_label_that_cannot_be_used_ends_the_lesson_and_says_what_was_taught(
     examples = [Example(picture, "mug")] * 3 + [Example(picture, "a" * 5000)]
     write_bag(tmp_path / "bag", examples)
     state = tmp_path / "new.robocle"
-    message = error_of("bag", "teach", state, tmp_path / "bag", *TOPICS, "--every", "0")
+    options = (*TOPICS, "--every", "0", "--poor", "accept")
+    message = error_of("bag", "teach", state, tmp_path / "bag", *options)
     assert message.endswith(f"taught 3 frames before; `robocle undo {state}` reverts that")
     assert Learner.load(state).counts == {"mug": 3}
+
+
+def test_poor_frames_are_named_skipped_or_refused(tmp_path: Path) -> None:
+    pictures = [home_picture(f"clean/mug_01/{number}") for number in (0, 0, 0, 0, 0, 1)]
+    write_bag(tmp_path / "bag", [Example(path, "mug") for path in pictures])
+    state = tmp_path / "new.robocle"
+    teach = ("bag", "teach", state, tmp_path / "bag", *TOPICS, "--every", "0")
+    refused = error_of(*teach, "--poor", "refuse")
+    assert refused.startswith("the frame at 0.10 s: almost the same picture")
+    assert refused.endswith("nothing was taught")
+    assert Learner.load(state).counts == {}
+    skipped = run(*teach, "--poor", "skip")
+    assert skipped.stderr.count("s is skipped: almost the same picture") == 3
+    assert skipped.stderr.endswith("robocle: 4 frames are skipped in all\n")
+    assert Learner.load(state).counts == {"mug": 2}
+    warned = run(*teach)
+    assert warned.stderr.endswith("robocle: 6 frames are poor in all\n")
+    assert Learner.load(state).counts == {"mug": 8}
 
 
 def test_a_box_outside_all_frames_is_one_error(recording: Path, tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_a_bad_picture_is_refused_and_changes_nothing(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["truncated.jpg", "bomb.png", "large.png", "moving.gif"])
+@pytest.mark.parametrize("name", ["truncated.jpg", "bomb.png"])
 def test_a_bad_picture_is_refused_in_one_line_from_a_shell(
     name: str, state: Path, taught: bytes, tmp_path: Path
 ) -> None:
@@ -83,7 +83,7 @@ def test_a_picture_without_a_label_is_answered_with_the_arguments_to_give(
 
 def test_a_new_state_is_not_given_the_name_of_a_picture(objects: Path, tmp_path: Path) -> None:
     result = run("teach", tmp_path / "new.JPG", "ball", objects / "ball" / "0.jpg")
-    assert_refused(result, "new.JPG is the name of a picture", "STATE LABEL IMAGES")
+    assert_refused(result, "new.JPG is the name of a picture", "STATE LABEL PICTURES")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -130,15 +130,6 @@ def test_a_folder_whose_name_cannot_be_a_label_is_named(
     assert state.read_bytes() == taught
 
 
-def test_a_label_with_a_newline_is_refused_in_one_line_from_a_shell(
-    state: Path, taught: bytes, objects: Path
-) -> None:
-    result = run_subprocess("teach", state, "tea\ncup", objects / "ball" / "0.jpg")
-    assert_one_line(result.stderr.decode())
-    assert result.returncode == 1
-    assert state.read_bytes() == taught
-
-
 # ---- states
 
 Arguments = list[str | Path]
@@ -170,12 +161,6 @@ def test_a_missing_state_is_refused(
     result = run(verb, tmp_path / "nowhere.robocle", *arguments[verb])
     assert_refused(result, "there is no state file", "check the name")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_missing_state_is_refused_in_one_line_from_a_shell(objects: Path, tmp_path: Path) -> None:
-    result = run_subprocess("predict", tmp_path / "none.robocle", objects / "ball" / "0.jpg")
-    assert_one_line(result.stderr.decode())
-    assert (result.returncode, result.stdout) == (1, b"")
 
 
 @pytest.mark.parametrize("verb", ["teach", "predict"])
@@ -230,19 +215,6 @@ def test_a_wrong_state_is_refused_and_not_changed(
     before = state.read_bytes()
     assert_refused(run(verb, state, *arguments[verb]), words)
     assert state.read_bytes() == before
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["another version", "another backbone"])
-def test_a_wrong_state_is_refused_in_one_line_from_a_shell(
-    name: str, state: Path, objects: Path
-) -> None:
-    damage, words = {**WRONG_STATES, **WRONG_NETWORKS}[name]
-    damage(state)
-    result = run_subprocess("predict", state, objects / "ball" / "0.jpg")
-    assert_one_line(result.stderr.decode())
-    assert words in result.stderr.decode()
-    assert result.returncode == 1
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,10 @@
 """`robocle bench` and `robocle report` from the command line."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from command_line import run
-from robocle.evaluation.datasets import DATASETS
-from robocle.evaluation.scenarios import SCENARIOS
 
 EXPERIMENT = """
 title = "Two methods"
@@ -75,21 +71,3 @@ def test_a_data_folder_that_does_not_exist_is_an_error_of_one_line(experiment: P
     result = run("bench", experiment, "--data", "folder=/nowhere")
     assert result.exit_code == 1
     assert result.stderr == "robocle: there is no folder /nowhere: give --data folder=DIR\n"
-
-
-def test_the_help_lists_every_data_set_and_scenario() -> None:
-    text = " ".join(run("bench", "--help").output.split())
-    assert f"Known: {', '.join(DATASETS.names())}." in text
-    assert f"Known: {', '.join(SCENARIOS.names())}." in text
-
-
-def test_the_help_imports_no_data_set() -> None:
-    script = """
-import sys
-from click.testing import CliRunner
-from robocle.cli import main
-assert CliRunner().invoke(main, ["bench", "--help"]).exit_code == 0
-print([name for name in sys.modules if name.startswith("robocle.evaluation.datasets.")])
-"""
-    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert found.stdout == "[]\n", found.stderr

@@ -18,13 +18,6 @@ def test_the_installed_script_and_the_module_are_the_same_program() -> None:
         assert installed.stdout == module.stdout
 
 
-def test_the_help_lists_every_command() -> None:
-    result = run("--help")
-    assert result.exit_code == 0
-    for verb in ("teach", "predict", "inspect", "forget", "rename"):
-        assert f"  {verb} " in result.stdout
-
-
 @pytest.mark.parametrize("group", [[], ["backbones"]])
 def test_the_help_describes_every_command_in_a_whole_sentence(group: list[str]) -> None:
     commands = run(*group, "--help").stdout.partition("Commands:\n")[2].splitlines()

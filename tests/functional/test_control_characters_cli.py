@@ -44,7 +44,7 @@ def test_json_has_the_whole_name_of_a_picture(state: Path, objects: Path, tmp_pa
     picture = tmp_path / f"{NAME}\n\N{LATIN SMALL LETTER E WITH ACUTE}\U000e0001.jpg"
     shutil.copy(objects / "ball" / "2.jpg", picture)
     (line,) = in_terminal("predict", "--json", state, picture).stdout.splitlines()
-    assert json.loads(line)["image"] == str(picture)
+    assert json.loads(line)["picture"] == str(picture)
     assert "\N{LATIN SMALL LETTER E WITH ACUTE}" in line
 
 

@@ -18,7 +18,7 @@ import pytest
 from command_line import counts_of, run
 from environments import unmeasured_environment
 from robocle import Learner
-from robocle.cli.interrupts import Interrupted, interruptible, stop_requests
+from robocle.cli.app import Interrupted, interruptible, stop_requests
 from robocle.demo.pictures import home_pictures
 
 PICTURES = 200

@@ -15,11 +15,11 @@ from command_line import assert_refused, run, run_subprocess
 def test_predictions_as_json_contain_all_scores(state: Path, objects: Path) -> None:
     result = run("predict", "--json", state, objects / "ball" / "2.jpg", objects / "box" / "2.jpg")
     first, second = (json.loads(line) for line in result.stdout.splitlines())
-    keys = {"image", "label", "confidence", "scores", "nearest", "known_probability", "nothing"}
+    keys = {"picture", "label", "confidence", "scores", "nearest", "known_probability", "nothing"}
     assert first.keys() == keys | {"familiarity", "sure"}
     assert first["nothing"] == ""
     assert (first["label"], second["label"]) == ("ball", "box")
-    assert first["image"] == str(objects / "ball" / "2.jpg")
+    assert first["picture"] == str(objects / "ball" / "2.jpg")
     assert list(first["scores"]) == ["ball", "box"]
     assert first["scores"]["ball"] > first["scores"]["box"]
     assert 0.5 <= first["confidence"] <= 1
@@ -29,19 +29,6 @@ def test_a_black_picture_is_unknown_and_the_line_says_why(state: Path, tmp_path:
     Image.new("RGB", (320, 240)).save(tmp_path / "black.png")
     result = run("predict", state, tmp_path / "black.png")
     assert result.stdout == f"{tmp_path / 'black.png'}\tunknown\t0.00\tthe picture is black\n"
-
-
-@pytest.mark.slow
-def test_a_separate_process_prints_the_same_predictions(state: Path, objects: Path) -> None:
-    picture = objects / "box" / "2.jpg"
-    separate = run_subprocess("predict", "--json", state, picture)
-    assert separate.stdout.decode() == run("predict", "--json", state, picture).stdout
-
-
-def test_the_pictures_of_a_folder_are_predicted_in_order(state: Path, objects: Path) -> None:
-    result = run("predict", state, objects / "ball")
-    names = [Path(line.split("\t")[0]).name for line in result.stdout.splitlines()]
-    assert names == ["0.jpg", "1.jpg", "2.jpg", "3.jpg"]
 
 
 def test_nested_folders_are_searched_and_hidden_ones_are_not(
@@ -80,19 +67,6 @@ def test_the_best_labels_as_json_are_those_of_the_line(state: Path, objects: Pat
     assert {name: value for name, value in found.items() if name != "top"} == plain
 
 
-def test_the_best_labels_of_an_unknown_object_follow_the_word_unknown(
-    state: Path, tmp_path: Path
-) -> None:
-    noise = np.random.default_rng(0).integers(0, 255, (240, 320, 3), np.uint8)
-    Image.fromarray(noise).save(tmp_path / "noise.png")
-    line = run("predict", state, tmp_path / "noise.png", "--top", "2").stdout
-    _, label, known, *best = line.rstrip("\n").split("\t")
-    assert label == "unknown"
-    assert 0 <= float(known) < 0.5
-    assert {best[0], best[2]} == {"ball", "box"}
-    assert float(best[1]) >= float(best[3])
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("option", [(), ("--json",)], ids=["plain", "json"])
 def test_a_file_name_that_is_not_unicode_is_printed_escaped(
@@ -104,7 +78,7 @@ def test_a_file_name_that_is_not_unicode_is_printed_escaped(
     assert (result.returncode, result.stderr) == (0, b"")
     assert b"\\udcff.jpg" in result.stdout
     if option:
-        assert os.fsencode(json.loads(result.stdout)["image"]) == name
+        assert os.fsencode(json.loads(result.stdout)["picture"]) == name
 
 
 def test_an_object_that_was_not_taught_is_unknown(state: Path, tmp_path: Path) -> None:
@@ -115,6 +89,10 @@ def test_an_object_that_was_not_taught_is_unknown(state: Path, tmp_path: Path) -
     assert label == "unknown"
     assert 0 <= float(known) < 0.5
     assert nearest in ("most like ball", "most like box")
+    line = run("predict", state, tmp_path / "noise.png", "--top", "2").stdout
+    _, label, _, *best = line.rstrip("\n").split("\t")
+    assert (label, {best[0], best[2]}) == ("unknown", {"ball", "box"})
+    assert float(best[1]) >= float(best[3])
     never = run("predict", state, tmp_path / "noise.png", "--false-accept", "1")
     assert never.stdout.split("\t")[1] in ("perhaps ball", "perhaps box")
 
@@ -129,16 +107,8 @@ def test_predicting_a_box_equals_predicting_the_cropped_picture(
         json.loads(run("predict", "--json", state, *arguments).stdout)
         for arguments in ((picture, "--box", "100,50,150,150"), (cropped,), (picture,))
     )
-    assert found == {**expected, "image": str(picture)}
+    assert found == {**expected, "picture": str(picture)}
     assert found["scores"] != whole["scores"]
-
-
-@pytest.mark.parametrize("box", ["310,0,100,100", "0,0,-1,9", "0,0,nan,100", "0,0,inf,100"])
-def test_a_box_that_covers_too_little_of_a_picture_is_refused(
-    box: str, state: Path, objects: Path
-) -> None:
-    picture = objects / "ball" / "2.jpg"
-    assert_refused(run("predict", state, picture, "--box", box), "box", str(picture))
 
 
 @pytest.mark.parametrize("option", [(), ("--json",)], ids=["plain", "json"])
@@ -164,8 +134,3 @@ def test_predicting_before_teaching_is_refused(state: Path, objects: Path) -> No
     assert run("forget", state, "ball").exit_code == 0
     assert run("forget", state, "box").exit_code == 0
     assert_refused(run("predict", state, objects / "ball" / "0.jpg"), "nothing has been taught")
-
-
-def test_a_file_name_with_a_newline_is_refused_in_one_line(state: Path, tmp_path: Path) -> None:
-    (tmp_path / "tea\ncup.jpg").write_bytes(b"")
-    assert_refused(run("predict", state, tmp_path / "tea\ncup.jpg"), "tea cup.jpg is empty")

@@ -1,13 +1,12 @@
-"""Progress on a terminal, and what `-v` prints elsewhere."""
+"""Progress where there is no terminal: what `-v` prints, and a line every minute."""
 
-import logging
 import re
 from pathlib import Path
 
 import pytest
 
 from command_line import run_subprocess
-from robocle.cli.progress import progress
+from robocle.cli.output import progress
 
 
 @pytest.mark.slow
@@ -39,20 +38,18 @@ def test_nothing_but_results_is_printed_without_a_terminal(objects: Path, tmp_pa
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The time that progress sees."""
     now = [0.0]
-    monkeypatch.setattr("robocle.cli.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("robocle.cli.output.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("robocle.cli.output.LINE_SECONDS", 60)
     return now
 
 
-def test_a_line_is_logged_every_ten_seconds(
-    clock: list[float], caplog: pytest.LogCaptureFixture
+def test_a_line_is_printed_every_minute(
+    clock: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    caplog.set_level(logging.INFO, "robocle")
     for _ in progress(range(9), "embedding", 9):
-        clock[0] += 4.0
-    assert caplog.messages == [
-        "embedding: 9",
+        clock[0] += 25.0
+    assert capsys.readouterr().err.splitlines() == [
         "embedding: 3 of 9",
         "embedding: 6 of 9",
         "embedding: 9 of 9",
-        "embedding: 9 in 36.0 s, 4000.0 ms each",
     ]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from command_line import assert_refused, assert_usage_error, counts_of, run
+from command_line import assert_refused, counts_of, run
 from robocle import Learner
 from robocle.recognition.readiness import TaughtSample
 
@@ -158,10 +158,3 @@ def test_the_start_of_several_ids_is_refused_and_nothing_is_removed(
         run("remove", state, start), f"{firsts.count(start)} samples begin with '{start}'"
     )
     assert state.read_bytes() == before
-
-
-def test_wrong_arguments_are_refused_with_the_usage(state: Path) -> None:
-    assert_usage_error(run("samples", state, "--doubtful", "0"), "'--doubtful'")
-    result = run("remove", state)
-    assert result.exit_code == 2
-    assert "Missing argument 'ID...'" in result.stderr

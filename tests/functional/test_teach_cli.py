@@ -58,6 +58,30 @@ def test_folders_of_pictures_are_taught_as_one_label(objects: Path, tmp_path: Pa
     assert result.stdout.startswith("taught 8 pictures of toy; ")
 
 
+def test_folders_as_a_shell_expands_them_are_labels(
+    objects: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = tmp_path / "home.robocle"
+    result = run("teach", state, objects / "ball", objects / "box")
+    assert result.stdout == f"taught 8 pictures of ball, box; {state} knows 2 labels\n"
+    monkeypatch.chdir(objects)
+    assert run("teach", tmp_path / "one.robocle", "ball", "ball/").exit_code == 0  # not twice
+    assert run("teach", tmp_path / "one.robocle", "ball", "ball/0.jpg").exit_code == 0
+    assert counts_of(tmp_path / "one.robocle") == {"ball": 5}
+
+
+def test_a_folder_or_a_file_in_the_place_of_the_label_is_refused(
+    objects: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "notes.txt").write_text("milk")
+    new, ball, box = tmp_path / "new.robocle", objects / "ball", objects / "box"
+    for what in ((ball, box, box / "0.jpg"), (ball, box / "0.jpg", box / "1.jpg")):
+        assert_refused(run("teach", new, *what), "ball' is a folder, not a label", "only folders")
+    refused = run("teach", new, tmp_path / "notes.txt", ball)
+    assert_refused(refused, "notes.txt' is a file, not a label")
+    assert not new.exists()
+
+
 def test_hidden_folders_are_not_labels(objects: Path, tmp_path: Path) -> None:
     for label, name in (("ball", "ball"), ("box", ".thumbnails")):
         (tmp_path / "home" / name).mkdir(parents=True)
@@ -177,32 +201,6 @@ def test_a_box_that_is_not_four_numbers_is_a_usage_error(
     assert state.read_bytes() == taught
 
 
-@pytest.mark.slow
-def test_several_threads_teach_the_same_in_the_same_order(objects: Path, tmp_path: Path) -> None:
-    pictures = sorted(objects.rglob("*.jpg")) * 3  # more than one batch
-    outputs, embeddings = [], []
-    for threads in (1, 3):
-        state = tmp_path / "home.robocle"
-        result = run("teach", state, "toy", *pictures, "--threads", str(threads))
-        assert result.exit_code == 0
-        outputs.append((result.stdout, result.stderr))
-        embeddings.append(embeddings_of(state))
-        state.unlink()
-    assert outputs[0] == outputs[1]
-    assert len(embeddings[0]) == len(pictures)
-    assert np.array_equal(embeddings[0], embeddings[1])
-
-
-@pytest.mark.parametrize("verb", ["teach", "predict"])
-@pytest.mark.parametrize("threads", ["0", "257", "two"])
-def test_an_invalid_number_of_threads_is_a_usage_error(
-    threads: str, verb: str, state: Path, objects: Path
-) -> None:
-    label = ("ball",) if verb == "teach" else ()
-    result = run(verb, state, *label, objects / "ball" / "2.jpg", "--threads", threads)
-    assert_usage_error(result, "'--threads'", threads)
-
-
 # ---- poor pictures
 
 
@@ -222,7 +220,7 @@ def test_a_dark_picture_is_taught_with_a_warning(state: Path, dark: Path) -> Non
     assert counts_of(state) == {"ball": 3, "box": 2}
 
 
-def test_with_the_gate_refuse_one_poor_picture_prevents_teaching_any(
+def test_one_poor_picture_that_is_refused_prevents_teaching_any(
     state: Path, taught: bytes, objects: Path, dark: Path
 ) -> None:
     result = run("teach", state, "ball", objects / "ball" / "2.jpg", dark, "--poor", "refuse")
@@ -230,7 +228,20 @@ def test_with_the_gate_refuse_one_poor_picture_prevents_teaching_any(
     assert state.read_bytes() == taught
 
 
-def test_with_the_gate_off_no_warning_is_printed(state: Path, dark: Path) -> None:
+def test_poor_pictures_can_be_left_out(
+    state: Path, taught: bytes, objects: Path, dark: Path
+) -> None:
+    result = run("teach", state, "ball", dark, "--poor", "skip")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.endswith("none of the pictures is good enough: nothing was taught\n")
+    assert state.read_bytes() == taught
+    result = run("teach", state, "ball", dark, objects / "ball" / "2.jpg", "--poor", "skip")
+    assert result.exit_code == 0
+    assert result.stderr.startswith(f"robocle: skipped: {dark}: the picture is very dark")
+    assert counts_of(state) == {"ball": 3, "box": 2}
+
+
+def test_poor_pictures_can_be_accepted_without_a_check(state: Path, dark: Path) -> None:
     result = run("teach", state, "ball", dark, dark, "--poor", "accept")
     assert (result.exit_code, result.stderr) == (0, "")
 
@@ -299,23 +310,6 @@ def test_a_folder_that_is_taught_twice_is_pointed_out_picture_by_picture(
         assert f"{path}: near-duplicate of a picture already taught as '{label}'" in line
     assert run("undo", state, "--times", "2").exit_code == 0
     assert run("teach", state, objects).stderr == ""
-
-
-def test_alternating_copies_are_pointed_out(objects: Path, tmp_path: Path) -> None:
-    one, other = objects / "ball" / "0.jpg", objects / "ball" / "1.jpg"
-    result = run("teach", tmp_path / "s.robocle", "ball", one, other, one, other)
-    assert [line.split(": ")[1] for line in result.stderr.splitlines()] == [str(one), str(other)]
-
-
-def test_a_picture_that_was_taught_before_is_refused_by_the_gate(
-    objects: Path, tmp_path: Path
-) -> None:
-    state, picture = tmp_path / "home.robocle", objects / "ball" / "0.jpg"
-    assert run("teach", state, objects).exit_code == 0
-    before = state.read_bytes()
-    result = run("teach", state, "cup", picture, "--poor", "refuse")
-    assert_refused(result, f"{picture}: the same picture was taught as 'ball'")
-    assert state.read_bytes() == before
 
 
 def test_a_state_that_another_program_teaches_while_pictures_are_embedded_keeps_both(

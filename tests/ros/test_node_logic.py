@@ -17,13 +17,12 @@ from refusal import Refusal
 from robocle import Learner
 from robocle.backbones import Backbone
 from robocle.errors import ImageError, RosError, SpecError
-from robocle.ros.awaited_frames import AwaitedFrames
-from robocle.ros.health import Health
-from robocle.ros.messages import boxes_of, required
-from robocle.ros.recogniser import Recogniser
+from robocle.ros import required
+from robocle.ros.frames import AwaitedFrames, StampMatcher
+from robocle.ros.messages import boxes_of
+from robocle.ros.recogniser import Health, Recogniser
 from robocle.ros.services import Services
 from robocle.ros.settings import PARAMETERS, Settings
-from robocle.ros.stamps import StampMatcher
 from robocle.ros.worker import Worker
 from robocle.types import Prediction
 from stub_backbone import embedding

@@ -28,7 +28,8 @@ from environments import plain_environment
 
 BLOCK = re.compile(r"^```(console|python|text)(?: title=\"([^\"]+)\")?\n(.*?)^```", re.M | re.S)
 NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d+(?![\w.])")
-TOLERANCE = 0.06
+PROGRESS = re.compile(r"^[a-z ]+: \d+ of \d+\n", re.M)  # where a machine is busy
+TOLERANCE = 0.02
 """How far a number with decimals may be from the printed one: pictures and networks round."""
 DRIVER = """
 import json, sys
@@ -108,7 +109,7 @@ class Reader:
             text=True,
             check=False,
         )
-        return found.stdout
+        return PROGRESS.sub("", found.stdout)
 
     def _run_code(self, source: str) -> str:
         assert self._python.stdin
@@ -140,8 +141,16 @@ def agrees(expected: str, found: str) -> bool:
     return all(abs(wanted - got) <= TOLERANCE * max(1, abs(wanted)) for wanted, got in pairs)
 
 
+def prepare(page: str, reader: Reader) -> None:
+    """Fetch the pictures that a page uses, unless that is one of its steps."""
+    fetch = "robocle demo --pictures pictures"
+    if fetch not in [step.source for step in steps_of(page)]:
+        reader.do(Step("command", fetch))
+
+
 def updated(page: str, reader: Reader) -> str:
     """Return a page with the outputs that its steps print now, where they do not agree."""
+    prepare(page, reader)
     for step in steps_of(page):
         found = reader.do(step)
         if step.expected is None or agrees(step.expected, found):

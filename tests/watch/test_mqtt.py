@@ -16,8 +16,7 @@ from mqtt_broker import (
     subscriber,
 )
 from robocle.errors import BrokerError
-from robocle.watch.broker import PASSWORD_VARIABLE, Broker
-from robocle.watch.mqtt import Publisher
+from robocle.watch.mqtt import PASSWORD_VARIABLE, Broker, Publisher
 from waiting import wait_for
 from watch_process import watching
 

@@ -7,7 +7,6 @@ import signal
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from command_line import error_of, run, run_subprocess
@@ -19,8 +18,8 @@ from robocle.errors import BrokerError
 from robocle.recognition.temporal_filter import TemporalFilter
 from robocle.types import Prediction
 from robocle.watch import Observation, observations
-from robocle.watch.broker import Broker
 from robocle.watch.home_assistant import Topics
+from robocle.watch.mqtt import Broker
 from robocle.watch.watching import NO_FRAME
 from video_sources import home_picture, write_video
 from waiting import wait_for
@@ -174,8 +173,3 @@ def test_topics_hold_no_character_that_mqtt_gives_a_meaning() -> None:
 
 def test_a_name_of_spaces_is_refused(refusal: Refusal) -> None:
     assert "--name" in refusal(BrokerError, lambda: Topics(" "))
-
-
-def test_a_black_frame_is_nothing_or_unknown_but_no_error(state: Path) -> None:
-    learner = Learner.load(state)
-    assert learner.predict(np.zeros((64, 64, 3), np.uint8)).label in (None, *learner.labels)

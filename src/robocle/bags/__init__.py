@@ -4,9 +4,7 @@ A bag is read frame by frame, so that its size does not matter. The extra `roboc
 reader of both formats, sqlite3 and MCAP.
 """
 
-from robocle.bags.intervals import Intervals
-from robocle.bags.reading import Bag, Shot
-from robocle.bags.tally import Tally
-from robocle.bags.writing import write_bag
+from robocle.bags.recording import Bag, Shot, write_bag
+from robocle.bags.tally import Intervals, Tally
 
 __all__ = ["Bag", "Intervals", "Shot", "Tally", "write_bag"]

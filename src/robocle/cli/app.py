@@ -1,26 +1,27 @@
 """The command `robocle`, and what its subcommands have in common.
 
-A RobocleError is printed to stderr as one line, and the exit code is 1. Ctrl-C and SIGTERM print a
-line, too, with the exit codes 130 and 143. Any other exception is a bug and shows its traceback.
+A RobocleError is printed to stderr as one line, and the exit code is 1. So are Ctrl-C and SIGTERM,
+with the exit codes 130 and 143, and nothing that was acknowledged is lost. Any other exception is a
+bug and shows its traceback.
 """
 
 import io
 import logging
 import os
+import signal
 import sys
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from robocle._internal.wording import plural as plural
 from robocle._internal.wording import printable
-from robocle.cli.interrupts import interruptible
-from robocle.cli.output import echo_above_bar
-from robocle.cli.progress import ProgressLogHandler
+from robocle.cli.output import ProgressLogHandler, echo_above_bar
 from robocle.errors import RobocleError
 
 if TYPE_CHECKING:
@@ -43,6 +44,72 @@ class NonemptyPath(click.Path):
 StatePath = NonemptyPath(dir_okay=False)
 FolderPath = NonemptyPath(file_okay=False)
 PicturePath = NonemptyPath()
+
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Interrupted(KeyboardInterrupt):
+    """The command was interrupted by a signal.
+
+    Attributes:
+        exit_code: The exit code that shells expect, 130 after Ctrl-C.
+    """
+
+    def __init__(self, number: int = signal.SIGINT) -> None:
+        super().__init__("interrupted")
+        self.exit_code = 128 + number
+
+
+class StopRequest:
+    """The interruption that a command received, if any."""
+
+    def __init__(self) -> None:
+        self.received: Interrupted | None = None
+
+
+@contextmanager
+def interruptible() -> Iterator[StopRequest]:
+    """Raise Interrupted when Ctrl-C is pressed or SIGTERM is received, until the context ends.
+
+    The request is yielded as well: a library may turn what is raised inside it into another error.
+    """
+    request = StopRequest()
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        request.received = Interrupted(number)
+        raise request.received
+
+    with _handled(interrupt):
+        yield request
+
+
+@contextmanager
+def stop_requests() -> Iterator[StopRequest]:
+    """Only note that the command should stop, until the context ends.
+
+    Used while a state is written: the writing ends after the current picture.
+    """
+    request = StopRequest()
+
+    def note(number: int, frame: FrameType | None) -> None:
+        request.received = Interrupted(number)
+
+    with _handled(note):
+        yield request
+
+
+@contextmanager
+def _handled(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    before = {}
+    with suppress(ValueError):  # only the main thread of a program can do this
+        for number in SIGNALS:
+            before[number] = signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        for number, previous in before.items():
+            signal.signal(number, previous)
 
 
 VERBOSE = ("-v", "--verbose")

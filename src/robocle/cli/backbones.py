@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from robocle.cli.app import FolderPath, main
-from robocle.cli.output import echo, echo_json, echo_lines
-from robocle.cli.progress import progress
+from robocle.cli.output import echo, echo_json, echo_lines, progress
 from robocle.errors import BackboneError
 
 log = logging.getLogger("robocle")

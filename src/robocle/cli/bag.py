@@ -5,25 +5,33 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
 from robocle._internal.wording import as_json
-from robocle.cli.app import FolderPath, NonemptyPath, StatePath, main, plural, print_error
-from robocle.cli.interrupts import stop_requests
-from robocle.cli.options import BoxOption, box_option, false_accept_option
-from robocle.cli.output import echo, echo_above_bar, echo_lines
-from robocle.cli.progress import activity, progress
-from robocle.cli.shots import Shots, recognised
-from robocle.errors import DataError, ImageError, NothingTaughtError, RobocleError
+from robocle.cli.app import (
+    FolderPath,
+    NonemptyPath,
+    StatePath,
+    main,
+    plural,
+    print_error,
+    stop_requests,
+)
+from robocle.cli.options import BoxOption, box_option, false_accept_option, poor_option
+from robocle.cli.output import activity, echo, echo_above_bar, echo_lines, progress
+from robocle.cli.pictures import Shots, point_out_similar
+from robocle.errors import DataError, ImageError, NothingTaughtError, QualityError, RobocleError
 
 if TYPE_CHECKING:
     from robocle.bags import Intervals, Shot
-    from robocle.bags.writing import Storage
+    from robocle.bags.recording import Storage
+    from robocle.images.quality import Poor
     from robocle.learner import Learner
 
 BagPath = NonemptyPath()
+Command = Callable[..., None]
 
 
 @main.group(short_help="Teach and evaluate from recordings of ROS 2.")
@@ -31,49 +39,56 @@ def bag() -> None:
     """Teach and evaluate from recordings of ROS 2 (rosbag2: sqlite3 or MCAP), without ROS."""
 
 
-topic_option = click.option(
-    "--topic", help="The topic of the images. It can be left out if there is only one."
-)
 every_option = click.option(
     "--every", type=click.FloatRange(0), default=0.0, show_default=True, metavar="SECONDS",
     help="Use only one frame within this time; 0 uses all.",
 )  # fmt: skip
 
 
-def label_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the two options that say what the frames show."""
-    for option in (
-        click.option("--intervals", type=NonemptyPath(dir_okay=False), metavar="FILE",
-                     help="A CSV file with lines start,end,label, in seconds since the start of "
-                     "the bag."),
-        click.option("--label-topic", metavar="TOPIC",
-                     help="A topic of std_msgs/String messages: each is the label until the next "
-                     "one, an empty one ends it."),
-    ):  # fmt: skip
-        command = option(command)
-    return command
+def _added(*parameters: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Return what adds several parameters to a command, in their order."""
+
+    def decorate(command: Command) -> Command:
+        for parameter in reversed(parameters):
+            command = parameter(command)
+        return command
+
+    return decorate
+
+
+bag_arguments = _added(
+    click.argument("state", type=StatePath),
+    click.argument("path", type=BagPath, metavar="BAG"),
+    click.option("--topic", help="The topic of the images. It can be left out if there is only "
+                 "one."),
+    box_option,
+)  # fmt: skip
+label_options = _added(
+    click.option("--label-topic", metavar="TOPIC",
+                 help="A topic of std_msgs/String messages: each is the label until the next one, "
+                 "an empty one ends it."),
+    click.option("--intervals", type=NonemptyPath(dir_okay=False), metavar="FILE",
+                 help="A CSV file with lines start,end,label, in seconds since the start of the "
+                 "bag."),
+)  # fmt: skip
 
 
 @bag.command("teach", short_help="Teach the labelled frames of a bag.")
-@click.argument("state", type=StatePath)
-@click.argument("path", type=BagPath, metavar="BAG")
-@topic_option
+@bag_arguments
 @label_options
 @click.option("--every", type=click.FloatRange(0), default=0.5, show_default=True,
               metavar="SECONDS", help="Teach only one frame within this time; neighbouring frames "
               "are almost the same.")  # fmt: skip
 @click.option("--most", type=click.IntRange(1), metavar="N",
               help="Teach at most N frames per label.")  # fmt: skip
-@click.option("--poor", type=click.Choice(["teach", "skip"]), default="teach", show_default=True,
-              help="What to do with frames that are dark or blurred.")  # fmt: skip
-@box_option
+@poor_option
 def bag_teach(state: Path, path: Path, topic: str | None, label_topic: str | None,
-              intervals: Path | None, every: float, most: int | None,
-              poor: Literal["teach", "skip"], box: BoxOption) -> None:  # fmt: skip
+              intervals: Path | None, every: float, most: int | None, poor: "Poor",
+              box: BoxOption) -> None:  # fmt: skip
     """Teach STATE the frames of BAG that have a label, as one step.
 
     BAG is a folder with metadata.yaml, or a single .mcap or .db3 file. STATE is created if it does
-    not exist. Frames that cannot be read are skipped and listed. Ctrl-C keeps what was taught.
+    not exist. Frames that cannot be read are skipped. Ctrl-C keeps what was taught.
     """
     with activity("starting"):
         from robocle.bags import Bag
@@ -82,16 +97,24 @@ def bag_teach(state: Path, path: Path, topic: str | None, label_topic: str | Non
     labels = _labels(label_topic, intervals)
     taught: Counter[str] = Counter()
     with Bag(path) as recording:
-        shots = Shots(recording, recording.image_topic(topic), labels, every)
-        frames = _with_first(shots.labelled("teaching"), path)
-        with stop_requests() as stop, Learner.open(state) as learner, learner.step():
+        shots = Shots(recording, topic, labels, every)
+        frames = _with_first(shots.frames("teaching"), path)
+        with stop_requests() as stop, Learner.open(state) as learner:
+            before = learner.labels
             until = itertools.takewhile(lambda _: stop.received is None, frames)
             try:
-                _teach(learner, shots, until, taught, most, poor, box)
+                with learner.step():
+                    _teach(learner, shots, until, taught, most, poor, box)
+            except QualityError as error:
+                if taught:
+                    learner.undo()
+                raise QualityError(f"{error}; nothing was taught", error.complaints) from error
             except RobocleError as error:
                 raise DataError(f"{error}; {_reverted(taught, state)}") from error
             known = plural(len(learner.labels), "label")
-    shots.list_unusable()
+    shots.print_counts()
+    for label in taught:
+        point_out_similar(label, before, state)
     if stop.received:
         print_error(f"interrupted: {_reverted(taught, state)}")
         sys.exit(stop.received.exit_code)
@@ -117,31 +140,36 @@ def _with_first(frames: "Iterator[Shot]", path: Path) -> "Iterator[Shot]":
 
 
 def _teach(learner: "Learner", shots: Shots, frames: "Iterator[Shot]", taught: Counter[str],
-           most: int | None, poor: Literal["teach", "skip"], box: BoxOption) -> None:  # fmt: skip
+           most: int | None, poor: "Poor", box: BoxOption) -> None:  # fmt: skip
     """Teach frames and count them per label."""
+    checks = learner.quality_gate(poor)
     for shot in frames:
-        assert shot.label is not None
-        if most is not None and taught[shot.label] >= most:
+        label, picture = shot.label, shot.picture
+        assert label is not None
+        assert not isinstance(picture, ImageError)
+        if most is not None and taught[label] >= most:
             continue
-        assert not isinstance(shot.picture, ImageError)
         try:
-            embedding = learner.embed_for_teaching(shot.picture, box=box)
+            embedding = learner.embed_for_teaching(picture, box=box)
         except ImageError as error:
-            shots.unusable(shot, error)
+            shots.note("skipped", shot, error)
             continue
-        if embedding.complaints and poor == "skip":
-            continue
-        learner.teach_embedding(embedding, shot.label)
-        taught[shot.label] += 1
+        try:
+            found = checks.check(embedding.complaints, embedding.values, label)
+        except QualityError as error:
+            message = f"the frame at {shot.seconds:.2f} s: {error}"
+            raise QualityError(message, error.complaints) from error
+        if found:
+            shots.note("skipped" if checks.skips_poor else "poor", shot, found[0])
+        if not (found and checks.skips_poor):
+            learner.teach_embedding(embedding, label)
+            taught[label] += 1
 
 
 @bag.command("predict", short_help="Recognise the frames of a bag.")
-@click.argument("state", type=StatePath)
-@click.argument("path", type=BagPath, metavar="BAG")
-@topic_option
+@bag_arguments
 @every_option
 @click.option("--json", "json_lines", is_flag=True, help="Print one JSON object per line.")
-@box_option
 @false_accept_option
 def bag_predict(state: Path, path: Path, topic: str | None, every: float, json_lines: bool,
                 box: BoxOption, false_accept: float) -> None:  # fmt: skip
@@ -154,39 +182,27 @@ def bag_predict(state: Path, path: Path, topic: str | None, every: float, json_l
 
     learner = _loaded(state)
     with Bag(path) as recording:
-        shots = Shots(recording, recording.image_topic(topic), None, every)
-        for shot, found, said in recognised(
-            learner, shots, shots.all("recognising"), box, false_accept
-        ):
-            seconds = round(shot.seconds, 3)
+        shots = Shots(recording, topic, None, every)
+        for shot, found, said in shots.recognised(learner, box, false_accept):
             if json_lines:
-                line = {
-                    "seconds": seconds,
-                    "label": found.label,
-                    "confidence": found.confidence,
-                    "nearest": found.nearest,
-                    "nothing": found.nothing,
-                    "filtered": said.label,
-                    "filtered_verdict": said.verdict,
-                }
-                echo_above_bar(as_json(line), err=False)  # fmt: skip
+                names = ("label", "confidence", "nearest", "nothing")
+                values = {name: getattr(found, name) for name in names}
+                filtered = {"filtered": said.label, "filtered_verdict": said.verdict}
+                line = as_json({"seconds": round(shot.seconds, 3), **values, **filtered})
             else:
                 label, steady = (each.label or each.verdict for each in (found, said))
-                line_of = [f"{seconds:.2f}", label, f"{found.confidence:.2f}", steady]
-                echo_above_bar("\t".join(line_of), err=False)
-    shots.list_unusable()
+                line = "\t".join([f"{shot.seconds:.2f}", label, f"{found.confidence:.2f}", steady])
+            echo_above_bar(line, err=False)
+    shots.print_counts()
 
 
 @bag.command("evaluate", short_help="Compare what is recognised in a bag with its labels.")
-@click.argument("state", type=StatePath)
-@click.argument("path", type=BagPath, metavar="BAG")
-@topic_option
+@bag_arguments
 @label_options
 @every_option
 @click.option("--plot", type=NonemptyPath(dir_okay=False), metavar="FILE",
               help="Draw what was recognised when into this file: .png, .svg or .pdf.")  # fmt: skip
 @click.option("--json", "as_values", is_flag=True, help="Print the counts as JSON.")
-@box_option
 @false_accept_option
 def bag_evaluate(state: Path, path: Path, topic: str | None, label_topic: str | None,
                  intervals: Path | None, every: float, plot: Path | None, as_values: bool,
@@ -209,14 +225,13 @@ def bag_evaluate(state: Path, path: Path, topic: str | None, label_topic: str | 
     labels = _labels(label_topic, intervals)
     learner = _loaded(state)
     with Bag(path) as recording:
-        shots = Shots(recording, recording.image_topic(topic), labels, every)
+        shots = Shots(recording, topic, labels, every)
         tally = Tally(learner.labels, recording.seconds)
-        frames = shots.labelled("recognising")
-        for shot, found, said in recognised(learner, shots, frames, box, false_accept):
+        for shot, found, said in shots.recognised(learner, box, false_accept):
             assert shot.label is not None
             announced = "undecided" if said.verdict == "undecided" else said.label
             tally.add(shot.seconds, shot.label, predicted=found.label, announced=announced)
-    shots.list_unusable()
+    shots.print_counts()
     if not tally.frames:
         raise DataError(f"no frame of {path} has a label: check the times of the labels")
     if as_values:

@@ -1,7 +1,6 @@
-"""Commands that run experiments and report their results: bench and report."""
+"""Commands for experiments: bench runs one, report shows results, parts lists the specs."""
 
 import os
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -9,35 +8,17 @@ import click
 
 from robocle.cli.app import FolderPath, StatePath, main, plural
 from robocle.cli.options import unreadable_option
-from robocle.cli.output import echo, echo_lines
-from robocle.cli.progress import activity, progress
+from robocle.cli.output import activity, echo, echo_lines, progress
 from robocle.errors import DataError
-
-
-class _PartOption(click.Option):
-    """An option for a spec. Its help lists the known names, which are looked up only for help."""
-
-    def __init__(self, *arguments: Any, registry: str, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self._registry = registry
-
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        record = super().get_help_record(ctx)
-        if record is None:
-            return None
-        module, _, name = self._registry.partition(":")
-        names = ", ".join(getattr(import_module(module), name).names())
-        return record[0], f"{record[1]} Known: {names}."
+from robocle.registry import Registry
 
 
 @main.command(short_help="Run an experiment and report its results.")
 @click.argument("experiment")
 @click.option("--data", multiple=True, metavar="[NAME=]DIR",
               help="The data folder; with NAME=, the folder of one data set.")  # fmt: skip
-@click.option("--dataset", cls=_PartOption, registry="robocle.evaluation.datasets:DATASETS",
-              metavar="SPEC", help="Run on this data set instead.")  # fmt: skip
-@click.option("--scenario", cls=_PartOption, registry="robocle.evaluation.scenarios:SCENARIOS",
-              metavar="SPEC",
+@click.option("--dataset", metavar="SPEC", help="Run on this data set instead.")
+@click.option("--scenario", metavar="SPEC",
               help="Use this scenario instead, such as class_iid:shots=5.")  # fmt: skip
 @click.option("--backbone", "backbones", multiple=True, metavar="SPEC",
               help="Use this backbone instead. May be given several times.")  # fmt: skip
@@ -50,7 +31,8 @@ class _PartOption(click.Option):
 def bench(experiment: str, data: tuple[str, ...], out: Path | None, **options: Any) -> None:
     """Run EXPERIMENT (a .toml file, or one that comes with robocle) and report its results.
 
-    An interrupted run continues where it stopped; nothing is computed twice.
+    An interrupted run continues where it stopped; nothing is computed twice. `robocle parts` lists
+    the data sets and scenarios.
     """
     with activity("starting"):
         from robocle.backbones import require_backbone
@@ -105,3 +87,39 @@ def _named_root(text: str) -> tuple[str, str]:
     if not os.path.isdir(root):
         raise DataError(f"there is no folder {root}: give --data {name + equals}DIR")
     return name, os.path.abspath(root)
+
+
+@main.command(short_help="List everything that a spec can name.")
+def parts() -> None:
+    """List everything that a spec can name, with its options and their defaults.
+
+    These are the parts of a learner (backbones, views, poolings, classifiers) and the building
+    blocks of experiments (data sets, scenarios, corruptions).
+    """
+    from robocle.reports.tables import text_table
+
+    for registry in _registries():
+        echo(f"{registry.kind}s")
+        echo_lines(text_table(_rows(registry), align="ll", indent=2))
+
+
+def _registries() -> tuple[Registry[Any], ...]:
+    from robocle.backbones import BACKBONES
+    from robocle.classifiers import CLASSIFIERS
+    from robocle.evaluation.corruptions import CORRUPTIONS
+    from robocle.evaluation.datasets import DATASETS
+    from robocle.evaluation.scenarios import SCENARIOS
+    from robocle.images.views import VIEWS
+    from robocle.poolings import POOLINGS
+
+    return (BACKBONES, VIEWS, POOLINGS, CLASSIFIERS, DATASETS, SCENARIOS, CORRUPTIONS)
+
+
+def _rows(registry: Registry[Any]) -> list[list[str]]:
+    """One row per name, and a second one for its spec if it has options."""
+    rows = []
+    for name in registry.names():
+        rows.append([name, registry.summary(name)])
+        if registry.usage(name) != name:
+            rows.append(["", registry.usage(name)])
+    return rows

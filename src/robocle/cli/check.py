@@ -1,25 +1,19 @@
-"""The command that checks how well a user's own objects are recognised under other conditions."""
+"""Commands that test under other conditions: check with a user's own objects, demo with ours."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from robocle.cli.app import PicturePath, StatePath, main, print_error
+from robocle.cli.app import FolderPath, PicturePath, StatePath, main, print_error
 from robocle.cli.options import false_accept_option, unreadable_option
-from robocle.cli.output import echo_json, echo_lines
-from robocle.cli.pictures import SKIPPING, Unreadable, list_unreadable
-from robocle.cli.progress import activity, progress
+from robocle.cli.output import activity, echo, echo_json, echo_lines, progress
+from robocle.cli.pictures import SKIPPING, Unreadable, list_unreadable, reading_errors
 from robocle.errors import ImageError
-
-if TYPE_CHECKING:
-    from robocle.types import Example
 
 
 @main.command(short_help="Test your own objects under other conditions.")
-@click.argument("images", nargs=-1, required=True, type=PicturePath)
+@click.argument("pictures", nargs=-1, required=True, type=PicturePath)
 @click.option("--state", type=StatePath,
               help="Test this state, which is only read. Without it, learners are taught in memory "
               "and each is tested on pictures that it was not taught.")  # fmt: skip
@@ -32,11 +26,11 @@ if TYPE_CHECKING:
 @unreadable_option
 @false_accept_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with all counts.")
-def check(images: tuple[Path, ...], state: Path | None, out: Path | None, seed: int, draws: int,
+def check(pictures: tuple[Path, ...], state: Path | None, out: Path | None, seed: int, draws: int,
           unreadable: Unreadable, false_accept: float, as_json: bool) -> None:  # fmt: skip
     """Test how well your own objects are recognised under other lighting, turned, noisy or blurred.
 
-    IMAGES are pictures or folders of pictures. The label of a picture is the name of its folder.
+    PICTURES are pictures or folders of pictures. The label of a picture is the name of its folder.
     Each picture is tested clean and under corruptions that simulate other conditions. Nothing is
     stored. Test a state on pictures that it was not taught: results on taught pictures are too
     optimistic.
@@ -55,15 +49,20 @@ def check(images: tuple[Path, ...], state: Path | None, out: Path | None, seed: 
 
     if out:
         require_page_path(out)
-    given = labelled_pictures(images)
+    given = labelled_pictures(pictures)
     evaluator = Evaluator(Conditions(seed, draws), progress, false_accept)
     with activity("loading the backbone"):
         learner = Learner.load(state) if state else Learner()
-    pictures, errors = _readable(given, learner.backbone.input_size, unreadable)
+    # All are read before the first is tested, because testing takes much longer.
+    paths = [each.path for each in given]
+    found = reading_errors(paths, learner.backbone.input_size, "reading")
+    errors = [error for error in found if error]
+    list_unreadable(errors, len(given), unreadable, f"nothing was tested; {SKIPPING}")
+    readable = [each for each, error in zip(given, found, strict=True) if not error]
     if state:
-        result = check_state(str(state), learner, pictures, evaluator)
+        result = check_state(str(state), learner, readable, evaluator)
     else:
-        result = check_by_cross_validation(learner.backbone, pictures, evaluator)
+        result = check_by_cross_validation(learner.backbone, readable, evaluator)
     vanished = [ImageError(message) for message in result.unreadable]  # since they were read
     result = replace(result, unreadable=tuple(map(str, (*errors, *vanished))))
     for message in result.copies:
@@ -77,25 +76,41 @@ def check(images: tuple[Path, ...], state: Path | None, out: Path | None, seed: 
         write_report(result, evaluator.conditions, learner.backbone, out)
     if out and not as_json:
         echo_lines(f"\nthe page with tables and pictures is {out}")
-    list_unreadable(vanished, len(pictures), unreadable, f"the others were tested; {SKIPPING}")
+    list_unreadable(vanished, len(readable), unreadable, f"the others were tested; {SKIPPING}")
 
 
-def _readable(
-    pictures: "Sequence[Example]", side: int, unreadable: Unreadable
-) -> "tuple[list[Example], list[ImageError]]":
-    """Return the pictures that can be read, and why the others cannot.
+@main.command(short_help="Teach 29 objects that come with robocle, and test them.")
+@click.option("--out", type=StatePath, default="robocle-demo.html", show_default=True,
+              help="The page to write, with explanations and pictures.")  # fmt: skip
+@click.option("--pictures", type=FolderPath, metavar="FOLDER",
+              help="Run nothing; write a few of the pictures to a new FOLDER, to try robocle "
+              "with.")  # fmt: skip
+def demo(out: Path, pictures: Path | None) -> None:
+    """Teach 5 pictures of each of 29 objects, then test them under other conditions.
 
-    All are read before the first is tested, because testing takes much longer.
+    The pictures come with robocle. Prints the accuracy of five methods, and how many objects are
+    called unknown.
     """
-    from robocle.images import read
+    with activity("starting"):
+        from robocle.demo.run import run_demo
+        from robocle.reports.demo import as_text, write_report
+        from robocle.reports.pages import require_page_path
 
-    readable: list[Example] = []
-    errors: list[ImageError] = []
-    for picture in progress(pictures, "reading", len(pictures)):
-        try:
-            read(picture.path, side)
-            readable.append(picture)
-        except ImageError as error:
-            errors.append(error)
-    list_unreadable(errors, len(pictures), unreadable, f"nothing was tested; {SKIPPING}")
-    return readable, errors
+    if pictures:
+        _write_pictures(pictures)
+        return
+    require_page_path(out)
+    result = run_demo(progress)
+    echo_lines(as_text(result))
+    echo_lines(f"\n{result.seconds:.0f} seconds")
+    write_report(result, out)
+    echo(f"the page with explanations and pictures is {out}")
+
+
+def _write_pictures(folder: Path) -> None:
+    from robocle.demo.pictures import write_samples
+
+    count = write_samples(folder)
+    echo(f"wrote {count} pictures to {folder}")
+    echo(f"  {folder / 'teach'}  one folder per label, to be taught")
+    echo(f"  {folder / 'test'}   the same objects in other conditions, and one more object")

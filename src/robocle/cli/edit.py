@@ -1,4 +1,4 @@
-"""Commands that change a state: forget, rename, undo, redo."""
+"""Commands that change a state: forget, rename, remove, undo, redo."""
 
 import os
 from collections.abc import Callable
@@ -41,21 +41,40 @@ def forget(state: Path, label: str, purge: bool) -> None:
 @main.command(short_help="Rename a label, or join two.")
 @click.argument("state", type=StatePath)
 @click.argument("label")
-@click.argument("new")
-def rename(state: Path, label: str, new: str) -> None:
-    """Rename LABEL to NEW in STATE. If NEW is a label already, the two become one."""
+@click.argument("new_label")
+def rename(state: Path, label: str, new_label: str) -> None:
+    """Rename LABEL to NEW_LABEL in STATE. If NEW_LABEL is a label already, the two become one."""
     from robocle.classifiers.labels import spelling_of
     from robocle.learner import Learner
 
     require_file(state)
     with Learner.edit(state) as learner:
         before = len(learner.labels)
-        learner.rename(label, new)
+        learner.rename(label, new_label)
         joined = len(learner.labels) < before
-        new = spelling_of(new, learner.labels) or new
+        new = spelling_of(new_label, learner.labels) or new_label
         pictures = plural(learner.counts[new], "picture")
     echo(f"{label} is now part of {new}, with {pictures}, in {state}" if joined
          else f"{label} is now {new} in {state}")  # fmt: skip
+
+
+@main.command(short_help="Remove single taught pictures.")
+@click.argument("state", type=StatePath)
+@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+def remove(state: Path, ids: tuple[str, ...]) -> None:
+    """Remove pictures from STATE, as if they had never been taught.
+
+    ID is the id of a picture, or its first digits; `robocle samples` lists them.
+    """
+    from robocle.learner import Learner
+
+    require_file(state)
+    with Learner.edit(state) as learner:
+        before = sum(learner.counts.values())
+        learner.remove(*ids)
+        removed = before - sum(learner.counts.values())
+        known = plural(len(learner.labels), "label")
+    echo(f"removed {plural(removed, 'picture')}; {state} knows {known}")
 
 
 times_option = click.option(
@@ -66,8 +85,7 @@ list_option = click.option(
 )
 step_option = click.option(
     "--step", metavar="ID",
-    help="Only if this is the next step, and fail if it is another one. `robocle inspect --json` "
-    "lists the ids.",
+    help="Fail unless this is the next step. `robocle inspect --json` lists the ids.",
 )  # fmt: skip
 
 

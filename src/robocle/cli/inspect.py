@@ -1,6 +1,7 @@
-"""The command that shows what a state knows."""
+"""Commands that show what a state knows, and what it was taught: inspect and samples."""
 
 from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,12 +9,15 @@ import click
 
 from robocle.cli.app import StatePath, main, plural, print_error
 from robocle.cli.edit import require_file
-from robocle.cli.output import echo_json, echo_lines
+from robocle.cli.output import echo, echo_json, echo_lines
 from robocle.errors import BackboneError, SpecError, StateError
 
 if TYPE_CHECKING:
     from robocle.learner import Learner
-    from robocle.recognition.readiness import Readiness
+    from robocle.recognition.readiness import Readiness, TaughtSample
+
+SHOWN_DIGITS = 8
+"""How many digits of an id are shown. `remove` needs no more, unless two ids begin with them."""
 
 
 @main.command(short_help="Show the labels of a state and how well they are recognised.")
@@ -71,14 +75,9 @@ def _lines(state: Path, summary: dict[str, Any], readiness: "Readiness | None") 
     parts = {name.replace("_", " "): spec for name, spec in summary["parts"].items()}
     rows = {"can be undone": plural(summary["undoable"], "step"), **parts}
     about = text_table(list(rows.items()), align="ll")
-    known = _readiness_lines(readiness) if readiness else _count_lines(labels)
+    counts = text_table(list(labels.items()), ["label", "pictures"], indent=2)
+    known = _readiness_lines(readiness) if readiness else [counts]
     return [head, "", *known, "", about]
-
-
-def _count_lines(labels: dict[str, int]) -> list[str]:
-    from robocle.reports.tables import text_table
-
-    return [text_table(list(labels.items()), ["label", "pictures"], indent=2)]
 
 
 def _readiness_lines(readiness: "Readiness") -> list[str]:
@@ -101,3 +100,62 @@ def _readiness_lines(readiness: "Readiness") -> list[str]:
     if readiness.advice:
         lines += ["", readiness.advice]
     return lines
+
+
+@main.command(short_help="List the taught pictures, or the doubtful ones.")
+@click.argument("state", type=StatePath)
+@click.option("--label", help="Only pictures of this label.")
+@click.option("--doubtful", type=click.IntRange(1, 1_000_000), metavar="N",
+              help="Only the N most doubtful pictures, the worst first.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per picture.")
+def samples(state: Path, label: str | None, doubtful: int | None, as_json: bool) -> None:
+    """List the pictures that STATE was taught: id, label, time, and how well each is recognised.
+
+    Each picture is left out and then recognised by the others. A picture is doubtful if it is taken
+    for another label, or if more of the others are recognised without it: it may have the wrong
+    label, or show something else. `robocle remove` removes it.
+    """
+    from robocle.classifiers.labels import never_taught, spelling_of
+    from robocle.learner import Learner
+
+    require_file(state)
+    with Learner.edit(state) as learner:
+        known = None if label is None else spelling_of(label, learner.labels)
+        if label is not None and known is None:
+            raise never_taught(label, learner.labels)
+        found = learner.samples if doubtful is None else learner.doubtful(doubtful, label=known)
+    shown = [each for each in found if known in (None, each.label)]
+    if as_json:
+        for each in shown:
+            echo_json(asdict(each))
+        return
+    echo_lines(_table(shown) if shown else "no picture is doubtful" if doubtful else "no pictures")
+    if doubtful and shown:
+        ids = " ".join(each.id[:SHOWN_DIGITS] for each in shown)
+        echo(f"`robocle remove {state} {ids}` removes {plural(len(shown), 'picture')}", err=True)
+
+
+def _table(shown: "list[TaughtSample]") -> str:
+    from robocle.reports.tables import text_table
+
+    rows = [
+        [
+            each.id[:SHOWN_DIGITS],
+            each.label,
+            f"{datetime.fromtimestamp(each.time):%Y-%m-%d %H:%M}",
+            "-" if each.recognised is None else f"{each.recognised:.0%}",
+            _remark(each),
+        ]
+        for each in shown
+    ]
+    return text_table(
+        rows, ["id", "label", "taught", "recognised when left out", ""], align="lllrl"
+    )
+
+
+def _remark(sample: "TaughtSample") -> str:
+    faults = [", ".join(sample.faults)] if sample.faults else []
+    taken = [f"taken for {sample.taken_for}"] if sample.taken_for else []
+    more = plural(sample.would_help, "more picture")
+    helped = [f"without it, {more} would be recognised"] if sample.would_help > 0 else []
+    return "; ".join(faults + taken + helped)

@@ -33,8 +33,17 @@ threads_option = click.option(
 
 unreadable_option = click.option(
     "--unreadable", type=click.Choice(["refuse", "skip"]), default="refuse", show_default=True,
-    help="What to do if pictures cannot be read. All of them are listed in any case. With refuse "
-    "the command fails, with skip it goes on with the others.",
+    help="What to do about pictures that cannot be read. They are listed. With refuse the command "
+    "fails, with skip it goes on with the others.",
+)  # fmt: skip
+
+
+poor_option = click.option(
+    "--poor", type=click.Choice(["warn", "skip", "refuse", "accept"]), default="warn",
+    show_default=True,
+    help="What to do about pictures that are dark, blurred, small, or almost the same as one that "
+    "was taught. With warn they are listed and taught, with skip they are listed and left out, "
+    "with refuse the command fails, with accept nothing is checked.",
 )  # fmt: skip
 
 

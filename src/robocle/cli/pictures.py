@@ -1,16 +1,37 @@
-"""The pictures that are given to a command, and what happens to those that cannot be read."""
+"""The pictures that a command is given (files, folders, frames of a bag), and their labels."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+import shlex
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+import click
+
+from robocle._internal.wording import printable
 from robocle.cli.app import plural, print_error
-from robocle.errors import ImageError
+from robocle.cli.options import BoxOption
+from robocle.cli.output import progress
+from robocle.errors import ImageError, LabelError
 
+if TYPE_CHECKING:
+    from robocle.bags import Bag, Intervals, Shot
+    from robocle.learner import Learner
+    from robocle.recognition.temporal_filter import Announcement
+    from robocle.types import Prediction
+
+Lesson = tuple[Path, str]
+"""A picture and its label."""
 Unreadable = Literal["refuse", "skip"]
 """What to do about pictures that cannot be read."""
 SKIPPING = "--unreadable skip goes on without them"
+ORDER = "give STATE LABEL PICTURES, in this order"
+JITTER = 1e-3
+"""Seconds by which a frame may be early."""
+LISTED = 3
+"""How many frames are named that are skipped or poor; the others are counted."""
 
 
 def picture_files(
@@ -32,6 +53,22 @@ def picture_files(
             raise ImageError(f"there is no picture in {path}: give files or their folder")
         found += inside
     return found
+
+
+def reading_errors(
+    paths: Sequence[Path], side: int, title: str, box: BoxOption = None
+) -> list[ImageError | None]:
+    """Read pictures, and return why each of them cannot be read, or None."""
+    from robocle.images import read
+
+    errors: list[ImageError | None] = []
+    for path in progress(paths, title):
+        try:
+            read(path, side, box)
+            errors.append(None)
+        except ImageError as error:
+            errors.append(error)
+    return errors
 
 
 def list_unreadable(
@@ -60,3 +97,171 @@ def list_unreadable(
         raise ImageError(
             f"{len(errors)} of {plural(given, 'picture')} cannot be read: {consequence}"
         )
+
+
+def lessons_of(what: tuple[str, ...]) -> list[Lesson]:
+    """Return the pictures to teach with their labels, in the order in which they are taught.
+
+    Args:
+        what: A folder of label folders, or several label folders; or a label, and then files and
+            folders of its pictures.
+
+    Raises:
+        LabelError: A label cannot be used.
+        ImageError: A folder cannot be listed, or contains no picture.
+    """
+    from robocle.classifiers.labels import require_label
+    from robocle.images import pictures_in
+
+    if "" in what:
+        raise ImageError("a label or a path is empty: give STATE LABEL PICTURES, or STATE FOLDER")
+    paths = [Path(each) for each in what]
+    if len(what) == 1:
+        return _lessons_of_folders(_label_folders(paths[0]))
+    if all(os.path.isdir(each) for each in what):  # as a shell expands pictures/*
+        return _lessons_of_folders(list(dict.fromkeys(paths)))
+    label = require_label(what[0])
+    _require_no_path(label, paths[1:])
+    return [(path, label) for path in picture_files(paths[1:], pictures_in)]
+
+
+def _require_no_path(label: str, pictures: Sequence[Path]) -> None:
+    """Require that a label is no path: an argument may be missing, or a shell expanded a pattern.
+
+    A folder called like the label may exist if all of its pictures are in it.
+    """
+    from robocle.images import SUFFIXES
+
+    path = Path(label)
+    if os.path.isdir(path) and not all(each.is_relative_to(path) for each in pictures):
+        raise LabelError(
+            f"{label!r} is a folder, not a label: give STATE LABEL PICTURES, or only folders, each "
+            "with the name of its label",
+            label,
+        )
+    if path.suffix.lower() in {*SUFFIXES, ".robocle"} or (path.name != label and path.is_file()):
+        raise LabelError(f"{label!r} is a file, not a label: {ORDER}", label)
+
+
+def _label_folders(folder: Path) -> list[Path]:
+    """Return the folders in a folder, each with the pictures of one label."""
+    from robocle.images import pictures_in
+
+    if os.path.isfile(folder):
+        raise ImageError(f"{folder} is a file: give its label as well, as in STATE LABEL {folder}")
+    if not os.path.isdir(folder):  # unlike folder.is_dir(), no error for a name that is too long
+        raise ImageError(
+            f"there is no folder {folder}: give a folder of label folders, or STATE LABEL PICTURES"
+        )
+    found = sorted(path for path in folder.glob("[!.]*") if path.is_dir())
+    beside = pictures_in(folder)
+    if not found:
+        raise ImageError(
+            f"{folder} has no label folders with pictures: <label>/<picture>.jpg"
+            + (f"; to teach its pictures, give STATE LABEL {folder}" if beside else "")
+        )
+    if beside:
+        print_error(
+            f"ignored {plural(len(beside), 'picture')} beside the label folders of {folder}, such "
+            f"as {beside[0].name}: move each into the folder of its label"
+        )
+    return found
+
+
+def _lessons_of_folders(folders: list[Path]) -> list[Lesson]:
+    """Return the pictures of folders, each labelled with the name of its folder."""
+    from robocle.classifiers.labels import require_label
+    from robocle.images import pictures_in
+
+    lessons = []
+    for folder in folders:
+        pictures = pictures_in(folder)
+        if not pictures:
+            raise ImageError(f"there is no picture of {folder.name!r} in {folder}")
+        label = require_label(folder.name)
+        lessons += [(path, label) for path in pictures]
+    return lessons
+
+
+def spelled_as_known(lessons: list[Lesson], known: Iterable[str], state: Path) -> list[Lesson]:
+    """Return the lessons, with the labels as they are known already if the user prefers that.
+
+    A new label that differs from another one in upper and lower case only is probably the same. On
+    a terminal the user is asked; otherwise a line says how to join the two.
+    """
+    taken, instead = list(known), dict[str, str]()
+    for label in dict.fromkeys(label for _, label in lessons):
+        similar = _similar_label(label, taken)
+        question = f"there is a label {similar!r}: teach {label!r} as {similar!r}?"
+        if similar and sys.stdin.isatty() and click.confirm(printable(question), True, err=True):
+            instead[label] = similar
+            continue
+        point_out_similar(label, taken, state)
+        taken.append(label)
+    return [(path, instead.get(label, label)) for path, label in lessons]
+
+
+def point_out_similar(label: str, known: Iterable[str], state: Path) -> None:
+    """Warn if a new label differs from a known one in upper and lower case only."""
+    if similar := _similar_label(label, known):
+        command = shlex.join(["robocle", "rename", str(state), label, similar])
+        print_error(f"{label!r} and {similar!r} are two labels: `{command}` joins them")
+
+
+def _similar_label(label: str, known: Iterable[str]) -> str | None:
+    from robocle.classifiers.labels import similar_label
+
+    return None if label in known else similar_label(label, known)
+
+
+class Shots:
+    """The frames of a bag that a command uses, and those that it skips."""
+
+    def __init__(
+        self, recording: "Bag", topic: str | None, labels: "Intervals | str | None", every: float
+    ) -> None:
+        self._recording, self._topic = recording, recording.image_topic(topic)
+        self._labels, self._every = labels, every
+        self._noted: Counter[str] = Counter()
+
+    def frames(self, title: str) -> "Iterator[Shot]":
+        """Yield the frames that can be read and have a label, if there are any labels."""
+        count = self._recording.count(self._topic)
+        last: dict[str | None, float] = {}
+        for shot in progress(self._recording.shots(self._topic, self._labels), title, count):
+            is_early = shot.seconds - last.get(shot.label, -float("inf")) < self._every - JITTER
+            if is_early or (self._labels and shot.label is None):
+                continue
+            last[shot.label] = shot.seconds
+            if isinstance(shot.picture, ImageError):
+                self.note("skipped", shot, shot.picture)
+            else:
+                yield shot
+
+    def recognised(
+        self, learner: "Learner", box: BoxOption, false_accept: float
+    ) -> "Iterator[tuple[Shot, Prediction, Announcement]]":
+        """Yield frames with their predictions and what a filter announces."""
+        from robocle.recognition.temporal_filter import TemporalFilter
+
+        steady = TemporalFilter()
+        for shot in self.frames("recognising"):
+            picture: Any = shot.picture
+            try:
+                found = learner.predict(picture, false_accept=false_accept, box=box)
+            except ImageError as error:
+                self.note("skipped", shot, error)
+                continue
+            yield shot, found, steady.update(found)
+
+    def note(self, what: str, shot: "Shot", why: object) -> None:
+        """Count a frame that is skipped or poor, and say why for the first ones."""
+        self._noted[what] += 1
+        if self._noted[what] <= LISTED:
+            print_error(f"the frame at {shot.seconds:.2f} s is {what}: {why}")
+
+    def print_counts(self) -> None:
+        """Say how many frames were skipped or poor, if not all of them were named."""
+        for what, count in self._noted.items():
+            if count > LISTED:
+                print_error(f"{count} frames are {what} in all")

@@ -15,9 +15,8 @@ from robocle.cli.options import (
     threads_option,
     unreadable_option,
 )
-from robocle.cli.output import echo_above_bar
+from robocle.cli.output import activity, echo_above_bar, progress
 from robocle.cli.pictures import Unreadable, list_unreadable, picture_files
-from robocle.cli.progress import activity, progress
 from robocle.errors import ImageError
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 @main.command(short_help="Recognise the objects in pictures.")
 @click.argument("state", type=StatePath)
-@click.argument("images", nargs=-1, required=True, type=PicturePath)
+@click.argument("pictures", nargs=-1, required=True, type=PicturePath)
 @click.option("--top", type=click.IntRange(1), metavar="N",
               help="Print the N best labels, each with its confidence.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True,
@@ -38,16 +37,16 @@ if TYPE_CHECKING:
 @box_option
 @threads_option
 @false_accept_option
-def predict(state: Path, images: tuple[Path, ...], top: int | None, as_json: bool,
+def predict(state: Path, pictures: tuple[Path, ...], top: int | None, as_json: bool,
             unreadable: Unreadable, box: BoxOption, threads: int | None,
             false_accept: float, prediction_views: str | None) -> None:  # fmt: skip
-    """Recognise the objects in IMAGES (files, or folders with subfolders) that STATE was taught.
+    """Recognise the objects in PICTURES (files, or folders with subfolders) that STATE was taught.
 
     Prints the picture, the label, and the probability from 0 to 1 that the label is right. A label
-    that is not sure is printed as "probably mug" or, below 0.5, "perhaps mug": teach a picture of
-    it there. For an unknown object it prints "unknown", the probability that it is a taught object
-    after all, and the nearest label. Probabilities do not depend on --false-accept. With --top, the
-    best labels follow, each with its confidence.
+    that is not certain is printed as "probably mug" or, below 0.5, "perhaps mug": teach a picture
+    of it there. For an unknown object it prints "unknown", the probability that it is a taught
+    object after all, and the nearest label. Probabilities do not depend on --false-accept. With
+    --top, the best labels follow, each with its confidence.
 
     Pictures that cannot be read are listed, and the others are recognised.
     """
@@ -62,7 +61,7 @@ def predict(state: Path, images: tuple[Path, ...], top: int | None, as_json: boo
 
     # A learner that never says "unknown" is never sure, either.
     is_judged = learner.unknown_below() is not None
-    files = picture_files(images, pictures_under)
+    files = picture_files(pictures, pictures_under)
     errors = []
     # One at a time, so that each line is printed as soon as it can be.
     embeddings = embedder.embed_each(files, [box] * len(files), batch_size=1, threads=threads)
@@ -81,7 +80,7 @@ def predict(state: Path, images: tuple[Path, ...], top: int | None, as_json: boo
 def _as_json(path: Path, found: "Prediction", top: int | None) -> str:
     # The confidences are as many numbers as the scores; --top has those that matter.
     names = [each.name for each in fields(found) if each.name != "confidences"]
-    values: dict[str, Any] = {"image": str(path)} | {name: getattr(found, name) for name in names}
+    values: dict[str, Any] = {"picture": str(path)} | {name: getattr(found, name) for name in names}
     if top:
         values["top"] = dict(found.top(top))
     return as_json(values)

@@ -1,6 +1,7 @@
 """The command that serves the teach page."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -8,7 +9,7 @@ from robocle.cli.app import StatePath, main
 from robocle.cli.options import false_accept_option
 from robocle.cli.output import echo
 from robocle.errors import MissingExtraError
-from robocle.profiles import DEFAULT_PROFILE, PROFILES, ProfileName
+from robocle.profiles import DEFAULT_PROFILE, PROFILES
 
 
 @main.command(short_help="Open a page to teach objects with a camera.")
@@ -31,11 +32,10 @@ from robocle.profiles import DEFAULT_PROFILE, PROFILES, ProfileName
               help="A further name of this server, such as that of a proxy.")  # fmt: skip
 @click.option("--profile", type=click.Choice(list(PROFILES)), default=DEFAULT_PROFILE,
               show_default=True, help="The parts of a new state: speed or accuracy.")  # fmt: skip
-@click.option("--no-browser", is_flag=True, help="Do not open the page in a browser.")
+@click.option("--browser/--no-browser", "opens_browser", default=True,
+              help="Whether to open the page in a browser.  [default: yes]")  # fmt: skip
 @false_accept_option
-def serve(state: Path, host: str, port: int, https: bool, token: str, camera: str,
-          allowed_hosts: tuple[str, ...], profile: ProfileName, no_browser: bool,
-          false_accept: float) -> None:  # fmt: skip
+def serve(state: Path, **settings: Any) -> None:
     """Open a page on which STATE is taught with a camera; it shows live what STATE recognises.
 
     STATE is created if it does not exist. Everything that is taught is on disk at once. Other
@@ -47,15 +47,4 @@ def serve(state: Path, host: str, port: int, https: bool, token: str, camera: st
     except ImportError as error:
         raise MissingExtraError("web", f"the teach page needs {error.name}") from error
 
-    settings = Settings(
-        host=host,
-        port=port,
-        https=https,
-        token=token,
-        allowed_hosts=allowed_hosts,
-        camera=camera,
-        false_accept=false_accept,
-        profile=profile,
-        opens_browser=not no_browser,
-    )
-    serve(state, settings, echo)
+    serve(state, Settings(**settings), echo)

@@ -9,13 +9,25 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from robocle.cli.app import StatePath, main, plural, print_error
-from robocle.cli.interrupts import Interrupted, stop_requests
-from robocle.cli.lessons import Lesson, lessons_of
-from robocle.cli.options import BoxOption, box_option, threads_option, unreadable_option
-from robocle.cli.output import echo
-from robocle.cli.pictures import SKIPPING, Unreadable, list_unreadable
-from robocle.cli.progress import activity, progress
+from robocle.cli.app import Interrupted, StatePath, main, plural, print_error, stop_requests
+from robocle.cli.options import (
+    BoxOption,
+    box_option,
+    poor_option,
+    threads_option,
+    unreadable_option,
+)
+from robocle.cli.output import activity, echo, progress
+from robocle.cli.pictures import (
+    ORDER,
+    SKIPPING,
+    Lesson,
+    Unreadable,
+    lessons_of,
+    list_unreadable,
+    reading_errors,
+    spelled_as_known,
+)
 from robocle.errors import ImageError, QualityError, StateAccessError, StateError
 from robocle.profiles import (
     DEFAULT,
@@ -39,7 +51,7 @@ log = logging.getLogger("robocle")
 
 @main.command(short_help="Teach labelled pictures.")
 @click.argument("state", type=StatePath)
-@click.argument("what", nargs=-1, required=True, metavar="LABEL IMAGES... | FOLDER")
+@click.argument("what", nargs=-1, required=True, metavar="LABEL PICTURES... | FOLDER...")
 @click.option("--backbone", help="The backbone of a new state. An existing state keeps its parts.")
 @click.option("--pooling", help="The pooling of a new state.")
 @click.option("--classifier", help="The classifier of a new state.")
@@ -51,19 +63,18 @@ log = logging.getLogger("robocle")
 @click.option("--objects", type=click.Choice(OBJECTS),
               help="What a new state will recognise: the same objects that it is taught, others of "
               "their kinds, or auto, estimated from the pictures.")  # fmt: skip
-@click.option("--poor", type=click.Choice(["warn", "refuse", "accept"]), default="warn",
-              show_default=True, help="What to do about pictures that are dark, blurred, small, or "
-              "almost the same as one that was taught.")  # fmt: skip
+@poor_option
 @unreadable_option
 @box_option
 @threads_option
 def teach(state: Path, what: tuple[str, ...], poor: "Poor", unreadable: Unreadable, box: BoxOption,
           threads: int | None, profile: ProfileName | None, objects: Objects | None,
           **parts: str | None) -> None:  # fmt: skip
-    """Teach STATE the pictures IMAGES (files or folders) of one object, called LABEL.
+    """Teach STATE the PICTURES (files or folders) of one object, called LABEL.
 
-    With a single FOLDER, each of its subfolders is a label with its pictures. STATE is created if
-    it does not exist. If a picture cannot be read, none is taught, unless --unreadable is skip.
+    With a FOLDER of folders, or with several FOLDERs, the name of each folder is the label of its
+    pictures. STATE is created if it does not exist. If a picture cannot be read, none is taught,
+    unless --unreadable is skip.
 
     All pictures are embedded first and then taught as one step, which one undo reverts. Ctrl-C
     teaches those that are embedded; a second Ctrl-C before that teaches none.
@@ -78,11 +89,12 @@ def teach(state: Path, what: tuple[str, ...], poor: "Poor", unreadable: Unreadab
         try:
             with activity("loading the backbone"):
                 learner = stack.enter_context(_learner(state, given))
+            lessons = spelled_as_known(lessons, learner.labels, state)
             checks = learner.quality_gate(poor)
             embedder = Embedder(learner.pipeline, "teaching")
             outcomes, interruption = _embedded(embedder, lessons, box, threads, unreadable)
-            samples = _readable(lessons, outcomes, unreadable, interruption)
-            _check(samples, checks)
+            readable = _readable(lessons, outcomes, unreadable, interruption)
+            samples = _good_enough(readable, checks)
         except Interrupted as error:
             _end_interrupted(error, [], len(lessons), state)
         if not os.path.exists(state):  # it is created once there is something to teach
@@ -106,7 +118,6 @@ def _specs(
 
 def _learner(state: Path, parts: dict[str, Any]) -> "Learner":
     """Return the learner of a state, or one in memory with the parts of a new state."""
-    from robocle.backbones import backbone
     from robocle.learner import Learner
 
     if not os.path.exists(state):  # unlike state.exists(), no error for a name that is too long
@@ -118,8 +129,7 @@ def _learner(state: Path, parts: dict[str, Any]) -> "Learner":
                         "robocle backbones world %s FOLDER --pooling %s, with a few hundred "
                         "pictures of anything", name, pooling, name, pooling)  # fmt: skip
         return learner
-    network = backbone(parts["backbone"]) if "backbone" in parts else None
-    learner = Learner.open(state, network)
+    learner = Learner.open(state, parts.get("backbone"))
     learner.pipeline.require_given(str(state), learner.parts.classifier, parts)
     return learner
 
@@ -132,9 +142,7 @@ def _require_new_state(state: Path) -> None:
     from robocle.images import SUFFIXES
 
     if state.suffix.lower() in SUFFIXES:
-        raise StateError(
-            f"{state} is the name of a picture: give STATE LABEL IMAGES, in this order"
-        )
+        raise StateError(f"{state} is the name of a picture: {ORDER}")
     if not os.path.isdir(state.parent):
         raise StateAccessError("write", state, f"there is no folder {state.parent}")
 
@@ -154,7 +162,8 @@ def _embedded(
         for outcome in progress(embeddings, "embedding", len(paths)):
             outcomes.append(outcome)
             if isinstance(outcome, ImageError) and unreadable == "refuse":
-                outcomes += _errors(embedder, paths[len(outcomes) :], box)
+                side, rest = embedder.pipeline.backbone.input_size, paths[len(outcomes) :]
+                outcomes += filter(None, reading_errors(rest, side, "reading the others", box))
                 break
     except Interrupted as interruption:
         return outcomes, interruption
@@ -180,28 +189,28 @@ def _readable(
     ]
 
 
-def _errors(embedder: "Embedder", paths: list[Path], box: BoxOption) -> list[ImageError]:
-    """Return why pictures cannot be read. They are not embedded, because none will be taught."""
-    from robocle.images import read
+def _good_enough(
+    samples: "list[tuple[Lesson, Embedding]]", checks: "QualityGate"
+) -> "list[tuple[Lesson, Embedding]]":
+    """Print the faults of pictures, and return those to teach: see --poor.
 
-    errors = []
-    for path in progress(paths, "reading the others", len(paths)):
-        try:
-            read(path, embedder.pipeline.backbone.input_size, box)
-        except ImageError as error:
-            errors.append(error)
-    return errors
-
-
-def _check(samples: "list[tuple[Lesson, Embedding]]", checks: "QualityGate") -> None:
-    """Print the faults of pictures; with --poor refuse, raise for the first poor picture."""
+    Raises:
+        QualityError: A picture is refused, or all of them are left out.
+    """
+    kept = []
     for (path, label), embedding in samples:
         try:
             found = checks.check(embedding.complaints, embedding.values, label)
         except QualityError as error:
             raise QualityError(f"{path}: {error}; nothing was taught", error.complaints) from error
+        skipped = "skipped: " if found and checks.skips_poor else ""
         for complaint in found:
-            print_error(f"{path}: {complaint}")
+            print_error(f"{skipped}{path}: {complaint}")
+        if not skipped:
+            kept.append(((path, label), embedding))
+    if not kept and samples:
+        raise QualityError("none of the pictures is good enough: nothing was taught", found)
+    return kept
 
 
 def _teach(
@@ -214,7 +223,6 @@ def _teach(
     """Teach the embeddings as one step, all or none of them, whatever signals come."""
     taught = [lesson for lesson, _ in samples]
     labels = [label for _, label in taught]
-    _point_out_similar(set(labels), learner.labels)
     with stop_requests() as stop:
         learner.teach_embeddings([embedding for _, embedding in samples], labels)
     log.info("%s has %.1f MB", state, state.stat().st_size / 1e6)
@@ -224,15 +232,6 @@ def _teach(
     named = ", ".join(dict.fromkeys(labels))
     known = plural(len(learner.labels), "label")
     echo(f"taught {plural(len(taught), 'picture')} of {named}; {state} knows {known}")
-
-
-def _point_out_similar(labels: set[str], known: tuple[str, ...]) -> None:
-    """Say which new labels differ from known ones in upper and lower case only."""
-    from robocle.classifiers.labels import similar_label
-
-    for label in sorted(labels.difference(known)):
-        if similar := similar_label(label, known):
-            print_error(f"{label!r} is a new label: there is also {similar!r}")
 
 
 def _end_interrupted(

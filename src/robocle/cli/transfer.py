@@ -10,6 +10,7 @@ from click.core import ParameterSource
 from robocle.cli.app import StatePath, main, plural, print_error
 from robocle.cli.options import false_accept_option
 from robocle.cli.output import echo
+from robocle.cli.pictures import point_out_similar
 from robocle.errors import StateError
 
 replace_option = click.option("--replace", is_flag=True, help="Overwrite OUT if it is a state.")
@@ -19,8 +20,8 @@ replace_option = click.option("--replace", is_flag=True, help="Overwrite OUT if 
 @click.argument("state", type=StatePath)
 @click.argument("files", nargs=-1, required=True, type=StatePath)
 @click.option("--unreadable", type=click.Choice(["refuse", "skip"]), default="refuse",
-              show_default=True, help="What to do if files are damaged or have other parts: "
-              "merge none, or merge the others and list these.")  # fmt: skip
+              show_default=True, help="What to do about files that are damaged or have other "
+              "parts. With refuse nothing is merged, with skip the others are.")  # fmt: skip
 def merge(state: Path, files: tuple[Path, ...], unreadable: str) -> None:
     """Merge FILES into STATE, as if it had been taught all of their pictures.
 
@@ -28,7 +29,6 @@ def merge(state: Path, files: tuple[Path, ...], unreadable: str) -> None:
     counts once. So a file can be merged again, such as a newer export of the same robot.
     `robocle undo` undoes a merge.
     """
-    from robocle.classifiers.labels import similar_label
     from robocle.learner import Learner
 
     is_new = not os.path.exists(state)
@@ -51,8 +51,8 @@ def merge(state: Path, files: tuple[Path, ...], unreadable: str) -> None:
     if len(skipped) == len(files):
         raise StateError(f"none of the {len(files)} files can be merged")
     for label in labels:
-        if label not in before and (other := similar_label(label, labels)):
-            print_error(f"{label!r} and {other!r} are two labels: `robocle rename` joins them")
+        if label not in before:
+            point_out_similar(label, [each for each in labels if each != label], state)
     merged = plural(len(files) - len(skipped), "state")
     echo(f"merged {merged} into {state}; it knows {plural(len(labels), 'label')}, {pictures}")
 
@@ -95,7 +95,7 @@ def _remove_empty(state: Path) -> None:
 def export(
     context: click.Context, state: Path, out: Path, false_accept: float, replace: bool
 ) -> None:
-    """Write STATE to OUT: an ONNX model if OUT ends in .onnx, otherwise a state file to send.
+    """Write STATE to OUT, as a state file to send (.robocle) or as an ONNX model (.onnx).
 
     The ONNX model contains the backbone, the pooling, the weights, the labels and the threshold for
     unknown objects, which --false-accept sets, and needs only ONNX Runtime.
@@ -109,6 +109,10 @@ def export(
     if given and out.suffix != ".onnx":
         raise click.UsageError(
             "--false-accept is for ONNX models: a state takes it in every prediction"
+        )
+    if out.suffix not in (".robocle", ".onnx"):
+        raise StateError(
+            f"{out} ends neither in .robocle, for a state to send, nor in .onnx, for an ONNX model"
         )
     _require_new(out, replace)
     _require_other(out, state)

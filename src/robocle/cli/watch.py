@@ -1,4 +1,4 @@
-"""The command that says what a camera sees."""
+"""Commands that follow a camera: watch says what it sees, ros runs the ROS 2 node."""
 
 import os
 from contextlib import ExitStack
@@ -10,8 +10,7 @@ import click
 from robocle.cli.app import NonemptyPath, StatePath, main
 from robocle.cli.edit import require_file
 from robocle.cli.options import BoxOption, box_option, false_accept_option
-from robocle.cli.output import echo, echo_json
-from robocle.cli.progress import activity
+from robocle.cli.output import activity, echo, echo_json
 from robocle.errors import NothingTaughtError
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 @click.option("--changes", is_flag=True, help="Print a line only when something else is seen.")
 @click.option("--loop", is_flag=True, help="Start a video file again when it ends.")
 @click.option("--mqtt", metavar="BROKER",
-              help="Publish to this MQTT broker, too: HOST, HOST:PORT or mqtts://USER@HOST:PORT. "
+              help="Also publish to this MQTT broker: HOST, HOST:PORT or mqtts://USER@HOST:PORT. "
               "The password is in the variable ROBOCLE_MQTT_PASSWORD.")  # fmt: skip
 @click.option("--mqtt-ca", type=NonemptyPath(dir_okay=False), metavar="FILE",
               help="The certificate of the authority that signed the broker's, if it is not one "
@@ -85,8 +84,34 @@ def watch(state: Path, camera: str, as_json: bool, every: float, changes: bool, 
 
 
 def _publisher(address: str, certificates: Path | None, name: str) -> "Publisher":
-    from robocle.watch.broker import PASSWORD_VARIABLE, Broker
-    from robocle.watch.mqtt import Publisher
+    from robocle.watch.mqtt import PASSWORD_VARIABLE, Broker, Publisher
 
     password = os.environ.get(PASSWORD_VARIABLE, "")
     return Publisher(Broker.parse(address, password, certificates), name)
+
+
+@main.command(
+    short_help="Run the ROS 2 node.",
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+)
+@click.option("--no-autostart", is_flag=True,
+              help="Wait for a lifecycle manager to configure and activate the node.")  # fmt: skip
+@click.argument("state", type=StatePath, required=False)
+@click.argument("ros_arguments", nargs=-1, type=click.UNPROCESSED)
+def ros(no_autostart: bool, state: Path | None, ros_arguments: tuple[str, ...]) -> None:
+    """Run a ROS 2 lifecycle node that learns and recognises objects in the images of a camera.
+
+    STATE is created if it does not exist. The parameter `state` can name it instead. Arguments
+    after --ros-args go to ROS:
+
+        robocle ros home.robocle --ros-args -r image:=/camera/image_raw
+
+    rclpy comes from the robot's distribution: source its setup file first.
+    """
+    from robocle.ros.program import run
+
+    if state is not None and str(state).startswith("-"):
+        state, ros_arguments = None, (str(state), *ros_arguments)
+    if ros_arguments and ros_arguments[0] != "--ros-args":
+        raise click.UsageError(f"unexpected {ros_arguments[0]}: ROS takes what follows --ros-args")
+    run(ros_arguments, None if state is None else str(state), autostart=not no_autostart)

@@ -16,7 +16,7 @@ class QualityGate:
     """Checks pictures in the order in which they are taught.
 
     Args:
-        poor: What to do about a poor picture.
+        poor: What to do about a poor picture: "warn", "skip", "refuse" or "accept".
         last_embedding: Returns the last embedding taught under a label, or None.
         taught: The pictures that were taught before, under any label.
 
@@ -32,6 +32,7 @@ class QualityGate:
     ) -> None:
         require_choice("poor", poor, POOR)
         self._poor = poor
+        self.skips_poor = poor == "skip"
         self._last_embedding = last_embedding
         self._taught = taught
         self._checked: dict[str, NDArray[Any]] = {}
@@ -48,29 +49,33 @@ class QualityGate:
             label: The label of the picture.
 
         Returns:
-            The faults to warn about.
+            The faults to warn about. If there are any and `skips_poor` is true, the picture is not
+            to be taught.
 
         Raises:
             QualityError: `poor` is "refuse" and the picture has a fault.
         """
         if self._poor == "accept":
             return ()
-        duplicate = self._duplicate(embedding, label)
+        row = sketch(embedding)
+        duplicate = self._duplicate(embedding, row, label)
         found = (*found, duplicate) if duplicate else found
         if self._poor == "refuse":
             require_good(found)
+        if not (found and self.skips_poor):
+            self._checked[label] = embedding
+            self._new = self._new.added([row], [label])
         return found
 
-    def _duplicate(self, embedding: NDArray[Any], label: str) -> Complaint | None:
-        """Return a complaint if the picture was taught before, and remember the picture."""
-        row = sketch(embedding)
+    def _duplicate(
+        self, embedding: NDArray[Any], row: NDArray[Any], label: str
+    ) -> Complaint | None:
+        """Return a complaint if the picture was taught before."""
         known = [near for each in (self._taught, self._new) if (near := each.nearest(row))]
         nearest = min(known, key=lambda similar: similar.distance, default=None)
         previous = self._checked.get(label)
         if previous is None:
             previous = self._last_embedding(label)
-        self._checked[label] = embedding
-        self._new = self._new.added([row], [label])
         if nearest and nearest.distance < DUPLICATE and nearest.label != label:
             return _under_another_label(nearest)
         if previous is not None and previous.shape == embedding.shape:

@@ -20,8 +20,8 @@ from robocle.types import Pixels
 
 Grey = NDArray[np.float32]
 
-Poor = Literal["warn", "refuse", "accept"]
-"""What to do with a poor picture: log a warning and teach it, refuse it, or teach it unchecked."""
+Poor = Literal["warn", "skip", "refuse", "accept"]
+"""What to do about a poor picture: warn and teach it, leave it out, fail, or teach it unchecked."""
 
 Kind = Literal["small", "dark", "bright", "flat", "blurred", "duplicate"]
 """The kinds of faults that a picture can have."""

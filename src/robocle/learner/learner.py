@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robocle._internal.wording import plural
 from robocle.backbones import Backbone
-from robocle.classifiers.labels import spelling_of
+from robocle.classifiers.labels import similar_label, spelling_of
 from robocle.errors import NothingTaughtError, RobocleError, StateError
 from robocle.images import Picture
 from robocle.images.boxes import Box
@@ -260,7 +260,8 @@ class Learner:
             label: What the picture shows; "unknown" if it shows none of the objects to recognise.
                 Such pictures are examples of what else there is, and sharpen the decision.
             poor: What to do about a poor picture (dark, blurred, almost the same as a taught one):
-                "warn" in the log and teach it, "refuse" it, or "accept" it without a check.
+                "warn" in the log and teach it, "skip" it with a warning, "refuse" it with an error,
+                or "accept" it without a check.
             box: The region to learn.
 
         Returns:
@@ -289,7 +290,7 @@ class Learner:
         must be the same.
 
         Returns:
-            The faults of each picture.
+            The faults of each picture. With `poor="skip"`, those that have any are not taught.
         """
         embedder = Embedder(self.pipeline, "teaching")
         # `poor` and the labels are checked first, because embedding is slow.
@@ -298,15 +299,26 @@ class Learner:
         embedded = embedder.embed_many(pictures, boxes, batch_size=batch_size, threads=threads)
         embeddings = list(embedded)
         editing.require_one_label_each(len(embeddings), len(checked))
-        found = [
-            checks.check(each.complaints, each.values, label)
-            for each, label in zip(embeddings, checked, strict=True)
+        lessons = list(zip(embeddings, checked, strict=True))
+        found = [checks.check(each.complaints, each.values, label) for each, label in lessons]
+        kept = [
+            lesson
+            for lesson, faults in zip(lessons, found, strict=True)
+            if not (faults and checks.skips_poor)
         ]
-        self.teach_embeddings(embeddings, checked)
+        self._warn_of_similar({label for _, label in kept})
+        self.teach_embeddings([each for each, _ in kept], [label for _, label in kept])
         for label, complaints in zip(checked, found, strict=True):
             for complaint in complaints:
-                log.warning("%s: %s", label, complaint)
+                log.warning("%s%s: %s", "skipped: " if checks.skips_poor else "", label, complaint)
         return found
+
+    def _warn_of_similar(self, labels: set[str]) -> None:
+        """Log which new labels differ from known ones in upper and lower case only."""
+        for label in sorted(labels.difference(self.labels)):
+            if similar := similar_label(label, self.labels):
+                log.warning("%r and %r are two labels: rename(%r, %r) joins them",
+                            label, similar, label, similar)  # fmt: skip
 
     def quality_gate(self, poor: Poor) -> QualityGate:
         """Return what checks pictures to be taught, in their order; see `teach`."""

@@ -1,5 +1,29 @@
 """ROS 2: a lifecycle node that learns and recognises objects in the images of a camera.
 
-`program.py`, `node.py`, `declared.py`, `publishers.py` and `messages.py` need rclpy, which comes
-from the robot's distribution. The others do not.
+`program.py`, `node.py` and `messages.py` need rclpy, which comes from the robot's distribution. The
+others do not.
 """
+
+from importlib import import_module
+from types import ModuleType
+
+from robocle.errors import RosError
+
+
+def required(name: str) -> ModuleType:
+    """Import a module of ROS 2.
+
+    Raises:
+        RosError: It is not installed, or the workspace is not sourced.
+    """
+    try:
+        return import_module(name)
+    except ImportError as error:
+        package = name.split(".")[0]
+        advice = (
+            "build ros/robocle_interfaces of the robocle repository with colcon, and source the "
+            "workspace"
+            if package == "robocle_interfaces"
+            else "source the setup file of your ROS 2, such as /opt/ros/jazzy/setup.bash"
+        )
+        raise RosError(f"the node needs {package}, which cannot be imported: {advice}") from error

@@ -26,34 +26,6 @@ _LUMA = 255 / 219
 _RED_CR, _GREEN_CB, _GREEN_CR, _BLUE_CB = 1.596, -0.391, -0.813, 2.018
 
 
-def _same(raw: Bytes) -> Bytes:
-    return raw
-
-
-def _grey(raw: Bytes) -> Bytes:
-    return raw[..., 0]
-
-
-def _reversed(raw: Bytes) -> Bytes:
-    return raw[..., ::-1]
-
-
-def _without_alpha(raw: Bytes) -> Bytes:
-    return raw[..., :3]
-
-
-def _reversed_without_alpha(raw: Bytes) -> Bytes:
-    return raw[..., 2::-1]
-
-
-def _uyvy(raw: Bytes) -> Bytes:
-    return _from_yuv(luma=raw[..., 1], chroma=raw[..., 0])
-
-
-def _yuyv(raw: Bytes) -> Bytes:
-    return _from_yuv(luma=raw[..., 0], chroma=raw[..., 1])
-
-
 def _from_yuv(luma: Bytes, chroma: Bytes) -> Bytes:
     """Return RGB pixels; Cb and Cr take turns along a row, one pair for two pixels."""
     if luma.shape[1] % 2:
@@ -73,17 +45,17 @@ def _from_yuv(luma: Bytes, chroma: Bytes) -> Bytes:
 
 
 ENCODINGS: dict[str, tuple[int, Decode]] = {
-    "rgb8": (3, _same),
-    "bgr8": (3, _reversed),
-    "rgba8": (4, _without_alpha),
-    "bgra8": (4, _reversed_without_alpha),
-    "mono8": (1, _grey),
-    "8UC1": (1, _grey),
-    "8UC3": (3, _reversed),
-    "yuv422": (2, _uyvy),
-    "uyvy": (2, _uyvy),
-    "yuv422_yuy2": (2, _yuyv),
-    "yuyv": (2, _yuyv),
+    "rgb8": (3, lambda raw: raw),
+    "bgr8": (3, lambda raw: raw[..., ::-1]),
+    "rgba8": (4, lambda raw: raw[..., :3]),
+    "bgra8": (4, lambda raw: raw[..., 2::-1]),
+    "mono8": (1, lambda raw: raw[..., 0]),
+    "8UC1": (1, lambda raw: raw[..., 0]),
+    "8UC3": (3, lambda raw: raw[..., ::-1]),
+    "yuv422": (2, lambda raw: _from_yuv(luma=raw[..., 1], chroma=raw[..., 0])),
+    "uyvy": (2, lambda raw: _from_yuv(luma=raw[..., 1], chroma=raw[..., 0])),
+    "yuv422_yuy2": (2, lambda raw: _from_yuv(luma=raw[..., 0], chroma=raw[..., 1])),
+    "yuyv": (2, lambda raw: _from_yuv(luma=raw[..., 0], chroma=raw[..., 1])),
 }
 """The bytes per pixel of each encoding, and how to decode it. OpenCV's 8UC3 is BGR."""
 

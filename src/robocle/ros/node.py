@@ -1,8 +1,8 @@
 """The lifecycle node: connects topics, services and parameters with a recogniser.
 
-Configuring opens the state, activating starts to recognise. One thread talks to ROS, another works
-with the learner. While an image is recognised, newer ones replace each other. So the node is always
-at the newest image, answers at once, and nothing can grow.
+Configuring opens the state, activating starts recognising. One thread talks to ROS, another works
+with the learner. While an image is recognised, newer ones replace each other. So the node always
+processes the newest image, answers at once, and nothing can grow.
 """
 
 import logging
@@ -11,18 +11,14 @@ from typing import Any
 
 from robocle.errors import ImageError, RobocleError, RosError, SpecError
 from robocle.learner import Learner
-from robocle.ros.awaited_frames import AwaitedFrames
-from robocle.ros.declared import DeclaredParameters
+from robocle.ros import required
 from robocle.ros.encodings import RosPicture, picture_of
-from robocle.ros.health import Health
-from robocle.ros.image_work import ImageWork, Work
-from robocle.ros.messages import required
-from robocle.ros.publishers import Publishers
-from robocle.ros.recogniser import Recogniser
+from robocle.ros.frames import AwaitedFrames, StampMatcher
+from robocle.ros.messages import Publishers
+from robocle.ros.recogniser import Health, Recogniser
 from robocle.ros.services import Services
-from robocle.ros.settings import Settings
-from robocle.ros.stamps import StampMatcher
-from robocle.ros.worker import Worker
+from robocle.ros.settings import DeclaredParameters, Settings
+from robocle.ros.worker import ImageWork, Work, Worker
 
 log = logging.getLogger("robocle")
 
@@ -83,7 +79,7 @@ class RobocleNode:
         return self._results.SUCCESS
 
     def on_activate(self, _state: Any) -> Any:
-        """Start to recognise."""
+        """Start recognising."""
         self._active = True
         self._health.resume()
         return self._results.SUCCESS
@@ -99,15 +95,7 @@ class RobocleNode:
         self.close()
         return self._results.SUCCESS
 
-    def on_shutdown(self, _state: Any) -> Any:
-        """Close the state."""
-        self.close()
-        return self._results.SUCCESS
-
-    def on_error(self, _state: Any) -> Any:
-        """Close the state."""
-        self.close()
-        return self._results.SUCCESS
+    on_shutdown = on_error = on_cleanup
 
     def close(self) -> None:
         """Unsubscribe, finish what was begun, and close the state."""

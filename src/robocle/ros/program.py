@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from robocle.errors import RosError
-from robocle.ros.messages import required
+from robocle.ros import required
 
 
 class RosLogHandler(logging.Handler):

@@ -4,20 +4,17 @@ An error of robocle is an answer with `success` false and its message; the node 
 """
 
 import logging
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from robocle._internal.wording import plural
 from robocle.errors import ImageError, RobocleError, RosError, SpecError
-from robocle.ros.awaited_frames import MOST_FRAMES
 from robocle.ros.encodings import RosPicture, picture_of
+from robocle.ros.frames import MOST_FRAMES
 from robocle.ros.recogniser import Recogniser
 
 log = logging.getLogger("robocle")
-
-Answer = Any
-Act = Callable[[Any, Any], str]
 
 
 class Services:
@@ -48,36 +45,59 @@ class Services:
             raise ImageError("no frame will come: activate and enable the node, or send images")
         return int(count)
 
-    def teach(self, request: Any, response: Any, frames: Sequence[RosPicture] = ()) -> Answer:
+    def teach(self, request: Any, response: Any, frames: Sequence[RosPicture] = ()) -> Any:
         """Learn the images of the request, or the frames that it asked for."""
-        return self._answer(partial(self._taught, frames), request, response)
+        with self._answering(response):
+            recogniser = self._recogniser()
+            given = [picture_of(each) for each in (*request.images, *request.compressed_images)]
+            pictures, wanted = given or frames, len(given) or request.frames or 1
+            if len(pictures) < wanted:
+                raise ImageError(
+                    f"only {len(pictures)} of {plural(wanted, 'frame')} came within "
+                    f"{recogniser.settings.teach_timeout:g} s, so nothing was taught: check the "
+                    "camera"
+                )
+            taught, complaints = recogniser.teach(pictures, request.label, _box(request.box))
+            response.taught, response.complaints = taught, complaints
+            response.message = f"taught {plural(taught, 'picture')} of {request.label}"
+        return self._changed(response)
 
-    def refuse(self, error: RobocleError, response: Any) -> Answer:
+    def refuse(self, error: RobocleError, response: Any) -> Any:
         """Answer that a request was refused."""
         log.warning("refused: %s", error)
         response.success, response.message = False, str(error)
         return response
 
-    def undo(self, request: Any, response: Any) -> Answer:
+    def undo(self, _request: Any, response: Any) -> Any:
         """Undo the last step."""
-        return self._answer(
-            lambda *_: f"undid {self._recogniser().learner.undo()}", request, response
-        )
+        with self._answering(response):
+            response.message = f"undid {self._recogniser().learner.undo()}"
+        return self._changed(response)
 
-    def forget(self, request: Any, response: Any) -> Answer:
+    def forget(self, request: Any, response: Any) -> Any:
         """Forget a label."""
-        return self._answer(self._forgotten, request, response)
+        with self._answering(response):
+            self._recogniser().learner.forget(request.label)
+            response.message = f"forgot {request.label}"
+        return self._changed(response)
 
-    def rename(self, request: Any, response: Any) -> Answer:
+    def rename(self, request: Any, response: Any) -> Any:
         """Rename a label."""
-        return self._answer(self._renamed, request, response)
+        with self._answering(response):
+            self._recogniser().learner.rename(request.label, request.new_label)
+            response.message = f"{request.label} is now {request.new_label}"
+        return self._changed(response)
 
-    def save(self, request: Any, response: Any) -> Answer:
+    def save(self, request: Any, response: Any) -> Any:
         """Write a copy of the state."""
-        response.success, response.message = self._attempt(self._saved, request, response)
+        with self._answering(response):
+            if not request.path:
+                raise SpecError("the path is empty: give the file to write")
+            self._recogniser().learner.save(request.path)
+            response.message = f"wrote {request.path}"
         return response
 
-    def list_labels(self, _request: Any, response: Any) -> Answer:
+    def list_labels(self, _request: Any, response: Any) -> Any:
         """Return the labels, and what can be undone."""
         try:
             recogniser = self._recogniser()
@@ -89,50 +109,23 @@ class Services:
         response.version = recogniser.version
         return response
 
-    def _answer(self, act: Act, request: Any, response: Any) -> Answer:
-        """Change something, and answer with the version after it."""
-        response.success, response.message = self._attempt(act, request, response)
+    @contextmanager
+    def _answering(self, response: Any) -> Iterator[None]:
+        """Answer that the request succeeded, unless an error of robocle is raised."""
+        try:
+            yield
+        except RobocleError as error:
+            self.refuse(error, response)
+        else:
+            log.info("%s", response.message)
+            response.success = True
+
+    def _changed(self, response: Any) -> Any:
+        """Answer with the version after a change, and announce it."""
         if response.success:
             response.version = self._recogniser().version
             self._announce()
         return response
-
-    def _attempt(self, act: Act, request: Any, response: Any) -> tuple[bool, str]:
-        try:
-            message = act(request, response)
-        except RobocleError as error:
-            self.refuse(error, response)
-            return False, str(error)
-        log.info("%s", message)
-        return True, message
-
-    def _taught(self, frames: Sequence[RosPicture], request: Any, response: Any) -> str:
-        recogniser = self._recogniser()
-        given = [picture_of(each) for each in (*request.images, *request.compressed_images)]
-        wanted = len(given) or request.frames or 1
-        pictures = given or frames
-        if len(pictures) < wanted:
-            raise ImageError(
-                f"only {len(pictures)} of {plural(wanted, 'frame')} came within "
-                f"{recogniser.settings.teach_timeout:g} s, so nothing was taught: check the camera"
-            )
-        response.complaints = recogniser.teach(pictures, request.label, _box(request.box))
-        response.taught = len(pictures)
-        return f"taught {plural(len(pictures), 'picture')} of {request.label}"
-
-    def _forgotten(self, request: Any, _response: Any) -> str:
-        self._recogniser().learner.forget(request.label)
-        return f"forgot {request.label}"
-
-    def _renamed(self, request: Any, _response: Any) -> str:
-        self._recogniser().learner.rename(request.label, request.new_label)
-        return f"{request.label} is now {request.new_label}"
-
-    def _saved(self, request: Any, _response: Any) -> str:
-        if not request.path:
-            raise SpecError("the path is empty: give the file to write")
-        self._recogniser().learner.save(request.path)
-        return f"wrote {request.path}"
 
 
 def _box(region: Any) -> tuple[float, float, float, float] | None:

@@ -1,14 +1,17 @@
-"""The parameters of the node: names, defaults, descriptions and limits."""
+"""The parameters of the node: names, defaults, descriptions and limits; declared and checked."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any, Literal
 
 from robocle.errors import SpecError
+from robocle.images.gate import POOR
 from robocle.images.quality import Poor
 from robocle.profiles import ProfileName
 from robocle.recognition import DEFAULT_RATE, NEVER_UNKNOWN, SMALLEST_RATE, require_rate
 from robocle.recognition.temporal_filter import TemporalFilter
+from robocle.ros import required
 from robocle.spec import require_between, require_choice
 
 Value = str | bool | int | float | list[int]
@@ -41,7 +44,7 @@ PARAMETERS: Mapping[str, Parameter] = {
     ),
     "profile": Parameter("fast", "The profile of a new state: fast, accurate or large."),
     "poor": Parameter(
-        "warn", "What teaching does about a poor picture: warn, refuse or off.", live=True
+        "warn", "What to do about a poor picture: warn, skip, refuse or accept.", live=True
     ),
     "false_accept": Parameter(
         DEFAULT_RATE,
@@ -114,7 +117,7 @@ class Settings:
         given = {name: values.get(name, known.default) for name, known in PARAMETERS.items()}
         require_choice("transport", given["transport"], ("raw", "compressed"))
         require_choice("reliability", given["reliability"], ("best_effort", "reliable"))
-        require_choice("poor", given["poor"], ("warn", "refuse", "accept"))
+        require_choice("poor", given["poor"], POOR)
         for name, known in PARAMETERS.items():
             if known.limits is not None:
                 require_between(name, given[name], *known.limits)
@@ -144,3 +147,46 @@ def _roi(numbers: Any) -> tuple[int, int, int, int] | None:
     if min(x, y, width, height) < 0:
         raise SpecError(f"roi must have no negative numbers, not {list(numbers)}")
     return x, y, width, height
+
+
+class DeclaredParameters:
+    """Declares the parameters of a node.
+
+    Args:
+        node: The node of rclpy.
+        apply: Called with the new values of parameters that take effect at once.
+    """
+
+    def __init__(self, node: Any, apply: Callable[[dict[str, Any]], None]) -> None:
+        self._node = node
+        self._apply = apply
+        self._interfaces = required("rcl_interfaces.msg")
+        for name, parameter in PARAMETERS.items():
+            descriptor = _descriptor(self._interfaces, parameter)
+            node.declare_parameter(name, parameter.default, descriptor)
+        node.add_on_set_parameters_callback(self._set)
+
+    def values(self) -> dict[str, Any]:
+        """Return the present values by name."""
+        return {name: self._node.get_parameter(name).value for name in PARAMETERS}
+
+    def _set(self, parameters: Any) -> Any:
+        result = self._interfaces.SetParametersResult
+        given = {each.name: each.value for each in parameters if each.name in PARAMETERS}
+        try:
+            Settings.of(self.values() | given)
+        except SpecError as error:
+            return result(successful=False, reason=str(error))
+        live = {name: value for name, value in given.items() if PARAMETERS[name].live}
+        if live:
+            self._apply(live)
+        return result(successful=True)
+
+
+def _descriptor(interfaces: ModuleType, parameter: Parameter) -> Any:
+    descriptor = interfaces.ParameterDescriptor(description=parameter.description)
+    if parameter.limits is not None:
+        low, high = parameter.limits
+        limits = interfaces.FloatingPointRange(from_value=low, to_value=high)
+        descriptor.floating_point_range = [limits]
+    return descriptor

@@ -1,6 +1,5 @@
-"""Watching: what a camera sees, steadily, on stdout and over MQTT."""
+"""Watching: a stable view of what a camera sees, on stdout and over MQTT."""
 
-from robocle.watch.observation import Observation
-from robocle.watch.watching import observations
+from robocle.watch.watching import Observation, observations
 
 __all__ = ["Observation", "observations"]
