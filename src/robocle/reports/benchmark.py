@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from robocle._internal.wording import plural
 from robocle.errors import DataError
@@ -88,11 +89,10 @@ class Report:
         """What the abbreviations, columns and units of the tables mean."""
         return terms_of(self.tables)
 
-    @property
-    def has_paper(self) -> bool:
-        """Whether a table shows numbers of the paper."""
+    def has(self, part: Literal["deviation", "paper"]) -> bool:
+        """Return whether a table shows deviations, or numbers of the paper."""
         rows = (row for table in self.tables for row in table.rows)
-        return any(cell.paper is not None for row in rows for cell in row.cells if cell)
+        return any(getattr(cell, part) is not None for row in rows for cell in row.cells if cell)
 
 
 def write_report(results: Path, folder: Path) -> list[Path]:
