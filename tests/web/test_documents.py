@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from robocle.web import limits, live, shared_learner
-from robocle.web.app import API, PAGE
+from robocle.web import live, requests, security, shared_learner
+from robocle.web.app import PAGE
 from video_sources import home_picture
 from web_client import Api
 
@@ -30,9 +30,16 @@ def test_the_client_in_five_lines_works(api: Api, tmp_path: Path) -> None:
     assert run.stdout == "mug\n"
 
 
-@pytest.mark.parametrize(("method", "path"), [(method, path) for method, path, _ in API])
-def test_every_address_is_documented(method: str, path: str) -> None:
-    assert f"{method} {path}" in HTTP
+def test_every_address_of_the_served_description_is_documented(empty: Api) -> None:
+    described = empty.get("/api/openapi.json").json
+    assert described["openapi"].startswith("3.1")
+    assert described["security"] == [{"token": []}, {}]
+    for path, methods in described["paths"].items():
+        for method in methods:
+            assert f"{method.upper()} {path}" in HTTP
+    assert "GET /api/openapi.json" in HTTP
+    for path in ("/docs", "/redoc"):  # pages of FastAPI that load scripts from other hosts
+        assert empty.get(path).status == 404
 
 
 @pytest.mark.parametrize("event", ["hello", "state", "taught", "prediction", "error"])
@@ -41,13 +48,13 @@ def test_every_event_is_documented(event: str) -> None:
 
 
 def test_the_limits_are_those_of_the_code() -> None:
-    picture, pixels = limits.MAX_PICTURE_BYTES // 10**6, limits.MAX_PICTURE_PIXELS // 10**6
+    picture, pixels = requests.MAX_PICTURE_BYTES // 10**6, requests.MAX_PICTURE_PIXELS // 10**6
     for text in (
         f"{picture} MB and {pixels} million",
-        f"a frame {limits.MAX_FRAME_BYTES // 1_000_000} MB",
-        f"a state {limits.MAX_STATE_BYTES // 1_000_000} MB",
-        f"{limits.MAX_LABELS}\n  labels and {limits.MAX_CLIENTS} WebSockets",
-        f"{limits.REQUESTS_PER_SECOND:.0f} requests per second",
+        f"a frame {requests.MAX_FRAME_BYTES // 1_000_000} MB",
+        f"a state {requests.MAX_STATE_BYTES // 1_000_000} MB",
+        f"{requests.MAX_LABELS}\n  labels and {requests.MAX_CLIENTS} WebSockets",
+        f"{security.REQUESTS_PER_SECOND:.0f} requests per second",
         f"disconnected after {live.STALLED_SECONDS:.0f} seconds",
         f"the last {shared_learner.REMEMBERED_LESSONS} pictures",
     ):

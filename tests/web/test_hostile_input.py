@@ -15,7 +15,7 @@ from hostile_states import FILES, ROWS, TABLES, Attack
 from hostile_states import taught as make_state
 from robocle import Learner
 from robocle.backbones import Backbone
-from robocle.web import limits
+from robocle.web import requests
 from state_files import files_in
 from web_client import Api, PictureOf, served
 
@@ -132,7 +132,7 @@ def _message(picture: bytes, rng: Rng) -> bytes | str:
     if kind == 2:
         return header.decode() + "\n" + "\udcff".encode("utf-8", "replace").decode() + "text"
     if kind == 3 and rng.random() < 0.02:
-        return bytes(limits.MAX_FRAME_BYTES + 1)
+        return bytes(requests.MAX_FRAME_BYTES + 1)
     damage = DAMAGES[rng.integers(len(DAMAGES))]
     return header + b"\n" + damage(picture, rng)
 

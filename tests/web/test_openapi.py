@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 import schemathesis
+from fastapi.openapi.utils import get_openapi
 from hypothesis import HealthCheck, settings
 from schemathesis.checks import CHECKS
 
 from robocle.backbones import Backbone
-from robocle.web.openapi import description
+from robocle.web.routes import api
 from web_client import Api, PictureOf, served
 
 EXAMPLES = 30
@@ -37,7 +38,9 @@ def described(
             yield api
 
 
-schema = schemathesis.openapi.from_dict(description())
+schema = schemathesis.openapi.from_dict(
+    get_openapi(title="robocle", version="1", routes=api.routes)
+)
 
 
 @pytest.mark.slow

@@ -10,8 +10,7 @@ from websockets.typing import Origin
 
 from robocle.backbones import Backbone
 from robocle.web import security
-from robocle.web.limits import BURST, FAILURE_BURST, RateLimit
-from robocle.web.security import AllowedHosts, is_loopback
+from robocle.web.security import BURST, FAILURE_BURST, AllowedHosts, RateLimit, is_loopback
 from web_client import Api, served
 
 TOKEN = "correct horse battery staple"
@@ -89,6 +88,19 @@ def test_the_token_opens_the_api_and_its_cookie_opens_the_websocket(guarded: Api
         f"ws://127.0.0.1:{guarded.port}/api/live", additional_headers={"Cookie": pair}
     ) as live:
         assert '"hello"' in str(live.recv(timeout=10))
+
+
+def test_cookies_of_others_and_of_another_server_on_this_host_do_no_harm(
+    guarded: Api, tmp_path: Path, lite0: Backbone
+) -> None:
+    with served(tmp_path / "other.robocle", lite0, token="another long token") as other:
+        pairs = [api.post("/api/session").headers["set-cookie"] for api in (guarded, other)]
+        cookies = "; ".join(['prefs={"a":1}', *(pair.split(";")[0] for pair in pairs), "x"])
+        assert len({pair.partition("=")[0] for pair in pairs}) == 2
+        for api in (guarded, other):
+            assert Api(api.port).get("/api/labels", Cookie=cookies).status == 200
+        wrong = pairs[0].split(";")[0].replace(str(guarded.port), str(other.port))
+        assert Api(other.port).get("/api/labels", Cookie=wrong).status == 401
 
 
 def test_tokens_cannot_be_guessed_quickly(

@@ -20,63 +20,49 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from robocle.errors import NothingTaughtError, RobocleError
 from robocle.images import Picture
-from robocle.images.boxes import Box
 from robocle.label_numbers import numbers_of
 from robocle.types import Prediction, likelihood_of
-from robocle.web.clients import Client
-from robocle.web.limits import (
-    BURST,
+from robocle.web.answers import Heat
+from robocle.web.queues import Client, Newest
+from robocle.web.requests import (
     MAX_FRAME_BYTES,
-    REQUESTS_PER_SECOND,
-    RateLimit,
+    MAX_HEADER_BYTES,
+    FrameHeader,
     RequestError,
+    from_json,
+    require_picture,
 )
-from robocle.web.pictures import require_picture
+from robocle.web.security import BURST, REQUESTS_PER_SECOND, RateLimit
 from robocle.web.service import Service, timed
-from robocle.web.values import box_of, explanation_values, rate_of
 
 STALLED_SECONDS = 15.0
 SHOWN = 4
 """How many labels have a bar. The others are summed up."""
-MAX_HEADER = 1000
-MAX_ID = 2**53
+ADVICE = 'a message starts with a line such as {"id": 7}'
+
+EMPTY: dict[str, Any] = {
+    "empty": True,
+    "label": None,
+    "verdict": "unknown",
+    "sure": False,
+    "nothing": "",
+    "confidences": [],
+    "unknown_probability": 1,
+}
+"""The answer to a frame before anything was taught."""
 
 
 @dataclass(frozen=True)
 class FrameRequest:
     """A frame to recognise."""
 
-    id: int
+    header: FrameHeader
     picture: bytes
     """Empty for a frame of the robot's camera."""
-    box: Box | None
-    wants_heat: bool
-    false_accept: float | None
-    """The rate; None for that of the server."""
     arrived: float
 
 
-class Inbox:
-    """The newest frame of a client."""
-
-    def __init__(self) -> None:
-        self._newest: FrameRequest | None = None
-        self._filled = asyncio.Event()
-
-    def put(self, request: FrameRequest) -> bool:
-        """Keep a frame; return whether another one was dropped for it."""
-        dropped = self._newest is not None
-        self._newest = request
-        self._filled.set()
-        return dropped
-
-    async def take(self) -> FrameRequest:
-        """Return the newest frame, and wait if there is none."""
-        await self._filled.wait()
-        self._filled.clear()
-        request, self._newest = self._newest, None
-        assert request is not None
-        return request
+Inbox = Newest[FrameRequest]
 
 
 async def live(websocket: WebSocket) -> None:
@@ -128,17 +114,17 @@ async def _receive(websocket: WebSocket, service: Service, client: Client, inbox
         if not limit.allows(""):
             await asyncio.sleep(1 / REQUESTS_PER_SECOND)
         try:
-            dropped = inbox.put(parsed(content))
+            dropped = inbox.put("frame", parsed(content))
         except RobocleError as error:
             client.outbox.put("error", _error(None, error))
         else:
-            service.metrics.dropped += dropped
+            service.metrics.dropped.inc(dropped)
 
 
 async def _recognise(service: Service, client: Client, inbox: Inbox) -> None:
     seen = -1
     while True:
-        request = await inbox.take()
+        (request,) = await inbox.take()
         try:
             picture: Picture
             if request.picture:
@@ -148,7 +134,7 @@ async def _recognise(service: Service, client: Client, inbox: Inbox) -> None:
             answer = await _answer(service, client, request, picture)
             client.outbox.put("prediction", json.dumps(answer))
         except RobocleError as error:
-            client.outbox.put("prediction", _error(request.id, error))
+            client.outbox.put("prediction", _error(request.header.id, error))
             if not request.picture:
                 await asyncio.sleep(0.5)  # a camera that fails must not be asked in a loop
 
@@ -159,18 +145,17 @@ async def _answer(
     received = time.perf_counter()
     work = partial(_predicted, service, request, picture)
     found, begun, took = await service.workers.predict(partial(timed, work))
-    answer: dict[str, Any] = {"event": "prediction", "id": request.id}
+    answer: dict[str, Any] = {"event": "prediction", "id": request.header.id}
     if found is None:
-        answer |= {"empty": True, "label": None, "sure": False, "nothing": "", "confidences": []}
-        answer["unknown_probability"] = 1
+        answer |= EMPTY
     else:
-        prediction, explained, is_judged = found
-        answer |= _announced(client, prediction, is_judged) | explained
+        prediction, explanation, is_judged = found
+        answer |= _announced(client, prediction, is_judged) | explanation
     now = time.perf_counter()
     answer["milliseconds"] = round(1e3 * (now - request.arrived), 1)
-    service.metrics.prediction_seconds.add(now - request.arrived)
+    service.metrics.prediction_seconds.observe(now - request.arrived)
     waited = begun - received if begun > received else 0.0
-    service.metrics.overhead_seconds.add(max(now - request.arrived - took - waited, 0.0))
+    service.metrics.overhead_seconds.observe(max(now - request.arrived - took - waited, 0.0))
     return answer
 
 
@@ -183,12 +168,15 @@ def _predicted(
     """
     if isinstance(picture, bytes):
         require_picture(picture)
+    shared, header = service.shared, request.header
     try:
-        if not request.wants_heat:
-            prediction = service.shared.predict(picture, request.box, request.false_accept)
-            return prediction, {}, service.shared.is_judged
-        found = service.shared.explain(picture, request.box, request.false_accept)
-        return found.prediction, explanation_values(found), service.shared.is_judged
+        if not header.heat:
+            prediction = shared.predict(picture, header.box, header.false_accept)
+            return prediction, {}, shared.is_judged
+        found = shared.explain(picture, header.box, header.false_accept)
+        heat = Heat.of(found.heat)
+        values = {"reason": found.reason, "heat": heat and heat.model_dump()}
+        return found.prediction, values, shared.is_judged
     except NothingTaughtError:
         return None
 
@@ -200,6 +188,7 @@ def _announced(client: Client, prediction: Prediction, is_judged: bool) -> dict[
     return {
         "empty": False,
         "label": found.label,
+        "verdict": "nothing" if found.nothing else "unknown" if found.label is None else "known",
         "sure": found.sure,
         "likelihood": likelihood_of(client.filter.confidence, found.sure) if is_judged else "",
         "nothing": found.nothing,
@@ -223,25 +212,12 @@ def parsed(content: bytes) -> FrameRequest:
     if len(content) > MAX_FRAME_BYTES:
         raise RequestError(413, f"a frame may have {MAX_FRAME_BYTES} bytes: send a smaller one")
     line, _, picture = content.partition(b"\n")
-    header = _header(line)
-    number, camera = header.get("id"), header.get("camera", False)
-    if type(number) is not int or not 0 <= number < MAX_ID:
-        raise RequestError(400, 'a message starts with a line such as {"id": 7}')
-    if not picture and camera is not True:
-        raise RequestError(400, "the message has no picture after its first line")
-    box, rate = box_of(header.get("box")), rate_of(header.get("false_accept"))
-    wanted = header.get("heat") is True
-    return FrameRequest(number, b"" if camera else picture, box, wanted, rate, arrived)
-
-
-def _header(line: bytes) -> dict[str, Any]:
-    try:
-        header = json.loads(line) if len(line) <= MAX_HEADER else None
-    except (ValueError, RecursionError):
-        header = None
-    if not isinstance(header, dict):
-        raise RequestError(400, 'a message starts with a line such as {"id": 7}')
-    return header
+    if len(line) > MAX_HEADER_BYTES:
+        raise RequestError(400, f"the first line is too long: {ADVICE}")
+    header = from_json(FrameHeader, line, ADVICE)
+    if not picture and not header.camera:
+        raise RequestError(400, f"the message has no picture after its first line: {ADVICE}")
+    return FrameRequest(header, b"" if header.camera else picture, arrived)
 
 
 def _error(number: int | None, error: RobocleError) -> str:

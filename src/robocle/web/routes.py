@@ -1,36 +1,105 @@
-"""The HTTP API: one function per address. What it returns after a change is on disk."""
+"""The HTTP API: one function per address. What it returns after a change is on disk.
+
+The description of the API is generated from the types of these functions. Bodies are not read by
+FastAPI: they are limited in size and time while they arrive.
+"""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import Any
 
+from fastapi import APIRouter
+from prometheus_client import generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from pydantic import BaseModel
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
-import robocle
 from robocle.errors import CameraError
 from robocle.images import Picture
+from robocle.recognition.explanation import Explanation
 from robocle.types import Prediction
-from robocle.web.limits import MAX_PICTURE_BYTES, MAX_STATE_BYTES, RequestError
-from robocle.web.openapi import description
-from robocle.web.pictures import require_picture
-from robocle.web.security import COOKIE, cookie_of
-from robocle.web.service import Service
-from robocle.web.values import (
+from robocle.web import answers
+from robocle.web.requests import (
+    MAX_JSON_BYTES,
+    MAX_PICTURE_BYTES,
+    MAX_STATE_BYTES,
+    BoxInQuery,
+    Draws,
+    Explain,
+    Forget,
+    Label,
+    LessonName,
+    LessonNumber,
+    Model,
+    PoorPicture,
+    RateInQuery,
+    Rename,
+    RequestError,
+    Source,
+    StepId,
+    Top,
     body_of,
-    box_in_query,
-    explanation_values,
-    json_of,
-    label_of,
-    lesson_of,
-    rate_in_query,
-    whole_number,
+    from_json,
+    require_picture,
 )
+from robocle.web.security import cookie_name, cookie_of
+from robocle.web.service import Service
+from robocle.web.shared_learner import Lesson
 
 CLIENT_HEADER = "x-robocle-client"
-MOST_DRAWS = 10
 COOKIE_SECONDS = 30 * 24 * 3600
+STREAM = "multipart/x-mixed-replace"
+BYTES = "application/octet-stream"
+FILE = {"type": "string", "format": "binary"}
+PICTURE_KINDS = ("image/jpeg", "image/png", "image/webp")
+MEANINGS = {
+    400: "A value is missing or malformed.",
+    401: "The token is missing or wrong.",
+    403: "The request comes from a page of another site.",
+    404: "The label was never taught, or the server has no camera.",
+    405: "The method is another one.",
+    408: "The body took too long.",
+    409: "Nothing was taught, or nothing can be undone, or the next step is not the expected one.",
+    413: "The body is too large.",
+    421: "The Host is no name of this server.",
+    422: "The picture, the label or the file cannot be used; the error says why.",
+    429: "Too many requests.",
+    503: "The server is busy, or the camera or the disk fails.",
+}
+
+
+def _refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    return {
+        status: {"model": answers.Refusal, "description": MEANINGS[status]} for status in statuses
+    }
+
+
+def _file(kind: str, *statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the description of an answer that is a file."""
+    return {200: {"content": {kind: {"schema": FILE}}}, **_refusals(*statuses)}
+
+
+def _body(description: str, schema: dict[str, Any], *kinds: str, required: bool) -> dict[str, Any]:
+    content = {kind: {"schema": schema} for kind in kinds}
+    return {"requestBody": {"description": description, "content": content, "required": required}}
+
+
+def _json(model: type[BaseModel]) -> dict[str, Any]:
+    return _body(model.__doc__ or "", model.model_json_schema(), "application/json", required=True)
+
+
+def _picture(*, required: bool) -> dict[str, Any]:
+    what = f"The bytes of a picture, at most {MAX_PICTURE_BYTES}."
+    return _body(what, FILE, *PICTURE_KINDS, required=required)
+
+
+UPLOAD = _refusals(404, 408, 409, 413)
+STATE_FILE = _body(
+    f"A state file that was exported, at most {MAX_STATE_BYTES} bytes.", FILE, BYTES, required=True
+)
+api = APIRouter(responses=_refusals(400, 401, 403, 405, 421, 422, 429, 503))
 
 
 def service_of(request: Request) -> Service:
@@ -39,142 +108,160 @@ def service_of(request: Request) -> Service:
     return service
 
 
-async def health(request: Request) -> Response:
+@api.get("/api/health")
+async def health() -> answers.Health:
     """Tell that the server answers."""
-    return JSONResponse({"status": "ok", "robocle": robocle.__version__})
+    return answers.Health()
 
 
+@api.get("/metrics", response_class=PlainTextResponse)
 async def metrics(request: Request) -> Response:
-    """Return the metrics in the text format of Prometheus."""
+    """Metrics for Prometheus."""
     service = service_of(request)
-    gauges = await service.workers.predict(service.gauges)
-    text = service.metrics.text(gauges)
-    return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
+    text = await service.workers.predict(partial(generate_latest, service.metrics.registry))
+    return Response(text, media_type=CONTENT_TYPE_LATEST)
 
 
-async def openapi(request: Request) -> Response:
-    """Return the description of this API."""
-    return JSONResponse(description())
-
-
-async def session(request: Request) -> Response:
-    """Give a browser that has sent the token a cookie, so that it can open the WebSocket."""
-    response = JSONResponse({"status": "ok"})
+@api.post("/api/session")
+async def session(request: Request, response: Response) -> answers.Session:
+    """Exchange the token for a cookie, so that a browser can open the WebSocket."""
     token: str = request.app.state.token
     if token:
         response.set_cookie(
-            COOKIE,
+            cookie_name(request),
             cookie_of(token),
             max_age=COOKIE_SECONDS,
             httponly=True,
             samesite="strict",
             secure=request.url.scheme == "https",
         )
-    return response
+    return answers.Session()
 
 
-async def labels(request: Request) -> Response:
-    """Return the labels, each with its number of pictures and its readiness."""
+@api.get("/api/labels")
+async def labels(request: Request) -> answers.Labels:
+    """List the labels with their readiness."""
     knowledge = await service_of(request).knowledge()
-    return JSONResponse({"labels": knowledge["labels"]})
+    return answers.Labels(labels=knowledge.labels)
 
 
-async def state(request: Request) -> Response:
-    """Return what the learner knows, and where that is stored."""
+@api.get("/api/state")
+async def state(request: Request) -> answers.State:
+    """Describe what was learned, and where it is."""
     service = service_of(request)
-    about = await service.workers.predict(service.shared.about)
-    return JSONResponse({**await service.knowledge(), **about})
+    return await service.workers.predict(service.shared.state)
 
 
-async def teach(request: Request) -> Response:
-    """Teach one picture."""
-    lesson = lesson_of(request)
-    picture = await _picture(request)
+@api.post("/api/teach", responses=UPLOAD, openapi_extra=_picture(required=False))
+async def teach(
+    request: Request,
+    label: Label,
+    poor: PoorPicture = "warn",
+    box: BoxInQuery = None,
+    lesson: LessonName = "",
+    number: LessonNumber = 0,
+    source: Source = None,
+) -> answers.Taught:
+    """Teach one picture; it is on disk when the answer arrives."""
+    picture = await _picture_of(request, source)
     given = request.headers.get(CLIENT_HEADER, "")
     by = int(given) if given.isascii() and given.isdigit() and len(given) < 10 else 0
-    return JSONResponse(await service_of(request).teach(picture, lesson, by))
+    return await service_of(request).teach(picture, Lesson(label, poor, box, lesson, number), by)
 
 
-async def predict(request: Request) -> Response:
+@api.post(
+    "/api/predict",
+    responses=UPLOAD,
+    openapi_extra=_picture(required=False),
+    response_model_exclude_unset=True,
+)
+async def predict(
+    request: Request,
+    box: BoxInQuery = None,
+    top: Top = 5,
+    false_accept: RateInQuery = None,
+    explain: Explain = False,
+    source: Source = None,
+) -> answers.Prediction:
     """Recognise one picture."""
     service = service_of(request)
-    box, top = box_in_query(request), whole_number(request, "top", 5, 1, 1000)
-    rate = rate_in_query(request)
-    picture = await _picture(request)
-    if request.query_params.get("explain") == "true":
-        work = partial(service.shared.explain, picture, box, rate)
-        explained = await service.workers.predict(work)
-        values = explanation_values(explained)
-        return JSONResponse({**_values(explained.prediction, top), **values})
-    found = await service.workers.predict(partial(service.shared.predict, picture, box, rate))
-    return JSONResponse(_values(found, top))
+    picture = await _picture_of(request, source)
+    shared = service.shared
+    work: Callable[[], Prediction | Explanation]
+    work = partial(shared.explain if explain else shared.predict, picture, box, false_accept)
+    found = await service.workers.predict(work)
+    return answers.Prediction.of(found, top)
 
 
-async def undo(request: Request) -> Response:
+@api.post("/api/undo", responses=_refusals(409))
+async def undo(request: Request, step: StepId = None) -> answers.Undone:
     """Undo the last step."""
     service = service_of(request)
-    step = request.query_params.get("step")
-    return JSONResponse(await service.change(partial(service.shared.undo, step)))
+    return await service.change(partial(service.shared.undo, step))
 
 
-async def redo(request: Request) -> Response:
+@api.post("/api/redo", responses=_refusals(409))
+async def redo(request: Request, step: StepId = None) -> answers.Redone:
     """Redo the step that was undone last."""
     service = service_of(request)
-    step = request.query_params.get("step")
-    return JSONResponse(await service.change(partial(service.shared.redo, step)))
+    return await service.change(partial(service.shared.redo, step))
 
 
-async def forget(request: Request) -> Response:
+@api.post("/api/forget", responses=UPLOAD, openapi_extra=_json(Forget))
+async def forget(request: Request) -> answers.Forgot:
     """Forget a label."""
     service = service_of(request)
-    (label,) = await json_of(request, "label")
-    return JSONResponse(await service.change(partial(service.shared.forget, label)))
+    given = await _json_of(request, Forget)
+    return await service.change(partial(service.shared.forget, given.label))
 
 
-async def rename(request: Request) -> Response:
+@api.post("/api/rename", responses=UPLOAD, openapi_extra=_json(Rename))
+async def rename(request: Request) -> answers.Renamed:
     """Rename a label."""
     service = service_of(request)
-    label, new_label = await json_of(request, "label", "new_label")
-    return JSONResponse(await service.change(partial(service.shared.rename, label, new_label)))
+    given = await _json_of(request, Rename)
+    return await service.change(partial(service.shared.rename, given.label, given.new_label))
 
 
-async def check(request: Request) -> Response:
-    """Test one picture clean and under corruptions."""
+@api.post("/api/check", responses=UPLOAD, openapi_extra=_picture(required=True))
+async def check(request: Request, label: Label, draws: Draws = 3) -> answers.Check:
+    """Test one picture clean and under corruptions; nothing is taught."""
     service = service_of(request)
-    label, draws = label_of(request), whole_number(request, "draws", 3, 1, MOST_DRAWS)
     picture = require_picture(await body_of(request, MAX_PICTURE_BYTES))
-    work = partial(service.shared.check, picture, label, draws)
-    return JSONResponse(await service.workers.predict(work))
+    return await service.workers.predict(partial(service.shared.check, picture, label, draws))
 
 
+@api.get("/api/export/state", responses=_file(BYTES), response_class=Response)
 async def export_state(request: Request) -> Response:
-    """Return the state as a file to send to another device."""
+    """Download the state, to send it to another device."""
     service = service_of(request)
     content = await service.workers.change(service.shared.state_to_send)
     return _download(content, service.shared.path.name)
 
 
+@api.get("/api/export/onnx", responses=_file(BYTES, 409), response_class=Response)
 async def export_onnx(request: Request) -> Response:
-    """Return the learner as an ONNX model."""
+    """Download the learner as an ONNX model."""
     service = service_of(request)
     content = await service.workers.predict(service.shared.onnx_model)
     return _download(content, f"{service.shared.path.stem}.onnx")
 
 
-async def import_state(request: Request) -> Response:
+@api.post("/api/import", responses=UPLOAD, openapi_extra=STATE_FILE)
+async def import_state(request: Request) -> answers.Merged:
     """Merge a state that was exported elsewhere. This can be undone."""
     service = service_of(request)
     content = await body_of(request, MAX_STATE_BYTES)
-    return JSONResponse(await service.change(partial(service.shared.merge, content)))
+    return await service.change(partial(service.shared.merge, content))
 
 
-async def camera_stream(request: Request) -> Response:
-    """Return the frames of the robot's camera, as a stream of JPEGs that browsers show."""
+@api.get("/api/camera", responses=_file(STREAM, 404), response_class=Response)
+async def camera(request: Request) -> Response:
+    """The frames of the robot's camera, as a stream of JPEGs that browsers show."""
     service = service_of(request)
     if service.camera is None:
         raise RequestError(404, "this server has no camera: start it with --camera")
-    kind = "multipart/x-mixed-replace; boundary=frame"
-    return StreamingResponse(_frames(service), media_type=kind)
+    return StreamingResponse(_frames(service), media_type=f"{STREAM}; boundary=frame")
 
 
 async def _frames(service: Service) -> AsyncIterator[bytes]:
@@ -191,29 +278,21 @@ async def _frames(service: Service) -> AsyncIterator[bytes]:
             yield head.encode() + content + b"\r\n"
 
 
-async def _picture(request: Request) -> Picture:
+async def _picture_of(request: Request, source: Source) -> Picture:
     """Return the picture of a request: its body, or the newest frame of the robot's camera."""
-    if request.query_params.get("source") == "camera":
+    if source == "camera":
         _, pixels = await service_of(request).picture_of_camera()
         return pixels
     return require_picture(await body_of(request, MAX_PICTURE_BYTES))
 
 
-def _values(found: Prediction, top: int) -> dict[str, Any]:
-    return {
-        "label": found.label,
-        "sure": found.sure,
-        "nothing": found.nothing,
-        "confidence": found.confidence,
-        "nearest": found.nearest,
-        "known_probability": found.known_probability,
-        "unknown_probability": found.unknown_probability,
-        "familiarity": found.familiarity,
-        "confidences": dict(found.top(top)),
-    }
+async def _json_of(request: Request, model: type[Model]) -> Model:
+    wanted = ", ".join(f'"{name}": "..."' for name in model.model_fields)
+    content = await body_of(request, MAX_JSON_BYTES)
+    return from_json(model, content, f"send {{{wanted}}}")
 
 
 def _download(content: bytes, name: str) -> Response:
     plain = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in name)
     headers = {"Content-Disposition": f'attachment; filename="{plain}"'}
-    return Response(content, media_type="application/octet-stream", headers=headers)
+    return Response(content, media_type=BYTES, headers=headers)

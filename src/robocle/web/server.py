@@ -27,7 +27,7 @@ from robocle.learner import Learner
 from robocle.recognition.rates import DEFAULT_RATE
 from robocle.web.app import create_app
 from robocle.web.certificate import certificate, own_address
-from robocle.web.limits import MAX_FRAME_BYTES
+from robocle.web.requests import MAX_FRAME_BYTES
 from robocle.web.robot_camera import RobotCamera
 from robocle.web.security import AllowedHosts, is_loopback
 from robocle.web.service import Service

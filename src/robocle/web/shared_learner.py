@@ -12,9 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import robocle
 from robocle._internal.wording import plural
 from robocle.classifiers.labels import UNKNOWN, require_label, spelling_of
 from robocle.errors import StateError
@@ -27,8 +25,8 @@ from robocle.learner import Learner
 from robocle.recognition.explanation import Explanation
 from robocle.recognition.readiness import Readiness
 from robocle.types import Prediction
-from robocle.web.knowledge import knowledge_of
-from robocle.web.limits import MAX_LABELS, RequestError
+from robocle.web import answers
+from robocle.web.requests import MAX_LABELS, RequestError
 
 REMEMBERED_LESSONS = 5000
 SLOW_SECONDS, QUIET_SECONDS = 0.2, 1.5
@@ -65,7 +63,7 @@ class SharedLearner:
         self._judged: tuple[int, bool] = -1, True
         self._readiness: Readiness | None = None
         self._readiness_seconds = 0.0
-        self._answers: OrderedDict[tuple[str, int], dict[str, Any]] = OrderedDict()
+        self._answers: OrderedDict[tuple[str, int], answers.Taught] = OrderedDict()
 
     @property
     def version(self) -> int:
@@ -79,8 +77,8 @@ class SharedLearner:
             self._judged = self.version, self.learner.unknown_below() is not None
         return self._judged[1]
 
-    def knowledge(self) -> dict[str, Any]:
-        """Return what the learner knows, and the version of that.
+    def knowledge(self) -> answers.Knowledge:
+        """Return what the learner knows.
 
         The learner is busy while the readiness is computed.
         """
@@ -88,30 +86,28 @@ class SharedLearner:
         start = time.monotonic()
         self._readiness = self.learner.readiness()
         self._readiness_seconds = time.monotonic() - start
-        return {"version": version, **knowledge_of(self.learner, self._readiness)}
+        return answers.Knowledge.of(self.learner, self._readiness, version)
 
-    def knowledge_in_lesson(self) -> dict[str, Any]:
-        """Return the same during a lesson, with `complete`.
+    def knowledge_in_lesson(self) -> tuple[answers.Knowledge, bool]:
+        """Return the same during a lesson, and whether it is complete.
 
         If the readiness takes long, the result has the last one and is not complete.
         """
         is_quiet = time.monotonic() > self._changed_at + QUIET_SECONDS
         if is_quiet or self._readiness_seconds < SLOW_SECONDS:
-            return {**self.knowledge(), "complete": True}
-        known = knowledge_of(self.learner, self._readiness)
-        return {"version": self.version, **known, "complete": False}
+            return self.knowledge(), True
+        return answers.Knowledge.of(self.learner, self._readiness, self.version), False
 
-    def about(self) -> dict[str, Any]:
-        """Return where the state is and what it consists of."""
-        return {
-            "file": self.path.name,
-            "bytes": self.path.stat().st_size if self.path.is_file() else 0,
-            "robocle": robocle.__version__,
-            "licence": "Apache-2.0",
-            "parts": vars(self.learner.parts),
-        }
+    def state(self) -> answers.State:
+        """Return what the learner knows, where the state is and what it consists of."""
+        return answers.State(
+            **dict(self.knowledge()),
+            file=self.path.name,
+            bytes=self.path.stat().st_size if self.path.is_file() else 0,
+            parts=vars(self.learner.parts),
+        )
 
-    def teach(self, picture: Picture, lesson: Lesson) -> dict[str, Any]:
+    def teach(self, picture: Picture, lesson: Lesson) -> answers.Taught:
         """Teach one picture, unless the same picture of the same lesson was taught before.
 
         Raises:
@@ -119,15 +115,20 @@ class SharedLearner:
         """
         key = lesson.name, lesson.number
         if lesson.name and key in self._answers:
-            return {**self._answers[key], "repeated": True}
+            return self._answers[key].model_copy(update={"repeated": True})
         label = self._label(lesson.label)
         with self._step(f"lesson {lesson.name}" if lesson.name else "") as step:
             found = self.learner.teach(picture, label, poor=lesson.poor, box=lesson.box)
-        complaints = [{"kind": each.kind, "advice": each.advice} for each in found]
         # Another program may have forgotten it meanwhile.
         counts = {**self.learner.counts, UNKNOWN: self.learner.unknown_taught}
-        answer = {"label": label, "pictures": counts.get(label, 0), "complaints": complaints}
-        answer = self._changed(**answer, step=step, repeated=False)
+        answer = answers.Taught(
+            label=label,
+            pictures=counts.get(label, 0),
+            complaints=[answers.Complaint.model_validate(each) for each in found],
+            step=step,
+            version=self._changed(),
+            repeated=False,
+        )
         self._remember(key, answer)
         return answer
 
@@ -143,27 +144,31 @@ class SharedLearner:
         """Recognise a picture, and explain the prediction."""
         return self.learner.explain(picture, false_accept or self.false_accept, box=box)
 
-    def undo(self, step: str | None = None) -> dict[str, Any]:
+    def undo(self, step: str | None = None) -> answers.Undone:
         """Undo the last step, if it is the one that is expected."""
-        return self._changed(undone=self.learner.undo(step))
+        undone = self.learner.undo(step)
+        return answers.Undone(undone=undone, version=self._changed())
 
-    def redo(self, step: str | None = None) -> dict[str, Any]:
+    def redo(self, step: str | None = None) -> answers.Redone:
         """Redo the step that was undone last, if it is the one that is expected."""
-        return self._changed(redone=self.learner.redo(step))
+        redone = self.learner.redo(step)
+        return answers.Redone(redone=redone, version=self._changed())
 
-    def forget(self, label: str) -> dict[str, Any]:
+    def forget(self, label: str) -> answers.Forgot:
         """Forget a label."""
         with self._step() as step:
             self.learner.forget(label)
-        return self._changed(forgot=label, step=step)
+        return answers.Forgot(forgot=label, step=step, version=self._changed())
 
-    def rename(self, label: str, new_label: str) -> dict[str, Any]:
+    def rename(self, label: str, new_label: str) -> answers.Renamed:
         """Rename a label."""
         with self._step() as step:
             self.learner.rename(label, new_label)
-        return self._changed(renamed=label, new_label=new_label, step=step)
+        return answers.Renamed(
+            renamed=label, new_label=new_label, step=step, version=self._changed()
+        )
 
-    def check(self, picture: bytes, label: str, draws: int) -> dict[str, Any]:
+    def check(self, picture: bytes, label: str, draws: int) -> answers.Check:
         """Test a picture clean and under corruptions; nothing is taught.
 
         Args:
@@ -180,10 +185,12 @@ class SharedLearner:
             outcome = "right" if found == expected else "wrong" if found else "unknown"
             tallies[each.condition][outcome] += 1
         conditions = [
-            {"name": key, "in_words": IN_WORDS[key], "advice": corruption(key).advice, **tally}
+            answers.Condition(
+                name=key, in_words=IN_WORDS[key], advice=corruption(key).advice, **tally
+            )
             for key, tally in tallies.items()
         ]
-        return {"label": name or label, "taught": name is not None, "conditions": conditions}
+        return answers.Check(label=name or label, taught=name is not None, conditions=conditions)
 
     def state_to_send(self) -> bytes:
         """Return the state as a file to send, without its history."""
@@ -198,7 +205,7 @@ class SharedLearner:
         content: bytes = onnx_model(self.learner, self.false_accept).SerializeToString()
         return content
 
-    def merge(self, content: bytes) -> dict[str, Any]:
+    def merge(self, content: bytes) -> answers.Merged:
         """Merge a state that was exported elsewhere. The step is empty if nothing in it is new.
 
         Raises:
@@ -216,16 +223,16 @@ class SharedLearner:
             with self._step(title=f"merging {size}") as step:
                 self.learner.merge(other)
         is_new = any(each.id == step for each in self.learner.steps)
-        return self._changed(merged=size, step=step if is_new else "")
+        return answers.Merged(merged=size, step=step if is_new else "", version=self._changed())
 
     def close(self) -> None:
         """Close the state."""
         self.learner.close()
 
-    def _changed(self, **answer: Any) -> dict[str, Any]:
-        """Return the answer to a change, with the version after it."""
+    def _changed(self) -> int:
+        """Note that something was changed, and return the version after it."""
         self._changed_at = time.monotonic()
-        return {**answer, "version": self.version}
+        return self.version
 
     def _label(self, label: str) -> str:
         """Return a label as the learner spells it."""
@@ -244,7 +251,7 @@ class SharedLearner:
         with self.learner.step(title, token=id):
             yield id
 
-    def _remember(self, key: tuple[str, int], answer: dict[str, Any]) -> None:
+    def _remember(self, key: tuple[str, int], answer: answers.Taught) -> None:
         self._answers[key] = answer
         while len(self._answers) > REMEMBERED_LESSONS:
             self._answers.popitem(last=False)

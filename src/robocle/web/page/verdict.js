@@ -31,8 +31,8 @@ function worded(answer) {
   if (answer.empty || !store.labels.length) {
     return { kind: "empty", text: "Hold something in front of the camera and give it a name.", more: "" };
   }
-  if (answer.nothing) return { kind: "nothing", text: "Nothing to see", more: sentence(answer.nothing) };
-  if (answer.label === null) {
+  if (answer.verdict === "nothing") return { kind: "nothing", text: "Nothing to see", more: sentence(answer.nothing) };
+  if (answer.verdict === "unknown") {
     const more = answer.reason ? sentence(answer.reason) : "Type its name and hold the button to teach it.";
     return { kind: "unknown", text: "I don't know this", more };
   }

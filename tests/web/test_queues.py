@@ -5,9 +5,9 @@ import threading
 
 import pytest
 
-from robocle.web import workers
-from robocle.web.limits import RequestError
-from robocle.web.workers import Workers
+from robocle.web import queues
+from robocle.web.queues import Workers
+from robocle.web.requests import RequestError
 
 
 def test_changes_are_made_in_the_order_in_which_they_were_requested() -> None:
@@ -25,7 +25,7 @@ def test_changes_are_made_in_the_order_in_which_they_were_requested() -> None:
 
 
 def test_a_full_queue_refuses_and_recovers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "MOST_WAITING", 3)
+    monkeypatch.setattr(queues, "MOST_WAITING", 3)
     go = threading.Event()
 
     async def request() -> int:

@@ -1,0 +1,159 @@
+"""Queues: the event loop never waits for the learner, and no client waits for another.
+
+Changes are made by one thread, in the order in which they were requested. Predictions have threads
+of their own and are made first come, first served. Each client has at most one frame in the queue,
+so clients take turns. Queues are bounded: what waits holds pictures in memory.
+
+Every change reaches all clients that listen. Of each kind of message only the newest waits for a
+client, so a client that stops reading costs a few kilobytes until its connection is closed.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from robocle.recognition.temporal_filter import TemporalFilter
+from robocle.web.requests import MAX_CLIENTS, RequestError
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+MOST_THREADS = 4
+MOST_WAITING = MAX_CLIENTS + 64
+"""How many pieces of work may wait or be worked on, for changes and for predictions each."""
+
+
+class Newest(Generic[Item]):
+    """What waits to be taken: the newest of each kind.
+
+    Example:
+        >>> outbox = Newest[str]()
+        >>> outbox.put("state", "old"), outbox.put("state", "new")
+        (False, True)
+        >>> asyncio.run(outbox.take())
+        ['new']
+    """
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, Item] = {}
+        self._filled = asyncio.Event()
+
+    def put(self, kind: str, item: Item) -> bool:
+        """Add an item; return whether an older one of the same kind was dropped for it."""
+        dropped = kind in self._waiting
+        self._waiting[kind] = item
+        self._filled.set()
+        return dropped
+
+    async def take(self) -> list[Item]:
+        """Return all items, and wait if there is none."""
+        await self._filled.wait()
+        self._filled.clear()
+        items = list(self._waiting.values())
+        self._waiting.clear()
+        return items
+
+
+@dataclass(eq=False)
+class Client:
+    """A browser or a program with an open WebSocket."""
+
+    number: int
+    outbox: Newest[str] = field(default_factory=Newest)
+    filter: TemporalFilter = field(default_factory=TemporalFilter)
+
+
+class Clients:
+    """All clients that listen."""
+
+    def __init__(self) -> None:
+        self._clients: dict[int, Client] = {}
+        self._last = 0
+
+    def __len__(self) -> int:
+        return len(self._clients)
+
+    def __iter__(self) -> Iterator[Client]:
+        return iter(list(self._clients.values()))
+
+    def join(self) -> Client:
+        """Return a new client.
+
+        Raises:
+            RequestError: There are too many.
+        """
+        if len(self) >= MAX_CLIENTS:
+            raise RequestError(503, f"{MAX_CLIENTS} clients are connected already: close one")
+        self._last += 1
+        client = self._clients[self._last] = Client(self._last)
+        return client
+
+    def leave(self, client: Client) -> None:
+        """Remove a client."""
+        self._clients.pop(client.number, None)
+
+    def tell_all(self, kind: str, message: str) -> None:
+        """Send a message to all clients."""
+        for client in self:
+            client.outbox.put(kind, message)
+
+
+class Workers:
+    """The threads that do the learner's work.
+
+    Args:
+        threads: How many pictures are recognised at the same time; None for one per core, at most
+            MOST_THREADS.
+    """
+
+    def __init__(self, threads: int | None = None) -> None:
+        self.threads = threads or min(os.cpu_count() or 1, MOST_THREADS)
+        self._changes = _Queue(1, "robocle-changes")
+        self._predictions = _Queue(self.threads, "robocle-predictions")
+
+    async def change(self, work: Callable[[], Result]) -> Result:
+        """Do work that changes the learner, after all changes that were requested before.
+
+        A client that goes away does not stop it: what was begun is finished.
+
+        Raises:
+            RequestError: Too much is waiting.
+        """
+        return await asyncio.shield(self._changes.add(work))
+
+    async def predict(self, work: Callable[[], Result]) -> Result:
+        """Do work that only reads the learner.
+
+        Raises:
+            RequestError: Too much is waiting.
+        """
+        return await self._predictions.add(work)
+
+    def close(self) -> None:
+        """Finish what was begun."""
+        self._changes.close()
+        self._predictions.close()
+
+
+class _Queue:
+    """Threads, and the work that waits for them."""
+
+    def __init__(self, threads: int, name: str) -> None:
+        self._pool = ThreadPoolExecutor(threads, name)
+        self._waiting = 0
+
+    def add(self, work: Callable[[], Result]) -> "asyncio.Future[Result]":
+        if self._waiting >= MOST_WAITING:
+            raise RequestError(503, "the server is busy: try again")
+        future = asyncio.get_running_loop().run_in_executor(self._pool, work)
+        self._waiting += 1
+        future.add_done_callback(self._done)
+        return future
+
+    def _done(self, _: object) -> None:
+        self._waiting -= 1
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
