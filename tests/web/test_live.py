@@ -11,7 +11,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from robocle.backbones import Backbone
-from robocle.web import live, requests, security, shared_learner
+from robocle.web import live, requests, shared_learner
 from web_client import Api, PictureOf, listening, served
 
 

@@ -196,15 +196,18 @@ class Prediction(_Answer):
         return cls(**values, confidences=dict(found.top(top)), **explained)
 
 
-class Taught(_Answer):
+class _Changed(_Answer):
+    step: str
+    """the id of the step, for `undo`; empty if nothing was changed"""
+    version: Count
+
+
+class Taught(_Changed):
     """A picture was taught."""
 
     label: str
     pictures: Count
     complaints: list[Complaint]
-    step: str
-    """the id of the step, for `undo`"""
-    version: Count
     repeated: bool
     """whether it had been taught before"""
 
@@ -223,30 +226,23 @@ class Redone(_Answer):
     version: Count
 
 
-class Forgot(_Answer):
+class Forgot(_Changed):
     """A label was forgotten."""
 
     forgot: str
-    step: str
-    version: Count
 
 
-class Renamed(_Answer):
+class Renamed(_Changed):
     """A label was renamed."""
 
     renamed: str
     new_label: str
-    step: str
-    version: Count
 
 
-class Merged(_Answer):
+class Merged(_Changed):
     """A state was merged."""
 
     merged: str
-    step: str
-    """empty if nothing in it was new"""
-    version: Count
 
 
 class Condition(_Answer):

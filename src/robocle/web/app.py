@@ -15,17 +15,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
 
 import robocle
-from robocle.errors import (
-    CameraError,
-    NothingTaughtError,
-    NothingToUndoError,
-    NotLastStepError,
-    QualityError,
-    RobocleError,
-    StateAccessError,
-    StateError,
-    UnknownLabelError,
-)
+from robocle import errors
+from robocle.errors import QualityError, RobocleError, StateError
 from robocle.web.answers import Complaint, Refusal
 from robocle.web.live import live
 from robocle.web.requests import RequestError, fault
@@ -45,12 +36,12 @@ KINDS = {
     ".svg": "image/svg+xml",
 }
 STATUSES: tuple[tuple[type[RobocleError], int], ...] = (
-    (UnknownLabelError, 404),
-    (NothingTaughtError, 409),
-    (NothingToUndoError, 409),
-    (NotLastStepError, 409),
-    (StateAccessError, 503),
-    (CameraError, 503),
+    (errors.UnknownLabelError, 404),
+    (errors.NothingTaughtError, 409),
+    (errors.NothingToUndoError, 409),
+    (errors.NotLastStepError, 409),
+    (errors.StateAccessError, 503),
+    (errors.CameraError, 503),
     (RobocleError, 422),
 )
 """The HTTP status of each kind of error; the first that fits counts."""
@@ -108,16 +99,11 @@ def create_app(service: Service, hosts: AllowedHosts, token: str = "") -> Securi
     return Security(app, hosts, token, service.metrics)
 
 
-def status_of(error: RobocleError) -> int:
-    """Return the HTTP status of an error."""
-    if isinstance(error, RequestError):
-        return error.status
-    return next(status for kind, status in STATUSES if isinstance(error, kind))
-
-
 async def _robocle_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, RobocleError)
-    status = status_of(error)
+    status = next(status for kind, status in STATUSES if isinstance(error, kind))
+    if isinstance(error, RequestError):
+        status = error.status
     if isinstance(error, StateError) and not request.app.state.service.shared.learner.is_saved:
         status = 503  # whatever the request is, the file of the state is gone
     values: dict[str, Any] = {"error": str(error)}

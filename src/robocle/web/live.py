@@ -22,16 +22,10 @@ from robocle.errors import NothingTaughtError, RobocleError
 from robocle.images import Picture
 from robocle.label_numbers import numbers_of
 from robocle.types import Prediction, likelihood_of
+from robocle.web import requests
 from robocle.web.answers import Heat
 from robocle.web.queues import Client, Newest
-from robocle.web.requests import (
-    MAX_FRAME_BYTES,
-    MAX_HEADER_BYTES,
-    FrameHeader,
-    RequestError,
-    from_json,
-    require_picture,
-)
+from robocle.web.requests import FrameHeader, RequestError, from_json, require_picture
 from robocle.web.security import BURST, REQUESTS_PER_SECOND, RateLimit
 from robocle.web.service import Service, timed
 
@@ -39,17 +33,6 @@ STALLED_SECONDS = 15.0
 SHOWN = 4
 """How many labels have a bar. The others are summed up."""
 ADVICE = 'a message starts with a line such as {"id": 7}'
-
-EMPTY: dict[str, Any] = {
-    "empty": True,
-    "label": None,
-    "verdict": "unknown",
-    "sure": False,
-    "nothing": "",
-    "confidences": [],
-    "unknown_probability": 1,
-}
-"""The answer to a frame before anything was taught."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +130,8 @@ async def _answer(
     found, begun, took = await service.workers.predict(partial(timed, work))
     answer: dict[str, Any] = {"event": "prediction", "id": request.header.id}
     if found is None:
-        answer |= EMPTY
+        answer |= {"empty": True, "label": None, "verdict": "unknown", "sure": False, "nothing": ""}
+        answer |= {"confidences": [], "unknown_probability": 1}
     else:
         prediction, explanation, is_judged = found
         answer |= _announced(client, prediction, is_judged) | explanation
@@ -209,10 +193,12 @@ def parsed(content: bytes) -> FrameRequest:
         b'...'
     """
     arrived = time.perf_counter()
-    if len(content) > MAX_FRAME_BYTES:
-        raise RequestError(413, f"a frame may have {MAX_FRAME_BYTES} bytes: send a smaller one")
+    if len(content) > requests.MAX_FRAME_BYTES:
+        raise RequestError(
+            413, f"a frame may have {requests.MAX_FRAME_BYTES} bytes: send a smaller one"
+        )
     line, _, picture = content.partition(b"\n")
-    if len(line) > MAX_HEADER_BYTES:
+    if len(line) > requests.MAX_HEADER_BYTES:
         raise RequestError(400, f"the first line is too long: {ADVICE}")
     header = from_json(FrameHeader, line, ADVICE)
     if not picture and not header.camera:

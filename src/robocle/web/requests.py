@@ -10,7 +10,6 @@ import io
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
-from fastapi import Query
 from PIL import Image
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 from starlette.requests import ClientDisconnect, Request
@@ -19,14 +18,7 @@ from robocle.classifiers.labels import MAX_LABEL_LENGTH
 from robocle.errors import ImageError, RobocleError
 from robocle.images.opening import opened
 from robocle.images.quality import Poor
-from robocle.recognition.rates import (
-    LARGEST_RATE,
-    NAMED_RATES,
-    NEVER_UNKNOWN,
-    SMALLEST_RATE,
-    rate_named,
-    require_rate,
-)
+from robocle.recognition import rates
 
 MAX_FRAME_BYTES = 2_000_000
 """The largest message over the WebSocket. A frame of the page has about 20 kB."""
@@ -77,81 +69,87 @@ def _four(value: Any) -> Any:
 
 def _rate(value: Any) -> Any:
     try:
-        rate = rate_named(value) if isinstance(value, str) else value
+        rate = rates.rate_named(value) if isinstance(value, str) else value
     except ValueError:
         raise ValueError("must be a number, strict, normal or lenient") from None
     if rate is not None:
-        require_rate(rate)
+        rates.require_rate(rate)
     return rate
 
 
 COORDINATE = r"-?[0-9]{1,9}(\.[0-9]{1,9})?"
 RATES = [
-    {"type": "number", "minimum": SMALLEST_RATE, "maximum": LARGEST_RATE},
-    {"const": int(NEVER_UNKNOWN)},
-    {"enum": list(NAMED_RATES)},
+    {"type": "number", "minimum": rates.SMALLEST_RATE, "maximum": rates.LARGEST_RATE},
+    {"const": int(rates.NEVER_UNKNOWN)},
+    {"enum": list(rates.NAMED_RATES)},
 ]
 Coordinate = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)]
 Box = Annotated[
-    tuple[Coordinate, Coordinate, Coordinate, Coordinate] | None,
-    BeforeValidator(_four),
+    tuple[Coordinate, Coordinate, Coordinate, Coordinate] | None, BeforeValidator(_four)
 ]
 BoxInQuery = Annotated[
-    Box,
-    WithJsonSchema({"type": "string", "pattern": "^" + ",".join([COORDINATE] * 4) + "$"}),
-    Query(description="Use only this region: x,y,width,height in pixels of the upright picture."),
+    Box, WithJsonSchema({"type": "string", "pattern": "^" + ",".join([COORDINATE] * 4) + "$"})
 ]
 Rate = Annotated[float | None, BeforeValidator(_rate), WithJsonSchema({"anyOf": RATES})]
-RateInQuery = Annotated[
-    Rate,
-    Query(
-        description="The fraction of unrelated objects that may be taken for a taught one: "
-        f"{SMALLEST_RATE} to {LARGEST_RATE}, or 1 to call nothing unknown. Without it, the rate "
-        "that the server was started with counts."
-    ),
-]
-Label = Annotated[
-    str,
-    Query(
-        description="What the picture shows.",
-        json_schema_extra={"minLength": 1, "maxLength": MAX_LABEL_LENGTH},
-    ),
-]
-Source = Annotated[
-    Literal["camera"] | None,
-    WithJsonSchema({"enum": ["camera"]}),
-    Query(description="`camera` for the newest frame of the robot's camera; no body then."),
-]
-PoorPicture = Annotated[
-    Poor,
-    Query(
-        description="What to do about a dark, blurred or repeated picture: teach it and list its "
-        "faults, refuse it, or teach it unchecked."
-    ),
-]
-LessonName = Annotated[
-    str,
-    Query(
-        pattern="^[A-Za-z0-9_-]{0,64}$",
-        description="Pictures of the same lesson are undone together, and each number is taught "
-        "only once, so a request whose answer was lost can be repeated.",
-    ),
-]
-LessonNumber = Annotated[
-    int, Query(ge=0, le=1_000_000, description="The number of the picture in its lesson.")
-]
-StepId = Annotated[
-    str | None,
-    WithJsonSchema({"type": "string", "maxLength": 1000}),
-    Query(
-        description="The id of the step that is expected, as in the answer to a change, in "
-        "`steps` or in `undone`. If it is not the next one, because another client or program "
-        "changed the state, nothing is changed."
-    ),
-]
-Top = Annotated[int, Query(ge=1, le=1000, description="How many labels to list.")]
-Explain = Annotated[bool, Query(description="Add a reason and a heat map.")]
-Draws = Annotated[int, Query(ge=1, le=10, description="Variants per corruption.")]
+Source = Annotated[Literal["camera"] | None, WithJsonSchema({"enum": ["camera"]})]
+Label = Annotated[str, Field(json_schema_extra={"minLength": 1, "maxLength": MAX_LABEL_LENGTH})]
+
+
+class _Query(BaseModel):
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+
+class Lesson(_Query):
+    """How one picture is to be taught."""
+
+    label: Label
+    """What the picture shows."""
+    poor: Poor = "warn"
+    """What to do about a dark, blurred or repeated picture: teach it and list its faults, refuse
+    it, or teach it unchecked."""
+    box: BoxInQuery = None
+    """Use only this region: x,y,width,height in pixels of the upright picture."""
+    lesson: str = Field("", pattern="^[A-Za-z0-9_-]{0,64}$")
+    """Pictures of the same lesson are undone together, and each number is taught only once, so a
+    request whose answer was lost can be repeated."""
+    number: int = Field(0, ge=0, le=1_000_000)
+    """The number of the picture in its lesson."""
+    source: Source = None
+    """`camera` for the newest frame of the robot's camera; no body then."""
+
+
+class Question(_Query):
+    """How one picture is to be recognised."""
+
+    box: BoxInQuery = None
+    """Use only this region: x,y,width,height in pixels of the upright picture."""
+    top: int = Field(5, ge=1, le=1000)
+    """How many labels to list."""
+    false_accept: Rate = None
+    """The fraction of unrelated objects that may be taken for a taught one: 0.001 to 0.5, or 1 to
+    call nothing unknown. Without it, the rate that the server was started with counts."""
+    explain: bool = False
+    """Add a reason and a heat map."""
+    source: Source = None
+    """`camera` for the newest frame of the robot's camera; no body then."""
+
+
+class Trial(_Query):
+    """How one picture is to be tested."""
+
+    label: Label
+    """What the picture shows."""
+    draws: int = Field(3, ge=1, le=10)
+    """Variants per corruption."""
+
+
+class ExpectedStep(_Query):
+    """Which step is to be undone or redone."""
+
+    step: Annotated[str | None, WithJsonSchema({"type": "string", "maxLength": 1000})] = None
+    """The id of the step that is expected, as in the answer to a change, in `steps` or in `undone`.
+    If it is not the next one, because another client or program changed the state, nothing is
+    changed."""
 
 
 class Forget(BaseModel):

@@ -14,6 +14,7 @@ import socket
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -120,7 +121,7 @@ class AllowedHosts:
         if name is None:
             return False
         # An address cannot be rebound: only names can lead somewhere else later.
-        return name in self._names or (self._any_address and _is_address(name))
+        return name in self._names or (self._any_address and _address(name) is not None)
 
 
 class Security:
@@ -197,12 +198,8 @@ class Security:
 
 def is_loopback(host: str) -> bool:
     """Return whether only this machine can reach a server that listens on a host."""
-    if host.lower() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    address = _address(host)
+    return address.is_loopback if address else host.lower() == "localhost"
 
 
 def cookie_name(connection: HTTPConnection) -> str:
@@ -218,9 +215,8 @@ def cookie_of(token: str) -> str:
 
 def _require_same_site(headers: Headers) -> None:
     origin = headers.get("origin")
-    if origin is not None and _host_and_port(origin) != headers.get("host", "").lower():
-        raise RequestError(403, "requests from pages of other sites are refused")
-    if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+    is_ours = origin is None or _host_and_port(origin) == headers.get("host", "").lower()
+    if not is_ours or headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
         raise RequestError(403, "requests from pages of other sites are refused")
 
 
@@ -245,12 +241,10 @@ def _host_name(host: str) -> str | None:
     return parts.hostname.rstrip(".")
 
 
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
+def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    with suppress(ValueError):
+        return ipaddress.ip_address(name)
+    return None
 
 
 def _equal(given: str, expected: str) -> bool:

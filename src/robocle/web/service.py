@@ -17,9 +17,9 @@ from robocle.errors import CameraError, RobocleError
 from robocle.images import Picture
 from robocle.web.answers import Knowledge, Taught
 from robocle.web.queues import Client, Clients, Workers
-from robocle.web.requests import MAX_BYTES_IN_FLIGHT, RequestError
+from robocle.web.requests import MAX_BYTES_IN_FLIGHT, Lesson, RequestError
 from robocle.web.robot_camera import RobotCamera
-from robocle.web.shared_learner import Lesson, SharedLearner
+from robocle.web.shared_learner import SharedLearner
 
 Result = TypeVar("Result")
 POLL = 1.0
@@ -65,18 +65,12 @@ class Service:
     Args:
         shared: The learner.
         camera: The robot's camera, if there is one.
-        workers: The threads.
     """
 
-    def __init__(
-        self,
-        shared: SharedLearner,
-        camera: RobotCamera | None = None,
-        workers: Workers | None = None,
-    ) -> None:
+    def __init__(self, shared: SharedLearner, camera: RobotCamera | None = None) -> None:
         self.shared = shared
         self.camera = camera
-        self.workers = workers or Workers()
+        self.workers = Workers()
         self.clients = Clients()
         self.metrics = Metrics()
         self.stopping = False

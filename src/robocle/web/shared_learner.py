@@ -10,40 +10,23 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from robocle._internal.wording import plural
 from robocle.classifiers.labels import UNKNOWN, require_label, spelling_of
 from robocle.errors import StateError
-from robocle.evaluation.check.conditions import CONDITIONS, IN_WORDS, Conditions
-from robocle.evaluation.corruptions import corruption
 from robocle.images import Picture
 from robocle.images.boxes import Box
-from robocle.images.quality import Poor
 from robocle.learner import Learner
 from robocle.recognition.explanation import Explanation
 from robocle.recognition.readiness import Readiness
 from robocle.types import Prediction
 from robocle.web import answers
-from robocle.web.requests import MAX_LABELS, RequestError
+from robocle.web.requests import MAX_LABELS, Lesson, Question, RequestError
 
 REMEMBERED_LESSONS = 5000
 SLOW_SECONDS, QUIET_SECONDS = 0.2, 1.5
 """If the readiness takes longer than the first, it waits until nothing changed for the second."""
-
-
-@dataclass(frozen=True)
-class Lesson:
-    """How one picture is to be taught."""
-
-    label: str
-    poor: Poor = "warn"
-    box: Box | None = None
-    name: str = ""
-    """Pictures of the same lesson are undone together. Empty for a lesson of one picture."""
-    number: int = 0
-    """Which picture of the lesson it is. The same picture is taught only once."""
 
 
 class SharedLearner:
@@ -113,11 +96,11 @@ class SharedLearner:
         Raises:
             RobocleError: As `Learner.teach` does, or there are too many labels.
         """
-        key = lesson.name, lesson.number
-        if lesson.name and key in self._answers:
+        key = lesson.lesson, lesson.number
+        if lesson.lesson and key in self._answers:
             return self._answers[key].model_copy(update={"repeated": True})
         label = self._label(lesson.label)
-        with self._step(f"lesson {lesson.name}" if lesson.name else "") as step:
+        with self._step(f"lesson {lesson.lesson}" if lesson.lesson else "") as step:
             found = self.learner.teach(picture, label, poor=lesson.poor, box=lesson.box)
         # Another program may have forgotten it meanwhile.
         counts = {**self.learner.counts, UNKNOWN: self.learner.unknown_taught}
@@ -143,6 +126,12 @@ class SharedLearner:
     ) -> Explanation:
         """Recognise a picture, and explain the prediction."""
         return self.learner.explain(picture, false_accept or self.false_accept, box=box)
+
+    def answer(self, picture: Picture, question: Question) -> answers.Prediction:
+        """Recognise a picture, and explain the prediction if that is wanted."""
+        given = picture, question.box, question.false_accept
+        found = self.explain(*given) if question.explain else self.predict(*given)
+        return answers.Prediction.of(found, question.top)
 
     def undo(self, step: str | None = None) -> answers.Undone:
         """Undo the last step, if it is the one that is expected."""
@@ -176,6 +165,10 @@ class SharedLearner:
             label: What it shows. If that was not taught, "unknown" is right.
             draws: How often each corruption is drawn.
         """
+        # Only this needs scipy.ndimage, which takes longer to import than the server.
+        from robocle.evaluation.check.conditions import CONDITIONS, IN_WORDS, Conditions
+        from robocle.evaluation.corruptions import corruption
+
         learner = self.learner
         name = spelling_of(label, learner.labels)
         expected = name  # None, which is unknown, if the label was not taught
