@@ -13,9 +13,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from command_line import counts_of
 from robocle.backbones import Backbone
-from robocle.learner import Learner
 from robocle.web import requests, service, shared_learner
 from web_client import Api, PictureOf, served
 
@@ -43,14 +41,6 @@ def test_a_prediction_can_be_explained(taught: Api, picture_of: PictureOf) -> No
     assert other["reason"]
     black = taught.post("/api/predict", _jpeg(np.zeros((240, 320, 3), np.uint8))).json
     assert (black["verdict"], black["nothing"]) == ("nothing", "the picture is black")
-
-
-def test_what_is_taught_is_on_disk_before_the_answer(
-    api: Api, tmp_path: Path, picture_of: PictureOf
-) -> None:
-    for number in range(3):
-        assert api.teach("mug", picture_of("mug", number)).json["pictures"] == number + 1
-        assert counts_of(tmp_path / "home.robocle") == {"mug": number + 1}
 
 
 def test_no_picture_is_written_to_disk_or_to_the_log(
@@ -224,15 +214,6 @@ def test_these_formats_are_accepted(kind: str, api: Api, picture_of: PictureOf) 
     assert api.teach("mug", buffer.getvalue()).status == 200
 
 
-@pytest.mark.parametrize("kind", ["GIF", "BMP", "TIFF"])
-def test_other_formats_are_refused_before_they_are_decoded(
-    kind: str, empty: Api, picture_of: PictureOf
-) -> None:
-    buffer = io.BytesIO()
-    Image.open(io.BytesIO(picture_of())).save(buffer, kind)
-    assert empty.teach("mug", buffer.getvalue()).status == 422
-
-
 def test_a_picture_with_too_many_pixels_is_refused_before_it_is_decoded(empty: Api) -> None:
     buffer = io.BytesIO()
     Image.new("RGB", (20, 20)).save(buffer, "PNG")
@@ -303,17 +284,6 @@ def test_the_state_names_its_file_and_its_parts(taught: Api) -> None:
     assert state["labels"][0] == {
         "label": "mug", "pictures": 3, "ready": False, "advice": "show 2 more"
     }  # fmt: skip
-
-
-def test_a_stopped_server_leaves_a_state_that_opens(
-    tmp_path: Path, lite0: Backbone, picture_of: PictureOf
-) -> None:
-    path = tmp_path / "home.robocle"
-    with served(path, lite0) as api:
-        api.teach("mug", picture_of())
-    with Learner.open(path, lite0) as learner:
-        assert learner.counts == {"mug": 1}
-    assert [each.name for each in tmp_path.iterdir()] == ["home.robocle"]
 
 
 def _jpeg(pixels: NDArray[np.uint8]) -> bytes:

@@ -1,14 +1,14 @@
 """Answers: what the server sends, made from what the learner returns.
 
-The description of the API is generated from these models. The attributes of a learner's objects
-are taken by their names, so most models have the fields of what they describe.
+The description of the API is generated from these models, and from the dataclasses of the learner
+that they contain.
 """
 
 from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 import robocle
 from robocle import types
@@ -16,7 +16,8 @@ from robocle._internal.wording import plural
 from robocle.images.quality import Kind
 from robocle.learner import Learner
 from robocle.recognition.explanation import Explanation
-from robocle.recognition.readiness import LabelReadiness, Readiness
+from robocle.recognition.readiness import ConfusablePair, LabelReadiness, Readiness
+from robocle.store.steps import Step
 
 GOAL = 5
 """How many pictures of an object the page asks for."""
@@ -65,6 +66,12 @@ class Label(_Answer):
     ready: bool
     advice: str
 
+    @classmethod
+    def of(cls, label: str, pictures: int, found: LabelReadiness | None) -> "Label":
+        """Return a label, which is ready if it was taught enough and is told from the others."""
+        ready = found is not None and found.pictures >= GOAL and found.is_ready
+        return cls(label=label, pictures=pictures, ready=ready, advice=advice(pictures, found))
+
 
 class Labels(_Answer):
     """All labels."""
@@ -72,29 +79,12 @@ class Labels(_Answer):
     labels: list[Label]
 
 
-class Step(_Answer):
-    """A step that can be undone or redone."""
-
-    id: str
-    description: str
-    time: float
-    number: Count
-
-
-class Pair(_Answer):
-    """Two labels that are easily confused."""
-
-    label: str
-    other: str
-    likelihood: Annotated[float, BeforeValidator(lambda value: round(value, 3))]
-
-
 class Knowledge(_Answer):
     """What the learner knows, as every client receives it after each change."""
 
     version: Count
     labels: list[Label]
-    confusable: list[Pair]
+    confusable: list[ConfusablePair]
     unknown: Count
     """pictures taught as unknown"""
     advice: str
@@ -114,25 +104,17 @@ class Knowledge(_Answer):
         """
         counts = learner.counts
         ready = {each.label: each for each in found.labels} if found else {}
-        labels = [
-            Label(
-                label=label,
-                pictures=pictures,
-                ready=is_ready(ready.get(label)),
-                advice=advice(pictures, ready.get(label)),
-            )
-            for label, pictures in counts.items()
-        ]
+        labels = [Label.of(each, number, ready.get(each)) for each, number in counts.items()]
         pairs = found.confusable if found else ()
         return cls(
             version=version,
             labels=labels,
-            confusable=[Pair.model_validate(each) for each in pairs if each.label in counts],
+            confusable=[each for each in pairs if each.label in counts],
             unknown=learner.unknown_taught,
             advice=found.advice if found and counts else "",
-            steps=[Step.model_validate(each) for each in learner.last_steps(SHOWN_STEPS)],
+            steps=list(learner.last_steps(SHOWN_STEPS)),
             undoable=learner.undoable,
-            undone=[Step.model_validate(each) for each in learner.undone[:SHOWN_STEPS]],
+            undone=list(learner.undone[:SHOWN_STEPS]),
         )
 
 
@@ -262,11 +244,6 @@ class Check(_Answer):
     label: str
     taught: bool
     conditions: list[Condition]
-
-
-def is_ready(readiness: LabelReadiness | None) -> bool:
-    """Return whether a label was taught enough pictures and is recognised from the others."""
-    return readiness is not None and readiness.pictures >= GOAL and readiness.is_ready
 
 
 def advice(pictures: int, readiness: LabelReadiness | None) -> str:

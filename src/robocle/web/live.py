@@ -72,7 +72,7 @@ async def live(websocket: WebSocket) -> None:
     except (WebSocketDisconnect, TimeoutError):
         pass
     finally:
-        service.clients.leave(client)
+        service.clients.discard(client)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -126,43 +126,34 @@ async def _answer(
     service: Service, client: Client, request: FrameRequest, picture: Picture
 ) -> dict[str, Any]:
     received = time.perf_counter()
-    work = partial(_predicted, service, request, picture)
+    work = partial(_recognised, service, client, request.header, picture)
     found, begun, took = await service.workers.predict(partial(timed, work))
-    answer: dict[str, Any] = {"event": "prediction", "id": request.header.id}
-    if found is None:
-        answer |= {"empty": True, "label": None, "verdict": "unknown", "sure": False, "nothing": ""}
-        answer |= {"confidences": [], "unknown_probability": 1}
-    else:
-        prediction, explanation, is_judged = found
-        answer |= _announced(client, prediction, is_judged) | explanation
-    now = time.perf_counter()
-    answer["milliseconds"] = round(1e3 * (now - request.arrived), 1)
-    service.metrics.prediction_seconds.observe(now - request.arrived)
-    waited = begun - received if begun > received else 0.0
-    service.metrics.overhead_seconds.observe(max(now - request.arrived - took - waited, 0.0))
-    return answer
+    spent = time.perf_counter() - request.arrived
+    service.metrics.prediction_seconds.observe(spent)
+    service.metrics.overhead_seconds.observe(max(spent - took - max(begun - received, 0.0), 0.0))
+    given = {"event": "prediction", "id": request.header.id}
+    return {**given, **found, "milliseconds": round(1e3 * spent, 1)}
 
 
-def _predicted(
-    service: Service, request: FrameRequest, picture: Picture
-) -> tuple[Prediction, dict[str, Any], bool] | None:
-    """Return the prediction, its explanation, and whether known can be separated from unknown.
-
-    It is None if nothing was taught yet.
-    """
+def _recognised(
+    service: Service, client: Client, header: FrameHeader, picture: Picture
+) -> dict[str, Any]:
+    """Return the answer to a frame. A thread does this, for one frame of a client at a time."""
     if isinstance(picture, bytes):
         require_picture(picture)
-    shared, header = service.shared, request.header
+    given = picture, header.box, header.false_accept
+    explained: dict[str, Any] = {}
     try:
-        if not header.heat:
-            prediction = shared.predict(picture, header.box, header.false_accept)
-            return prediction, {}, shared.is_judged
-        found = shared.explain(picture, header.box, header.false_accept)
-        heat = Heat.of(found.heat)
-        values = {"reason": found.reason, "heat": heat and heat.model_dump()}
-        return found.prediction, values, shared.is_judged
+        if header.heat:
+            found = service.shared.explain(*given)
+            prediction, heat = found.prediction, Heat.of(found.heat)
+            explained = {"reason": found.reason, "heat": heat and heat.model_dump()}
+        else:
+            prediction = service.shared.predict(*given)
     except NothingTaughtError:
-        return None
+        nothing = {"empty": True, "label": None, "verdict": "unknown", "sure": False, "nothing": ""}
+        return {**nothing, "confidences": [], "unknown_probability": 1}
+    return {**_announced(client, prediction, service.shared.is_judged), **explained}
 
 
 def _announced(client: Client, prediction: Prediction, is_judged: bool) -> dict[str, Any]:

@@ -10,7 +10,7 @@ client, so a client that stops reading costs a few kilobytes until its connectio
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -65,18 +65,10 @@ class Client:
     filter: TemporalFilter = field(default_factory=TemporalFilter)
 
 
-class Clients:
+class Clients(set[Client]):
     """All clients that listen."""
 
-    def __init__(self) -> None:
-        self._clients: dict[int, Client] = {}
-        self._last = 0
-
-    def __len__(self) -> int:
-        return len(self._clients)
-
-    def __iter__(self) -> Iterator[Client]:
-        return iter(list(self._clients.values()))
+    _last = 0
 
     def join(self) -> Client:
         """Return a new client.
@@ -87,12 +79,9 @@ class Clients:
         if len(self) >= MAX_CLIENTS:
             raise RequestError(503, f"{MAX_CLIENTS} clients are connected already: close one")
         self._last += 1
-        client = self._clients[self._last] = Client(self._last)
+        client = Client(self._last)
+        self.add(client)
         return client
-
-    def leave(self, client: Client) -> None:
-        """Remove a client."""
-        self._clients.pop(client.number, None)
 
     def tell_all(self, kind: str, message: str) -> None:
         """Send a message to all clients."""

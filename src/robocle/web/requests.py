@@ -10,6 +10,7 @@ import io
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
+from fastapi import Query
 from PIL import Image
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 from starlette.requests import ClientDisconnect, Request
@@ -93,6 +94,13 @@ BoxInQuery = Annotated[
 Rate = Annotated[float | None, BeforeValidator(_rate), WithJsonSchema({"anyOf": RATES})]
 Source = Annotated[Literal["camera"] | None, WithJsonSchema({"enum": ["camera"]})]
 Label = Annotated[str, Field(json_schema_extra={"minLength": 1, "maxLength": MAX_LABEL_LENGTH})]
+STEP = (
+    "The id of the step that is expected, as in the answer to a change, in `steps` or in `undone`. "
+    "If it is not the next one, because another program changed the state, nothing is changed."
+)
+Step = Annotated[
+    str | None, WithJsonSchema({"type": "string", "maxLength": 1000}), Query(description=STEP)
+]
 
 
 class _Query(BaseModel):
@@ -141,15 +149,6 @@ class Trial(_Query):
     """What the picture shows."""
     draws: int = Field(3, ge=1, le=10)
     """Variants per corruption."""
-
-
-class ExpectedStep(_Query):
-    """Which step is to be undone or redone."""
-
-    step: Annotated[str | None, WithJsonSchema({"type": "string", "maxLength": 1000})] = None
-    """The id of the step that is expected, as in the answer to a change, in `steps` or in `undone`.
-    If it is not the next one, because another client or program changed the state, nothing is
-    changed."""
 
 
 class Forget(BaseModel):

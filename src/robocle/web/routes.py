@@ -14,7 +14,7 @@ from prometheus_client import generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from pydantic import BaseModel
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 
 from robocle.errors import CameraError
 from robocle.images import Picture
@@ -25,20 +25,14 @@ from robocle.web.service import Service
 
 CLIENT_HEADER = "x-robocle-client"
 COOKIE_SECONDS = 30 * 24 * 3600
+BYTES, STREAM = "application/octet-stream", "multipart/x-mixed-replace"
 FILE = {"type": "string", "format": "binary"}
 PICTURE_KINDS = ("image/jpeg", "image/png", "image/webp")
 
 
-class File(Response):
-    """An answer that is a file to keep."""
-
-    media_type = "application/octet-stream"
-
-
-class Frames(StreamingResponse):
-    """One JPEG after another, which browsers show as a video."""
-
-    media_type = "multipart/x-mixed-replace; boundary=frame"
+def _answer(kind: str) -> dict[str, Any]:
+    """Return the description of an answer that is not JSON. Refusals are."""
+    return {"response_class": Response, "responses": {200: {"content": {kind: {"schema": FILE}}}}}
 
 
 def _body(description: str, *kinds: str, schema: dict[str, Any] = FILE) -> dict[str, Any]:
@@ -58,7 +52,7 @@ async def _service_of(request: Request) -> Service:
 
 Served = Annotated[Service, Depends(_service_of)]
 PICTURE = _body(f"A picture, at most {requests.MAX_PICTURE_BYTES} bytes.", *PICTURE_KINDS)
-STATE = _body(f"A state, at most {requests.MAX_STATE_BYTES} bytes.", "application/octet-stream")
+STATE = _body(f"A state, at most {requests.MAX_STATE_BYTES} bytes.", BYTES)
 refusal = {"model": answers.Refusal, "description": "It was refused; the error says why."}
 api = APIRouter(responses={"4XX": refusal, "503": refusal})
 
@@ -69,7 +63,7 @@ async def health() -> answers.Health:
     return answers.Health()
 
 
-@api.get("/metrics", response_class=PlainTextResponse)
+@api.get("/metrics", **_answer("text/plain"))
 async def metrics(service: Served) -> Response:
     """Metrics for Prometheus."""
     text = await service.workers.predict(partial(generate_latest, service.metrics.registry))
@@ -95,7 +89,7 @@ async def session(request: Request, response: Response) -> answers.Session:
 @api.get("/api/labels")
 async def labels(service: Served) -> answers.Labels:
     """List the labels with their readiness."""
-    knowledge = await service.knowledge()
+    knowledge = await service.workers.predict(service.shared.knowledge)
     return answers.Labels(labels=knowledge.labels)
 
 
@@ -126,19 +120,15 @@ async def predict(
 
 
 @api.post("/api/undo")
-async def undo(
-    service: Served, expected: Annotated[requests.ExpectedStep, Query()]
-) -> answers.Undone:
+async def undo(service: Served, step: requests.Step = None) -> answers.Undone:
     """Undo the last step."""
-    return await service.change(partial(service.shared.undo, expected.step))
+    return await service.change(partial(service.shared.undo, step))
 
 
 @api.post("/api/redo")
-async def redo(
-    service: Served, expected: Annotated[requests.ExpectedStep, Query()]
-) -> answers.Redone:
+async def redo(service: Served, step: requests.Step = None) -> answers.Redone:
     """Redo the step that was undone last."""
-    return await service.change(partial(service.shared.redo, expected.step))
+    return await service.change(partial(service.shared.redo, step))
 
 
 @api.post("/api/forget", openapi_extra=_json(requests.Forget))
@@ -165,14 +155,14 @@ async def check(
     return await service.workers.predict(work)
 
 
-@api.get("/api/export/state", response_class=File)
+@api.get("/api/export/state", **_answer(BYTES))
 async def export_state(service: Served) -> Response:
     """Download the state, to send it to another device."""
     content = await service.workers.change(service.shared.state_to_send)
     return _download(content, service.shared.path.name)
 
 
-@api.get("/api/export/onnx", response_class=File)
+@api.get("/api/export/onnx", **_answer(BYTES))
 async def export_onnx(service: Served) -> Response:
     """Download the learner as an ONNX model."""
     content = await service.workers.predict(service.shared.onnx_model)
@@ -186,17 +176,18 @@ async def import_state(request: Request, service: Served) -> answers.Merged:
     return await service.change(partial(service.shared.merge, content))
 
 
-@api.get("/api/camera", response_class=Frames)
+@api.get("/api/camera", **_answer(STREAM))
 async def camera(service: Served) -> Response:
     """The frames of the robot's camera, as a stream of JPEGs."""
     if service.camera is None:
         raise RequestError(404, "this server has no camera: start it with --camera")
-    return Frames(_frames(service))
+    return StreamingResponse(_frames(service), media_type=f"{STREAM}; boundary=frame")
 
 
 def _download(content: bytes, name: str) -> Response:
     plain = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in name)
-    return File(content, headers={"Content-Disposition": f'attachment; filename="{plain}"'})
+    headers = {"Content-Disposition": f'attachment; filename="{plain}"'}
+    return Response(content, media_type=BYTES, headers=headers)
 
 
 async def _frames(service: Service) -> AsyncIterator[bytes]:

@@ -73,7 +73,7 @@ def serve(path: Path, settings: Settings, tell: Callable[[str], None]) -> None:
         token = secrets.token_urlsafe(16)
     with ExitStack() as stack:
         listener = stack.enter_context(_listening(settings.host, settings.port))
-        secured = _secured(settings)
+        pem = certificate(settings.host) if settings.https else None
         learner = stack.enter_context(Learner.open(path, profile=settings.profile))
         opened = file_identity(path)
         camera = RobotCamera(settings.camera) if settings.camera else None
@@ -83,7 +83,7 @@ def serve(path: Path, settings: Settings, tell: Callable[[str], None]) -> None:
         hosts = AllowedHosts(settings.host, settings.allowed_hosts)
         service = Service(shared, camera)
         app = create_app(service, hosts, token)
-        server = _Server(uvicorn.Config(app, **_options(), **secured))
+        server = _Server(uvicorn.Config(app, ssl_certfile=pem, **_options()))
         address = _address(settings, listener.getsockname()[1], token)
         server.when_stopped = service.stop
         server.when_started = lambda: _started(address, path, settings, tell)
@@ -162,13 +162,6 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
         ) from error
     finally:
         listener.close()
-
-
-def _secured(settings: Settings) -> dict[str, Any]:
-    if not settings.https:
-        return {}
-    certificate_file, key_file = certificate(settings.host)
-    return {"ssl_certfile": str(certificate_file), "ssl_keyfile": str(key_file)}
 
 
 def _address(settings: Settings, port: int, token: str) -> str:

@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from robocle.errors import CameraError, RobocleError
 from robocle.images import Picture
-from robocle.web.answers import Knowledge, Taught
+from robocle.web.answers import Taught
 from robocle.web.queues import Client, Clients, Workers
 from robocle.web.requests import MAX_BYTES_IN_FLIGHT, Lesson, RequestError
 from robocle.web.robot_camera import RobotCamera
@@ -101,10 +101,6 @@ class Service:
         self.clients.tell_all("taught", json.dumps(event))
         return answer
 
-    async def knowledge(self) -> Knowledge:
-        """Return what the learner knows."""
-        return await self.workers.predict(self.shared.knowledge)
-
     async def tell_changes(self) -> None:
         """Send the knowledge to all clients after each change, for ever."""
         while True:
@@ -128,7 +124,7 @@ class Service:
 
     async def _version(self) -> int:
         """Return the version of what was taught. That may wait for a program that writes."""
-        return await asyncio.to_thread(lambda: self.shared.version)
+        return await asyncio.to_thread(lambda: self.shared.learner.version)
 
     async def greet(self, client: Client) -> None:
         """Tell a new client who it is and what the learner knows."""
@@ -183,7 +179,7 @@ class Service:
         add("clients", "Open WebSockets.", lambda: len(self.clients))
         add("labels", "Labels taught.", lambda: len(learner.counts))
         add("pictures", "Pictures taught, of all labels.", lambda: sum(learner.counts.values()))
-        add("version", "The version of what was taught.", lambda: self.shared.version)
+        add("version", "The version of what was taught.", lambda: self.shared.learner.version)
 
     def stop(self) -> None:
         """End what would never end by itself: streams of the camera."""
@@ -195,7 +191,7 @@ class Service:
         self.workers.close()
         if self.camera is not None:
             self.camera.close()
-        self.shared.close()
+        self.shared.learner.close()
 
 
 def timed(work: Callable[[], Result]) -> tuple[Result, float, float]:

@@ -49,15 +49,10 @@ class SharedLearner:
         self._answers: OrderedDict[tuple[str, int], answers.Taught] = OrderedDict()
 
     @property
-    def version(self) -> int:
-        """The version of what was taught. It differs after every change, by any program."""
-        return self.learner.version
-
-    @property
     def is_judged(self) -> bool:
         """Whether the learner can tell known from unknown, and so whether a label is sure."""
-        if self._judged[0] != self.version:
-            self._judged = self.version, self.learner.unknown_below() is not None
+        if self._judged[0] != self.learner.version:
+            self._judged = self.learner.version, self.learner.unknown_below() is not None
         return self._judged[1]
 
     def knowledge(self) -> answers.Knowledge:
@@ -65,7 +60,7 @@ class SharedLearner:
 
         The learner is busy while the readiness is computed.
         """
-        version = self.version  # read first: a later change will be sent again
+        version = self.learner.version  # read first: a later change will be sent again
         start = time.monotonic()
         self._readiness = self.learner.readiness()
         self._readiness_seconds = time.monotonic() - start
@@ -79,7 +74,7 @@ class SharedLearner:
         is_quiet = time.monotonic() > self._changed_at + QUIET_SECONDS
         if is_quiet or self._readiness_seconds < SLOW_SECONDS:
             return self.knowledge(), True
-        return answers.Knowledge.of(self.learner, self._readiness, self.version), False
+        return answers.Knowledge.of(self.learner, self._readiness, self.learner.version), False
 
     def state(self) -> answers.State:
         """Return what the learner knows, where the state is and what it consists of."""
@@ -112,7 +107,9 @@ class SharedLearner:
             version=self._changed(),
             repeated=False,
         )
-        self._remember(key, answer)
+        self._answers[key] = answer
+        while len(self._answers) > REMEMBERED_LESSONS:
+            self._answers.popitem(last=False)
         return answer
 
     def predict(
@@ -171,11 +168,11 @@ class SharedLearner:
 
         learner = self.learner
         name = spelling_of(label, learner.labels)
-        expected = name  # None, which is unknown, if the label was not taught
         tallies = {each: {"right": 0, "unknown": 0, "wrong": 0} for each in CONDITIONS}
         for each in Conditions(draws=draws).apply(picture, learner.backbone):
             found = learner.predict(each.pixels, self.false_accept).label
-            outcome = "right" if found == expected else "wrong" if found else "unknown"
+            # None, which is unknown, is right if the label was not taught.
+            outcome = "right" if found == name else "wrong" if found else "unknown"
             tallies[each.condition][outcome] += 1
         conditions = [
             answers.Condition(
@@ -218,14 +215,10 @@ class SharedLearner:
         is_new = any(each.id == step for each in self.learner.steps)
         return answers.Merged(merged=size, step=step if is_new else "", version=self._changed())
 
-    def close(self) -> None:
-        """Close the state."""
-        self.learner.close()
-
     def _changed(self) -> int:
         """Note that something was changed, and return the version after it."""
         self._changed_at = time.monotonic()
-        return self.version
+        return self.learner.version
 
     def _label(self, label: str) -> str:
         """Return a label as the learner spells it."""
@@ -243,11 +236,6 @@ class SharedLearner:
         id = id or secrets.token_hex(8)
         with self.learner.step(title, token=id):
             yield id
-
-    def _remember(self, key: tuple[str, int], answer: answers.Taught) -> None:
-        self._answers[key] = answer
-        while len(self._answers) > REMEMBERED_LESSONS:
-            self._answers.popitem(last=False)
 
     @contextmanager
     def _folder(self) -> Iterator[Path]:
