@@ -15,13 +15,6 @@ from robocle.web import live, requests, shared_learner
 from web_client import Api, PictureOf, listening, served
 
 
-def test_a_new_client_is_told_who_it_is_and_what_is_known(taught: Api) -> None:
-    with listening(taught) as client:
-        assert client.event("hello")["camera"] is False
-        state = client.event("state")
-        assert [each["label"] for each in state["labels"]] == ["mug", "clock", "teapot"]
-
-
 def test_frames_are_recognised_and_bars_sum_to_one(taught: Api, picture_of: PictureOf) -> None:
     with listening(taught) as client:
         for number in range(4):

@@ -1,4 +1,4 @@
-"""Worker threads: changes in their order, bounded queues, and nothing begun is left undone."""
+"""Worker threads: bounded queues, and nothing begun is left undone."""
 
 import asyncio
 import threading
@@ -8,20 +8,6 @@ import pytest
 from robocle.web import queues
 from robocle.web.queues import Workers
 from robocle.web.requests import RequestError
-
-
-def test_changes_are_made_in_the_order_in_which_they_were_requested() -> None:
-    made: list[int] = []
-
-    async def request() -> None:
-        threads = Workers()
-        await asyncio.gather(
-            *(threads.change(lambda number=number: made.append(number)) for number in range(50))  # type: ignore[misc]
-        )
-        threads.close()
-
-    asyncio.run(request())
-    assert made == list(range(50))
 
 
 def test_a_full_queue_refuses_and_recovers(monkeypatch: pytest.MonkeyPatch) -> None:

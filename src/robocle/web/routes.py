@@ -35,10 +35,10 @@ def _answer(kind: str) -> dict[str, Any]:
     return {"response_class": Response, "responses": {200: {"content": {kind: {"schema": FILE}}}}}
 
 
-def _body(description: str, *kinds: str, schema: dict[str, Any] = FILE) -> dict[str, Any]:
+def _body(what: str, *kinds: str, schema: dict[str, Any] = FILE) -> dict[str, Any]:
     """Return the description of a body that FastAPI does not read."""
     content = {kind: {"schema": schema} for kind in kinds}
-    return {"requestBody": {"description": description, "content": content}}
+    return {"requestBody": {"description": what, "content": content, "required": True}}
 
 
 def _json(model: type[BaseModel]) -> dict[str, Any]:
@@ -52,6 +52,7 @@ async def _service_of(request: Request) -> Service:
 
 Served = Annotated[Service, Depends(_service_of)]
 PICTURE = _body(f"A picture, at most {requests.MAX_PICTURE_BYTES} bytes.", *PICTURE_KINDS)
+PICTURE_OR_CAMERA = {"requestBody": {**PICTURE["requestBody"], "required": False}}
 STATE = _body(f"A state, at most {requests.MAX_STATE_BYTES} bytes.", BYTES)
 refusal = {"model": answers.Refusal, "description": "It was refused; the error says why."}
 api = APIRouter(responses={"4XX": refusal, "503": refusal})
@@ -99,7 +100,7 @@ async def state(service: Served) -> answers.State:
     return await service.workers.predict(service.shared.state)
 
 
-@api.post("/api/teach", openapi_extra=PICTURE)
+@api.post("/api/teach", openapi_extra=PICTURE_OR_CAMERA)
 async def teach(
     request: Request, service: Served, lesson: Annotated[requests.Lesson, Query()]
 ) -> answers.Taught:
@@ -110,7 +111,7 @@ async def teach(
     return await service.teach(picture, lesson, by)
 
 
-@api.post("/api/predict", openapi_extra=PICTURE, response_model_exclude_unset=True)
+@api.post("/api/predict", openapi_extra=PICTURE_OR_CAMERA, response_model_exclude_unset=True)
 async def predict(
     request: Request, service: Served, question: Annotated[requests.Question, Query()]
 ) -> answers.Prediction:
