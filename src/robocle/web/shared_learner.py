@@ -116,13 +116,15 @@ class SharedLearner:
         self, picture: Picture, box: Box | None = None, false_accept: float | None = None
     ) -> Prediction:
         """Recognise a picture. Without a rate of its own, that of the server counts."""
-        return self.learner.predict(picture, false_accept or self.false_accept, box=box)
+        rate = false_accept or self.false_accept
+        return self.learner.predict(picture, false_accept=rate, box=box)
 
     def explain(
         self, picture: Picture, box: Box | None = None, false_accept: float | None = None
     ) -> Explanation:
         """Recognise a picture, and explain the prediction."""
-        return self.learner.explain(picture, false_accept or self.false_accept, box=box)
+        rate = false_accept or self.false_accept
+        return self.learner.explain(picture, false_accept=rate, box=box)
 
     def answer(self, picture: Picture, question: Question) -> answers.Prediction:
         """Recognise a picture, and explain the prediction if that is wanted."""
@@ -170,7 +172,7 @@ class SharedLearner:
         name = spelling_of(label, learner.labels)
         tallies = {each: {"right": 0, "unknown": 0, "wrong": 0} for each in CONDITIONS}
         for each in Conditions(draws=draws).apply(picture, learner.backbone):
-            found = learner.predict(each.pixels, self.false_accept).label
+            found = learner.predict(each.pixels, false_accept=self.false_accept).label
             # None, which is unknown, is right if the label was not taught.
             outcome = "right" if found == name else "wrong" if found else "unknown"
             tallies[each.condition][outcome] += 1
