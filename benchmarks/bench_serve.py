@@ -66,7 +66,7 @@ class Server:
         """Return how many frames were answered since the start."""
         with urllib.request.urlopen(f"{self.url}/metrics") as answer:
             text = answer.read().decode()
-        return int(text.split("robocle_prediction_seconds_count ")[1].split()[0])
+        return int(float(text.split("robocle_prediction_seconds_count ")[1].split()[0]))
 
 
 @contextmanager

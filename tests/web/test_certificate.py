@@ -10,30 +10,30 @@ import pytest
 from cryptography import x509
 
 from robocle.errors import MissingExtraError, StateAccessError
-from robocle.web.certificate import certificate, own_address
+from robocle.web.certificate import certificate
 
 
 def test_it_names_this_machine_and_is_kept(tmp_path: Path) -> None:
-    path, key = certificate("0.0.0.0", tmp_path)
+    path = certificate("0.0.0.0", tmp_path)
     first = path.read_bytes()
     found = x509.load_pem_x509_certificate(first)
     names = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert "localhost" in names.get_values_for_type(x509.DNSName)
     assert ipaddress.ip_address("127.0.0.1") in names.get_values_for_type(x509.IPAddress)
     assert (found.not_valid_after_utc - found.not_valid_before_utc).days <= 825
-    assert certificate("0.0.0.0", tmp_path) == (path, key)
+    assert certificate("0.0.0.0", tmp_path) == path
     assert path.read_bytes() == first
-    ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(path, key)
+    ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(path)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files there have no such permissions")
 def test_only_its_owner_reads_the_key(tmp_path: Path) -> None:
-    _, key = certificate("127.0.0.1", tmp_path)
-    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    path = certificate("127.0.0.1", tmp_path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_a_new_address_or_a_damaged_file_needs_a_new_one(tmp_path: Path) -> None:
-    path, _ = certificate("127.0.0.1", tmp_path)
+    path = certificate("127.0.0.1", tmp_path)
     first = path.read_bytes()
     certificate("192.168.77.7", tmp_path)
     second = path.read_bytes()
@@ -55,8 +55,3 @@ def test_without_the_package_the_extra_is_named(
     monkeypatch.setitem(sys.modules, "cryptography", None)
     with pytest.raises(MissingExtraError, match=r"robocle\[web\]"):
         certificate("127.0.0.1", tmp_path)
-
-
-def test_the_own_address_is_one() -> None:
-    found = own_address()
-    assert not found or ipaddress.ip_address(found)

@@ -1,13 +1,20 @@
-"""Hostile input: no damaged request and no hostile state stops the server or writes a file."""
+"""Hostile input: no damaged request and no hostile state stops the server or writes a file.
+
+Requests that the description of the API allows, and others, get an answer that it names.
+"""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import numpy as np
 import pytest
+import schemathesis
+from fastapi.openapi.utils import get_openapi
+from hypothesis import HealthCheck, settings
+from schemathesis.checks import CHECKS
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
@@ -15,24 +22,22 @@ from hostile_states import FILES, ROWS, TABLES, Attack
 from hostile_states import taught as make_state
 from robocle import Learner
 from robocle.backbones import Backbone
-from robocle.web import limits
+from robocle.web import requests
+from robocle.web.routes import api as routes
 from state_files import files_in
 from web_client import Api, PictureOf, served
 
 UPLOADS, MESSAGES = 2500, 2500
-PATHS = ("teach", "predict", "check", "import", "forget", "rename", "undo", "session")
-LABELS = (
-    "mug",
-    "../../etc/passwd",
-    "a/b",
-    "\0",
-    "%s%n",
-    "<script>",
-    "🦆",
-    "x" * 500,
-    "unknown",
-    "",
+EXAMPLES = 30
+"""Requests per address."""
+CHECKED = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_schema_conformance",
 )
+PATHS = ("teach", "predict", "check", "import", "forget", "rename", "undo", "session")
+LABELS = ("mug", "../../etc/passwd", "\0", "%s%n", "<script>", "🦆", "x" * 500, "unknown", "")
 HEADERS: tuple[Any, ...] = (
     {"id": 1}, {"id": 1, "box": [0, 0, 9, 9]}, {"id": 1, "box": [1e308, -1, 0, 2]}, {"id": "1"},
     {"id": 2**60}, {"id": 1, "camera": True}, {"id": 1, "heat": True}, {"id": None}, [], "id", 7,
@@ -54,15 +59,11 @@ def cut(content: bytes, rng: Rng) -> bytes:
     return content[: int(rng.integers(0, len(content)))]
 
 
-def random_tail(content: bytes, rng: Rng) -> bytes:
-    return content[: int(rng.integers(2, 200))] + rng.bytes(int(rng.integers(0, 3000)))
-
-
 def noise(content: bytes, rng: Rng) -> bytes:
     return rng.bytes(int(rng.integers(0, 3000)))
 
 
-DAMAGES: tuple[Damage, ...] = (flipped, cut, random_tail, noise)
+DAMAGES: tuple[Damage, ...] = (flipped, cut, noise)
 
 
 @pytest.fixture
@@ -132,7 +133,7 @@ def _message(picture: bytes, rng: Rng) -> bytes | str:
     if kind == 2:
         return header.decode() + "\n" + "\udcff".encode("utf-8", "replace").decode() + "text"
     if kind == 3 and rng.random() < 0.02:
-        return bytes(limits.MAX_FRAME_BYTES + 1)
+        return bytes(requests.MAX_FRAME_BYTES + 1)
     damage = DAMAGES[rng.integers(len(DAMAGES))]
     return header + b"\n" + damage(picture, rng)
 
@@ -158,3 +159,32 @@ def test_a_hostile_state_is_not_imported(attacks: Attacks, tmp_path: Path, lite0
             assert str(tmp_path) not in error
             assert files_in(folder) == before
         assert api.post("/api/import", intact).status == 200
+
+
+@pytest.fixture(scope="module")
+def described(
+    tmp_path_factory: pytest.TempPathFactory, lite0: Backbone, picture_of: PictureOf
+) -> Iterator[Api]:
+    """A server that requests may change, with no limit of requests per second."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("robocle.web.security.BURST", 1e9)
+        with served(tmp_path_factory.mktemp("described") / "home.robocle", lite0) as api:
+            api.teach("mug", picture_of("mug"))
+            yield api
+
+
+schema = schemathesis.openapi.from_dict(
+    get_openapi(title="robocle", version="1", routes=routes.routes)
+)
+
+
+@pytest.mark.slow
+@schema.parametrize()
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+def test_every_answer_is_one_that_the_description_names(
+    case: schemathesis.Case[Any], described: Api
+) -> None:
+    response = case.call(base_url=described.address, timeout=60)
+    checks: Any = [CHECKS.get_one(name) for name in CHECKED]
+    case.validate_response(response, checks=checks)
+    assert described.get("/api/health").status == 200

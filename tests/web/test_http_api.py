@@ -13,12 +13,8 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from command_line import counts_of
 from robocle.backbones import Backbone
-from robocle.learner import Learner
-from robocle.web import service, shared_learner, values
-from robocle.web.app import API
-from robocle.web.openapi import description
+from robocle.web import requests, service, shared_learner
 from web_client import Api, PictureOf, served
 
 
@@ -26,12 +22,10 @@ def test_a_taught_object_is_recognised(taught: Api, picture_of: PictureOf) -> No
     answer = taught.post("/api/predict", picture_of("mug", 5))
     assert answer.status == 200
     assert answer.json["label"] == "mug"
-    assert answer.json["nothing"] == ""
+    assert (answer.json["verdict"], answer.json["nothing"]) == ("known", "")
     assert next(iter(answer.json["confidences"])) == "mug"
-    assert (
-        abs(sum(answer.json["confidences"].values()) + answer.json["unknown_probability"] - 1)
-        < 1e-9
-    )
+    total = sum(answer.json["confidences"].values()) + answer.json["unknown_probability"]
+    assert abs(total - 1) < 1e-9
 
 
 def test_a_prediction_can_be_explained(taught: Api, picture_of: PictureOf) -> None:
@@ -41,16 +35,10 @@ def test_a_prediction_can_be_explained(taught: Api, picture_of: PictureOf) -> No
     assert len(heat["values"]) == heat["rows"] * heat["columns"] > 1
     assert 0 <= min(heat["values"]) <= max(heat["values"]) <= 100
     other = taught.post("/api/predict?explain=true", picture_of("keyboard")).json
-    assert other["label"] is None
+    assert (other["label"], other["verdict"]) == (None, "unknown")
     assert other["reason"]
-
-
-def test_what_is_taught_is_on_disk_before_the_answer(
-    api: Api, tmp_path: Path, picture_of: PictureOf
-) -> None:
-    for number in range(3):
-        assert api.teach("mug", picture_of("mug", number)).json["pictures"] == number + 1
-        assert counts_of(tmp_path / "home.robocle") == {"mug": number + 1}
+    black = taught.post("/api/predict", _jpeg(np.zeros((240, 320, 3), np.uint8))).json
+    assert (black["verdict"], black["nothing"]) == ("nothing", "the picture is black")
 
 
 def test_no_picture_is_written_to_disk_or_to_the_log(
@@ -109,7 +97,7 @@ def test_labels_can_be_renamed_forgotten_and_brought_back(api: Api, picture_of: 
     assert [each["pictures"] for each in api.get("/api/labels").json["labels"]] == [2]
 
 
-def test_a_poor_picture_is_refused_with_its_faults_if_the_gate_says_so(
+def test_a_poor_picture_is_refused_with_its_faults_if_that_is_wanted(
     api: Api, picture_of: PictureOf
 ) -> None:
     black = _jpeg(np.zeros((240, 320, 3), np.uint8))
@@ -182,22 +170,25 @@ def test_a_check_tests_a_picture_in_all_conditions(taught: Api, picture_of: Pict
         ("/api/predict?false_accept=much", b"PICTURE", 400, "strict, normal or lenient"),
         ("/api/teach?label=%00", b"PICTURE", 422, "control or invisible"),
         ("/api/teach?label=" + "m" * 201, b"PICTURE", 422, "at most 200"),
-        ("/api/teach?label=mug&poor=wide", b"PICTURE", 400, "poor must be one of"),
-        ("/api/teach?label=mug&lesson=a/b", b"PICTURE", 400, "lesson must be"),
+        ("/api/teach?label=mug&poor=wide", b"PICTURE", 400, "or 'accept', not 'wide'"),
+        ("/api/teach?label=mug&lesson=a/b", b"PICTURE", 400, "lesson must match"),
         ("/api/teach?label=mug&number=-1", b"PICTURE", 400, "number must be"),
         ("/api/teach?label=mug&box=1,2,3", b"PICTURE", 400, "box must be"),
-        ("/api/teach?label=mug&box=a,b,c,d", b"PICTURE", 400, "box must be"),
+        ("/api/teach?label=mug&box=a,b,c,d", b"PICTURE", 400, "number, not 'a'"),
+        ("/api/teach?label=mug&box=nan,0,9,9", b"PICTURE", 400, "must be a finite number"),
+        ("/api/teach?label=mug&number=" + 5000 * "9", b"PICTURE", 400, "number"),
         ("/api/teach?label=mug&box=900,0,9,9", b"PICTURE", 422, "covers 0x9 pixels"),
         ("/api/teach?label=mug&source=camera", b"", 404, "no camera"),
         ("/api/predict", b"PICTURE", 409, "nothing has been taught"),
         ("/api/predict?top=0", b"PICTURE", 400, "top must be"),
         ("/api/undo", b"", 409, "nothing to undo"),
         ("/api/redo", b"", 409, "nothing to redo"),
+        ("/api/forget", b" " * 30_000, 413, "send at most 20000 bytes"),
         ("/api/forget", b"{", 400, "not JSON"),
         ("/api/forget", b"[" * 10_000, 400, "not JSON"),
-        ("/api/forget", b'{"label": 7}', 400, "lacks a value"),
+        ("/api/forget", b'{"label": 7}', 400, "label must be a valid string"),
         ("/api/forget", b'{"label": "mug"}', 404, "never taught"),
-        ("/api/rename", b'{"label": "mug"}', 400, "lacks a value"),
+        ("/api/rename", b'{"label": "mug"}', 400, "new_label is missing"),
         ("/api/import", b"no state", 422, "the file is not a robocle state"),
         ("/api/check?label=mug&draws=99", b"PICTURE", 400, "draws must be"),
         ("/api/check?label=mug", b"PICTURE", 409, "nothing has been taught"),
@@ -211,6 +202,7 @@ def test_bad_requests_get_one_line_and_change_nothing(
     assert answer.status == status, answer.json
     assert words in answer.json["error"]
     assert answer.json["error"].splitlines() == [answer.json["error"]]
+    assert len(answer.json["error"]) < 300
     assert empty.get("/api/state").json["labels"] == []
 
 
@@ -219,15 +211,6 @@ def test_these_formats_are_accepted(kind: str, api: Api, picture_of: PictureOf) 
     buffer = io.BytesIO()
     Image.open(io.BytesIO(picture_of())).save(buffer, kind)
     assert api.teach("mug", buffer.getvalue()).status == 200
-
-
-@pytest.mark.parametrize("kind", ["GIF", "BMP", "TIFF"])
-def test_other_formats_are_refused_before_they_are_decoded(
-    kind: str, empty: Api, picture_of: PictureOf
-) -> None:
-    buffer = io.BytesIO()
-    Image.open(io.BytesIO(picture_of())).save(buffer, kind)
-    assert empty.teach("mug", buffer.getvalue()).status == 422
 
 
 def test_a_picture_with_too_many_pixels_is_refused_before_it_is_decoded(empty: Api) -> None:
@@ -241,13 +224,8 @@ def test_a_picture_with_too_many_pixels_is_refused_before_it_is_decoded(empty: A
     assert "million pixels" in answer.json["error"]
 
 
-def test_a_body_that_is_too_large_is_refused_before_it_is_read(empty: Api) -> None:
-    answer = empty.post("/api/forget", b" " * 30_000)
-    assert answer.status == 413
-
-
 def test_a_body_that_never_ends_is_given_up(empty: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(values, "BODY_SECONDS", 0.3)
+    monkeypatch.setattr(requests, "BODY_SECONDS", 0.3)
     with socket.create_connection(("127.0.0.1", empty.port), timeout=30) as client:
         client.sendall(
             b"POST /api/predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\nslow"
@@ -285,18 +263,10 @@ def test_all_uploads_together_are_limited(
 
 def test_the_metrics_are_in_the_format_of_prometheus(taught: Api, picture_of: PictureOf) -> None:
     text = taught.get("/metrics").content.decode()
-    assert "robocle_pictures 9\n" in text
-    assert "robocle_taught_pictures_total 9\n" in text
+    assert "robocle_pictures 9.0\n" in text
+    assert "robocle_taught_pictures_total 9.0\n" in text
     for line in text.splitlines():
         assert re.fullmatch(r'# (HELP|TYPE) .+|[a-z_]+(\{[a-z]+="[^"]+"\})? [0-9.e+-]+', line), line
-
-
-def test_the_description_has_every_address_of_the_server_and_no_other() -> None:
-    served_here = {(method.lower(), path) for method, path, _ in API}
-    described = {
-        (method, path) for path, methods in description()["paths"].items() for method in methods
-    }
-    assert served_here == described
 
 
 def test_the_state_names_its_file_and_its_parts(taught: Api) -> None:
@@ -308,17 +278,6 @@ def test_the_state_names_its_file_and_its_parts(taught: Api) -> None:
     assert state["labels"][0] == {
         "label": "mug", "pictures": 3, "ready": False, "advice": "show 2 more"
     }  # fmt: skip
-
-
-def test_a_stopped_server_leaves_a_state_that_opens(
-    tmp_path: Path, lite0: Backbone, picture_of: PictureOf
-) -> None:
-    path = tmp_path / "home.robocle"
-    with served(path, lite0) as api:
-        api.teach("mug", picture_of())
-    with Learner.open(path, lite0) as learner:
-        assert learner.counts == {"mug": 1}
-    assert [each.name for each in tmp_path.iterdir()] == ["home.robocle"]
 
 
 def _jpeg(pixels: NDArray[np.uint8]) -> bytes:

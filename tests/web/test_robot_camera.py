@@ -97,8 +97,3 @@ def test_a_camera_that_just_failed_is_left_in_peace(video: Path) -> None:
     camera.close()
     with pytest.raises(CameraError, match="does not answer"):
         camera.newest()
-
-
-def test_a_camera_that_is_not_there_is_refused_at_the_start() -> None:
-    with pytest.raises(CameraError, match="no video file"):
-        RobotCamera("no-such-video.mp4")

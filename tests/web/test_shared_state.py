@@ -15,19 +15,12 @@ import pytest
 from command_line import counts_of
 from robocle import Learner
 from robocle.backbones import Backbone
-from web_client import Api, Listener, PictureOf, listening, served
+from web_client import Api, Listener, PictureOf, listening
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "home.robocle"
-
-
-@pytest.fixture
-def api(path: Path, lite0: Backbone) -> Iterator[Api]:
-    """A server of that state."""
-    with served(path, lite0) as api:
-        yield api
 
 
 @pytest.fixture
@@ -46,12 +39,6 @@ def told(client: Listener, is_it: Callable[[dict[str, Any]], bool]) -> dict[str,
 
 def counts_in(state: dict[str, Any]) -> dict[str, int]:
     return {each["label"]: each["pictures"] for each in state["labels"]}
-
-
-def test_a_client_of_an_empty_state_is_told_that_nothing_is_known(api: Api) -> None:
-    with listening(api) as client:
-        state = client.event("state")
-        assert (state["labels"], state["steps"], state["undone"]) == ([], [], [])
 
 
 def test_clients_are_told_what_another_program_changes(

@@ -7,29 +7,27 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from starlette.applications import Starlette
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
 
-from robocle.errors import (
-    CameraError,
-    NothingTaughtError,
-    NothingToUndoError,
-    NotLastStepError,
-    QualityError,
-    RobocleError,
-    StateAccessError,
-    StateError,
-    UnknownLabelError,
-)
-from robocle.web import routes
-from robocle.web.limits import RequestError
+import robocle
+from robocle import errors
+from robocle.errors import QualityError, RobocleError, StateError
+from robocle.web.answers import Complaint, Refusal
 from robocle.web.live import live
+from robocle.web.requests import RequestError, fault
+from robocle.web.routes import api
 from robocle.web.security import AllowedHosts, Security
 from robocle.web.service import Service
 
+ABOUT = (
+    "Teach a device new objects from a few pictures each, and recognise them later. The WebSocket "
+    "/api/live takes frames and sends predictions and changes."
+)
 PAGE = Path(__file__).parent / "page"
 KINDS = {
     ".html": "text/html; charset=utf-8",
@@ -38,34 +36,27 @@ KINDS = {
     ".svg": "image/svg+xml",
 }
 STATUSES: tuple[tuple[type[RobocleError], int], ...] = (
-    (UnknownLabelError, 404),
-    (NothingTaughtError, 409),
-    (NothingToUndoError, 409),
-    (NotLastStepError, 409),
-    (StateAccessError, 503),
-    (CameraError, 503),
+    (errors.UnknownLabelError, 404),
+    (errors.NothingTaughtError, 409),
+    (errors.NothingToUndoError, 409),
+    (errors.NotLastStepError, 409),
+    (errors.StateAccessError, 503),
+    (errors.CameraError, 503),
     (RobocleError, 422),
 )
 """The HTTP status of each kind of error; the first that fits counts."""
-API: tuple[tuple[str, str, Callable[[Request], Any]], ...] = (
-    ("GET", "/api/health", routes.health),
-    ("GET", "/api/openapi.json", routes.openapi),
-    ("POST", "/api/session", routes.session),
-    ("GET", "/api/labels", routes.labels),
-    ("GET", "/api/state", routes.state),
-    ("POST", "/api/teach", routes.teach),
-    ("POST", "/api/predict", routes.predict),
-    ("POST", "/api/undo", routes.undo),
-    ("POST", "/api/redo", routes.redo),
-    ("POST", "/api/forget", routes.forget),
-    ("POST", "/api/rename", routes.rename),
-    ("POST", "/api/check", routes.check),
-    ("GET", "/api/export/state", routes.export_state),
-    ("GET", "/api/export/onnx", routes.export_onnx),
-    ("POST", "/api/import", routes.import_state),
-    ("GET", "/api/camera", routes.camera_stream),
-    ("GET", "/metrics", routes.metrics),
-)
+
+
+class _Api(FastAPI):
+    """Also describes the token, which is not checked by FastAPI."""
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the description of the API."""
+        described = super().openapi()
+        scheme = {"type": "http", "scheme": "bearer"}
+        described["components"]["securitySchemes"] = {"token": scheme}
+        described["security"] = [{"token": []}, {}]
+        return described
 
 
 def create_app(service: Service, hosts: AllowedHosts, token: str = "") -> Security:
@@ -78,7 +69,7 @@ def create_app(service: Service, hosts: AllowedHosts, token: str = "") -> Securi
     """
 
     @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         telling = asyncio.create_task(service.tell_changes())
         yield
         telling.cancel()
@@ -86,35 +77,46 @@ def create_app(service: Service, hosts: AllowedHosts, token: str = "") -> Securi
             await telling
         await asyncio.to_thread(service.close)
 
-    addresses = [Route(path, work, methods=[method]) for method, path, work in API]
-    app = Starlette(
-        routes=[*addresses, WebSocketRoute("/api/live", live), *_page_routes()],
-        exception_handlers={RobocleError: _robocle_error, HTTPException: _http_error},
+    app = _Api(
+        title="robocle",
+        version=robocle.__version__,
+        description=ABOUT,
+        license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        openapi_url="/api/openapi.json",
+        docs_url=None,  # the pages of FastAPI load scripts from other hosts
+        redoc_url=None,
+        routes=[WebSocketRoute("/api/live", live), *_page_routes()],
+        exception_handlers={
+            RobocleError: _robocle_error,
+            HTTPException: _http_error,
+            RequestValidationError: _value_error,
+        },
         lifespan=lifespan,
     )
+    app.include_router(api)
     app.state.service = service
     app.state.token = token
     return Security(app, hosts, token, service.metrics)
 
 
-def status_of(error: RobocleError) -> int:
-    """Return the HTTP status of an error."""
-    if isinstance(error, RequestError):
-        return error.status
-    return next(status for kind, status in STATUSES if isinstance(error, kind))
-
-
 async def _robocle_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, RobocleError)
-    status = status_of(error)
+    status = next(status for kind, status in STATUSES if isinstance(error, kind))
+    if isinstance(error, RequestError):
+        status = error.status
     if isinstance(error, StateError) and not request.app.state.service.shared.learner.is_saved:
         status = 503  # whatever the request is, the file of the state is gone
-    content: dict[str, Any] = {"error": str(error)}
+    values: dict[str, Any] = {"error": str(error)}
     if isinstance(error, QualityError):
-        content["complaints"] = [
-            {"kind": each.kind, "advice": each.advice} for each in error.complaints
-        ]
-    return JSONResponse(content, status)
+        values["complaints"] = [Complaint.model_validate(each) for each in error.complaints]
+    return JSONResponse(Refusal(**values).model_dump(exclude_unset=True), status)
+
+
+async def _value_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    advice = f": add ?{first['loc'][-1]}=... to the address" if first["type"] == "missing" else ""
+    return JSONResponse({"error": fault(first) + advice}, 400)
 
 
 async def _http_error(request: Request, error: Exception) -> Response:

@@ -10,7 +10,6 @@ import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robocle._internal.files import replace_file
 from robocle.backbones.model_folder import cache_folder
 from robocle.errors import MissingExtraError, StateAccessError
 from robocle.web.security import LOOPBACK
@@ -33,31 +32,28 @@ def own_address() -> str:
         return ""
 
 
-def certificate(host: str, folder: Path | None = None) -> tuple[Path, Path]:
-    """Return the files of a certificate for this machine, and of its key.
+def certificate(host: str, folder: Path | None = None) -> Path:
+    """Return the file of a certificate for this machine, with its key.
 
     Args:
         host: The address that the server listens on.
-        folder: Where they are kept; None for the cache folder.
+        folder: Where it is kept; None for the cache folder.
 
     Raises:
         MissingExtraError: The package cryptography is not installed.
-        StateAccessError: The files cannot be written.
+        StateAccessError: The file cannot be written.
     """
     folder = folder or cache_folder() / "https"
-    certificate_path, key_path = folder / "certificate.pem", folder / "key.pem"
-    names = _names(host)
+    path, names = folder / "key-and-certificate.pem", _names(host)
     try:
-        if not _is_usable(certificate_path, key_path, names):
+        if not _is_usable(path, names):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            key, content = _created(names)
-            _write_private(key_path, key)
-            replace_file(certificate_path, content)
+            _write_private(path, _created(names))
     except ImportError as error:
         raise MissingExtraError("web", "--https needs the package cryptography") from error
     except OSError as error:
-        raise StateAccessError.of("write", certificate_path, error) from error
-    return certificate_path, key_path
+        raise StateAccessError.of("write", path, error) from error
+    return path
 
 
 def _names(host: str) -> list[str]:
@@ -74,10 +70,10 @@ def _write_private(path: Path, content: bytes) -> None:
         file.write(content)
 
 
-def _is_usable(path: Path, key: Path, names: list[str]) -> bool:
+def _is_usable(path: Path, names: list[str]) -> bool:
     from cryptography import x509
 
-    if not (path.is_file() and key.is_file()):
+    if not path.is_file():
         return False
     try:
         found = x509.load_pem_x509_certificate(path.read_bytes())
@@ -97,8 +93,8 @@ def _entry(name: str) -> "x509.GeneralName":
         return x509.DNSName(name)
 
 
-def _created(names: list[str]) -> tuple[bytes, bytes]:
-    """Return a new key and a certificate for it."""
+def _created(names: list[str]) -> bytes:
+    """Return a new key, and a certificate for it."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -124,4 +120,4 @@ def _created(names: list[str]) -> tuple[bytes, bytes]:
     )
     pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
     kept = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain)
-    return kept, signed.public_bytes(pem)
+    return kept + signed.public_bytes(pem)

@@ -20,62 +20,31 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from robocle.errors import NothingTaughtError, RobocleError
 from robocle.images import Picture
-from robocle.images.boxes import Box
 from robocle.types import Prediction
-from robocle.web.clients import Client
-from robocle.web.limits import (
-    BURST,
-    MAX_FRAME_BYTES,
-    REQUESTS_PER_SECOND,
-    RateLimit,
-    RequestError,
-)
-from robocle.web.pictures import require_picture
+from robocle.web import requests
+from robocle.web.answers import Heat
+from robocle.web.queues import Client, Newest
+from robocle.web.requests import FrameHeader, RequestError, from_json, require_picture
+from robocle.web.security import BURST, REQUESTS_PER_SECOND, RateLimit
 from robocle.web.service import Service, timed
-from robocle.web.values import box_of, explanation_values, rate_of
 
 STALLED_SECONDS = 15.0
 SHOWN = 4
 """How many labels have a bar. The others are summed up."""
-MAX_HEADER = 1000
-MAX_ID = 2**53
+ADVICE = 'a message starts with a line such as {"id": 7}'
 
 
 @dataclass(frozen=True)
 class FrameRequest:
     """A frame to recognise."""
 
-    id: int
+    header: FrameHeader
     picture: bytes
     """Empty for a frame of the robot's camera."""
-    box: Box | None
-    wants_heat: bool
-    false_accept: float | None
-    """The rate; None for that of the server."""
     arrived: float
 
 
-class Inbox:
-    """The newest frame of a client."""
-
-    def __init__(self) -> None:
-        self._newest: FrameRequest | None = None
-        self._filled = asyncio.Event()
-
-    def put(self, request: FrameRequest) -> bool:
-        """Keep a frame; return whether another one was dropped for it."""
-        dropped = self._newest is not None
-        self._newest = request
-        self._filled.set()
-        return dropped
-
-    async def take(self) -> FrameRequest:
-        """Return the newest frame, and wait if there is none."""
-        await self._filled.wait()
-        self._filled.clear()
-        request, self._newest = self._newest, None
-        assert request is not None
-        return request
+Inbox = Newest[FrameRequest]
 
 
 async def live(websocket: WebSocket) -> None:
@@ -102,7 +71,7 @@ async def live(websocket: WebSocket) -> None:
     except (WebSocketDisconnect, TimeoutError):
         pass
     finally:
-        service.clients.leave(client)
+        service.clients.discard(client)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -127,17 +96,17 @@ async def _receive(websocket: WebSocket, service: Service, client: Client, inbox
         if not limit.allows(""):
             await asyncio.sleep(1 / REQUESTS_PER_SECOND)
         try:
-            dropped = inbox.put(parsed(content))
+            dropped = inbox.put("frame", parsed(content))
         except RobocleError as error:
             client.outbox.put("error", _error(None, error))
         else:
-            service.metrics.dropped += dropped
+            service.metrics.dropped.inc(dropped)
 
 
 async def _recognise(service: Service, client: Client, inbox: Inbox) -> None:
     seen = -1
     while True:
-        request = await inbox.take()
+        (request,) = await inbox.take()
         try:
             picture: Picture
             if request.picture:
@@ -147,7 +116,7 @@ async def _recognise(service: Service, client: Client, inbox: Inbox) -> None:
             answer = await _answer(service, client, request, picture)
             client.outbox.put("prediction", json.dumps(answer))
         except RobocleError as error:
-            client.outbox.put("prediction", _error(request.id, error))
+            client.outbox.put("prediction", _error(request.header.id, error))
             if not request.picture:
                 await asyncio.sleep(0.5)  # a camera that fails must not be asked in a loop
 
@@ -156,40 +125,34 @@ async def _answer(
     service: Service, client: Client, request: FrameRequest, picture: Picture
 ) -> dict[str, Any]:
     received = time.perf_counter()
-    work = partial(_predicted, service, request, picture)
+    work = partial(_recognised, service, client, request.header, picture)
     found, begun, took = await service.workers.predict(partial(timed, work))
-    answer: dict[str, Any] = {"event": "prediction", "id": request.id}
-    if found is None:
-        answer |= {"empty": True, "verdict": "unknown", "label": None, "sure": False}
-        answer |= {"nothing": "", "confidences": [], "unknown_probability": 1}
-    else:
-        prediction, explained, is_judged = found
-        answer |= _announced(client, prediction, is_judged) | explained
-    now = time.perf_counter()
-    answer["milliseconds"] = round(1e3 * (now - request.arrived), 1)
-    service.metrics.prediction_seconds.add(now - request.arrived)
-    waited = begun - received if begun > received else 0.0
-    service.metrics.overhead_seconds.add(max(now - request.arrived - took - waited, 0.0))
-    return answer
+    spent = time.perf_counter() - request.arrived
+    service.metrics.prediction_seconds.observe(spent)
+    service.metrics.overhead_seconds.observe(max(spent - took - max(begun - received, 0.0), 0.0))
+    given = {"event": "prediction", "id": request.header.id}
+    return {**given, **found, "milliseconds": round(1e3 * spent, 1)}
 
 
-def _predicted(
-    service: Service, request: FrameRequest, picture: Picture
-) -> tuple[Prediction, dict[str, Any], bool] | None:
-    """Return the prediction, its explanation, and whether known can be separated from unknown.
-
-    It is None if nothing was taught yet.
-    """
+def _recognised(
+    service: Service, client: Client, header: FrameHeader, picture: Picture
+) -> dict[str, Any]:
+    """Return the answer to a frame. A thread does this, for one frame of a client at a time."""
     if isinstance(picture, bytes):
         require_picture(picture)
+    given = picture, header.box, header.false_accept
+    explained: dict[str, Any] = {}
     try:
-        if not request.wants_heat:
-            prediction = service.shared.predict(picture, request.box, request.false_accept)
-            return prediction, {}, service.shared.is_judged
-        found = service.shared.explain(picture, request.box, request.false_accept)
-        return found.prediction, explanation_values(found), service.shared.is_judged
+        if header.heat:
+            found = service.shared.explain(*given)
+            prediction, heat = found.prediction, Heat.of(found.heat)
+            explained = {"reason": found.reason, "heat": heat and heat.model_dump()}
+        else:
+            prediction = service.shared.predict(*given)
     except NothingTaughtError:
-        return None
+        nothing = {"empty": True, "label": None, "verdict": "unknown", "sure": False, "nothing": ""}
+        return {**nothing, "confidences": [], "unknown_probability": 1}
+    return {**_announced(client, prediction, service.shared.is_judged), **explained}
 
 
 def _announced(client: Client, prediction: Prediction, is_judged: bool) -> dict[str, Any]:
@@ -220,28 +183,17 @@ def parsed(content: bytes) -> FrameRequest:
         b'...'
     """
     arrived = time.perf_counter()
-    if len(content) > MAX_FRAME_BYTES:
-        raise RequestError(413, f"a frame may have {MAX_FRAME_BYTES} bytes: send a smaller one")
+    if len(content) > requests.MAX_FRAME_BYTES:
+        raise RequestError(
+            413, f"a frame may have {requests.MAX_FRAME_BYTES} bytes: send a smaller one"
+        )
     line, _, picture = content.partition(b"\n")
-    header = _header(line)
-    number, camera = header.get("id"), header.get("camera", False)
-    if type(number) is not int or not 0 <= number < MAX_ID:
-        raise RequestError(400, 'a message starts with a line such as {"id": 7}')
-    if not picture and camera is not True:
-        raise RequestError(400, "the message has no picture after its first line")
-    box, rate = box_of(header.get("box")), rate_of(header.get("false_accept"))
-    wanted = header.get("heat") is True
-    return FrameRequest(number, b"" if camera else picture, box, wanted, rate, arrived)
-
-
-def _header(line: bytes) -> dict[str, Any]:
-    try:
-        header = json.loads(line) if len(line) <= MAX_HEADER else None
-    except (ValueError, RecursionError):
-        header = None
-    if not isinstance(header, dict):
-        raise RequestError(400, 'a message starts with a line such as {"id": 7}')
-    return header
+    if len(line) > requests.MAX_HEADER_BYTES:
+        raise RequestError(400, f"the first line is too long: {ADVICE}")
+    header = from_json(FrameHeader, line, ADVICE)
+    if not picture and not header.camera:
+        raise RequestError(400, f"the message has no picture after its first line: {ADVICE}")
+    return FrameRequest(header, b"" if header.camera else picture, arrived)
 
 
 def _error(number: int | None, error: RobocleError) -> str:

@@ -7,7 +7,6 @@ pixels, so a box that is drawn on the shown picture fits. A camera that fails is
 import io
 import threading
 import time
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +18,6 @@ from robocle.errors import CameraError
 RETRY_SECONDS = 2.0
 LARGEST_SIDE = 960
 QUALITY = 80
-
-
-@dataclass(frozen=True)
-class _Jpeg:
-    number: int
-    content: bytes
 
 
 class RobotCamera:
@@ -47,7 +40,7 @@ class RobotCamera:
         self._first = 0  # numbers go on when the camera was opened again
         self._last = -1
         self._reduced = Frame(np.zeros((0, 0, 3), np.uint8), -1, 0.0)
-        self._jpeg = _Jpeg(-1, b"")
+        self._jpeg = -1, b""
 
     def newest(self, after: int = -1, timeout: float = 1.0) -> Frame | None:
         """Return the newest frame after another one; None if there is none in time.
@@ -79,10 +72,10 @@ class RobotCamera:
         frame = self.newest(after, timeout)
         if frame is None:
             return None
-        kept = self._jpeg
-        if kept.number != frame.number:
-            kept = self._jpeg = _Jpeg(frame.number, _jpeg(frame))
-        return kept.number, kept.content
+        kept = self._jpeg  # read once: another thread may replace it
+        if kept[0] != frame.number:
+            kept = self._jpeg = frame.number, _jpeg(frame)
+        return kept
 
     def close(self) -> None:
         """Release the camera."""

@@ -1,180 +1,194 @@
-"""The HTTP API: one function per address. What it returns after a change is on disk."""
+"""The HTTP API: one function per address. What it returns after a change is on disk.
+
+The description of the API is generated from the types of these functions. Bodies are not read by
+FastAPI: they are limited in size and time while they arrive.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
+from fastapi import APIRouter, Depends, Query
+from prometheus_client import generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from pydantic import BaseModel
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 
-import robocle
 from robocle.errors import CameraError
 from robocle.images import Picture
-from robocle.types import Prediction
-from robocle.web.limits import MAX_PICTURE_BYTES, MAX_STATE_BYTES, RequestError
-from robocle.web.openapi import description
-from robocle.web.pictures import require_picture
-from robocle.web.security import COOKIE, cookie_of
+from robocle.web import answers, requests
+from robocle.web.requests import RequestError
+from robocle.web.security import cookie_name, cookie_of
 from robocle.web.service import Service
-from robocle.web.values import (
-    body_of,
-    box_in_query,
-    explanation_values,
-    json_of,
-    label_of,
-    lesson_of,
-    rate_in_query,
-    whole_number,
-)
 
 CLIENT_HEADER = "x-robocle-client"
-MOST_DRAWS = 10
 COOKIE_SECONDS = 30 * 24 * 3600
+BYTES, STREAM = "application/octet-stream", "multipart/x-mixed-replace"
+FILE = {"type": "string", "format": "binary"}
+PICTURE_KINDS = ("image/jpeg", "image/png", "image/webp")
 
 
-def service_of(request: Request) -> Service:
-    """Return the service behind a request."""
+def _answer(kind: str) -> dict[str, Any]:
+    """Return the description of an answer that is not JSON. Refusals are."""
+    return {"response_class": Response, "responses": {200: {"content": {kind: {"schema": FILE}}}}}
+
+
+def _body(what: str, *kinds: str, schema: dict[str, Any] = FILE) -> dict[str, Any]:
+    """Return the description of a body that FastAPI does not read."""
+    content = {kind: {"schema": schema} for kind in kinds}
+    return {"requestBody": {"description": what, "content": content, "required": True}}
+
+
+def _json(model: type[BaseModel]) -> dict[str, Any]:
+    return _body(model.__doc__ or "", "application/json", schema=model.model_json_schema())
+
+
+async def _service_of(request: Request) -> Service:
     service: Service = request.app.state.service
     return service
 
 
-async def health(request: Request) -> Response:
+Served = Annotated[Service, Depends(_service_of)]
+PICTURE = _body(f"A picture, at most {requests.MAX_PICTURE_BYTES} bytes.", *PICTURE_KINDS)
+PICTURE_OR_CAMERA = {"requestBody": {**PICTURE["requestBody"], "required": False}}
+STATE = _body(f"A state, at most {requests.MAX_STATE_BYTES} bytes.", BYTES)
+refusal = {"model": answers.Refusal, "description": "It was refused; the error says why."}
+api = APIRouter(responses={"4XX": refusal, "503": refusal})
+
+
+@api.get("/api/health")
+async def health() -> answers.Health:
     """Tell that the server answers."""
-    return JSONResponse({"status": "ok", "robocle": robocle.__version__})
+    return answers.Health()
 
 
-async def metrics(request: Request) -> Response:
-    """Return the metrics in the text format of Prometheus."""
-    service = service_of(request)
-    gauges = await service.workers.predict(service.gauges)
-    text = service.metrics.text(gauges)
-    return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
+@api.get("/metrics", **_answer("text/plain"))
+async def metrics(service: Served) -> Response:
+    """Metrics for Prometheus."""
+    text = await service.workers.predict(partial(generate_latest, service.metrics.registry))
+    return Response(text, media_type=CONTENT_TYPE_LATEST)
 
 
-async def openapi(request: Request) -> Response:
-    """Return the description of this API."""
-    return JSONResponse(description())
-
-
-async def session(request: Request) -> Response:
-    """Give a browser that has sent the token a cookie, so that it can open the WebSocket."""
-    response = JSONResponse({"status": "ok"})
+@api.post("/api/session")
+async def session(request: Request, response: Response) -> answers.Session:
+    """Exchange the token for a cookie, so that a browser can open the WebSocket."""
     token: str = request.app.state.token
     if token:
         response.set_cookie(
-            COOKIE,
+            cookie_name(request),
             cookie_of(token),
             max_age=COOKIE_SECONDS,
             httponly=True,
             samesite="strict",
             secure=request.url.scheme == "https",
         )
-    return response
+    return answers.Session()
 
 
-async def labels(request: Request) -> Response:
-    """Return the labels, each with its number of pictures and its readiness."""
-    knowledge = await service_of(request).knowledge()
-    return JSONResponse({"labels": knowledge["labels"]})
+@api.get("/api/labels")
+async def labels(service: Served) -> answers.Labels:
+    """List the labels with their readiness."""
+    knowledge = await service.workers.predict(service.shared.knowledge)
+    return answers.Labels(labels=knowledge.labels)
 
 
-async def state(request: Request) -> Response:
-    """Return what the learner knows, and where that is stored."""
-    service = service_of(request)
-    about = await service.workers.predict(service.shared.about)
-    return JSONResponse({**await service.knowledge(), **about})
+@api.get("/api/state")
+async def state(service: Served) -> answers.State:
+    """Describe what was learned, and where it is."""
+    return await service.workers.predict(service.shared.state)
 
 
-async def teach(request: Request) -> Response:
-    """Teach one picture."""
-    lesson = lesson_of(request)
-    picture = await _picture(request)
+@api.post("/api/teach", openapi_extra=PICTURE_OR_CAMERA)
+async def teach(
+    request: Request, service: Served, lesson: Annotated[requests.Lesson, Query()]
+) -> answers.Taught:
+    """Teach one picture; it is on disk when the answer arrives."""
+    picture = await _picture_of(request, service, lesson.source)
     given = request.headers.get(CLIENT_HEADER, "")
     by = int(given) if given.isascii() and given.isdigit() and len(given) < 10 else 0
-    return JSONResponse(await service_of(request).teach(picture, lesson, by))
+    return await service.teach(picture, lesson, by)
 
 
-async def predict(request: Request) -> Response:
+@api.post("/api/predict", openapi_extra=PICTURE_OR_CAMERA, response_model_exclude_unset=True)
+async def predict(
+    request: Request, service: Served, question: Annotated[requests.Question, Query()]
+) -> answers.Prediction:
     """Recognise one picture."""
-    service = service_of(request)
-    box, top = box_in_query(request), whole_number(request, "top", 5, 1, 1000)
-    rate = rate_in_query(request)
-    picture = await _picture(request)
-    if request.query_params.get("explain") == "true":
-        work = partial(service.shared.explain, picture, box, rate)
-        explained = await service.workers.predict(work)
-        values = explanation_values(explained)
-        return JSONResponse({**_values(explained.prediction, top), **values})
-    found = await service.workers.predict(partial(service.shared.predict, picture, box, rate))
-    return JSONResponse(_values(found, top))
+    picture = await _picture_of(request, service, question.source)
+    return await service.workers.predict(partial(service.shared.answer, picture, question))
 
 
-async def undo(request: Request) -> Response:
+@api.post("/api/undo")
+async def undo(service: Served, step: requests.Step = None) -> answers.Undone:
     """Undo the last step."""
-    service = service_of(request)
-    step = request.query_params.get("step")
-    return JSONResponse(await service.change(partial(service.shared.undo, step)))
+    return await service.change(partial(service.shared.undo, step))
 
 
-async def redo(request: Request) -> Response:
+@api.post("/api/redo")
+async def redo(service: Served, step: requests.Step = None) -> answers.Redone:
     """Redo the step that was undone last."""
-    service = service_of(request)
-    step = request.query_params.get("step")
-    return JSONResponse(await service.change(partial(service.shared.redo, step)))
+    return await service.change(partial(service.shared.redo, step))
 
 
-async def forget(request: Request) -> Response:
+@api.post("/api/forget", openapi_extra=_json(requests.Forget))
+async def forget(request: Request, service: Served) -> answers.Forgot:
     """Forget a label."""
-    service = service_of(request)
-    (label,) = await json_of(request, "label")
-    return JSONResponse(await service.change(partial(service.shared.forget, label)))
+    given = await _json_of(request, requests.Forget)
+    return await service.change(partial(service.shared.forget, given.label))
 
 
-async def rename(request: Request) -> Response:
+@api.post("/api/rename", openapi_extra=_json(requests.Rename))
+async def rename(request: Request, service: Served) -> answers.Renamed:
     """Rename a label."""
-    service = service_of(request)
-    label, new_label = await json_of(request, "label", "new_label")
-    return JSONResponse(await service.change(partial(service.shared.rename, label, new_label)))
+    given = await _json_of(request, requests.Rename)
+    return await service.change(partial(service.shared.rename, given.label, given.new_label))
 
 
-async def check(request: Request) -> Response:
-    """Test one picture clean and under corruptions."""
-    service = service_of(request)
-    label, draws = label_of(request), whole_number(request, "draws", 3, 1, MOST_DRAWS)
-    picture = require_picture(await body_of(request, MAX_PICTURE_BYTES))
-    work = partial(service.shared.check, picture, label, draws)
-    return JSONResponse(await service.workers.predict(work))
+@api.post("/api/check", openapi_extra=PICTURE)
+async def check(
+    request: Request, service: Served, trial: Annotated[requests.Trial, Query()]
+) -> answers.Check:
+    """Test one picture clean and under corruptions; nothing is taught."""
+    picture = await _uploaded(request)
+    work = partial(service.shared.check, picture, trial.label, trial.draws)
+    return await service.workers.predict(work)
 
 
-async def export_state(request: Request) -> Response:
-    """Return the state as a file to send to another device."""
-    service = service_of(request)
+@api.get("/api/export/state", **_answer(BYTES))
+async def export_state(service: Served) -> Response:
+    """Download the state, to send it to another device."""
     content = await service.workers.change(service.shared.state_to_send)
     return _download(content, service.shared.path.name)
 
 
-async def export_onnx(request: Request) -> Response:
-    """Return the learner as an ONNX model."""
-    service = service_of(request)
+@api.get("/api/export/onnx", **_answer(BYTES))
+async def export_onnx(service: Served) -> Response:
+    """Download the learner as an ONNX model."""
     content = await service.workers.predict(service.shared.onnx_model)
     return _download(content, f"{service.shared.path.stem}.onnx")
 
 
-async def import_state(request: Request) -> Response:
+@api.post("/api/import", openapi_extra=STATE)
+async def import_state(request: Request, service: Served) -> answers.Merged:
     """Merge a state that was exported elsewhere. This can be undone."""
-    service = service_of(request)
-    content = await body_of(request, MAX_STATE_BYTES)
-    return JSONResponse(await service.change(partial(service.shared.merge, content)))
+    content = await requests.body_of(request, requests.MAX_STATE_BYTES)
+    return await service.change(partial(service.shared.merge, content))
 
 
-async def camera_stream(request: Request) -> Response:
-    """Return the frames of the robot's camera, as a stream of JPEGs that browsers show."""
-    service = service_of(request)
+@api.get("/api/camera", **_answer(STREAM))
+async def camera(service: Served) -> Response:
+    """The frames of the robot's camera, as a stream of JPEGs."""
     if service.camera is None:
         raise RequestError(404, "this server has no camera: start it with --camera")
-    kind = "multipart/x-mixed-replace; boundary=frame"
-    return StreamingResponse(_frames(service), media_type=kind)
+    return StreamingResponse(_frames(service), media_type=f"{STREAM}; boundary=frame")
+
+
+def _download(content: bytes, name: str) -> Response:
+    plain = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in name)
+    headers = {"Content-Disposition": f'attachment; filename="{plain}"'}
+    return Response(content, media_type=BYTES, headers=headers)
 
 
 async def _frames(service: Service) -> AsyncIterator[bytes]:
@@ -191,29 +205,20 @@ async def _frames(service: Service) -> AsyncIterator[bytes]:
             yield head.encode() + content + b"\r\n"
 
 
-async def _picture(request: Request) -> Picture:
+async def _picture_of(request: Request, service: Service, source: str | None) -> Picture:
     """Return the picture of a request: its body, or the newest frame of the robot's camera."""
-    if request.query_params.get("source") == "camera":
-        _, pixels = await service_of(request).picture_of_camera()
+    if source == "camera":
+        _, pixels = await service.picture_of_camera()
         return pixels
-    return require_picture(await body_of(request, MAX_PICTURE_BYTES))
+    return await _uploaded(request)
 
 
-def _values(found: Prediction, top: int) -> dict[str, Any]:
-    return {
-        "label": found.label,
-        "sure": found.sure,
-        "nothing": found.nothing,
-        "confidence": found.confidence,
-        "nearest": found.nearest,
-        "known_probability": found.known_probability,
-        "unknown_probability": found.unknown_probability,
-        "familiarity": found.familiarity,
-        "confidences": dict(found.top(top)),
-    }
+async def _uploaded(request: Request) -> bytes:
+    content = await requests.body_of(request, requests.MAX_PICTURE_BYTES)
+    return requests.require_picture(content)
 
 
-def _download(content: bytes, name: str) -> Response:
-    plain = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in name)
-    headers = {"Content-Disposition": f'attachment; filename="{plain}"'}
-    return Response(content, media_type="application/octet-stream", headers=headers)
+async def _json_of(request: Request, model: type[requests.Model]) -> requests.Model:
+    wanted = ", ".join(f'"{name}": "..."' for name in model.model_fields)
+    content = await requests.body_of(request, requests.MAX_JSON_BYTES)
+    return requests.from_json(model, content, f"send {{{wanted}}}")

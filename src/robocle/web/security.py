@@ -10,25 +10,27 @@
 import hashlib
 import hmac
 import ipaddress
-import json
 import socket
-from http.cookies import CookieError, SimpleCookie
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import HTTPConnection
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
 
-from robocle.web.limits import (
-    BURST,
-    FAILURE_BURST,
-    FAILURES_PER_SECOND,
-    REQUESTS_PER_SECOND,
-    RateLimit,
-    RequestError,
-)
-from robocle.web.metrics import Metrics
+from robocle.web.requests import RequestError
+from robocle.web.service import Metrics
 
-COOKIE = "robocle"
+REQUESTS_PER_SECOND, BURST = 200.0, 400.0
+"""Requests and messages that one address may send. The page sends one frame at a time."""
+FAILURES_PER_SECOND, FAILURE_BURST = 0.2, 10.0
+"""Wrong tokens that one address may send."""
+REMEMBERED_ADDRESSES = 4096
 OPEN = ("/api/health", "/api/openapi.json")
 """What needs no token, like the files of the page itself."""
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -46,6 +48,51 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
+REFUSED_HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 429: {"Retry-After": "1"}}
+
+
+class RateLimit:
+    """A token bucket per address.
+
+    It is written by hand because only the event loop uses it, so it needs no lock, no task that
+    cleans up and no store: the addresses that were not seen for longest are forgotten.
+
+    Args:
+        rate: How many requests per second are allowed in the long run.
+        burst: How many are allowed at once.
+        clock: Returns the time in seconds.
+
+    Example:
+        >>> limit = RateLimit(1, 2, clock=lambda: 0.0)
+        >>> [limit.allows("10.0.0.7") for _ in range(3)]
+        [True, True, False]
+    """
+
+    def __init__(
+        self, rate: float, burst: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._rate = rate
+        self._burst = burst
+        self._clock = clock
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def allows(self, address: str) -> bool:
+        """Count a request, and return whether it is within the limit."""
+        left = self._left(address)
+        allowed = left >= 1
+        self._buckets[address] = (left - 1 if allowed else left), self._clock()
+        self._buckets.move_to_end(address)
+        while len(self._buckets) > REMEMBERED_ADDRESSES:
+            self._buckets.popitem(last=False)
+        return allowed
+
+    def is_exhausted(self, address: str) -> bool:
+        """Return whether the next request would be over the limit; it is not counted."""
+        return self._left(address) < 1
+
+    def _left(self, address: str) -> float:
+        left, then = self._buckets.get(address, (self._burst, self._clock()))
+        return min(self._burst, left + (self._clock() - then) * self._rate)
 
 
 class AllowedHosts:
@@ -74,7 +121,7 @@ class AllowedHosts:
         if name is None:
             return False
         # An address cannot be rebound: only names can lead somewhere else later.
-        return name in self._names or (self._any_address and _is_address(name))
+        return name in self._names or (self._any_address and _address(name) is not None)
 
 
 class Security:
@@ -103,7 +150,7 @@ class Security:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                self._metrics.responses[message["status"]] += 1
+                self._metrics.responses.labels(message["status"]).inc()
                 headers = MutableHeaders(raw=message["headers"])
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
@@ -113,12 +160,13 @@ class Security:
         try:
             self._require_allowed(scope)
         except RequestError as error:
-            await _refuse(scope, receive, send_with_headers, error)
+            await _refusal(scope, error)(scope, receive, send_with_headers)
         else:
             await self._app(scope, receive, send_with_headers)
 
     def _require_allowed(self, scope: Scope) -> None:
-        headers = Headers(scope=scope)
+        connection = HTTPConnection(scope)
+        headers = connection.headers
         if headers.get("host", "") not in self._hosts:
             raise RequestError(
                 421, "this is not a name of this server: use its address, or --allow-host NAME"
@@ -126,19 +174,19 @@ class Security:
         path: str = scope["path"]
         if path.startswith("/api/") or path == "/metrics" or scope["type"] == "websocket":
             _require_same_site(headers)
-            address = scope["client"][0] if scope.get("client") else ""
+            address = connection.client.host if connection.client else ""
             if not self._requests.allows(address):
                 raise RequestError(429, "too many requests: wait a second")
             if self._token and path not in OPEN:
-                self._require_token(headers, address)
+                self._require_token(connection, address)
 
-    def _require_token(self, headers: Headers, address: str) -> None:
+    def _require_token(self, connection: HTTPConnection, address: str) -> None:
         if self._failures.is_exhausted(address):
             raise RequestError(429, "too many wrong tokens: wait a minute")
-        kind, _, given = headers.get("authorization", "").partition(" ")
+        kind, _, given = connection.headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer" and _equal(given.strip(), self._token):
             return
-        cookie = _cookie(headers)
+        cookie = connection.cookies.get(cookie_name(connection), "")
         if cookie and _equal(cookie, cookie_of(self._token)):
             return
         if given or cookie:
@@ -150,12 +198,14 @@ class Security:
 
 def is_loopback(host: str) -> bool:
     """Return whether only this machine can reach a server that listens on a host."""
-    if host.lower() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    address = _address(host)
+    return address.is_loopback if address else host.lower() == "localhost"
+
+
+def cookie_name(connection: HTTPConnection) -> str:
+    """Return the name of the cookie. Browsers send cookies to all ports of a host."""
+    _, port = connection.scope.get("server") or ("", 0)
+    return f"robocle-{port}"
 
 
 def cookie_of(token: str) -> str:
@@ -165,9 +215,8 @@ def cookie_of(token: str) -> str:
 
 def _require_same_site(headers: Headers) -> None:
     origin = headers.get("origin")
-    if origin is not None and _host_and_port(origin) != headers.get("host", "").lower():
-        raise RequestError(403, "requests from pages of other sites are refused")
-    if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+    is_ours = origin is None or _host_and_port(origin) == headers.get("host", "").lower()
+    if not is_ours or headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
         raise RequestError(403, "requests from pages of other sites are refused")
 
 
@@ -192,39 +241,18 @@ def _host_name(host: str) -> str | None:
     return parts.hostname.rstrip(".")
 
 
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
+def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    with suppress(ValueError):
+        return ipaddress.ip_address(name)
+    return None
 
 
 def _equal(given: str, expected: str) -> bool:
     return hmac.compare_digest(given.encode(), expected.encode())
 
 
-def _cookie(headers: Headers) -> str:
-    try:
-        found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
-    except CookieError:
-        return ""
-    return found.value if found else ""
-
-
-async def _refuse(scope: Scope, receive: Receive, send: Send, error: RequestError) -> None:
+def _refusal(scope: Scope, error: RequestError) -> ASGIApp:
     if scope["type"] == "websocket":
-        await receive()  # the request to connect
-        await send({"type": "websocket.close", "code": 1008, "reason": str(error)[:120]})
-        return
-    body = json.dumps({"error": str(error)}).encode()
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-    ]
-    if error.status == 401:
-        headers.append((b"www-authenticate", b"Bearer"))
-    if error.status == 429:
-        headers.append((b"retry-after", b"1"))
-    await send({"type": "http.response.start", "status": error.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+        return WebSocketClose(1008, str(error)[:120])
+    headers = REFUSED_HEADERS.get(error.status)
+    return JSONResponse({"error": str(error)}, error.status, headers)

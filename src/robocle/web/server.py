@@ -3,7 +3,6 @@
 Ctrl-C or SIGTERM ends it: it answers what it has begun and closes the state.
 """
 
-import asyncio
 import os
 import secrets
 import signal
@@ -28,7 +27,7 @@ from robocle.profiles import DEFAULT_PROFILE, ProfileName
 from robocle.recognition import DEFAULT_RATE
 from robocle.web.app import create_app
 from robocle.web.certificate import certificate, own_address
-from robocle.web.limits import MAX_FRAME_BYTES
+from robocle.web.requests import MAX_FRAME_BYTES
 from robocle.web.robot_camera import RobotCamera
 from robocle.web.security import AllowedHosts, is_loopback
 from robocle.web.service import Service
@@ -75,7 +74,7 @@ def serve(path: Path, settings: Settings, tell: Callable[[str], None]) -> None:
         token = secrets.token_urlsafe(16)
     with ExitStack() as stack:
         listener = stack.enter_context(_listening(settings.host, settings.port))
-        secured = _secured(settings)
+        pem = certificate(settings.host) if settings.https else None
         learner = stack.enter_context(Learner.open(path, profile=settings.profile))
         opened = file_identity(path)
         camera = RobotCamera(settings.camera) if settings.camera else None
@@ -85,7 +84,7 @@ def serve(path: Path, settings: Settings, tell: Callable[[str], None]) -> None:
         hosts = AllowedHosts(settings.host, settings.allowed_hosts)
         service = Service(shared, camera)
         app = create_app(service, hosts, token)
-        server = _Server(uvicorn.Config(app, **_options(), **secured))
+        server = _Server(uvicorn.Config(app, ssl_certfile=pem, **_options()))
         address = _address(settings, listener.getsockname()[1], token)
         server.when_stopped = service.stop
         server.when_started = lambda: _started(address, path, settings, tell)
@@ -139,32 +138,18 @@ class _Server(uvicorn.Server):
         self.when_stopped()
         await super().shutdown(sockets)
 
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop at a signal. Unlike uvicorn, do not raise the signal again afterwards."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-
-        def stop(number: int, frame: FrameType | None) -> None:
-            self.handle_exit(number, frame)
-
-        before = {each: signal.signal(each, stop) for each in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for each, handler in before.items():
-                signal.signal(each, handler)
-
-    def run(self, sockets: list[socket.socket] | None = None) -> None:
-        asyncio.run(self.serve(sockets))
+        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.should_exit = True
 
 
 @contextmanager
 def _listening(host: str, port: int) -> Iterator[socket.socket]:
     """Listen, before anything slow is done, and stop at the end."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio sends small answers at once only if the protocol is named.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if os.name != "nt":  # there it would let two programs listen on one port
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -178,13 +163,6 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
         ) from error
     finally:
         listener.close()
-
-
-def _secured(settings: Settings) -> dict[str, Any]:
-    if not settings.https:
-        return {}
-    certificate_file, key_file = certificate(settings.host)
-    return {"ssl_certfile": str(certificate_file), "ssl_keyfile": str(key_file)}
 
 
 def _address(settings: Settings, port: int, token: str) -> str:

@@ -9,16 +9,17 @@ import json
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import TypeVar
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from robocle.errors import CameraError, RobocleError
 from robocle.images import Picture
-from robocle.web.clients import Client, Clients
-from robocle.web.limits import MAX_BYTES_IN_FLIGHT, RequestError
-from robocle.web.metrics import Metrics
+from robocle.web.answers import Taught
+from robocle.web.queues import Client, Clients, Workers
+from robocle.web.requests import MAX_BYTES_IN_FLIGHT, Lesson, RequestError
 from robocle.web.robot_camera import RobotCamera
-from robocle.web.shared_learner import Lesson, SharedLearner
-from robocle.web.workers import Workers
+from robocle.web.shared_learner import SharedLearner
 
 Result = TypeVar("Result")
 POLL = 1.0
@@ -27,6 +28,35 @@ PAUSE = 0.1
 """Seconds between two messages about the state, at least."""
 SHARE = 3.0
 """The pause is also this many times as long as it took to compute the message."""
+BUCKETS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+"""The upper bounds of the durations that are counted together, in seconds."""
+
+
+class Metrics:
+    """What the server counts, in a registry of its own."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.prediction_seconds = self._seconds(
+            "prediction", "From the arrival of a frame to its answer."
+        )
+        self.overhead_seconds = self._seconds(
+            "overhead", "The part that is neither waiting for a thread nor decoding nor learner."
+        )
+        self.taught = self._counter("taught_pictures", "Pictures taught.")
+        self.dropped = self._counter("dropped_frames", "Frames replaced by newer.")
+        self.responses = self._counter("responses", "HTTP responses by status.", "status")
+
+    def add_gauge(self, name: str, what: str, value: Callable[[], float]) -> None:
+        """Add a value that is read whenever the metrics are."""
+        Gauge(f"robocle_{name}", what, registry=self.registry).set_function(value)
+
+    def _counter(self, name: str, what: str, *labels: str) -> Counter:
+        return Counter(f"robocle_{name}", what, labels, registry=self.registry)
+
+    def _seconds(self, name: str, what: str) -> Histogram:
+        full = f"robocle_{name}_seconds"
+        return Histogram(full, what, buckets=BUCKETS, registry=self.registry)
 
 
 class Service:
@@ -35,24 +65,19 @@ class Service:
     Args:
         shared: The learner.
         camera: The robot's camera, if there is one.
-        workers: The threads.
     """
 
-    def __init__(
-        self,
-        shared: SharedLearner,
-        camera: RobotCamera | None = None,
-        workers: Workers | None = None,
-    ) -> None:
+    def __init__(self, shared: SharedLearner, camera: RobotCamera | None = None) -> None:
         self.shared = shared
         self.camera = camera
-        self.workers = workers or Workers()
+        self.workers = Workers()
         self.clients = Clients()
         self.metrics = Metrics()
         self.stopping = False
         self._bytes = 0
         self._stale = asyncio.Event()
         self._state_event: tuple[int, str] = 0, ""
+        self._add_gauges()
 
     async def change(self, work: Callable[[], Result]) -> Result:
         """Change the learner, and notify all clients."""
@@ -61,7 +86,7 @@ class Service:
         finally:
             self._stale.set()
 
-    async def teach(self, picture: Picture, lesson: Lesson, by: int) -> dict[str, Any]:
+    async def teach(self, picture: Picture, lesson: Lesson, by: int) -> Taught:
         """Teach one picture.
 
         Args:
@@ -70,15 +95,11 @@ class Service:
             by: The number of the client that teaches; 0 if it does not listen.
         """
         answer = await self.change(lambda: self.shared.teach(picture, lesson))
-        if not answer["repeated"]:
-            self.metrics.taught += 1
-        event = {"event": "taught", "by": by, **answer}
+        if not answer.repeated:
+            self.metrics.taught.inc()
+        event = {"event": "taught", "by": by, **answer.model_dump()}
         self.clients.tell_all("taught", json.dumps(event))
         return answer
-
-    async def knowledge(self) -> dict[str, Any]:
-        """Return what the learner knows."""
-        return await self.workers.predict(self.shared.knowledge)
 
     async def tell_changes(self) -> None:
         """Send the knowledge to all clients after each change, for ever."""
@@ -103,7 +124,7 @@ class Service:
 
     async def _version(self) -> int:
         """Return the version of what was taught. That may wait for a program that writes."""
-        return await asyncio.to_thread(lambda: self.shared.version)
+        return await asyncio.to_thread(lambda: self.shared.learner.version)
 
     async def greet(self, client: Client) -> None:
         """Tell a new client who it is and what the learner knows."""
@@ -115,10 +136,11 @@ class Service:
         """Return the event with the knowledge, which is computed once after each change."""
         version, message = self._state_event
         if version != await self._version() or not message:
-            knowledge = await self.workers.predict(self.shared.knowledge_in_lesson)
-            message = json.dumps({"event": "state", **knowledge})
-            if knowledge["complete"]:
-                self._state_event = knowledge["version"], message
+            known, complete = await self.workers.predict(self.shared.knowledge_in_lesson)
+            event = {"event": "state", **known.model_dump(), "complete": complete}
+            message = json.dumps(event)
+            if complete:
+                self._state_event = known.version, message
             else:
                 self._stale.set()  # the readiness follows later
         return message
@@ -152,15 +174,12 @@ class Service:
         """Count bytes that are no longer held."""
         self._bytes -= size
 
-    def gauges(self) -> dict[str, tuple[str, float]]:
-        """Return values for the metrics."""
-        counts = self.shared.learner.counts
-        return {
-            "robocle_clients": ("Open WebSockets.", len(self.clients)),
-            "robocle_labels": ("Labels taught.", len(counts)),
-            "robocle_pictures": ("Pictures taught, of all labels.", sum(counts.values())),
-            "robocle_version": ("The version of what was taught.", self.shared.version),
-        }
+    def _add_gauges(self) -> None:
+        add, learner = self.metrics.add_gauge, self.shared.learner
+        add("clients", "Open WebSockets.", lambda: len(self.clients))
+        add("labels", "Labels taught.", lambda: len(learner.counts))
+        add("pictures", "Pictures taught, of all labels.", lambda: sum(learner.counts.values()))
+        add("version", "The version of what was taught.", lambda: self.shared.learner.version)
 
     def stop(self) -> None:
         """End what would never end by itself: streams of the camera."""
@@ -172,7 +191,7 @@ class Service:
         self.workers.close()
         if self.camera is not None:
             self.camera.close()
-        self.shared.close()
+        self.shared.learner.close()
 
 
 def timed(work: Callable[[], Result]) -> tuple[Result, float, float]:

@@ -10,42 +10,23 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import robocle
 from robocle._internal.wording import plural
 from robocle.classifiers.labels import UNKNOWN, require_label, spelling_of
 from robocle.errors import StateError
-from robocle.evaluation.check_result import CONDITIONS, IN_WORDS, Conditions
-from robocle.evaluation.corruptions import corruption
 from robocle.images import Picture
 from robocle.images.boxes import Box
-from robocle.images.quality import Poor
 from robocle.learner import Learner
 from robocle.recognition.explanation import Explanation
 from robocle.recognition.readiness import Readiness
 from robocle.types import Prediction
-from robocle.web.knowledge import knowledge_of
-from robocle.web.limits import MAX_LABELS, RequestError
+from robocle.web import answers
+from robocle.web.requests import MAX_LABELS, Lesson, Question, RequestError
 
 REMEMBERED_LESSONS = 5000
 SLOW_SECONDS, QUIET_SECONDS = 0.2, 1.5
 """If the readiness takes longer than the first, it waits until nothing changed for the second."""
-
-
-@dataclass(frozen=True)
-class Lesson:
-    """How one picture is to be taught."""
-
-    label: str
-    poor: Poor = "warn"
-    box: Box | None = None
-    name: str = ""
-    """Pictures of the same lesson are undone together. Empty for a lesson of one picture."""
-    number: int = 0
-    """Which picture of the lesson it is. The same picture is taught only once."""
 
 
 class SharedLearner:
@@ -65,70 +46,70 @@ class SharedLearner:
         self._judged: tuple[int, bool] = -1, True
         self._readiness: Readiness | None = None
         self._readiness_seconds = 0.0
-        self._answers: OrderedDict[tuple[str, int], dict[str, Any]] = OrderedDict()
-
-    @property
-    def version(self) -> int:
-        """The version of what was taught. It differs after every change, by any program."""
-        return self.learner.version
+        self._answers: OrderedDict[tuple[str, int], answers.Taught] = OrderedDict()
 
     @property
     def is_judged(self) -> bool:
         """Whether the learner can tell known from unknown, and so whether a label is sure."""
-        if self._judged[0] != self.version:
-            self._judged = self.version, self.learner.unknown_below() is not None
+        if self._judged[0] != self.learner.version:
+            self._judged = self.learner.version, self.learner.unknown_below() is not None
         return self._judged[1]
 
-    def knowledge(self) -> dict[str, Any]:
-        """Return what the learner knows, and the version of that.
+    def knowledge(self) -> answers.Knowledge:
+        """Return what the learner knows.
 
         The learner is busy while the readiness is computed.
         """
-        version = self.version  # read first: a later change will be sent again
+        version = self.learner.version  # read first: a later change will be sent again
         start = time.monotonic()
         self._readiness = self.learner.readiness()
         self._readiness_seconds = time.monotonic() - start
-        return {"version": version, **knowledge_of(self.learner, self._readiness)}
+        return answers.Knowledge.of(self.learner, self._readiness, version)
 
-    def knowledge_in_lesson(self) -> dict[str, Any]:
-        """Return the same during a lesson, with `complete`.
+    def knowledge_in_lesson(self) -> tuple[answers.Knowledge, bool]:
+        """Return the same during a lesson, and whether it is complete.
 
         If the readiness takes long, the result has the last one and is not complete.
         """
         is_quiet = time.monotonic() > self._changed_at + QUIET_SECONDS
         if is_quiet or self._readiness_seconds < SLOW_SECONDS:
-            return {**self.knowledge(), "complete": True}
-        known = knowledge_of(self.learner, self._readiness)
-        return {"version": self.version, **known, "complete": False}
+            return self.knowledge(), True
+        return answers.Knowledge.of(self.learner, self._readiness, self.learner.version), False
 
-    def about(self) -> dict[str, Any]:
-        """Return where the state is and what it consists of."""
-        return {
-            "file": self.path.name,
-            "bytes": self.path.stat().st_size if self.path.is_file() else 0,
-            "robocle": robocle.__version__,
-            "licence": "Apache-2.0",
-            "parts": vars(self.learner.parts),
-        }
+    def state(self) -> answers.State:
+        """Return what the learner knows, where the state is and what it consists of."""
+        return answers.State(
+            **dict(self.knowledge()),
+            file=self.path.name,
+            bytes=self.path.stat().st_size if self.path.is_file() else 0,
+            parts=vars(self.learner.parts),
+        )
 
-    def teach(self, picture: Picture, lesson: Lesson) -> dict[str, Any]:
+    def teach(self, picture: Picture, lesson: Lesson) -> answers.Taught:
         """Teach one picture, unless the same picture of the same lesson was taught before.
 
         Raises:
             RobocleError: As `Learner.teach` does, or there are too many labels.
         """
-        key = lesson.name, lesson.number
-        if lesson.name and key in self._answers:
-            return {**self._answers[key], "repeated": True}
+        key = lesson.lesson, lesson.number
+        if lesson.lesson and key in self._answers:
+            return self._answers[key].model_copy(update={"repeated": True})
         label = self._label(lesson.label)
-        with self._step(f"lesson {lesson.name}" if lesson.name else "") as step:
+        with self._step(f"lesson {lesson.lesson}" if lesson.lesson else "") as step:
             found = self.learner.teach(picture, label, poor=lesson.poor, box=lesson.box)
-        complaints = [{"kind": each.kind, "advice": each.advice} for each in found]
         # Another program may have forgotten it meanwhile.
         counts = {**self.learner.counts, UNKNOWN: self.learner.unknown_taught}
-        answer = {"label": label, "pictures": counts.get(label, 0), "complaints": complaints}
-        answer = self._changed(**answer, step=step, repeated=False)
-        self._remember(key, answer)
+        answer = answers.Taught(
+            label=label,
+            pictures=counts.get(label, 0),
+            complaints=[answers.Complaint.model_validate(each) for each in found],
+            step=step,
+            version=self._changed(),
+            repeated=False,
+        )
+        self._answers[key] = answer
+        while len(self._answers) > REMEMBERED_LESSONS:
+            self._answers.popitem(last=False)
         return answer
 
     def predict(
@@ -145,27 +126,37 @@ class SharedLearner:
         rate = false_accept or self.false_accept
         return self.learner.explain(picture, false_accept=rate, box=box)
 
-    def undo(self, step: str | None = None) -> dict[str, Any]:
+    def answer(self, picture: Picture, question: Question) -> answers.Prediction:
+        """Recognise a picture, and explain the prediction if that is wanted."""
+        given = picture, question.box, question.false_accept
+        found = self.explain(*given) if question.explain else self.predict(*given)
+        return answers.Prediction.of(found, question.top)
+
+    def undo(self, step: str | None = None) -> answers.Undone:
         """Undo the last step, if it is the one that is expected."""
-        return self._changed(undone=self.learner.undo(step))
+        undone = self.learner.undo(step)
+        return answers.Undone(undone=undone, version=self._changed())
 
-    def redo(self, step: str | None = None) -> dict[str, Any]:
+    def redo(self, step: str | None = None) -> answers.Redone:
         """Redo the step that was undone last, if it is the one that is expected."""
-        return self._changed(redone=self.learner.redo(step))
+        redone = self.learner.redo(step)
+        return answers.Redone(redone=redone, version=self._changed())
 
-    def forget(self, label: str) -> dict[str, Any]:
+    def forget(self, label: str) -> answers.Forgot:
         """Forget a label."""
         with self._step() as step:
             self.learner.forget(label)
-        return self._changed(forgot=label, step=step)
+        return answers.Forgot(forgot=label, step=step, version=self._changed())
 
-    def rename(self, label: str, new_label: str) -> dict[str, Any]:
+    def rename(self, label: str, new_label: str) -> answers.Renamed:
         """Rename a label."""
         with self._step() as step:
             self.learner.rename(label, new_label)
-        return self._changed(renamed=label, new_label=new_label, step=step)
+        return answers.Renamed(
+            renamed=label, new_label=new_label, step=step, version=self._changed()
+        )
 
-    def check(self, picture: bytes, label: str, draws: int) -> dict[str, Any]:
+    def check(self, picture: bytes, label: str, draws: int) -> answers.Check:
         """Test a picture clean and under corruptions; nothing is taught.
 
         Args:
@@ -173,19 +164,25 @@ class SharedLearner:
             label: What it shows. If that was not taught, "unknown" is right.
             draws: How often each corruption is drawn.
         """
+        # Only this needs scipy.ndimage, which takes longer to import than the server.
+        from robocle.evaluation.check_result import CONDITIONS, IN_WORDS, Conditions
+        from robocle.evaluation.corruptions import corruption
+
         learner = self.learner
         name = spelling_of(label, learner.labels)
-        expected = name  # None, which is unknown, if the label was not taught
         tallies = {each: {"right": 0, "unknown": 0, "wrong": 0} for each in CONDITIONS}
         for each in Conditions(draws=draws).apply(picture, learner.backbone):
             found = learner.predict(each.pixels, false_accept=self.false_accept).label
-            outcome = "right" if found == expected else "wrong" if found else "unknown"
+            # None, which is unknown, is right if the label was not taught.
+            outcome = "right" if found == name else "wrong" if found else "unknown"
             tallies[each.condition][outcome] += 1
         conditions = [
-            {"name": key, "in_words": IN_WORDS[key], "advice": corruption(key).advice, **tally}
+            answers.Condition(
+                name=key, in_words=IN_WORDS[key], advice=corruption(key).advice, **tally
+            )
             for key, tally in tallies.items()
         ]
-        return {"label": name or label, "taught": name is not None, "conditions": conditions}
+        return answers.Check(label=name or label, taught=name is not None, conditions=conditions)
 
     def state_to_send(self) -> bytes:
         """Return the state as a file to send, without its history."""
@@ -199,7 +196,7 @@ class SharedLearner:
             self.learner.export_onnx(folder / "model", false_accept=self.false_accept)
             return (folder / "model").read_bytes()
 
-    def merge(self, content: bytes) -> dict[str, Any]:
+    def merge(self, content: bytes) -> answers.Merged:
         """Merge a state that was exported elsewhere. The step is empty if nothing in it is new.
 
         Raises:
@@ -217,16 +214,12 @@ class SharedLearner:
             with self._step(title=f"merging {size}") as step:
                 self.learner.merge(other)
         is_new = any(each.id == step for each in self.learner.steps)
-        return self._changed(merged=size, step=step if is_new else "")
+        return answers.Merged(merged=size, step=step if is_new else "", version=self._changed())
 
-    def close(self) -> None:
-        """Close the state."""
-        self.learner.close()
-
-    def _changed(self, **answer: Any) -> dict[str, Any]:
-        """Return the answer to a change, with the version after it."""
+    def _changed(self) -> int:
+        """Note that something was changed, and return the version after it."""
         self._changed_at = time.monotonic()
-        return {**answer, "version": self.version}
+        return self.learner.version
 
     def _label(self, label: str) -> str:
         """Return a label as the learner spells it."""
@@ -244,11 +237,6 @@ class SharedLearner:
         id = id or secrets.token_hex(8)
         with self.learner.step(title, token=id):
             yield id
-
-    def _remember(self, key: tuple[str, int], answer: dict[str, Any]) -> None:
-        self._answers[key] = answer
-        while len(self._answers) > REMEMBERED_LESSONS:
-            self._answers.popitem(last=False)
 
     @contextmanager
     def _folder(self) -> Iterator[Path]:

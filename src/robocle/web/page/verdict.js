@@ -31,9 +31,9 @@ function worded(answer) {
   if (answer.empty || !store.labels.length) {
     return { kind: "empty", text: "Hold something in front of the camera and give it a name.", more: "" };
   }
-  if (answer.nothing) return { kind: "nothing", text: "Nothing to see", more: sentence(answer.nothing) };
+  if (answer.verdict === "nothing") return { kind: "nothing", text: "Nothing to see", more: sentence(answer.nothing) };
   if (answer.verdict === "undecided") return { kind: "wait", text: "...", more: "Hold it still for a moment." };
-  if (answer.label === null) {
+  if (answer.verdict === "unknown") {
     const more = answer.reason ? sentence(answer.reason) : "Type its name and hold the button to teach it.";
     return { kind: "unknown", text: "I don't know this", more };
   }

@@ -1,31 +1,17 @@
-"""Worker threads: changes in their order, bounded queues, and nothing begun is left undone."""
+"""Worker threads: bounded queues, and nothing begun is left undone."""
 
 import asyncio
 import threading
 
 import pytest
 
-from robocle.web import workers
-from robocle.web.limits import RequestError
-from robocle.web.workers import Workers
-
-
-def test_changes_are_made_in_the_order_in_which_they_were_requested() -> None:
-    made: list[int] = []
-
-    async def request() -> None:
-        threads = Workers()
-        await asyncio.gather(
-            *(threads.change(lambda number=number: made.append(number)) for number in range(50))  # type: ignore[misc]
-        )
-        threads.close()
-
-    asyncio.run(request())
-    assert made == list(range(50))
+from robocle.web import queues
+from robocle.web.queues import Workers
+from robocle.web.requests import RequestError
 
 
 def test_a_full_queue_refuses_and_recovers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "MOST_WAITING", 3)
+    monkeypatch.setattr(queues, "MOST_WAITING", 3)
     go = threading.Event()
 
     async def request() -> int:
