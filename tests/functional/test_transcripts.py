@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 TUTORIAL = ROOT / "docs/tutorial.md"
 # What a reader of each page has done before.
 BEFORE = {
-    "README.md": [Step("command", "robocle demo --pictures pictures")],
+    "README.md": [],
     "docs/tutorial.md": [],
     "docs/export.md": [Step("command", "robocle demo --pictures pictures")],
 }

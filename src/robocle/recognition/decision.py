@@ -14,7 +14,8 @@ seen in other places, where they are less familiar, and need the room. The more 
 common with what was taught, as on one desk in front of one camera, the closer it is to what is seen
 again. Examples that were taught as unknown move it up, at most to what is seen again.
 
-The constants were chosen on four development sets; `docs/recognition.md` has the measurements.
+The constants were chosen on four development sets. `docs/how-recognition-works.md` has the
+measurements.
 """
 
 import math
