@@ -1,13 +1,14 @@
-"""A robot that names what is put in front of its camera, and is taught while it looks.
+"""A robot that names what is put before its camera, and is taught while it looks.
 
     pip install 'robocle[camera]'
     python camera_robot.py home.robocle --camera 0
 
-The camera must not move. Start with an empty table, then put an object on it. Type a name and press
-Enter to teach the object that the robot sees; "undo" takes that back, Ctrl-D ends the program.
+The camera must not move. Start with an empty table, then put an object on it. Type a
+name and press Enter to teach the object that the robot sees. "undo" undoes the last
+lesson, and Ctrl-D ends the program.
 
-Three threads work at once: the camera's reads frames, `watch` recognises the newest, and the main
-thread teaches. They share one learner, which needs no lock.
+Three threads run: the camera's reads frames, `watch` recognises the newest, and the
+main thread teaches. They share one learner, which needs no lock.
 """
 
 import argparse
@@ -27,12 +28,10 @@ SMALLEST = 32  # pixels per side of the smallest box
 
 
 def changed_box(empty: NDArray[np.uint8], pixels: NDArray[np.uint8]) -> Box | None:
-    """Return x, y, width and height of what is new in a frame. Put your own detector here."""
-    difference = cv2.absdiff(empty, pixels).max(axis=2)
-    mask = cv2.morphologyEx(
-        (difference > DIFFERENT).astype(np.uint8), cv2.MORPH_OPEN, np.ones((5, 5), np.uint8)
-    )
-    x, y, width, height = cv2.boundingRect(mask)
+    """Return x, y, width and height of what is new in a frame: put your detector here."""
+    new = (cv2.absdiff(empty, pixels).max(axis=2) > DIFFERENT).astype(np.uint8)
+    without_specks = cv2.morphologyEx(new, cv2.MORPH_OPEN, np.ones((5, 5), np.uint8))
+    x, y, width, height = cv2.boundingRect(without_specks)
     return (x, y, width, height) if min(width, height) >= SMALLEST else None
 
 
@@ -47,7 +46,7 @@ class Robot:
         self._number = -1
 
     def look(self) -> str | None:
-        """Recognise the newest frame. Return what the robot announces, if it is something new."""
+        """Recognise the newest frame, and return what is announced if that changed."""
         frame = self.camera.newest(after=self._number)
         if frame is None:  # the camera is slow
             return None
@@ -59,7 +58,8 @@ class Robot:
         if box is None or not self.learner.labels:
             self._steady.reset()
             return None
-        announced = self._steady.update(self.learner.predict(frame.pixels, box=box))
+        prediction = self.learner.predict(frame.pixels, box=box)
+        announced = self._steady.update(prediction)
         if not announced.changed:
             return None
         certain = "" if announced.sure or not announced.label else "probably "
@@ -86,7 +86,7 @@ def watch(robot: Robot) -> None:
 
 def main() -> None:
     """Watch a camera, and teach what the user names."""
-    parser = argparse.ArgumentParser(description="Name what is put in front of a camera.")
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("state", help="the state file, such as home.robocle")
     parser.add_argument("--camera", default="0", help="a number, a URL or a video file")
     options = parser.parse_args()
@@ -97,7 +97,8 @@ def main() -> None:
             watcher.start()
             for line in map(str.strip, sys.stdin):
                 try:
-                    print(f"undid {learner.undo()}" if line == "undo" else robot.teach(line))
+                    undo = line == "undo"
+                    print(f"undid {learner.undo()}" if undo else robot.teach(line))
                 except RobocleError as error:
                     print(error, file=sys.stderr)
         watcher.join()  # a closed camera ends it
