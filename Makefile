@@ -95,7 +95,7 @@ parity: $(READY)
 DATA ?= data
 results: $(READY)
 	$(BIN)/python docs/results/generate.py $(DATA)
-	$(BIN)/python docs/readme_figures.py
+	$(BIN)/python docs/readme_figures.py --measure
 
 $(READY): pyproject.toml sim/pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "robocle needs Python 3.11 or newer")'

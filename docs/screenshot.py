@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 from playwright.sync_api import sync_playwright
 
 from robocle.demo.run import run_demo
@@ -32,22 +33,25 @@ def main() -> None:
     makers = {"demo": _demo, "teach-page": _teach_page}
     for name in sys.argv[1:] or makers:
         path = HERE / f"{name}.png"
-        image = Image.open(io.BytesIO(makers[name]())).convert("RGB")
+        about = PngInfo()
+        image = Image.open(io.BytesIO(makers[name](about))).convert("RGB")
         small = image.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, kmeans=4)
-        small.save(path, optimize=True)
+        small.save(path, optimize=True, pnginfo=about)
         print(f"wrote {path}, {path.stat().st_size / 1e3:.0f} kB")
 
 
-def _demo() -> bytes:
-    """Run the demo and return a screenshot of its page."""
+def _demo(about: PngInfo) -> bytes:
+    """Run the demo and return a screenshot of its page; a test compares its accuracy."""
     result = run_demo(lambda pictures, _: pictures)
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "demo.html"
         write_report(result, page)
+        accuracy = result.mean_of_others(result.methods[-1], other_instance=False)
+        about.add_text("accuracy", f"{accuracy:.1f}")
         return _screenshot(page)
 
 
-def _teach_page() -> bytes:
+def _teach_page(about: PngInfo) -> bytes:
     """Teach three objects on the teach page, show one of them, and return a screenshot."""
     sys.path.insert(0, str(HERE.parent / "tests/shared"))
     from chromium import CHROMIUM

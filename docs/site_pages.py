@@ -25,7 +25,13 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Point links that leave docs/ to the site's own pages, or make them plain text."""
+    """Point links that leave docs/ to the site's own pages, or make them plain text.
+
+    The wide tables of results get the room of the table of contents.
+    """
+    if page.file.src_uri.startswith("results/"):
+        page.meta["hide"] = ["toc"]
+        markdown = markdown.replace(" ± ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}")
     folder = (Path(config.docs_dir) / page.file.src_uri).parent
 
     def on_site(link: re.Match[str]) -> str:

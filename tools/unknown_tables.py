@@ -1,4 +1,4 @@
-"""Write the tables of docs/recognition.md and of the README, from tools/measure_unknown.py.
+"""Write the tables of docs/how-recognition-works.md, from tools/measure_unknown.py.
 
 python tools/unknown_tables.py
 """
@@ -11,10 +11,8 @@ from statistics import fmean
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-RESULTS, PAGE = ROOT / "docs/results/unknown_cells.json", ROOT / "docs/recognition.md"
-README = ROOT / "README.md"
+RESULTS, PAGE = ROOT / "docs/results/unknown_cells.json", ROOT / "docs/how-recognition-works.md"
 CELLS = re.compile(r"(<!-- begin cells: [^\n]* -->\n).*?(<!-- end cells -->)", re.DOTALL)
-OUTCOMES = re.compile(r"(<!-- begin outcomes: [^\n]* -->\n).*?(<!-- end outcomes -->)", re.DOTALL)
 SETS = {
     "office_caltech10": "Office-Caltech 10",
     "grocery_store": "Grocery Store",
@@ -121,23 +119,6 @@ def _with_examples(found: Figures, name: str, labels: str) -> list[str]:
     return cells
 
 
-def outcomes(results: dict[str, Any]) -> str:
-    """Return the table of the README."""
-    fast = Figures(results["cells"], "fast")
-    rows = []
-    for name, title in SETS.items():
-        for where, words in (("again", "the taught place"), ("elsewhere", "other places")):
-            found = [
-                fast.mean(f"{where} {key}", [name], ["half"], ["5"])
-                for key in ("right", "unknown", "wrong")
-            ]
-            if found[0] is not None:
-                strange = fast.mean("photos accepted", [name], ["half"], ["5"])
-                rows.append([f"{title}, {words}", *map(_shown, [*found, strange])])
-    heads = ["", "right", "unknown", "wrong", "unrelated photographs taken for a taught object"]
-    return "\n".join(_lines(heads, rows)) + "\n"
-
-
 def _shown(value: float | None) -> str:
     return "" if value is None else f"{value:.1f}"
 
@@ -153,11 +134,9 @@ def _lines(heads: list[str], rows: list[list[str]]) -> list[str]:
 
 def updated(page: str, results: dict[str, Any]) -> str:
     """Return a page with the tables of the results."""
-    page = CELLS.sub(lambda place: place[1] + tables(results) + place[2], page)
-    return OUTCOMES.sub(lambda place: place[1] + outcomes(results) + place[2], page)
+    return CELLS.sub(lambda place: place[1] + tables(results) + place[2], page)
 
 
 if __name__ == "__main__":
     found = json.loads(RESULTS.read_text("utf-8"))
-    for path in (PAGE, README):
-        path.write_text(updated(path.read_text("utf-8"), found), "utf-8")
+    PAGE.write_text(updated(PAGE.read_text("utf-8"), found), "utf-8")

@@ -26,7 +26,7 @@ STUDY = 'title = "x"\n[[studies]]\nname = "y"\ndataset = "home"\nscenario = "cla
 
 def test_there_is_one_for_each_table_and_figure_of_the_paper() -> None:
     tables = {f"table{number}" for number in range(1, 7)}
-    ours = {"comparison", "corruptions", "ablation", "profiles", "unknown"}
+    ours = {"comparison", "corruptions", "ablation", "profiles", "unknown", "quickstart"}
     assert tables | {"per_step", "moments"} | ours == set(NAMES)
 
 

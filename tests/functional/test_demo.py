@@ -7,11 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from command_line import assert_refused, run, run_subprocess
 from robocle.backbones import Backbone
 from robocle.demo.pictures import CONDITIONS, home_pictures
 from robocle.demo.run import KINDS, METHODS, ROUNDS, run_open_set
+
+SCREENSHOT = Path(__file__).parents[2] / "docs/demo.png"
 
 
 @pytest.mark.slow
@@ -29,6 +32,8 @@ def test_the_demo_prints_tables_and_writes_a_page_that_needs_no_other_file(tmp_p
     html = page.read_text("utf-8")
     assert html.count("data:image/jpeg") > 40
     assert not re.search(r"(src|href)=\"(?!data:|#)", html)
+    with Image.open(SCREENSHOT) as screenshot:  # made by docs/screenshot.py
+        assert float(screenshot.info["accuracy"]) == pytest.approx(mean, abs=0.3)
 
 
 @pytest.fixture(scope="module")

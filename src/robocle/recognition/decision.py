@@ -14,7 +14,8 @@ objects are less familiar in other places. The more others have in common with t
 as on one desk in front of one camera, the closer it is to again. Examples that were taught as
 unknown move it up, at most to again.
 
-The constants were chosen on four development sets; `docs/recognition.md` has the measurements.
+The constants were chosen on four development sets. `docs/how-recognition-works.md` has the
+measurements.
 """
 
 import math
