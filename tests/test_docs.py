@@ -191,6 +191,11 @@ def test_paths_in_the_documents_exist() -> None:
                 assert (ROOT / named).exists(), f"{path.name} names {named}"
 
 
+def test_only_readme_and_tutorial_say_how_to_install_from_a_clone() -> None:
+    pages = [page for page in ROOT.glob("docs/*.md") if page.name != "tutorial.md"]
+    assert not [page for page in pages if re.search(r"pip install '?\.", page.read_text("utf-8"))]
+
+
 GLOSSARY = [title.lower() for title in sections("glossary.md")]
 
 
