@@ -184,7 +184,7 @@ def test_without_pytorch_the_error_names_the_extra_to_install(
 ) -> None:
     for module in ("torch", "timm"):
         monkeypatch.setitem(sys.modules, module, None)
-    for module in ("torch_networks", "torchvision_networks", "timm_networks", "weights_file"):
+    for module in ("torch_networks", "torchvision_networks", "timm_networks"):
         monkeypatch.delitem(sys.modules, f"robocle.backbones.adding.{module}", raising=False)
     line = error_of("backbones", "add", "resnet18")
     assert line.startswith("adding resnet18 needs PyTorch")

@@ -7,6 +7,7 @@ import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -178,13 +179,7 @@ def _source(network: str, weights: str, earlier: str, size: int) -> str:
 def _networks(package: str, model: str) -> ModuleType:
     """Return the module that loads the networks of timm or torchvision, which need PyTorch."""
     try:
-        if package == "timm":
-            from robocle.backbones.adding import timm_networks
-
-            return timm_networks
-        from robocle.backbones.adding import torchvision_networks
-
-        return torchvision_networks
+        return import_module(f"robocle.backbones.adding.{package}_networks")
     except ImportError as error:
         raise MissingExtraError("export", f"adding {model} needs PyTorch ({error})") from error
     except RuntimeError as error:
