@@ -60,10 +60,10 @@ class Robot:
             return None
         prediction = self.learner.predict(frame.pixels, box=box)
         announced = self._steady.update(prediction)
-        if not announced.changed:
+        if not announced.changed or announced.verdict == "undecided":
             return None
         certain = "" if announced.sure or not announced.label else "probably "
-        return certain + (announced.label or "unknown")
+        return certain + (announced.label or announced.verdict)
 
     def teach(self, label: str) -> str:
         """Teach the object in the last frame, and return what to tell the user."""

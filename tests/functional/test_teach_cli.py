@@ -350,6 +350,6 @@ def test_teaching_one_picture_imports_nothing_that_it_does_not_need(
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     said, imported = result.stdout.splitlines()
     assert said.startswith("taught 1 picture of cup; ")
-    predicting = {"learner.snapshot", "recognition.calibration", "recognition.explanation"}
+    predicting = {"recognition.temperature", "recognition.explanation"}
     unneeded = {f"robocle.{name}" for name in predicting}
     assert not {"concurrent.futures", "importlib.resources", *unneeded} & set(imported.split())

@@ -162,7 +162,9 @@ def backbone_of_state(spec: str, fingerprint: str) -> Backbone:
     name = parse_spec(spec).name
     if name == "onnx":
         return GivenOnnx(spec, fingerprint)
-    if not (name in BACKBONES.names() or name in ARCHITECTURES or _advice(name)):
+    # What comes with robocle is known without a search for plug-ins, which takes a while.
+    known = name in BACKBONES.builtin() or name in ARCHITECTURES
+    if not (known or name in BACKBONES.names() or _advice(name)):
         raise BackboneError(
             f"the backbone {name} (sha {fingerprint[:8]}) is not on this machine: copy its folder "
             f"from one that has it to {added_folder(name)}, or install the plug-in that has it"
