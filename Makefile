@@ -1,5 +1,5 @@
-# The commands to know are `make demo`, which shows robocle at work, and `make test`, which runs
-# every check and test. Each sets up .venv first; this takes no time when nothing has changed.
+# The commands to know are `make demo`, which shows robocle at work, and `make test`, which tests it.
+# Each sets up .venv first; this takes no time when nothing has changed.
 # Another Python has an environment of its own: `make test PYTHON=python3.13` uses .venv-python3.13.
 PYTHON ?= python3
 VENV := $(if $(filter python3 python,$(PYTHON)),.venv,.venv-$(notdir $(PYTHON)))
@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 endif
 READY := $(VENV)/ready
 
-.PHONY: demo serve test check lint docs hooks bench bench-quick parity results torch aarch64 ros clean
+.PHONY: demo serve test test-exhaustive check lint docs hooks bench bench-quick parity results torch aarch64 ros clean
 
 demo: $(READY)
 	$(BIN)/robocle demo
@@ -19,25 +19,34 @@ demo: $(READY)
 serve: $(READY)
 	$(BIN)/robocle serve
 
-# Coverage must be at least 95 %. The export of backbones needs PyTorch: without it, its tests are
-# skipped, the last lines say how many, and the floor does not apply.
+# Without PyTorch, the tests of exported backbones are skipped: the last lines say how many, and the
+# floor does not apply. From Python 3.12 on, sys.monitoring measures coverage at almost no cost.
 FLOOR = $(shell $(BIN)/python -c 'import importlib.util as u; print(95 if u.find_spec("torch") else 0)')
-# From Python 3.12 on, sys.monitoring measures coverage at almost no cost.
 CORE = $(shell $(BIN)/python -c 'import sys; print("sysmon" if sys.version_info >= (3, 12) else "ctrace")')
+PYTEST = $(BIN)/python -m pytest -n 2 --dist worksteal
+
+# All tests but the exhaustive ones, with coverage: at least 95 % of the lines.
 test: lint
-	COVERAGE_CORE=$(CORE) $(BIN)/python -m pytest -n 2 --dist worksteal \
-		--cov --cov-report=term --cov-fail-under=$(FLOOR)
+	COVERAGE_CORE=$(CORE) $(PYTEST) -m "not exhaustive" --cov --cov-report=term --cov-fail-under=$(FLOOR)
+
+# What takes minutes: every export, hundreds of kills, fuzzing, whole benchmarks, other platforms.
+test-exhaustive: torch
+	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32 src
+	$(BIN)/mypy --platform darwin --cache-dir .mypy_cache/darwin src
+	$(PYTEST) -m exhaustive
+	$(BIN)/python benchmarks/run_all.py --quick
+	if $(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))'; then $(MAKE) ros; \
+	else echo "no wheels of ROS 2 for this Python: the tests of the node are left out"; fi
+	$(MAKE) aarch64
 
 # For daily work: the quick tests, without coverage.
 check: lint
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+	$(PYTEST) -m "not slow and not exhaustive"
 
 lint: $(READY)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32 src
-	$(BIN)/mypy --platform darwin --cache-dir .mypy_cache/darwin src
 	$(BIN)/lint-imports
 
 # Compares an emulated aarch64 (Raspberry Pi, Jetson) with this machine, on x86-64 Linux with apt.

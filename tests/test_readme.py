@@ -41,7 +41,7 @@ def test_other_results_change_the_figures(readme_figures: ModuleType, tmp_path: 
     assert "**12.3 / 12.3 / 12.3**" in readme_figures.updated(README, results)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_quickstart_of_researchers_prints_its_table(readme_figures: ModuleType) -> None:
     (table,) = (found[0] for found in re.findall(r"quickstart: .*\n((.|\n)*?)<!-- end q", README))
     assert agrees(table, readme_figures.quickstart())

@@ -41,7 +41,7 @@ def test_the_wheel_holds_the_package_its_data_and_its_licence_and_nothing_else(
     assert wheel.stat().st_size < 13e6  # pictures of the home 6 MB, worlds 7 MB
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_demo_runs_from_the_wheel_and_writes_its_page(program: Path, tmp_path: Path) -> None:
     done = run_in(tmp_path, program, "demo")
     assert done.returncode == 0, done.stderr  # a busy machine prints its progress there

@@ -16,7 +16,7 @@ ROS = "needs ROS 2"
 MOSQUITTO = "needs the broker mosquitto"
 DATA = "needs data that is not in the repository"
 CAUSES = {
-    PYTORCH: "skipped without PyTorch: `make torch` installs it, then `make test` runs them",
+    PYTORCH: "skipped without PyTorch: `make torch` installs it",
     ROS: "skipped without ROS 2: `make ros` installs it and runs them",
     MOSQUITTO: "skipped without mosquitto: `apt-get install mosquitto` installs it",
     DATA: "skipped for want of data that is not in the repository",

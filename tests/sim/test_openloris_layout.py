@@ -190,6 +190,7 @@ def test_the_index_of_the_tree_has_hashes_and_levels(tree: Path) -> None:
 # ---- the command
 
 
+@pytest.mark.exhaustive
 def test_the_command_renders_a_whole_tree(tmp_path: Path) -> None:
     out = tmp_path / "out"
     result = run("sim", "--layout", "openloris", "--category", "mug", "--category", "toy_car",

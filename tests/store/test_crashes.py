@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from environments import unmeasured_environment
+from exhaustive import only
 from faulty_disk import KILL_BEFORE, KILL_DURING, compiled, compiler
 from refusal import Refusal
 from robocle import Learner
@@ -56,7 +57,7 @@ def driven(program: str, *arguments: object, **variables: str) -> list[int]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("classifier", "seed"), [("ncm", 1), ("slda", 2)])
+@pytest.mark.parametrize(("classifier", "seed"), only("ncm", [("ncm", 1), ("slda", 2)]))
 def test_a_program_killed_at_random_times_loses_no_acknowledged_operation(
     classifier: str, seed: int, tmp_path: Path
 ) -> None:
@@ -68,7 +69,7 @@ def test_a_program_killed_at_random_times_loses_no_acknowledged_operation(
     assert operations > 250
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("outcome", [KILL_BEFORE, KILL_DURING], ids=["before", "during"])
 def test_a_program_killed_at_a_call_to_the_system_loses_no_acknowledged_operation(
     outcome: int, tmp_path: Path, preloaded: dict[str, str]
@@ -87,7 +88,7 @@ def test_a_power_failure_loses_no_acknowledged_operation(
     assert recoveries > 30
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO], ids=["full", "broken"])
 def test_a_disk_that_fails_for_a_while_loses_only_the_operation_that_raised_an_error(
     error: int, tmp_path: Path, preloaded: dict[str, str]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from environments import unmeasured_environment
+from exhaustive import only
 
 SHARED = Path(__file__).parents[1] / "shared"
 SECONDS = 5
@@ -32,11 +33,11 @@ def driven(*arguments: object) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("arguments", [("ball", 100), ("mug", 100), ("clock", 100)])
+@pytest.mark.parametrize("label", only("ball", ["ball", "mug", "clock"]))
 def test_a_mutated_state_is_used_or_refused_in_one_line_and_not_touched(
-    arguments: tuple[object, ...],
+    label: str,
 ) -> None:
-    report = driven(*arguments)
+    report = driven(label, 100)
     for use in ("load", "inspect", "merge", "recover"):
         assert report[f"{use} done"] > 5, report
     for use in ("load", "inspect", "merge"):
