@@ -19,7 +19,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from robocle import CameraError, Learner, RobocleError, TemporalFilter
+from robocle import CameraError, Learner, NothingTaughtError, RobocleError, TemporalFilter
 from robocle.cameras import Camera, open_camera
 
 Box = tuple[int, int, int, int]
@@ -58,7 +58,10 @@ class Robot:
         if box is None or not self.learner.labels:
             self._steady.reset()
             return None
-        prediction = self.learner.predict(frame.pixels, box=box)
+        try:
+            prediction = self.learner.predict(frame.pixels, box=box)
+        except NothingTaughtError:  # the only lesson was undone meanwhile
+            return None
         announced = self._steady.update(prediction)
         if not announced.changed or announced.verdict == "undecided":
             return None

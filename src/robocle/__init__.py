@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from robocle.recognition.temporal_filter import Announcement, TemporalFilter
     from robocle.types import FeatureMaps, Prediction
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 __all__ = [
     "Announcement",
     "BackboneError",

@@ -296,7 +296,7 @@ def worker_process(scheduler: str, folder: Path) -> subprocess.Popen[bytes]:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_no_result_is_lost_when_a_dask_worker_dies(bench: Bench, tmp_path: Path) -> None:
     from distributed import LocalCluster
 

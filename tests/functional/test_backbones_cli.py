@@ -15,6 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 from PIL import Image
 
 from command_line import error_of, run
+from exhaustive import only
 from robocle.backbones.added import added_folder
 from robocle.backbones.names import ARCHITECTURES
 from robocle.evaluation.backbones.speed import measurable
@@ -273,7 +274,7 @@ DAMAGES: dict[str, Callable[[Path], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", DAMAGES)
+@pytest.mark.parametrize("name", only("a flipped byte", DAMAGES))
 def test_a_damaged_folder_is_rejected_and_adding_again_repairs_it(
     name: str, network: Callable[[int], Path], objects: Path, tmp_path: Path, cache: Path
 ) -> None:
@@ -298,6 +299,7 @@ WITHOUT_PYTORCH = """if True:
 """
 
 
+@pytest.mark.exhaustive
 def test_an_added_network_of_torchvision_teaches_and_predicts_without_pytorch(
     objects: Path, tmp_path: Path, cache: Path
 ) -> None:

@@ -28,7 +28,7 @@ def kitchen(tmp_path: Path) -> Path:
     return tmp_path / "kitchen"
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_quantise_adds_a_backbone_and_compares_it_with_the_original(
     kitchen: Path, tmp_path: Path
 ) -> None:

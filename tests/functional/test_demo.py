@@ -17,7 +17,7 @@ from robocle.demo.run import KINDS, METHODS, ROUNDS, run_open_set
 SCREENSHOT = Path(__file__).parents[2] / "docs/demo.png"
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_demo_prints_tables_and_writes_a_page_that_needs_no_other_file(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     result = run_subprocess("demo", "--out", page)

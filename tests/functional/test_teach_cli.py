@@ -68,6 +68,10 @@ def test_folders_as_a_shell_expands_them_are_labels(
     assert run("teach", tmp_path / "one.robocle", "ball", "ball/").exit_code == 0  # not twice
     assert run("teach", tmp_path / "one.robocle", "ball", "ball/0.jpg").exit_code == 0
     assert counts_of(tmp_path / "one.robocle") == {"ball": 5}
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(objects / "box", "cup/front")
+    assert run("teach", "cup.robocle", "cup", "cup/front").exit_code == 0  # cup is the label
+    assert list(counts_of(tmp_path / "cup.robocle")) == ["cup"]
 
 
 def test_a_folder_or_a_file_in_the_place_of_the_label_is_refused(

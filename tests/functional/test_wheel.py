@@ -26,7 +26,7 @@ def test_the_wheel_holds_the_package_its_data_and_its_licence_and_nothing_else(
     names = set(zipfile.ZipFile(wheel).namelist())
     tops = {name.split("/")[0] for name in names}
     assert {top.split("-")[0] for top in tops} == {"robocle"}
-    assert not [name for name in names if "test" in name.split("/")[-1]]
+    assert not [name for name in names if name.split("/")[-1].startswith("test")]
     expected = {f"robocle/{path.relative_to(PACKAGE)}" for path in PACKAGE.rglob("*.py")}
     expected |= {f"robocle/{path.relative_to(PACKAGE)}" for path in PACKAGE.rglob("*.j2")}
     expected |= {f"robocle/{path.relative_to(ROOT)}" for path in ROOT.glob("experiments/*.toml")}

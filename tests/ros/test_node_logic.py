@@ -17,10 +17,11 @@ from refusal import Refusal
 from robocle import Learner
 from robocle.backbones import Backbone
 from robocle.errors import ImageError, RosError, SpecError
+from robocle.recognition.temporal_filter import Announced
 from robocle.ros import required
 from robocle.ros.frames import AwaitedFrames, StampMatcher
-from robocle.ros.messages import boxes_of
-from robocle.ros.recogniser import Health, Recogniser
+from robocle.ros.messages import boxes_of, classification_message
+from robocle.ros.recogniser import Health, Recogniser, Seen
 from robocle.ros.services import Services
 from robocle.ros.settings import PARAMETERS, Settings
 from robocle.ros.worker import Worker
@@ -295,6 +296,21 @@ def test_health_warns_about_refused_images_and_silence(recogniser: Recogniser) -
     health._last -= 100
     assert "no image for 100 s" in health.report(True, recogniser)[1]
     assert health.report(False, recogniser)[1] == "not active"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "expected"),
+    [("undecided", []), ("known", ["mug", "pan"]), ("unknown", ["unknown", "mug", "pan"])],
+)
+def test_a_classification_has_no_results_while_it_is_undecided(
+    verdict: Announced, expected: list[str]
+) -> None:
+    messages: Any = SimpleNamespace(
+        ObjectHypothesis=SimpleNamespace, Classification=SimpleNamespace
+    )
+    seen = Seen(verdict, None, "", "mug", {"mug": 0.45, "pan": 0.3}, 0.25, changed=True)
+    found = classification_message(messages, None, seen).results
+    assert [each.class_id for each in found] == expected
 
 
 def test_the_box_of_a_detection_is_given_by_its_centre() -> None:

@@ -88,6 +88,7 @@ def test_a_lesson_goes_on_after_a_restart(
 def test_labels_can_be_renamed_forgotten_and_brought_back(api: Api, picture_of: PictureOf) -> None:
     api.teach("mug", picture_of("mug"))
     api.teach("clock", picture_of("clock"))
+    assert api.post_json("/api/rename", label="mug", new_label="mug").json["step"] == ""
     assert api.post_json("/api/rename", label="mug", new_label="cup").status == 200
     assert api.post_json("/api/forget", label="clock").status == 200
     assert [each["label"] for each in api.get("/api/labels").json["labels"]] == ["cup"]

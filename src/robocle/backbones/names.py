@@ -1,4 +1,4 @@
-"""What the name of a backbone tells: the paper's sixteen networks, input sizes and int8 twins.
+"""What the name of a backbone tells: the paper's sixteen networks, and input sizes.
 
 A built-in backbone has the size as an option. A network that is added for another size than its own
 has the size at the end of its name, as in "resnet50_288".

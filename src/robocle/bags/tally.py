@@ -26,6 +26,8 @@ from robocle.errors import DataError, LabelError
 
 HEADER = ["start", "end", "label"]
 
+UNDECIDED = "undecided"
+"""What a plot shows while the filter has announced nothing."""
 PARTS = 20
 """Into how many parts a recording is divided, over time."""
 
@@ -156,7 +158,13 @@ class Tally:
         self.spans: list[Span] = []
 
     def add(
-        self, seconds: float, truth: str, *, predicted: str | None, announced: str | None
+        self,
+        seconds: float,
+        truth: str,
+        *,
+        predicted: str | None,
+        announced: str | None,
+        is_decided: bool = True,
     ) -> None:
         """Count one frame.
 
@@ -164,10 +172,11 @@ class Tally:
             seconds: The time since the start of the recording.
             truth: What the frame shows.
             predicted: The label of the frame alone; None if it was called unknown.
-            announced: The filtered label; None if it was called unknown, and "undecided" is wrong.
+            announced: The filtered label; None if it was called unknown.
+            is_decided: Whether the filter has announced anything: undecided is never right.
         """
         expected = truth if truth in self.known else None
-        right, steady = predicted == expected, announced == expected
+        right, steady = predicted == expected, is_decided and announced == expected
         count = self.labels.setdefault(truth, LabelCount())
         count.frames += 1
         count.right += right
@@ -176,7 +185,7 @@ class Tally:
         if not right and predicted is not None:
             count.taken_for[predicted] += 1
         self._add_to_part(seconds, right, steady)
-        self._add_to_spans(seconds, truth, announced)
+        self._add_to_spans(seconds, truth, announced if is_decided else UNDECIDED)
 
     def _add_to_part(self, seconds: float, right: bool, steady: bool) -> None:
         number = int(seconds / (self.parts[0].end - self.parts[0].start))

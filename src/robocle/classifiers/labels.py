@@ -147,7 +147,7 @@ def never_taught(label: object, known: Sequence[str]) -> UnknownLabelError:
     >>> print(never_taught("bik", ["box", "bike", "Mug"]))
     the label 'bik' was never taught: did you mean 'bike'? (known: Mug, bike, box)
     """
-    message = f"the label {label!r} was never taught"
+    message = f"the label {str(label)[:MAX_LABEL_LENGTH]!r} was never taught"
     folded = {each.casefold(): each for each in known}
     close = difflib.get_close_matches(str(label).casefold(), folded, n=1)
     hint = f" did you mean {folded[close[0]]!r}?" if close else ""

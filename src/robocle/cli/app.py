@@ -25,7 +25,7 @@ from robocle.cli.output import ProgressLogHandler, echo_above_bar
 from robocle.errors import RobocleError
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoints
+    from importlib.metadata import EntryPoint, EntryPoints
 
 
 class NonemptyPath(click.Path):
@@ -130,7 +130,7 @@ class RobocleGroup(click.Group):
         if found := super().get_command(ctx, cmd_name):
             return found
         if cmd_name in (added := _added_commands()).names:
-            return cast(click.Command, added[cmd_name].load())
+            return _loaded(added[cmd_name])
         if cmd_name == "sim":
             raise RobocleError(
                 "the renderer is not installed: it is part of the repository of robocle, where "
@@ -162,6 +162,20 @@ class RobocleGroup(click.Group):
                     raise
                 print_error(request.received)
         ctx.exit(request.received.exit_code if request.received else 1)
+
+
+def _loaded(point: "EntryPoint") -> click.Command:
+    """Return a command of another package, or one that says why it cannot be used."""
+    try:
+        return cast(click.Command, point.load())
+    except (ImportError, AttributeError) as error:
+        message = f"{point.name} cannot be imported from {point.value} ({error}): reinstall it"
+
+        @click.command(point.name, short_help="Cannot be used: reinstall its package.")
+        def broken() -> None:
+            raise RobocleError(message)
+
+        return broken
 
 
 def _added_commands() -> "EntryPoints":

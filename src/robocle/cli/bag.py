@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from robocle.bags.recording import Storage
     from robocle.images.quality import Poor
     from robocle.learner import Learner
+    from robocle.learner.embedding import Embedding
 
 BagPath = NonemptyPath()
 Command = Callable[..., None]
@@ -104,10 +105,12 @@ def bag_teach(state: Path, path: Path, topic: str | None, label_topic: str | Non
             until = itertools.takewhile(lambda _: stop.received is None, frames)
             try:
                 with learner.step():
-                    _teach(learner, shots, until, taught, most, poor, box)
+                    lessons = _lessons(learner, shots, until, most, poor, box)
+                    # With refuse, nothing is taught before all frames are checked.
+                    for embedding, label in list(lessons) if poor == "refuse" else lessons:
+                        learner.teach_embedding(embedding, label)
+                        taught[label] += 1
             except QualityError as error:
-                if taught:
-                    learner.undo()
                 raise QualityError(f"{error}; nothing was taught", error.complaints) from error
             except RobocleError as error:
                 raise DataError(f"{error}; {_reverted(taught, state)}") from error
@@ -139,15 +142,15 @@ def _with_first(frames: "Iterator[Shot]", path: Path) -> "Iterator[Shot]":
     raise DataError(f"no frame of {path} has a label: check the times of the labels")
 
 
-def _teach(learner: "Learner", shots: Shots, frames: "Iterator[Shot]", taught: Counter[str],
-           most: int | None, poor: "Poor", box: BoxOption) -> None:  # fmt: skip
-    """Teach frames and count them per label."""
-    checks = learner.quality_gate(poor)
+def _lessons(learner: "Learner", shots: Shots, frames: "Iterator[Shot]", most: int | None,
+             poor: "Poor", box: BoxOption) -> "Iterator[tuple[Embedding, str]]":  # fmt: skip
+    """Yield the embeddings of the frames to teach, and their labels."""
+    checks, chosen = learner.quality_gate(poor), Counter[str]()
     for shot in frames:
         label, picture = shot.label, shot.picture
         assert label is not None
         assert not isinstance(picture, ImageError)
-        if most is not None and taught[label] >= most:
+        if most is not None and chosen[label] >= most:
             continue
         try:
             embedding = learner.embed_for_teaching(picture, box=box)
@@ -162,8 +165,8 @@ def _teach(learner: "Learner", shots: Shots, frames: "Iterator[Shot]", taught: C
         if found:
             shots.note("skipped" if checks.skips_poor else "poor", shot, found[0])
         if not (found and checks.skips_poor):
-            learner.teach_embedding(embedding, label)
-            taught[label] += 1
+            chosen[label] += 1
+            yield embedding, label
 
 
 @bag.command("predict", short_help="Recognise the frames of a bag.")
@@ -229,8 +232,9 @@ def bag_evaluate(state: Path, path: Path, topic: str | None, label_topic: str | 
         tally = Tally(learner.labels, recording.seconds)
         for shot, found, said in shots.recognised(learner, box, false_accept):
             assert shot.label is not None
-            announced = "undecided" if said.verdict == "undecided" else said.label
-            tally.add(shot.seconds, shot.label, predicted=found.label, announced=announced)
+            is_decided = said.verdict != "undecided"
+            tally.add(shot.seconds, shot.label, predicted=found.label, announced=said.label,
+                      is_decided=is_decided)  # fmt: skip
     shots.print_counts()
     if not tally.frames:
         raise DataError(f"no frame of {path} has a label: check the times of the labels")
@@ -262,6 +266,8 @@ def bag_write(path: Path, folder: Path, spec: str, split: str | None, rate: floa
     from robocle.bags import write_bag
     from robocle.evaluation.datasets import dataset
 
+    if path.suffix == ".bag":
+        raise DataError(f"{path} would be a bag of ROS 1: choose a name without .bag")
     examples = [each for each in dataset(spec).examples(folder) if split in (None, each.split)]
     if not examples:
         raise DataError(f"{folder} has no pictures of the split {split}")

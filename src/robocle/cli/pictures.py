@@ -118,7 +118,9 @@ def lessons_of(what: tuple[str, ...]) -> list[Lesson]:
     paths = [Path(each) for each in what]
     if len(what) == 1:
         return _lessons_of_folders(_label_folders(paths[0]))
-    if all(os.path.isdir(each) for each in what):  # as a shell expands pictures/*
+    are_inside = all(each.is_relative_to(paths[0]) for each in paths[1:])
+    # As a shell expands pictures/*. In `teach STATE mug mug/front mug/back`, mug is the label.
+    if all(os.path.isdir(each) for each in what) and not are_inside:
         return _lessons_of_folders(list(dict.fromkeys(paths)))
     label = require_label(what[0])
     _require_no_path(label, paths[1:])

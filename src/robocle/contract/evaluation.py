@@ -66,7 +66,7 @@ def the_result_depends_on_the_generator_alone(given: Given[Corruption]) -> None:
 
 
 def its_description_builds_it_again(given: Given[Corruption]) -> None:
-    """The spec that the table writes out gives the same pixels. Only installed parts have one."""
+    """The spec that the table writes out builds the same part. Only installed parts have one."""
     if not isinstance(given, str):
         return
     described = CORRUPTIONS.describe(built(given, corruption))

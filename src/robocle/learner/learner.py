@@ -314,9 +314,11 @@ class Learner:
         return found
 
     def _warn_of_similar(self, labels: set[str]) -> None:
-        """Log which new labels differ from known ones in upper and lower case only."""
-        for label in sorted(labels.difference(self.labels)):
-            if similar := similar_label(label, self.labels):
+        """Log which new labels differ from others in upper and lower case only."""
+        known = list(self.labels)
+        for label in sorted(labels.difference(known)):
+            known.append(label)
+            if similar := similar_label(label, known):
                 log.warning("%r and %r are two labels: rename(%r, %r) joins them",
                             label, similar, label, similar)  # fmt: skip
 

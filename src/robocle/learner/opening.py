@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from robocle.backbones import Backbone
+from robocle.backbones import BACKBONES, Backbone
 from robocle.classifiers import CLASSIFIERS
 from robocle.errors import SpecError
 from robocle.learner.learned import Learned
 from robocle.learner.pipeline import Parts, Pipeline
-from robocle.profiles import Objects, ProfileName, classifier_for, profile
+from robocle.profiles import OBJECTS, Objects, ProfileName, classifier_for, profile
+from robocle.spec import require_choice
 from robocle.store.folding import built
 from robocle.store.state import FilePath, State
 
@@ -46,6 +47,8 @@ def _unless_path(network: Any, error: SpecError) -> SpecError:
     if not isinstance(network, str | os.PathLike):
         return error
     given = os.fspath(network)
+    if given in BACKBONES.names():
+        return error
     is_path = given is not network or os.path.isfile(given)
     if is_path or given.endswith(".robocle") or {"/", os.sep} & set(given.partition(":")[0]):
         return SpecError(f"{given} is not a backbone: use Learner.open({given!r})")
@@ -57,6 +60,8 @@ def opened(
 ) -> tuple[Pipeline, Learned]:
     """Return a learner that is kept in a file, which is created if needed; see `Learner.open`."""
     used = network
+    profile(profile_name)
+    require_choice("objects", objects, OBJECTS)
 
     def create() -> dict[str, str]:
         nonlocal used

@@ -80,7 +80,12 @@ def labelled(
 def _hypotheses(
     messages: ModuleType, found: Seen | Prediction, best: list[tuple[str, float]]
 ) -> list[Any]:
-    """Return the best labels with their scores, after "unknown" if there is no label."""
+    """Return the best labels with their scores, after "unknown" if the object is unknown.
+
+    While it is undecided there are none, so that nobody acts on the first one.
+    """
+    if found.verdict == "undecided":
+        return []
     unknown = (
         [(UNKNOWN, found.unknown_probability)] if found.verdict in ("unknown", "nothing") else []
     )

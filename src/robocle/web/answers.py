@@ -68,7 +68,7 @@ class Label(_Answer):
 
     @classmethod
     def of(cls, label: str, pictures: int, found: LabelReadiness | None) -> "Label":
-        """Return a label, which is ready if it was taught enough and is told from the others."""
+        """Return a label: ready if it was taught enough and is distinguished from the others."""
         ready = found is not None and found.pictures >= GOAL and found.is_ready
         return cls(label=label, pictures=pictures, ready=ready, advice=advice(pictures, found))
 

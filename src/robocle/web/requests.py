@@ -19,7 +19,6 @@ from robocle import recognition
 from robocle.classifiers.labels import MAX_LABEL_LENGTH
 from robocle.errors import ImageError, RobocleError
 from robocle.images.opening import opened
-from robocle.images.quality import Poor
 
 MAX_FRAME_BYTES = 2_000_000
 """The largest message over the WebSocket. A frame of the page has about 20 kB."""
@@ -112,7 +111,7 @@ class Lesson(_Query):
 
     label: Label
     """What the picture shows."""
-    poor: Poor = "warn"
+    poor: Literal["warn", "refuse", "accept"] = "warn"
     """What to do about a dark, blurred or repeated picture: teach it and list its faults, refuse
     it, or teach it unchecked."""
     box: BoxInQuery = None

@@ -152,8 +152,9 @@ class SharedLearner:
         """Rename a label."""
         with self._step() as step:
             self.learner.rename(label, new_label)
+        made = self._made(step)
         return answers.Renamed(
-            renamed=label, new_label=new_label, step=step, version=self._changed()
+            renamed=label, new_label=new_label, step=made, version=self._changed()
         )
 
     def check(self, picture: bytes, label: str, draws: int) -> answers.Check:
@@ -213,8 +214,11 @@ class SharedLearner:
             size += plural(sum(other.counts.values()), "picture")
             with self._step(title=f"merging {size}") as step:
                 self.learner.merge(other)
-        is_new = any(each.id == step for each in self.learner.steps)
-        return answers.Merged(merged=size, step=step if is_new else "", version=self._changed())
+        return answers.Merged(merged=size, step=self._made(step), version=self._changed())
+
+    def _made(self, step: str) -> str:
+        """Return the id of a step, or an empty text if nothing was changed in it."""
+        return step if any(each.id == step for each in self.learner.steps) else ""
 
     def _changed(self) -> int:
         """Note that something was changed, and return the version after it."""

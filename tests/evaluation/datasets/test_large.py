@@ -13,7 +13,7 @@ from robocle.evaluation.datasets.openloris import FACTORS, SEGMENTS
 INSTANCES, FRAMES = 14, 100  # with 2 splits, 4 factors and 9 segments: 100,800 frames
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_hundred_thousand_frames_are_listed_in_tens_of_megabytes(tmp_path: Path) -> None:
     for place in product(("train", "test"), FACTORS, SEGMENTS, range(INSTANCES)):
         folder = tmp_path.joinpath(*place[:3], f"t{place[3] % 7}_{place[3]:02d}")

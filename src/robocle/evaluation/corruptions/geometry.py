@@ -77,7 +77,7 @@ def draw_motion(
     """Draw from the paper's ranges, whose distance from neutral is multiplied by the strength.
 
     The probabilities of perspective and flips do not change. Every number is drawn even if it is
-    not needed, so the same generator gives the same motion at every strength, only further.
+    not needed, so the same generator produces the same motion at every strength, only further.
     """
     degrees, right, down, scale, shear = (strength * rng.uniform(-1, 1, 5)).tolist()
     slant, mirror, upend = rng.random(3).tolist()

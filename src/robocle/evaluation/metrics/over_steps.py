@@ -117,7 +117,7 @@ def _columns(history: ArrayLike) -> History:
         )
     known = ~np.isnan(array)
     if (known[:-1] & ~known[1:]).any():
-        raise ValueError("a class that was tested must be tested after every later step, too")
+        raise ValueError("a class that was tested must also be tested after every later step")
     return array[:, known[-1]]
 
 

@@ -3,9 +3,9 @@
     scenario("class_iid:shots=5").stream(examples, seed=0)
 
 Taught and test pictures are drawn together, so no picture is both. Draws are keyed by (seed,
-purpose, label) and made from sorted pictures: the same seed gives the same stream for any order of
-the listing, and five shots are the first five of ten. A new scenario is one class and one line in
-`SCENARIOS`; the draws that scenarios share are here.
+purpose, label) and made from sorted pictures: the same seed produces the same stream for any order
+of the listing, and five shots are the first five of ten. A new scenario is one class and one line
+in `SCENARIOS`; the draws that scenarios share are here.
 """
 
 from collections import defaultdict

@@ -12,7 +12,7 @@ export const store = {
   steps: [], // {id, description, time} that can be undone, the last first
   undone: [], // the same that can be redone
   undoable: 0,
-  known: false, // whether the server has told its state
+  known: false, // whether the server has sent its state
   selected: "",
 };
 
