@@ -1,7 +1,6 @@
 """The names of networks at another size than their own, and what to do when one is missing."""
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,6 @@ from onnx import TensorProto, helper, numpy_helper
 
 import robocle
 from refusal import Refusal
-from robocle.backbones import require_backbone
 from robocle.backbones.added import added_folder, how_to_add
 from robocle.backbones.adding import add_backbone
 from robocle.backbones.adding.int8 import int8_name, quantised
@@ -28,11 +26,6 @@ def test_the_size_is_found_in_a_name_and_no_network_has_one_by_itself(name: str)
     assert split_size(name) == (name, 0)
     for size in SIZES:
         assert split_size(sized_name(name, size)) == (name, size)
-
-
-@pytest.mark.parametrize("name", ["resnet50_100", "resnet50_064", "resnet50_32", "288", "a_1056"])
-def test_a_number_that_is_no_size_is_part_of_the_name(name: str) -> None:
-    assert split_size(name) == (name, 0)
 
 
 @pytest.mark.parametrize(
@@ -102,20 +95,6 @@ def test_the_command_that_makes_an_int8_twin_names_its_original(name: str, origi
     assert advice.endswith(f" to {added_folder(name)}")
 
 
-def test_a_missing_network_at_another_size_is_rejected_with_the_command_that_adds_it(
-    refusal: Refusal,
-) -> None:
-    expected = (
-        "the backbone resnet50_288 is not installed: run robocle backbones add resnet50 --size 288"
-    )
-    assert refusal(SpecError, lambda: robocle.backbone("resnet50_288:threads=2")) == expected
-    assert refusal(SpecError, lambda: require_backbone("resnet50_288")) == expected
-    message = refusal(SpecError, lambda: add_backbone("resnet50_288"))
-    assert message == (
-        "there is no backbone 'resnet50_288' to add: run robocle backbones add resnet50 --size 288"
-    )
-
-
 # ---- what is added under such a name
 
 
@@ -146,15 +125,6 @@ def test_the_twin_of_a_built_in_backbone_at_another_size_has_a_plain_name(onnx_f
     assert twin.input_size == 96
 
 
-@pytest.mark.parametrize("name", ["resnet50_288", "vit_b_16_384", "efficientnet_lite0_288"])
-def test_another_network_cannot_have_the_name_of_one_at_another_size(
-    name: str, onnx_file: Path, refusal: Refusal
-) -> None:
-    for spec in (f"onnx:{onnx_file}", "resnet18"):
-        message = refusal(BackboneError, partial(add_backbone, spec, name=name))
-        assert message == f"{name} is the name of another backbone: choose a different one"
-
-
 def test_the_size_of_an_onnx_file_is_an_option_of_its_spec(
     onnx_file: Path, refusal: Refusal
 ) -> None:
@@ -167,12 +137,3 @@ def test_the_size_of_an_onnx_file_is_an_option_of_its_spec(
     assert not add_backbone(f"{spec},size=96", name="mine").is_new
     message = refusal(BackboneError, lambda: add_backbone(spec, name="mine"))
     assert message.startswith("mine was already added, from onnx file ")
-
-
-def test_a_built_in_backbone_is_not_added_at_another_size_but_used_with_an_option(
-    refusal: Refusal,
-) -> None:
-    message = refusal(BackboneError, lambda: add_backbone("efficientnet_lite0", size=288))
-    assert message.endswith("there is nothing to add: use it as efficientnet_lite0:size=288")
-    message = refusal(BackboneError, lambda: add_backbone("efficientnet_lite0:size=288"))
-    assert message == "efficientnet_lite0:size=288 comes with robocle, so there is nothing to add"

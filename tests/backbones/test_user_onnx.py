@@ -197,15 +197,6 @@ def test_a_float16_map_is_returned_as_float32(tmp_path: Path) -> None:
     assert np.abs(grid - by_hand(pictures(), *IMAGENET)).max() < 0.2
 
 
-def test_a_network_that_already_takes_pixels_and_uses_our_tensor_names_works(
-    lite0: Any, tmp_path: Path
-) -> None:
-    (tmp_path / "lite0.onnx").write_bytes(lite0.model_bytes())
-    backbone = robocle.backbone(f"onnx:{tmp_path}/lite0.onnx,output=feature_map")
-    pixels = pictures(2, 224)
-    assert np.array_equal(backbone.features(pixels).grid, lite0.features(pixels).grid)
-
-
 def test_weights_can_be_in_a_separate_file(tmp_path: Path) -> None:
     path = tmp_path / "plain.onnx"
     onnx.save(plain(), path, save_as_external_data=True, location="weights", size_threshold=0)

@@ -152,7 +152,8 @@ def test_another_backbone_of_the_same_name_is_only_replaced_on_request(
     [
         (["resnet51"], "there is no backbone 'resnet51' to add: did you mean 'resnet50'?"),
         (["efficientnet_lite0"], "comes with robocle, so there is nothing to add"),
-        (["efficientnet_lite2"], "comes with robocle, so there is nothing to add"),
+        (["efficientnet_lite0:size=288"], "comes with robocle, so there is nothing to add"),
+        (["onnx:{net}", "--name", "efficientnet_lite0_288"], "is the name of another backbone"),
         (["onnx:{net}", "--name", "efficientnet_lite2"], "is the name of another backbone"),
         (["timm"], "known: efficientnet_b0"),
         (["onnx:gone.onnx", "--name", "mine"], "cannot read gone.onnx: No such file"),
