@@ -4,9 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
 
 import robocle
 from refusal import Refusal
@@ -17,6 +15,7 @@ from robocle.backbones.efficientnet_lite import PUBLISHED
 from robocle.backbones.names import ARCHITECTURES, SIZES, require_size, sized_name, split_size
 from robocle.backbones.onnx_backbone import OnnxBackbone, model_of
 from robocle.errors import BackboneError, SpecError
+from small_networks import small_network
 
 pytestmark = pytest.mark.usefixtures("cache")
 
@@ -100,19 +99,7 @@ def test_the_command_that_makes_an_int8_twin_names_its_original(name: str, origi
 
 @pytest.fixture
 def onnx_file(tmp_path: Path) -> Path:
-    """A network from pictures (n, 3, 64, 64) to a map (n, 6, 4, 4)."""
-    kernel = np.random.default_rng(0).normal(0, 0.1, (6, 3, 16, 16)).astype(np.float32)
-    graph = helper.make_graph(
-        [helper.make_node("Conv", ["image", "kernel"], ["map"], strides=[16, 16])],
-        "small",
-        [helper.make_tensor_value_info("image", TensorProto.FLOAT, ["n", 3, 64, 64])],
-        [helper.make_tensor_value_info("map", TensorProto.FLOAT, None)],
-        [numpy_helper.from_array(kernel, "kernel")],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
-    model.ir_version = 8
-    onnx.save(model, tmp_path / "net.onnx")
-    return tmp_path / "net.onnx"
+    return small_network(tmp_path / "net.onnx")
 
 
 def test_the_twin_of_a_built_in_backbone_at_another_size_has_a_plain_name(onnx_file: Path) -> None:
