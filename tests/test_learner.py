@@ -205,12 +205,6 @@ def test_the_repr_of_a_learner_is_one_short_line(lite0: Backbone, tmp_path: Path
         assert repr(opened) == expected
 
 
-def test_the_readiness_has_an_entry_per_label(learner: robocle.Learner) -> None:
-    found = learner.readiness()
-    assert found is not None
-    assert {each.label: each.pictures for each in found.labels} == learner.counts
-
-
 def test_the_public_names_are_these() -> None:
     errors = {
         name

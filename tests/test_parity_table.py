@@ -6,7 +6,6 @@ from types import ModuleType
 import pytest
 
 from parity import CLASSIFIER_CASES
-from robocle.classifiers.snb import StreamingNaiveBayes
 from scripts import imported_script
 
 pytestmark = pytest.mark.slow
@@ -25,11 +24,3 @@ def test_the_table_is_up_to_date(parity_table: ModuleType) -> None:
     assert parity_table.updated(PAGE) == PAGE
     for case in CLASSIFIER_CASES:
         assert f"| {case.method} | `{case.spec}` |" in PAGE
-
-
-def test_a_method_that_deviates_has_no_row(
-    parity_table: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(StreamingNaiveBayes, "_freedom", lambda self, count: count)
-    with pytest.raises(ValueError, match="is no agreement"):
-        parity_table.table()

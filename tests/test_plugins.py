@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 import robocle
-from refusal import Refusal
 from robocle.backbones import BACKBONES
-from robocle.errors import SpecError
 from robocle.poolings import POOLINGS
 
 PLUGIN = '''
@@ -67,12 +65,6 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     sys.modules.pop("robocle_test_plugin", None)
 
 
-def test_parts_of_a_package_that_is_not_installed_are_unknown() -> None:
-    assert "corners" not in POOLINGS.names()
-    with pytest.raises(SpecError, match="unknown pooling 'corners'"):
-        robocle.pooling("corners")
-
-
 @pytest.mark.usefixtures("plugin")
 def test_the_parts_of_a_plugin_are_built_described_and_listed_last() -> None:
     assert POOLINGS.names()[0] == "avg"
@@ -82,17 +74,6 @@ def test_the_parts_of_a_plugin_are_built_described_and_listed_last() -> None:
     assert part(maps).tolist() == [[0, 2, 4, 18, 20, 22]]
     assert POOLINGS.describe(part) == "corners:gain=2"
     assert POOLINGS.summary("corners") == "The first and the last position, times a gain."
-
-
-@pytest.mark.usefixtures("plugin")
-def test_a_wrong_spec_of_a_plugin_part_is_refused_with_advice(
-    refusal: Refusal,
-) -> None:
-    message = refusal(SpecError, lambda: robocle.pooling("corners:gian=2"))
-    assert message == "corners has no option 'gian': did you mean 'gain'?"
-    message = refusal(SpecError, lambda: robocle.pooling("corners:gain=much"))
-    assert message == "gain=much of corners must be float"
-    assert "did you mean 'corners'?" in refusal(SpecError, lambda: robocle.pooling("corner"))
 
 
 @pytest.mark.usefixtures("plugin")

@@ -15,7 +15,7 @@ from robocle.evaluation.scenarios import scenario
 from robocle.evaluation.scenarios.classes import CrossDomain
 from robocle.poolings import POOLINGS
 from robocle.registry import Registry
-from robocle.spec import Spec, parse_spec, require_between, require_choice, suggestion
+from robocle.spec import Spec, parse_spec, require_choice
 
 REGISTRIES: dict[str, Registry[Any]] = {"pooling": POOLINGS, "classifier": CLASSIFIERS}
 ENTRIES = [(kind, name) for kind, registry in REGISTRIES.items() for name in registry.names()]
@@ -94,13 +94,6 @@ def test_a_description_keeps_the_options_that_were_given() -> None:
     assert POOLINGS.describe(part) == "moments:r=2,form=standardised"
     described = CLASSIFIERS.describe(robocle.classifier("slda:shrinkage=1e-4,scatter=published"))
     assert described.startswith("slda:scatter=published,shrinkage=0.0001,")
-
-
-@pytest.mark.parametrize(("kind", "name"), ENTRIES)
-def test_every_part_has_a_summary_of_one_line(kind: str, name: str) -> None:
-    summary = REGISTRIES[kind].summary(name)
-    assert len(summary) > 10
-    assert "\n" not in summary
 
 
 def test_context_sets_only_options_that_the_part_has_and_the_spec_does_not_give() -> None:
@@ -199,27 +192,6 @@ def test_an_unknown_name_that_resembles_none_is_refused_with_the_known_names(
     message = refusal(SpecError, lambda: CLASSIFIERS.build(name))
     assert repr(name) in message
     assert "slda" in message
-
-
-def test_a_suggestion_is_the_closest_name_or_all_names() -> None:
-    assert suggestion("bal", ["ball", "box"]) == "did you mean 'ball'?"
-    assert suggestion("zzz", ["box", "ball"]) == "known: ball, box"
-
-
-@pytest.mark.parametrize(
-    "value",
-    [float("nan"), float("inf"), -0.1, 1.1, 10**400, -(10**400)],
-    ids=["nan", "inf", "below", "above", "huge", "minus huge"],
-)
-def test_a_number_outside_its_range_is_refused(value: float, refusal: Refusal) -> None:
-    assert "out of range" in refusal(SpecError, lambda: require_between("x", value, 0, 1))
-
-
-def test_both_ends_of_a_range_and_every_choice_are_accepted() -> None:
-    require_between("x", 0, 0, 1)
-    require_between("x", 1, 0, 1)
-    for choice in ("red", "blue"):
-        require_choice("colour", choice, ("red", "blue"))
 
 
 keys = st.sampled_from(["r", "form", "shrinkage", "scatter", "scale", "covariance", "blocks", "x"])

@@ -22,10 +22,3 @@ def test_the_page_on_speed_has_the_recorded_figures(speed_tables: ModuleType) ->
     page = (DOCS / "speed.md").read_text("utf-8")
     assert speed_tables.updated(page, [json.loads(line) for line in lines]) == page
     assert "| 200 labels x 20 | median |" in page
-
-
-def test_a_figure_is_a_row_with_its_limit(speed_tables: ModuleType) -> None:
-    figure = {"workload": "10 labels", "name": "median", "value": 12.345, "unit": " ms"}
-    origin = {"limit": 10, "at_least": False, "machine": "x86_64"}
-    row = "| 10 labels | median | 12.3 ms | at most 10 ms |"
-    assert row in speed_tables.tables([{**figure, **origin}])

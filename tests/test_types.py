@@ -123,16 +123,6 @@ def test_both_are_immutable_and_not_hashable(made: Callable[[], Prediction]) -> 
         hash(made())
 
 
-@pytest.mark.parametrize("made", [of_numbers, of_dicts])
-def test_both_match_patterns(made: Callable[[], Prediction]) -> None:
-    assert Prediction.__match_args__ == tuple(FIELDS)
-    match made():
-        case Prediction("pan", confidence, {"mug": score}, confidences={"cup": share}):
-            assert (confidence, score, share) == (0.25, 3.0, 0.5)
-        case _:
-            pytest.fail("no pattern matches")
-
-
 def test_the_constructor_takes_the_fields_in_their_order() -> None:
     assert [each.name for each in fields(Prediction)] == FIELDS
     found = Prediction("cup", 0.75, {"cup": 5.0}, "cup", 0.9, {"cup": 0.75})
@@ -187,18 +177,6 @@ def test_the_best_labels_are_in_the_order_of_a_stable_sort(
     named = dict(zip(labels, numbers, strict=True))
     expected = sorted(labels, key=named.__getitem__, reverse=True)[:number]
     assert found.best(number) == [(label, named[label]) for label in expected]
-
-
-def test_a_dict_and_its_numbers_hold_the_same() -> None:
-    named = {"mug": 0.25, "pan": -3.0, "cup": 1e-300}
-    found = LabelNumbers.of(named)
-    assert (found.named(), found.labels) == (named, tuple(named))
-    assert found.total() == pytest.approx(-2.75)
-
-
-def test_no_labels_have_no_best_one_and_the_sum_zero() -> None:
-    nothing = LabelNumbers.of({})
-    assert (nothing.named(), nothing.best(3), nothing.total()) == ({}, [], 0.0)
 
 
 def test_threads_that_read_at_once_get_the_same_dict() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 from numpy.typing import NDArray
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto
 
 import robocle
 from refusal import Refusal
@@ -19,6 +19,7 @@ from robocle.backbones.adding import add_backbone
 from robocle.backbones.adding.inspection import earlier_tensor
 from robocle.contract import check_backbone
 from robocle.errors import BackboneError
+from small_networks import model, node, save
 
 pytestmark = pytest.mark.usefixtures("cache")
 
@@ -41,10 +42,6 @@ KERNELS = {
 LAYERS = {f"w{number}": weights(10 + number, 6, 6) for number in range(6)}
 
 
-def node(kind: str, *inputs: str, output: str, **attributes: Any) -> onnx.NodeProto:
-    return helper.make_node(kind, inputs, [output], **attributes)
-
-
 def conv(value: str, kernel: str, output: str) -> onnx.NodeProto:
     stride = KERNELS[kernel].shape[-1]
     return node("Conv", value, kernel, output=output, strides=[stride, stride])
@@ -53,18 +50,7 @@ def conv(value: str, kernel: str, output: str) -> onnx.NodeProto:
 def saved(
     path: Path, nodes: Sequence[onnx.NodeProto], outputs: Sequence[str], **constants: Array
 ) -> Path:
-    picture = helper.make_tensor_value_info("image", TensorProto.FLOAT, ["n", 3, SIDE, SIDE])
-    graph = helper.make_graph(
-        list(nodes),
-        "small",
-        [picture],
-        [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs],
-        [numpy_helper.from_array(value, name) for name, value in constants.items()],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
-    model.ir_version = 8
-    path.write_bytes(model.SerializeToString())
-    return path
+    return save(model(nodes, {"image": ["n", 3, SIDE, SIDE]}, outputs, constants), path)
 
 
 def bottleneck(path: Path) -> Path:
@@ -235,11 +221,11 @@ def test_the_default_backbone_as_an_onnx_file_has_the_same_maps(lite0: Any, tmp_
 
 
 def test_a_network_whose_shapes_cannot_be_inferred_has_no_earlier_map(tmp_path: Path) -> None:
-    model = onnx.load(bottleneck(tmp_path / "net.onnx"))
-    model.graph.node[0].op_type = "Unheard"
-    assert earlier_tensor(model, SIDE, 0) == ""
-    model.graph.node[0].input[0] = "nowhere"
-    assert earlier_tensor(model, SIDE, 0) == ""
+    network = onnx.load(bottleneck(tmp_path / "net.onnx"))
+    network.graph.node[0].op_type = "Unheard"
+    assert earlier_tensor(network, SIDE, 0) == ""
+    network.graph.node[0].input[0] = "nowhere"
+    assert earlier_tensor(network, SIDE, 0) == ""
 
 
 # ---- named, or left out

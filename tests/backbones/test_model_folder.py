@@ -36,7 +36,6 @@ from robocle.backbones.model_folder import (
 from robocle.errors import BackboneError
 
 MANIFEST = LITE0.manifest
-NO_EARLIER_MAP: dict[str, Any] = {"earlier": "", "earlier_channels": 0, "earlier_positions": 0}
 
 
 @pytest.fixture(scope="module")
@@ -91,14 +90,6 @@ def test_another_model_is_not_used_even_if_its_manifest_names_its_hash(
     monkeypatch.setattr(efficientnet_lite, "checkpoint_path", lambda _: cache / "no weights")
     robocle.backbone()
     assert caplog.text == ""
-
-
-def test_the_second_use_does_not_need_the_weights(
-    cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    robocle.backbone()
-    monkeypatch.setattr(efficientnet_lite, "checkpoint_path", lambda _: cache / "no weights")
-    robocle.backbone()
 
 
 def test_two_versions_of_the_model_have_a_folder_each(cache: Path) -> None:

@@ -9,21 +9,18 @@ import numpy as np
 import onnx
 import pytest
 from numpy.typing import NDArray
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
 
 import robocle
 from refusal import Refusal
 from robocle.errors import BackboneError, SpecError
+from small_networks import Shape, model, node, save
 
 pytestmark = pytest.mark.usefixtures("cache")
 
 
 def weights(*shape: int) -> NDArray[np.float32]:
     return np.random.default_rng(0).normal(0, 0.2, shape).astype(np.float32)
-
-
-def node(kind: str, *inputs: str, output: str, **attributes: Any) -> onnx.NodeProto:
-    return helper.make_node(kind, inputs, [output], **attributes)
 
 
 CONVOLUTION = node("Conv", "image", "kernel", output="fine", strides=[4, 4])
@@ -46,18 +43,10 @@ def network(
 ) -> onnx.ModelProto:
     """Return a network whose first tensors are n x 5 x 8 x 8 and n x 5 x 4 x 4."""
     constants = {"kernel": weights(5, 3, 4, 4), "as tokens": np.array([0, 5, -1]), **own_constants}
-    picture = helper.make_tensor_value_info("image", TensorProto.FLOAT, ["n", 3, side, side])
-    graph = helper.make_graph(
-        [CONVOLUTION, HALVED, *nodes],
-        "small",
-        [picture],
-        [helper.make_tensor_value_info(output, TensorProto.FLOAT, None)],
-        [numpy_helper.from_array(value, name) for name, value in constants.items()],
-    )
+    picture: dict[str, Shape] = {"image": ["n", 3, side, side]}
+    made = model([CONVOLUTION, HALVED, *nodes], picture, [output], constants)
     if isinstance(side, int):
-        graph.value_info.append(declared("fine", 8))
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
-    made.ir_version = 8
+        made.graph.value_info.append(declared("fine", 8))
     return made
 
 
@@ -66,11 +55,6 @@ def convolutional(side: int | str = 32) -> onnx.ModelProto:
     if isinstance(side, int):
         made.graph.output[0].CopyFrom(declared("coarse", 4))
     return made
-
-
-def save(made: onnx.ModelProto, path: Path) -> Path:
-    path.write_bytes(made.SerializeToString())
-    return path
 
 
 def pictures(side: int) -> NDArray[np.uint8]:

@@ -1,17 +1,13 @@
 """The names of networks at another size than their own, and what to do when one is missing."""
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
 
 import robocle
 from refusal import Refusal
-from robocle.backbones import require_backbone
 from robocle.backbones.added import added_folder, how_to_add
 from robocle.backbones.adding import add_backbone
 from robocle.backbones.adding.int8 import int8_name, quantised
@@ -19,6 +15,7 @@ from robocle.backbones.efficientnet_lite import PUBLISHED
 from robocle.backbones.names import ARCHITECTURES, SIZES, require_size, sized_name, split_size
 from robocle.backbones.onnx_backbone import OnnxBackbone, model_of
 from robocle.errors import BackboneError, SpecError
+from small_networks import small_network
 
 pytestmark = pytest.mark.usefixtures("cache")
 
@@ -28,11 +25,6 @@ def test_the_size_is_found_in_a_name_and_no_network_has_one_by_itself(name: str)
     assert split_size(name) == (name, 0)
     for size in SIZES:
         assert split_size(sized_name(name, size)) == (name, size)
-
-
-@pytest.mark.parametrize("name", ["resnet50_100", "resnet50_064", "resnet50_32", "288", "a_1056"])
-def test_a_number_that_is_no_size_is_part_of_the_name(name: str) -> None:
-    assert split_size(name) == (name, 0)
 
 
 @pytest.mark.parametrize(
@@ -102,38 +94,12 @@ def test_the_command_that_makes_an_int8_twin_names_its_original(name: str, origi
     assert advice.endswith(f" to {added_folder(name)}")
 
 
-def test_a_missing_network_at_another_size_is_rejected_with_the_command_that_adds_it(
-    refusal: Refusal,
-) -> None:
-    expected = (
-        "the backbone resnet50_288 is not installed: run robocle backbones add resnet50 --size 288"
-    )
-    assert refusal(SpecError, lambda: robocle.backbone("resnet50_288:threads=2")) == expected
-    assert refusal(SpecError, lambda: require_backbone("resnet50_288")) == expected
-    message = refusal(SpecError, lambda: add_backbone("resnet50_288"))
-    assert message == (
-        "there is no backbone 'resnet50_288' to add: run robocle backbones add resnet50 --size 288"
-    )
-
-
 # ---- what is added under such a name
 
 
 @pytest.fixture
 def onnx_file(tmp_path: Path) -> Path:
-    """A network from pictures (n, 3, 64, 64) to a map (n, 6, 4, 4)."""
-    kernel = np.random.default_rng(0).normal(0, 0.1, (6, 3, 16, 16)).astype(np.float32)
-    graph = helper.make_graph(
-        [helper.make_node("Conv", ["image", "kernel"], ["map"], strides=[16, 16])],
-        "small",
-        [helper.make_tensor_value_info("image", TensorProto.FLOAT, ["n", 3, 64, 64])],
-        [helper.make_tensor_value_info("map", TensorProto.FLOAT, None)],
-        [numpy_helper.from_array(kernel, "kernel")],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
-    model.ir_version = 8
-    onnx.save(model, tmp_path / "net.onnx")
-    return tmp_path / "net.onnx"
+    return small_network(tmp_path / "net.onnx")
 
 
 def test_the_twin_of_a_built_in_backbone_at_another_size_has_a_plain_name(onnx_file: Path) -> None:
@@ -144,15 +110,6 @@ def test_the_twin_of_a_built_in_backbone_at_another_size_has_a_plain_name(onnx_f
     twin, _ = quantised(manifest, model_of(network), iter([pixels]))
     assert twin.name == "efficientnet_lite0_96_int8"
     assert twin.input_size == 96
-
-
-@pytest.mark.parametrize("name", ["resnet50_288", "vit_b_16_384", "efficientnet_lite0_288"])
-def test_another_network_cannot_have_the_name_of_one_at_another_size(
-    name: str, onnx_file: Path, refusal: Refusal
-) -> None:
-    for spec in (f"onnx:{onnx_file}", "resnet18"):
-        message = refusal(BackboneError, partial(add_backbone, spec, name=name))
-        assert message == f"{name} is the name of another backbone: choose a different one"
 
 
 def test_the_size_of_an_onnx_file_is_an_option_of_its_spec(
@@ -167,12 +124,3 @@ def test_the_size_of_an_onnx_file_is_an_option_of_its_spec(
     assert not add_backbone(f"{spec},size=96", name="mine").is_new
     message = refusal(BackboneError, lambda: add_backbone(spec, name="mine"))
     assert message.startswith("mine was already added, from onnx file ")
-
-
-def test_a_built_in_backbone_is_not_added_at_another_size_but_used_with_an_option(
-    refusal: Refusal,
-) -> None:
-    message = refusal(BackboneError, lambda: add_backbone("efficientnet_lite0", size=288))
-    assert message.endswith("there is nothing to add: use it as efficientnet_lite0:size=288")
-    message = refusal(BackboneError, lambda: add_backbone("efficientnet_lite0:size=288"))
-    assert message == "efficientnet_lite0:size=288 comes with robocle, so there is nothing to add"

@@ -343,29 +343,32 @@ def test_weights_of_another_network_are_rejected_with_the_first_misfit(
     assert not cache.exists()
 
 
-def test_weights_of_another_shape_are_rejected(
-    cache: Path, checkpoint: Any, tmp_path: Path, refusal: Refusal
-) -> None:
-    import torch
-
-    tensors = torch.load(checkpoint("resnet18"), weights_only=True)
+def narrower(tensors: dict[str, Any]) -> None:
     tensors["layer4.1.conv2.weight"] = tensors["layer4.1.conv2.weight"][:, :100]
-    torch.save(tensors, tmp_path / "narrow.pth")
-    message = refusal(BackboneError, lambda: add_backbone("resnet18", str(tmp_path / "narrow.pth")))
-    assert "layer4.1.conv2.weight is 512 x 100 x 3 x 3, not 512 x 512 x 3 x 3: give" in message
-    assert not cache.exists()
 
 
-def test_weights_that_are_not_finite_are_rejected(
-    cache: Path, checkpoint: Any, tmp_path: Path, refusal: Refusal
-) -> None:
+def not_finite(tensors: dict[str, Any]) -> None:
+    tensors["conv1.weight"][0] = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (narrower, "layer4.1.conv2.weight is 512 x 100 x 3 x 3, not 512 x 512 x 3 x 3: give"),
+        (not_finite, "not finite"),
+    ],
+)
+def test_weights_of_another_shape_or_not_finite_are_rejected(
+    change: Callable[[dict[str, Any]], None], words: str, cache: Path, checkpoint: Any,
+    tmp_path: Path, refusal: Refusal,
+) -> None:  # fmt: skip
     import torch
 
     tensors = torch.load(checkpoint("resnet18"), weights_only=True)
-    tensors["conv1.weight"][0] = float("nan")
-    torch.save(tensors, tmp_path / "nan.pth")
-    message = refusal(BackboneError, lambda: add_backbone("resnet18", str(tmp_path / "nan.pth")))
-    assert "not finite" in message
+    change(tensors)
+    torch.save(tensors, tmp_path / "wrong.pth")
+    message = refusal(BackboneError, lambda: add_backbone("resnet18", str(tmp_path / "wrong.pth")))
+    assert words in message
     assert not cache.exists()
 
 

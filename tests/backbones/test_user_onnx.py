@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 import pytest
 from numpy.typing import NDArray
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
 
 import robocle
 from refusal import Refusal
@@ -18,40 +18,18 @@ from robocle.backbones import BACKBONES, backbone_of_state
 from robocle.backbones.adding import add_backbone, inspection
 from robocle.backbones.model_folder import CACHE_VARIABLE
 from robocle.errors import BackboneError, SpecError, StateError
+from small_networks import Shape, model, node, save
 
 # Every network that is given is kept in the cache.
 pytestmark = pytest.mark.usefixtures("cache")
 
 # ---- small networks, built by hand
 
-Shape = Sequence[str | int | None]
 FLOAT = TensorProto.FLOAT
 
 
 def weights(*shape: int, seed: int = 0) -> NDArray[np.float32]:
     return np.random.default_rng(seed).normal(0, 0.2, shape).astype(np.float32)
-
-
-def model(
-    nodes: Sequence[onnx.NodeProto],
-    inputs: dict[str, Shape],
-    outputs: Sequence[str],
-    constants: dict[str, NDArray[Any]],
-    kind: int = FLOAT,
-    opset: int = 17,
-    given: int = FLOAT,
-) -> onnx.ModelProto:
-    """Return a model of these nodes, with outputs of undeclared shape."""
-    graph = helper.make_graph(
-        list(nodes),
-        "small",
-        [helper.make_tensor_value_info(name, kind, shape) for name, shape in inputs.items()],
-        [helper.make_tensor_value_info(name, given, None) for name in outputs],
-        [numpy_helper.from_array(value, name) for name, value in constants.items()],
-    )
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
-    made.ir_version = 8
-    return made
 
 
 def convolution(value: str = "image", output: str = "map") -> onnx.NodeProto:
@@ -89,11 +67,6 @@ def transformer(prefix: int = 1, batch: int = 0) -> onnx.ModelProto:
     ]
     constants = {**KERNEL, "shape": np.array([batch, 5, 16])}
     return model(nodes, PICTURE, ["tokens"], constants)
-
-
-def save(made: onnx.ModelProto, path: Path) -> Path:
-    path.write_bytes(made.SerializeToString())
-    return path
 
 
 def pictures(n: int = 3, side: int = 32) -> NDArray[np.uint8]:
@@ -195,15 +168,6 @@ def test_a_float16_map_is_returned_as_float32(tmp_path: Path) -> None:
     grid = backbone.features(pictures()).grid
     assert grid.dtype == np.float32
     assert np.abs(grid - by_hand(pictures(), *IMAGENET)).max() < 0.2
-
-
-def test_a_network_that_already_takes_pixels_and_uses_our_tensor_names_works(
-    lite0: Any, tmp_path: Path
-) -> None:
-    (tmp_path / "lite0.onnx").write_bytes(lite0.model_bytes())
-    backbone = robocle.backbone(f"onnx:{tmp_path}/lite0.onnx,output=feature_map")
-    pixels = pictures(2, 224)
-    assert np.array_equal(backbone.features(pixels).grid, lite0.features(pixels).grid)
 
 
 def test_weights_can_be_in_a_separate_file(tmp_path: Path) -> None:
@@ -399,10 +363,6 @@ def test_a_learner_on_a_transformer_is_exported_as_one_model(tmp_path: Path) -> 
 
 def bare(output: str, *nodes: onnx.NodeProto, **constants: NDArray[Any]) -> onnx.ModelProto:
     return model(nodes, PICTURE, [output], {**KERNEL, **constants})
-
-
-def node(kind: str, *inputs: str, output: str, **attributes: Any) -> onnx.NodeProto:
-    return helper.make_node(kind, inputs, [output], **attributes)
 
 
 def unfinished() -> onnx.ModelProto:

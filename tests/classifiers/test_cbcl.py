@@ -132,45 +132,6 @@ def test_every_step_of_the_published_variant_follows_the_public_code(
         )
 
 
-def test_a_published_sample_joins_the_first_centroid_and_a_correct_one_the_nearest() -> None:
-    def sizes_after(variant: str) -> list[int]:
-        clf = classifier(f"cbcl:threshold=2,variant={variant}")
-        for place in (0.0, 10.0, 10.5):
-            clf.learn([place, 0.0], "mug")
-        return centroids(clf)[2]
-
-    assert sizes_after("published") == [2, 1]
-    assert sizes_after("correct") == [1, 2]
-
-
-@pytest.mark.parametrize(("classes", "limit"), [(3, 10), (10, 10), (25, 10), (4, 1)])
-def test_the_limit_holds_but_every_class_keeps_a_centroid(classes: int, limit: int) -> None:
-    clf = classifier(f"cbcl:threshold=0,centroids={limit}")
-    for embedding, label in stream(200, classes, 5, seed=3):
-        clf.learn(embedding, label)
-        _, owners, sizes = centroids(clf)
-        assert len(owners) <= max(limit, len(clf.labels))
-        assert set(owners) == set(clf.labels)
-        taught = dict.fromkeys(clf.labels, 0)
-        for owner, size in zip(owners, sizes, strict=True):
-            taught[owner] += size
-        assert taught == clf.counts
-
-
-def test_merging_never_crosses_classes() -> None:
-    clf = classifier("cbcl:threshold=0,centroids=7")
-    rng = np.random.default_rng(0)
-    for row in rng.integers(0, 4, 100):
-        embedding = np.zeros(12)
-        embedding[3 * row : 3 * row + 3] = rng.uniform(1, 2, 3)  # each class has axes of its own
-        clf.learn(embedding, str(row))
-    places, owners, sizes = centroids(clf)
-    assert max(sizes) > 1
-    for place, owner in zip(places, owners, strict=True):
-        axes = np.flatnonzero(place)
-        assert (axes // 3 == int(owner)).all()
-
-
 def test_a_sample_on_a_centroid_scores_highest_and_stays_finite() -> None:
     clf = classifier("cbcl:threshold=0,centroids=4,k=4")
     clf.learn([1.0, 2.0], "a")

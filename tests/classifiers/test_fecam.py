@@ -89,18 +89,3 @@ def test_a_negative_mean_covariance_counts_as_zero() -> None:
     np.testing.assert_allclose(
         found, -distances(embeddings, labels, embeddings, 1.0, 2.0), rtol=1e-8
     )
-
-
-def test_one_sample_per_label_ranks_as_the_nearest_transformed_mean() -> None:
-    embeddings, labels = stream([1, 1, 1, 1], 10)
-    queries = stream([40], 10, seed=3)[0]
-    clf = taught("fecam", embeddings, labels)
-    away = np.linalg.norm(tukey(queries, 0.5)[:, None] - tukey(embeddings, 0.5)[None], axis=2)
-    assert (clf.scores(queries).argmax(axis=1) == away.argmin(axis=1)).all()
-
-
-def test_the_power_keeps_the_sign() -> None:
-    clf = taught("fecam", np.array([[4.0, -9.0], [-4.0, 9.0]]), ["a", "b"])
-    assert (clf.scores([[4.0, -9.0], [-4.0, 9.0]]).argmax(axis=1) == [0, 1]).all()
-    # The distance between the transformed means (2, -3) and (-2, 3) is 4^2 + 6^2.
-    np.testing.assert_allclose(clf.scores([[4.0, -9.0]]), [[0, -52]])

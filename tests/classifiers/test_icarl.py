@@ -107,17 +107,6 @@ def test_a_full_buffer_replaces_a_sample_of_the_largest_class(size: int, order: 
         assert len(stored) <= size
 
 
-@pytest.mark.parametrize("order", [stream, class_by_class])
-def test_a_full_buffer_is_balanced(order: Order) -> None:
-    clf = classifier("icarl:buffer=42")
-    for embedding, label in order(600, 5):
-        clf.learn(embedding, label)
-        sizes = Counter(buffer(clf).values())
-        if min(clf.counts.values()) >= 42 // len(clf.labels) and sizes.total() == 42:
-            assert max(sizes.values()) - min(sizes.values()) <= 1
-    assert sorted(sizes.values()) == [8, 8, 8, 9, 9]
-
-
 def test_per_class_stores_that_many_samples_of_each_class() -> None:
     clf = classifier("icarl:per_class=2")
     for embedding, label in stream(120, 6):

@@ -1,17 +1,19 @@
 """SLDA against plain formulas, whatever was taught, forgotten, joined, merged and restored."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from sklearn.covariance import OAS
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 import robocle
 from robocle.classifiers.samples import Sample
 from robocle.classifiers.slda.answer import Answer
+from robocle.classifiers.slda.estimates import shrunk
 from robocle.classifiers.slda.scatter import Inverse, Scatter
 from robocle.errors import FeatureError, SpecError
 from slda_formulas import Formulas, assert_formulas
@@ -255,6 +257,31 @@ def test_the_exact_scatter_predicts_the_same_labels_as_lda_in_scikit_learn() -> 
     assert taught("slda:shrinkage=0.2", samples).predict(embeddings) == (
         reference.predict(embeddings).tolist()
     )
+
+
+def test_oas_shrinkage_is_close_to_that_of_scikit_learn_for_wide_embeddings() -> None:
+    """scikit-learn omits the terms in 2 / width of the published formula."""
+    rows = np.random.default_rng(0).normal(size=(50, 600)) * np.linspace(0.5, 2, 600)
+    found = shrunk(scatter_of(rows), "oas", 50, 50, 1.0)
+    covariance = (rows.T @ rows + found.ridge * np.eye(600)) / found.scale
+    reference = OAS(assume_centered=True).fit(rows)
+    np.testing.assert_allclose(covariance, reference.covariance_, atol=0.01)
+
+
+@pytest.mark.parametrize("shrinkage", ["oas", "stepped"])
+def test_a_scatter_of_rounding_errors_leads_to_the_identity(
+    shrinkage: Literal["oas", "stepped"],
+) -> None:
+    rows = 1e-14 * np.random.default_rng(0).normal(size=(20, 8))
+    found = shrunk(scatter_of(rows), shrinkage, 20, 20, 1.0)
+    assert (found.ridge, found.scale) == (np.inf, 1)
+    np.testing.assert_array_equal(Inverse(scatter_of(rows), found.ridge).apply(rows), rows)
+
+
+def scatter_of(rows: NDArray[np.float64]) -> Scatter:
+    found = Scatter(rows.shape[1], 0)
+    found.add(rows)
+    return found
 
 
 @pytest.mark.parametrize(

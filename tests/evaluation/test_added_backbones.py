@@ -3,9 +3,7 @@
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
 
 from robocle.backbones.adding import add_backbone
 from robocle.backbones.model_folder import CACHE_VARIABLE
@@ -13,6 +11,7 @@ from robocle.evaluation.experiment import Experiment, Method, Study
 from robocle.evaluation.experiment_file import load_experiment
 from robocle.evaluation.results import read_results
 from robocle.evaluation.run_experiment import run_experiment
+from small_networks import model, node, save
 
 METHODS = (Method("NCM", "avg", "ncm"), Method("[CLS]", "cls", "ncm"))
 
@@ -23,25 +22,15 @@ def tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
     kernel = np.random.default_rng(0).normal(0, 0.1, (8, 3, 16, 16)).astype(np.float32)
     nodes = [
-        helper.make_node("Conv", ["image", "kernel"], ["map"], strides=[16, 16]),
-        helper.make_node("Reshape", ["map", "shape"], ["flat"]),
-        helper.make_node("Transpose", ["flat"], ["places"], perm=[0, 2, 1]),
-        helper.make_node("ReduceMean", ["places"], ["first"], axes=[1], keepdims=1),
-        helper.make_node("Concat", ["first", "places"], ["tokens"], axis=1),
+        node("Conv", "image", "kernel", output="map", strides=[16, 16]),
+        node("Reshape", "map", "shape", output="flat"),
+        node("Transpose", "flat", output="places", perm=[0, 2, 1]),
+        node("ReduceMean", "places", output="first", axes=[1], keepdims=1),
+        node("Concat", "first", "places", output="tokens", axis=1),
     ]
-    graph = helper.make_graph(
-        nodes,
-        "small",
-        [helper.make_tensor_value_info("image", TensorProto.FLOAT, ["n", 3, 64, 64])],
-        [helper.make_tensor_value_info("tokens", TensorProto.FLOAT, None)],
-        [
-            numpy_helper.from_array(kernel, "kernel"),
-            numpy_helper.from_array(np.array([0, 8, 16]), "shape"),
-        ],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
-    model.ir_version = 8
-    onnx.save(model, tmp_path / "tokens.onnx")
+    constants = {"kernel": kernel, "shape": np.array([0, 8, 16])}
+    network = model(nodes, {"image": ["n", 3, 64, 64]}, ["tokens"], constants)
+    save(network, tmp_path / "tokens.onnx")
     add_backbone(f"onnx:{tmp_path}/tokens.onnx,prefix=1", name="tokens")
     return "tokens"
 

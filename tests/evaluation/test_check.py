@@ -8,7 +8,6 @@ import pytest
 from robocle.backbones import Backbone
 from robocle.errors import ImageError
 from robocle.evaluation.check import (
-    MAX_FOLDS,
     cross_validation_tests,
     folds,
     labelled_pictures,
@@ -27,23 +26,10 @@ def examples(counts: dict[str, int]) -> list[Example]:
     ]
 
 
-def test_every_picture_is_in_one_fold() -> None:
-    pictures = examples(COUNTS)
-    found = folds(pictures)
-    assert len(found) == MAX_FOLDS
-    assert sorted(str(each.path) for fold in found for each in fold) == sorted(
-        str(each.path) for each in pictures
-    )
-
-
 def test_no_fold_holds_all_pictures_of_a_label() -> None:
     for fold in folds(examples(COUNTS)):
         for label, count in COUNTS.items():
             assert sum(picture.label == label for picture in fold) < count
-
-
-def test_labels_with_two_pictures_need_two_folds() -> None:
-    assert [len(fold) for fold in folds(examples({"mug": 2, "ball": 2}))] == [2, 2]
 
 
 def test_neighbours_are_in_the_same_fold() -> None:

@@ -24,12 +24,6 @@ NAMES = sorted(experiment_names())
 STUDY = 'title = "x"\n[[studies]]\nname = "y"\ndataset = "home"\nscenario = "class_iid"\n'
 
 
-def test_there_is_one_for_each_table_and_figure_of_the_paper() -> None:
-    tables = {f"table{number}" for number in range(1, 7)}
-    ours = {"comparison", "corruptions", "ablation", "profiles", "unknown", "quickstart"}
-    assert tables | {"per_step", "moments"} | ours == set(NAMES)
-
-
 @pytest.fixture(params=NAMES)
 def experiment(request: pytest.FixtureRequest) -> Experiment:
     return load_experiment(str(request.param))

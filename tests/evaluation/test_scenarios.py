@@ -119,10 +119,6 @@ def test_more_shots_than_first_pictures_are_refused() -> None:
         scenario("class_iid:first=0")
 
 
-def test_every_entry_of_the_table_is_tested_here() -> None:
-    assert sorted(DATA) == sorted(SCENARIOS.names())
-
-
 @pytest.mark.parametrize("name", SCENARIOS.names())
 def test_every_scenario_works_with_its_defaults(name: str) -> None:
     stream = scenario(name).stream(DATA[name], seed=0)
@@ -478,9 +474,3 @@ def test_half_of_the_classes_are_taught_and_all_are_tested() -> None:
 )
 def test_a_wrong_spec_is_rejected(spec: str, message: str, refusal: Refusal) -> None:
     assert refusal(SpecError, lambda: scenario(spec)) == message
-
-
-@pytest.mark.parametrize("name", SCENARIOS.names())
-def test_every_scenario_is_described_by_a_spec_that_builds_it_again(name: str) -> None:
-    described = SCENARIOS.describe(scenario(name))
-    assert SCENARIOS.describe(scenario(described)) == described

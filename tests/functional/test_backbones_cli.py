@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
 from PIL import Image
 
 from command_line import error_of, run
@@ -19,6 +19,7 @@ from exhaustive import only
 from robocle.backbones.added import added_folder
 from robocle.backbones.names import ARCHITECTURES
 from robocle.evaluation.backbones.speed import measurable
+from small_networks import small_network
 
 pytestmark = [pytest.mark.usefixtures("cache"), pytest.mark.slow]
 
@@ -27,23 +28,7 @@ pytestmark = [pytest.mark.usefixtures("cache"), pytest.mark.slow]
 def network(tmp_path: Path) -> Callable[[int], Path]:
     """Writes an ONNX file of a network from pictures (n, 3, 64, 64) to a map (n, 6, 4, 4)."""
 
-    def write(seed: int) -> Path:
-        kernel = np.random.default_rng(seed).normal(0, 0.1, (6, 3, 16, 16)).astype(np.float32)
-        node = helper.make_node("Conv", ["image", "kernel"], ["map"], strides=[16, 16])
-        graph = helper.make_graph(
-            [node],
-            "small",
-            [helper.make_tensor_value_info("image", TensorProto.FLOAT, ["n", 3, 64, 64])],
-            [helper.make_tensor_value_info("map", TensorProto.FLOAT, ["n", 6, 4, 4])],
-            [numpy_helper.from_array(kernel, "kernel")],
-        )
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
-        model.ir_version = 8
-        path = tmp_path / f"net{seed}.onnx"
-        onnx.save(model, path)
-        return path
-
-    return write
+    return lambda seed: small_network(tmp_path / f"net{seed}.onnx", seed)
 
 
 def listed() -> dict[str, str]:
@@ -153,7 +138,8 @@ def test_another_backbone_of_the_same_name_is_only_replaced_on_request(
     [
         (["resnet51"], "there is no backbone 'resnet51' to add: did you mean 'resnet50'?"),
         (["efficientnet_lite0"], "comes with robocle, so there is nothing to add"),
-        (["efficientnet_lite2"], "comes with robocle, so there is nothing to add"),
+        (["efficientnet_lite0:size=288"], "comes with robocle, so there is nothing to add"),
+        (["onnx:{net}", "--name", "efficientnet_lite0_288"], "is the name of another backbone"),
         (["onnx:{net}", "--name", "efficientnet_lite2"], "is the name of another backbone"),
         (["timm"], "known: efficientnet_b0"),
         (["onnx:gone.onnx", "--name", "mine"], "cannot read gone.onnx: No such file"),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from command_line import assert_one_line, assert_refused, run, run_subprocess
+from command_line import assert_refused, run
 from picture_files import black_png, encoded
 
 
@@ -44,18 +44,6 @@ def test_a_bad_picture_is_refused_and_changes_nothing(
     (tmp_path / name).write_bytes(BAD_PICTURES[name]())
     label = ("ball",) if verb == "teach" else ()
     assert_refused(run(verb, state, *label, tmp_path / name), name)
-    assert state.read_bytes() == taught
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["truncated.jpg", "bomb.png"])
-def test_a_bad_picture_is_refused_in_one_line_from_a_shell(
-    name: str, state: Path, taught: bytes, tmp_path: Path
-) -> None:
-    (tmp_path / name).write_bytes(BAD_PICTURES[name]())
-    result = run_subprocess("teach", state, "ball", tmp_path / name)
-    assert_one_line(result.stderr.decode())
-    assert (result.returncode, result.stdout) == (1, b"")
     assert state.read_bytes() == taught
 
 

@@ -186,14 +186,6 @@ def test_undo_and_redo_of_a_step_do_nothing_if_another_one_is_next(state: Path) 
     assert "--step is for one step" in several.stderr
 
 
-def test_another_change_makes_redo_impossible(state: Path) -> None:
-    run("forget", state, "ball")
-    run("undo", state)
-    run("rename", state, "ball", "toy")
-    assert_refused(run("redo", state), "nothing to redo")
-    assert counts_of(state) == {"toy": 2, "box": 2}
-
-
 def test_forgetting_can_be_undone_unless_it_is_for_good(state: Path, objects: Path) -> None:
     before = run("predict", "--json", state, objects / "ball" / "3.jpg").stdout
     with closing(sqlite3.connect(state)) as file:

@@ -145,16 +145,3 @@ def test_ids_that_do_not_exist_are_refused_and_nothing_is_removed(
         refused = run("remove", state, id, wrong)
         assert_refused(refused, f"there is no sample '{wrong}': `robocle samples STATE` lists the")
     assert state.read_bytes() == taught
-
-
-def test_the_start_of_several_ids_is_refused_and_nothing_is_removed(
-    state: Path, objects: Path
-) -> None:
-    for _ in range(2):  # of 20 ids, at least two begin with the same of 16 digits
-        run("teach", state, objects, "--poor", "accept")
-    before, firsts = state.read_bytes(), [id[0] for id in ids_of(state)]
-    start = max(firsts, key=firsts.count)
-    assert_refused(
-        run("remove", state, start), f"{firsts.count(start)} samples begin with '{start}'"
-    )
-    assert state.read_bytes() == before

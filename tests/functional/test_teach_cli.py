@@ -269,17 +269,6 @@ def test_a_file_name_instead_of_the_label_is_refused(name: str, tmp_path: Path) 
     assert not list(tmp_path.iterdir())
 
 
-def test_a_picture_of_an_unreadable_format_is_refused_and_not_skipped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "pictures" / "phone").mkdir(parents=True)
-    photo = tmp_path / "pictures" / "phone" / "photo.HEIC"
-    photo.write_bytes(b"\0\0\0\x18ftypheic" + bytes(100))
-    monkeypatch.setitem(sys.modules, "pillow_heif", None)
-    result = run("teach", tmp_path / "s.robocle", tmp_path / "pictures")
-    assert_refused(result, "photo.HEIC is a HEIC picture: pip install pillow-heif")
-
-
 def test_a_state_in_a_missing_folder_is_refused(objects: Path, tmp_path: Path) -> None:
     path = tmp_path / "nowhere" / "home.robocle"
     assert_refused(run("teach", path, "ball", objects / "ball" / "0.jpg"), "cannot write")

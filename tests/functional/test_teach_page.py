@@ -16,7 +16,7 @@ from command_line import run
 from fake_webcam import CHROMIUM_OPTIONS, FakeWebcam
 from robocle.learner import Learner
 from robocle.web.certificate import own_address
-from teach_page import PATIENCE, TeachPage, views_of
+from teach_page import PATIENCE, TeachPage, expect, views_of
 from video_sources import write_video
 from web_client import ServeProcess
 
@@ -38,9 +38,8 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def chromium() -> "Iterator[BrowserType]":
-    from playwright.sync_api import expect, sync_playwright
+    from playwright.sync_api import sync_playwright
 
-    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         yield playwright.chromium
 
@@ -123,8 +122,6 @@ def teach_with_program(server: ServeProcess, *labels: str) -> None:
 def test_three_objects_are_taught_recognised_edited_and_survive_a_crash(
     device: dict[str, Any], tmp_path: Path, opened: Open
 ) -> None:
-    from playwright.sync_api import expect
-
     state = tmp_path / "home.robocle"
     with serving(state) as server:
         user = opened(server.address, **device)
@@ -175,8 +172,6 @@ def test_three_objects_are_taught_recognised_edited_and_survive_a_crash(
 
 
 def test_other_things_are_taught_as_none_of_the_objects(tmp_path: Path, opened: Open) -> None:
-    from playwright.sync_api import expect
-
     with serving(tmp_path / "home.robocle") as server:
         user = opened(server.address)
         page = user.page
@@ -212,8 +207,6 @@ def _bars(page: "Page") -> dict[str, int]:
 
 
 def test_everything_can_be_done_with_the_keyboard(tmp_path: Path, opened: Open) -> None:
-    from playwright.sync_api import expect
-
     with serving(tmp_path / "home.robocle") as server:
         user = opened(server.address)
         keys, page = user.page.keyboard, user.page
@@ -280,8 +273,6 @@ def _tab_through(page: "Page") -> list[str]:
 
 
 def test_two_browsers_see_each_others_changes(tmp_path: Path, opened: Open) -> None:
-    from playwright.sync_api import expect
-
     with serving(tmp_path / "home.robocle") as server:
         one, other = opened(server.address), opened(server.address)
         expect(other.page.locator("#none")).to_be_visible()
@@ -301,8 +292,6 @@ def test_two_browsers_see_each_others_changes(tmp_path: Path, opened: Open) -> N
 def test_the_page_shows_what_others_teach_and_undoes_their_steps_only_if_told_so(
     tmp_path: Path, opened: Open
 ) -> None:
-    from playwright.sync_api import expect
-
     state = tmp_path / "home.robocle"
     with serving(state) as server:
         user = opened(server.address)
@@ -340,8 +329,6 @@ def test_the_page_shows_what_others_teach_and_undoes_their_steps_only_if_told_so
 def test_without_a_camera_the_page_says_what_to_do_and_takes_pictures(
     tmp_path: Path, strict_browser: "Browser", opened: Open
 ) -> None:
-    from playwright.sync_api import expect
-
     with serving(tmp_path / "home.robocle") as server:
         user = opened(server.address, of=strict_browser)
         page = user.page
@@ -364,8 +351,6 @@ def test_without_a_camera_the_page_says_what_to_do_and_takes_pictures(
 def test_a_camera_that_is_busy_or_missing_is_explained_and_can_be_tried_again(
     error: str, words: str, tmp_path: Path, opened: Open
 ) -> None:
-    from playwright.sync_api import expect
-
     refusing = f"""
         const open = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
         let refused = false;
@@ -395,8 +380,6 @@ def _drop(page: "Page", path: Path) -> None:
 def test_an_insecure_address_is_explained_and_a_token_opens_the_page(
     tmp_path: Path, opened: Open
 ) -> None:
-    from playwright.sync_api import expect
-
     with serving(tmp_path / "home.robocle", "--host", "0.0.0.0") as server:
         user = opened(server.address.split("#")[0])
         page = user.page
@@ -428,8 +411,6 @@ def test_a_phone_in_the_network_uses_its_camera_over_https(tmp_path: Path, opene
 def test_poor_pictures_get_hints_and_are_not_taught(
     tmp_path: Path, webcam: FakeWebcam, opened: Open
 ) -> None:
-    from playwright.sync_api import expect
-
     black = tmp_path / "black.jpg"
     Image.fromarray(np.zeros((48, 64, 3), np.uint8)).save(black)
     with serving(tmp_path / "home.robocle") as server:
@@ -452,8 +433,6 @@ def test_poor_pictures_get_hints_and_are_not_taught(
 
 
 def test_the_robots_camera_is_shown_taught_and_recognised(tmp_path: Path, opened: Open) -> None:
-    from playwright.sync_api import expect
-
     video = write_video(tmp_path / "mug.avi", list(views_of("mug")), repeat=8)
     with serving(tmp_path / "home.robocle", "--camera", str(video)) as server:
         teach_with_program(server, "clock", "teapot")
@@ -473,8 +452,6 @@ def test_the_robots_camera_is_shown_taught_and_recognised(tmp_path: Path, opened
 
 
 def test_the_second_page_tests_exports_and_imports(tmp_path: Path, opened: Open) -> None:
-    from playwright.sync_api import expect
-
     with serving(tmp_path / "home.robocle") as server, serving(tmp_path / "b.robocle") as second:
         teach_with_program(server, "mug", "clock", "teapot")
         user = opened(server.address)
@@ -511,8 +488,6 @@ def test_the_second_page_tests_exports_and_imports(tmp_path: Path, opened: Open)
 def test_the_page_is_accessible_and_never_scrolls_sideways(
     device: dict[str, Any], scheme: str, tmp_path: Path, opened: Open
 ) -> None:
-    from playwright.sync_api import expect
-
     with serving(tmp_path / "home.robocle") as server:
         user = opened(server.address, color_scheme=scheme, reduced_motion="reduce", **device)
         page = user.page

@@ -94,13 +94,6 @@ def test_a_picture_counts_once_however_often_its_state_is_merged(
         assert counts_of(mine) == {"toy": 1, "ball": 3}
 
 
-def test_a_merge_that_was_undone_can_be_made_again(state: Path, mine: Path) -> None:
-    run("merge", mine, state)
-    run("undo", mine)
-    assert run("merge", mine, state).exit_code == 0
-    assert counts_of(mine) == {"toy": 1, "ball": 2, "box": 2}
-
-
 def test_labels_that_differ_in_case_only_are_named_when_they_are_merged(
     state: Path, mine: Path
 ) -> None:

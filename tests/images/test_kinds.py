@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image, ImageFile
 
-from picture_files import ORIENTATIONS, encoded, encoded_with_orientation
+from picture_files import encoded
 from refusal import Refusal
 from robocle.errors import ImageError
 from robocle.images import SUFFIXES, to_pixels
@@ -91,18 +91,6 @@ def test_an_avif_picture_is_read_where_pillow_can_and_named_elsewhere(
         path.write_bytes(container(b"avif", b"mif1"))
     message = refusal(ImageError, lambda: to_pixels(path, 64))
     assert message.startswith(f"{path} is an AVIF picture: pip install 'pillow>=11.3'")
-
-
-@pytest.mark.skipif(not HAS_AVIF, reason="needs a Pillow that writes AVIF")
-@pytest.mark.parametrize("orientation", ORIENTATIONS)
-def test_an_avif_picture_with_an_orientation_is_made_upright_once(
-    orientation: int, photo: NDArray[np.uint8], tmp_path: Path
-) -> None:
-    path = tmp_path / "rotated.avif"
-    path.write_bytes(encoded_with_orientation(photo, orientation, format="AVIF", quality=90))
-    for box in (None, (220, 120, 200, 240)):
-        expected = to_pixels(photo, 64, box).astype(int)
-        assert np.abs(to_pixels(path, 64, box) - expected).mean() < 4
 
 
 # ---- HEIC with the plug-in

@@ -169,19 +169,6 @@ def in_mode(mode: str, size: tuple[int, int]) -> Image.Image:
     return image.convert(mode) if mode in ("LA", "RGBA") else image.convert("RGB").convert(mode)
 
 
-@pytest.mark.parametrize("orientation", ORIENTATIONS)
-def test_a_tiff_with_an_orientation_is_made_upright_once(
-    orientation: int, photo: NDArray[np.uint8], tmp_path: Path
-) -> None:
-    path = tmp_path / "rotated.tif"
-    path.write_bytes(encoded_with_orientation(photo, orientation, format="TIFF"))
-    for box in (None, (220, 120, 200, 240)):
-        difference = to_pixels(path, 64, box).astype(int) - to_pixels(photo, 64, box)
-        assert np.abs(difference).max() <= 2
-        with Image.open(path) as image:
-            assert np.array_equal(to_pixels(image, 64, box), to_pixels(path, 64, box))
-
-
 # ---- limits
 
 

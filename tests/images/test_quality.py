@@ -59,11 +59,6 @@ def moved_diagonally(pixels: Pixels) -> Pixels:
     return levels(np.mean(shifted, axis=0))
 
 
-def caught(kind: str, change: Callable[[Pixels], Pixels]) -> float:
-    found = [kind in kinds(change(to_pixels(path, SIDE))) for path in SOME]
-    return float(np.mean(found))
-
-
 # ---- ordinary pictures pass
 
 
@@ -112,31 +107,22 @@ def test_the_result_does_not_depend_on_the_input_size_of_the_backbone(side: int)
 # ---- poor ones are caught
 
 
-def test_a_dark_picture_is_caught() -> None:
-    assert caught("dark", lambda pixels: lit(pixels, 0.1)) == 1
+NOISE = np.random.default_rng(0).normal(0, 3, (SIDE, SIDE, 3))
+POOR: dict[str, tuple[str, float, Callable[[Pixels], Pixels]]] = {
+    "dark": ("dark", 1, lambda pixels: lit(pixels, 0.1)),
+    "overexposed": ("bright", 0.9, lambda pixels: lit(pixels, 4)),
+    "out of focus": ("blurred", 1, out_of_focus),
+    "noisy": ("blurred", 0.9, lambda pixels: levels(out_of_focus(pixels) + NOISE)),
+    "moved down": ("blurred", 0.9, lambda pixels: moved(pixels, 0)),
+    "moved right": ("blurred", 0.9, lambda pixels: moved(pixels, 1)),
+    "moved diagonally": ("blurred", 0.9, moved_diagonally),
+}
 
 
-def test_an_overexposed_picture_is_caught() -> None:
-    assert caught("bright", lambda pixels: lit(pixels, 4)) > 0.9
-
-
-def test_a_picture_out_of_focus_is_caught() -> None:
-    assert caught("blurred", out_of_focus) == 1
-
-
-def test_a_noisy_picture_out_of_focus_is_caught() -> None:
-    rng = np.random.default_rng(0)
-    noise = rng.normal(0, 3, (SIDE, SIDE, 3))
-    assert caught("blurred", lambda pixels: levels(out_of_focus(pixels) + noise)) > 0.9
-
-
-@pytest.mark.parametrize("axis", [0, 1])
-def test_a_picture_from_a_moving_camera_is_caught(axis: int) -> None:
-    assert caught("blurred", lambda pixels: moved(pixels, axis)) > 0.9
-
-
-def test_a_picture_from_a_diagonally_moving_camera_is_caught() -> None:
-    assert caught("blurred", moved_diagonally) > 0.9
+@pytest.mark.parametrize("name", POOR)
+def test_a_poor_picture_is_caught(name: str) -> None:
+    kind, least, change = POOR[name]
+    assert np.mean([kind in kinds(change(to_pixels(path, SIDE))) for path in SOME]) >= least
 
 
 def test_a_small_picture_has_no_other_complaint(tmp_path: Path) -> None:
@@ -194,10 +180,6 @@ def test_a_poor_picture_is_refused_with_all_its_faults(refusal: Refusal) -> None
     message = refusal(QualityError, lambda: require_good(complaints(black)))
     assert "20x20" in message
     assert "very dark" in message
-
-
-def test_a_good_picture_is_not_refused() -> None:
-    require_good(complaints(read(SOME[0], SIDE)))
 
 
 # ---- duplicates
@@ -265,12 +247,6 @@ def test_any_picture_has_finite_measurements(side: int, spread: int, level: int,
     noise = np.random.default_rng(seed).integers(0, spread, (side, side, 3))
     for complaint in complaints(SquareImage(levels(level + noise), (640, 480))):
         assert complaint.kind in KINDS
-        assert np.isfinite(complaint.value)
-
-
-@given(arrays(np.uint8, (16, 16, 3)))
-def test_any_small_picture_has_finite_measurements(pixels: Pixels) -> None:
-    for complaint in complaints(read(pixels, 32)):
         assert np.isfinite(complaint.value)
 
 

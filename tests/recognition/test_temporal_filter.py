@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from interrupts import Interrupt
 from robocle import Prediction, SpecError, TemporalFilter
 from robocle.recognition.temporal_filter import AGREES, FLOOR, STAY, Announcement, evidence_of
-from robocle.types import LabelNumbers
 
 
 def frame(nothing: str = "", **confidences: float) -> Prediction:
@@ -228,19 +227,3 @@ def test_a_video_whose_frames_have_the_same_answer_ends_with_it(
     for _ in range(20):
         said = steady.update(answered(label, 0.9 * known, 0.1 * known))
     assert said.label == label
-
-
-def test_where_there_is_nothing_to_see_only_that_is_probable() -> None:
-    black = Prediction(None, 0.0, {"mug": 0.0}, "mug", 0.0, {"mug": 0.0}, "the picture is black")
-    assert evidence_of(black)[1].tolist() == [0.0, 0.0, 1.0]
-    without = Prediction(None, 0.0, {"mug": 0.0}, "mug", 0.0, {"mug": 0.0})
-    assert evidence_of(without)[1].tolist() == [0.0, 1.0, 0.0]
-
-
-def test_the_dicts_of_a_frame_stay_unread() -> None:
-    scores, confidences = {"mug": 1.0, "pan": 0.2}, {"mug": 0.6, "pan": 0.2}
-    numbers = (LabelNumbers.of(each).unread() for each in (scores, confidences))
-    unread = Prediction(None, 0.6, next(numbers), "mug", 0.8, next(numbers))
-    found = evidence_of(unread)[1]
-    assert not {"scores", "confidences"} & {*vars(unread)}
-    assert found.tolist() == pytest.approx([0.3, 0.1, 0.6, 0.0])

@@ -14,12 +14,10 @@ from robocle._internal.wording import plural
 PYTORCH = r"'(torch|torchvision|timm|efficientnet_lite_pytorch|onnxscript)\b|torchvision for torch"
 ROS = "needs ROS 2"
 MOSQUITTO = "needs the broker mosquitto"
-DATA = "needs data that is not in the repository"
 CAUSES = {
     PYTORCH: "skipped without PyTorch: `make torch` installs it",
     ROS: "skipped without ROS 2: `make ros` installs it and runs them",
     MOSQUITTO: "skipped without mosquitto: `apt-get install mosquitto` installs it",
-    DATA: "skipped for want of data that is not in the repository",
 }
 """A pattern of the reason why a test is skipped, and what to say about all such tests."""
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fake_webcam import FakeWebcam
 from home_pictures import HOME
@@ -18,6 +18,14 @@ PATIENCE = 45_000
 def views_of(label: str, number: int = 7) -> Sequence[Path]:
     """Return pictures of a shipped object, from several sides."""
     return sorted((HOME / "clean" / f"{label}_01").glob("*.jpg"))[:number]
+
+
+def expect(element: "Locator") -> Any:
+    """Return what can be expected of an element, which has some time for it."""
+    from playwright.sync_api import expect
+
+    expect.set_options(timeout=PATIENCE)
+    return expect(element)
 
 
 class TeachPage:
@@ -38,10 +46,8 @@ class TeachPage:
 
     def expect_verdict(self, text: str, kind: str = "known") -> None:
         """Wait until the page says what it sees."""
-        from playwright.sync_api import expect
-
         verdict = self.page.locator("#verdict")
-        expect(verdict).to_have_text(text, timeout=PATIENCE)
+        expect(verdict).to_have_text(text)
         expect(verdict).to_have_attribute("data-kind", kind)
 
     def expect_unknown(self) -> None:
@@ -50,11 +56,9 @@ class TeachPage:
 
     def expect_pictures(self, label: str, least: int) -> None:
         """Wait until an object has at least so many pictures."""
-        from playwright.sync_api import expect
-
         several = "|".join(str(number) for number in range(least, 40))
         shots = self.row(label).locator(".shots")
-        expect(shots).to_have_text(re.compile(f"^({several})$"), timeout=PATIENCE)
+        expect(shots).to_have_text(re.compile(f"^({several})$"))
 
     def row(self, label: str) -> "Locator":
         """Return the row of an object in the list."""
@@ -68,19 +72,15 @@ class TeachPage:
 
     def teach(self, label: str, pictures: int = 5) -> None:
         """Show an object, name it, and hold the button until enough pictures are learned."""
-        from playwright.sync_api import expect
-
         self.show(label)
         self.page.wait_for_timeout(700)  # the pictures that are still on their way
         self.name(label)
         self.page.locator("#hold").hover()
         self.page.mouse.down()
         several = "|".join(str(number) for number in range(pictures, 31))
-        expect(self.page.locator("#count")).to_have_text(
-            re.compile(f"^({several})$"), timeout=PATIENCE
-        )
+        expect(self.page.locator("#count")).to_have_text(re.compile(f"^({several})$"))
         self.page.mouse.up()
-        expect(self.page.locator("#done-text")).to_contain_text(f"of {label}", timeout=PATIENCE)
+        expect(self.page.locator("#done-text")).to_contain_text(f"of {label}")
 
     def choose(self, label: str, what: str) -> None:
         """Choose something in the menu of an object."""

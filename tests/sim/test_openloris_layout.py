@@ -13,14 +13,12 @@ from PIL import Image
 
 from command_line import assert_refused, run
 from robocle.evaluation.datasets import dataset
-from robocle.evaluation.datasets.openloris import FACTORS, SPLITS, level_of
+from robocle.evaluation.datasets.openloris import FACTORS, level_of
 from robocle_sim.camera import project
 from robocle_sim.folder import QUALITY, encode
 from robocle_sim.home import categories
 from robocle_sim.mesh import all_points
 from robocle_sim.openloris import (
-    RENDERED_AS,
-    STRETCHES,
     Recording,
     frame_path,
     openloris_plan,
@@ -50,11 +48,6 @@ def test_the_plan_has_every_object_under_every_factor_and_segment() -> None:
     assert set(plan) < set(openloris_plan(0, instances=3))
 
 
-def test_factors_and_splits_are_those_of_the_reader() -> None:
-    assert tuple(RENDERED_AS) == FACTORS
-    assert set(STRETCHES) == set(SPLITS)
-
-
 def test_stretches_of_a_path_go_to_the_splits_in_turn() -> None:
     assert [split_of(k, 10) for k in range(10)] == [
         "train", "train", "test", "test", "train",
@@ -64,12 +57,6 @@ def test_stretches_of_a_path_go_to_the_splits_in_turn() -> None:
     assert Counter(split_of(k, 500) for k in range(500)) == {
         "train": 300, "test": 100, "validation": 100,
     }  # fmt: skip
-
-
-def test_frames_sorted_by_name_are_in_order() -> None:
-    paths = [frame_path(Recording(0, "mug", 1, "pixel", 1), k, 2000) for k in range(2000)]
-    names = [path.rpartition("/")[2] for path in paths]
-    assert names == sorted(names)
 
 
 # ---- the path

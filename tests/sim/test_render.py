@@ -124,19 +124,6 @@ def test_occlusion_hides_the_share_of_its_level(category: str, level: int, share
     assert 1 - marked_pixels(scene) / whole == pytest.approx(share, abs=0.1)
 
 
-def test_a_higher_level_of_scale_makes_the_object_smaller() -> None:
-    spans = [settings_of(PlannedPicture(0, "mug", 1, "scale", level)).fill for level in (1, 2, 3)]
-    assert 0.55 > spans[0] > spans[1] > spans[2] > 0.1
-
-
-def test_a_higher_level_of_clutter_adds_more_objects() -> None:
-    counts = [
-        len(stage(planned, settings_of(planned)).clutter)
-        for planned in (PlannedPicture(0, "mug", 1, "clutter", level) for level in (1, 2, 3))
-    ]
-    assert 0 < counts[0] < counts[1] < counts[2]
-
-
 @pytest.mark.parametrize("factor", sorted(FACTORS))
 def test_every_factor_and_level_changes_the_picture(factor: str) -> None:
     looks = [

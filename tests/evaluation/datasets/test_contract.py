@@ -4,12 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from refusal import Refusal
 from robocle.contract import DATASET_CHECKS
-from robocle.errors import DataError, SpecError
+from robocle.errors import DataError
 from robocle.evaluation.datasets import DATASETS, dataset, listed
 
 NAMES = DATASETS.names()
@@ -20,10 +18,6 @@ TREES = {
     "folder": ["mug/0.jpg", "mug/1.jpg"],
     "home": ["clean/mug_01/0.jpg", "pose/mug_01/0.jpg"],
 }
-
-
-def test_every_entry_of_the_table_is_tested_here() -> None:
-    assert sorted(TREES) == sorted(NAMES)
 
 
 @pytest.mark.parametrize("check", DATASET_CHECKS, ids=lambda check: check.__name__)
@@ -88,32 +82,6 @@ def test_names_that_are_not_unicode_are_rejected_as_labels(
     message.encode()
 
 
-def test_an_unknown_data_set_suggests_the_closest_name(refusal: Refusal) -> None:
-    message = refusal(SpecError, lambda: dataset("openlories"))
-    assert message == "unknown dataset 'openlories': did you mean 'openloris'?"
-
-
 def test_a_folder_that_cannot_be_read_is_rejected(tmp_path: Path, refusal: Refusal) -> None:
     message = refusal(DataError, lambda: listed(tmp_path / "gone"))
     assert message == f"cannot list {tmp_path / 'gone'}: No such file or directory"
-
-
-names = st.text(st.characters(categories=["L", "N"], max_codepoint=0x17F), min_size=1, max_size=6)
-
-
-@given(classes=st.dictionaries(names, st.sets(names, min_size=1, max_size=4), max_size=5))
-def test_the_listing_of_a_folder_is_what_is_in_it(
-    classes: dict[str, set[str]], tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    root = tmp_path_factory.mktemp("folder")
-    expected = set()
-    for label, pictures in classes.items():
-        (root / label).mkdir()
-        for picture in pictures:
-            (root / label / f"{picture}.jpg").touch()
-            expected.add((label, root / label / f"{picture}.jpg"))
-    if not expected:
-        return
-    found = [(e.label, e.path) for e in dataset("folder:layout=classes").examples(root)]
-    assert found == sorted(found)
-    assert set(found) == expected

@@ -1,6 +1,5 @@
 """Folders of pictures: three layouts, detected or given."""
 
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +10,6 @@ from robocle.errors import DataError, SpecError
 from robocle.evaluation.datasets import dataset
 
 Plant = Callable[[list[str]], Path]
-SHARED = Path(__file__).parents[4] / "shared" / "data"
 
 CLASSES = ["mug/a.jpg", "mug/b.PNG", "bowl/c.jpeg"]
 DOMAINS = ["attic/mug/a.jpg", "attic/bowl/b.jpg", "cellar/mug/a.jpg"]
@@ -102,24 +100,3 @@ def test_pictures_at_another_depth_are_not_found(
 def test_an_unknown_layout_is_rejected(refusal: Refusal) -> None:
     message = refusal(SpecError, lambda: dataset("folder:layout=flat"))
     assert message == "layout=flat is not known: choose auto or classes or domains or split"
-
-
-@pytest.mark.skipif(
-    not (SHARED / "office_caltech10").is_dir(), reason="needs data that is not in the repository"
-)
-def test_office_caltech_is_four_domains_of_ten_classes() -> None:
-    found = dataset("folder").examples(SHARED / "office_caltech10")
-    assert Counter(e.domain for e in found) == {
-        "amazon": 958, "caltech10": 1123, "dslr": 157, "webcam": 295,
-    }  # fmt: skip
-    assert len({(e.domain, e.label) for e in found}) == 40
-    assert len(found) == 2533
-
-
-@pytest.mark.skipif(
-    not (SHARED / "grocery_store").is_dir(), reason="needs data that is not in the repository"
-)
-def test_the_grocery_store_is_81_classes_with_train_and_test() -> None:
-    found = dataset("folder").examples(SHARED / "grocery_store")
-    assert Counter(e.split for e in found) == {"train": 2640, "test": 2485}
-    assert len({(e.split, e.label) for e in found}) == 2 * 81
