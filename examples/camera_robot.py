@@ -44,6 +44,7 @@ class Robot:
         self._empty: NDArray[np.uint8] | None = None
         self._seen: tuple[NDArray[np.uint8], Box] | None = None
         self._number = -1
+        self.is_closed = False
 
     def look(self) -> str | None:
         """Recognise the newest frame, and return what is announced if that changed."""
@@ -84,11 +85,12 @@ def watch(robot: Robot) -> None:
             if found := robot.look():
                 print(found, flush=True)
     except CameraError as error:
-        print(error, file=sys.stderr)
+        if not robot.is_closed:
+            print(f"{error}; Ctrl-D ends the program", file=sys.stderr)
 
 
 def main() -> None:
-    """Watch a camera, and teach what the user names."""
+    """Watch a camera, and teach what the user names, until Ctrl-D."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("state", help="the state file, such as home.robocle")
     parser.add_argument("--camera", default="0", help="a number, a URL or a video file")
@@ -104,8 +106,12 @@ def main() -> None:
                     print(f"undid {learner.undo()}" if undo else robot.teach(line))
                 except RobocleError as error:
                     print(error, file=sys.stderr)
+            robot.is_closed = True
         watcher.join()  # a closed camera ends it
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except RobocleError as error:
+        sys.exit(str(error))

@@ -174,6 +174,7 @@ def test_a_mislabelled_sample_is_found_among_clean_ones(spec: str) -> None:
     assert clf.labels[best[doubtful]] == "object 2"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CLASSIFIERS.names())
 def test_a_classifier_that_is_no_longer_used_frees_its_memory_at_once(name: str) -> None:
     """Python looks for cycles of references late: gigabytes may wait until then."""

@@ -83,6 +83,7 @@ class Home:
         self.samples += new
 
 
+@pytest.mark.slow
 @EVERY_SPEC
 @settings(max_examples=12)
 @given(
@@ -308,6 +309,7 @@ def test_embeddings_that_do_not_fit_the_layout_are_refused(blocks: str, width: i
     assert clf.width is None
 
 
+@pytest.mark.slow
 def test_many_blocks_follow_many_new_labels() -> None:
     """The coefficients of the last block have room for as many new labels as it has lessons."""
     clf = robocle.classifier("slda:shrinkage=stepped,covariance=blocks,score=cosine,blocks=12")

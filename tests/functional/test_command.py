@@ -25,6 +25,13 @@ def test_the_help_describes_every_command_in_a_whole_sentence(group: list[str]) 
     assert [line for line in commands if not line.endswith(".") or line.endswith("...")] == []
 
 
+@pytest.mark.parametrize("group", [[], ["bag"]])
+def test_a_group_without_a_command_prints_its_help(group: list[str]) -> None:
+    result = run(*group)
+    assert (result.stdout + result.stderr).startswith("Usage: robocle")
+    assert "\n\nCommands:\n" in result.stdout + result.stderr
+
+
 def test_a_bug_shows_its_traceback(
     state: Path, objects: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -87,6 +87,7 @@ def on_grey(obj: SceneObject, size: int = 64) -> NDArray[np.float64]:
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 @pytest.mark.parametrize("category", categories())
 def test_instances_of_a_category_look_different(category: str) -> None:
     looks = [on_grey(build(0, category, instance)) for instance in (1, 2, 3)]
@@ -94,6 +95,7 @@ def test_instances_of_a_category_look_different(category: str) -> None:
         assert np.abs(looks[one] - looks[two]).mean() > 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("category", categories())
 def test_an_object_stands_on_the_table_and_fills_the_picture(category: str) -> None:
     for instance in (1, 2, 3):

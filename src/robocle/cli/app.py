@@ -190,7 +190,9 @@ def _printable_usage_errors() -> Iterator[None]:
     try:
         yield
     except click.ClickException as error:
-        vars(error)["message"] = printable(error.message)
+        # Since click 8.2, a group without a command raises its help as an error.
+        if not isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):
+            vars(error)["message"] = printable(error.message)
         raise
 
 

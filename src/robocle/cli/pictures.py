@@ -179,7 +179,9 @@ def _lessons_of_folders(folders: list[Path]) -> list[Lesson]:
     for folder in folders:
         pictures = pictures_in(folder)
         if not pictures:
-            raise ImageError(f"there is no picture of {folder.name!r} in {folder}")
+            inner = sorted(each.name for each in folder.iterdir() if each.is_dir())
+            advice = f": teach {folder}, if {', '.join(inner[:3])} are labels" if inner else ""
+            raise ImageError(f"there is no picture of {folder.name!r} in {folder}{advice}")
         label = require_label(folder.name)
         lessons += [(path, label) for path in pictures]
     return lessons

@@ -25,9 +25,9 @@ replace_option = click.option("--replace", is_flag=True, help="Overwrite OUT if 
 def merge(state: Path, files: tuple[Path, ...], unreadable: str) -> None:
     """Merge FILES into STATE, as if it had been taught all of their pictures.
 
-    STATE is created if it does not exist. The result is a union: a picture that several states have
-    counts once. So a file can be merged again, such as a newer export of the same robot.
-    `robocle undo` undoes a merge.
+    STATE is created if it does not exist. The result is a union of what was taught: what several
+    states have of the same robot counts once, so a newer export of it can be merged again. A
+    picture that was taught to two robots counts twice. `robocle undo` undoes a merge.
     """
     from robocle.learner import Learner
 
