@@ -23,7 +23,8 @@ serve: $(READY)
 # floor does not apply. From Python 3.12 on, sys.monitoring measures coverage at almost no cost.
 FLOOR = $(shell $(BIN)/python -c 'import importlib.util as u; print(95 if u.find_spec("torch") else 0)')
 CORE = $(shell $(BIN)/python -c 'import sys; print("sysmon" if sys.version_info >= (3, 12) else "ctrace")')
-PYTEST = $(BIN)/python -m pytest -n 2 --dist worksteal
+# Three processes on two cores, because many tests wait for programs that they start.
+PYTEST = $(BIN)/python -m pytest -n 3 --dist worksteal
 
 # All tests but the exhaustive ones, with coverage: at least 95 % of the lines.
 test: lint

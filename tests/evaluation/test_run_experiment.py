@@ -16,6 +16,7 @@ import pytest
 
 from robocle import Learner
 from robocle.backbones import Backbone
+from robocle.backbones.model_folder import CACHE_VARIABLE
 from robocle.classifiers import classifier
 from robocle.errors import DataError, ImageError, RobocleError, SpecError
 from robocle.evaluation.embedding import content_hash
@@ -264,8 +265,11 @@ methods = [
 """
 
 
-@pytest.mark.slow
-def test_a_killed_run_continues_where_it_stopped(bench: Bench, tmp_path: Path) -> None:
+@pytest.mark.exhaustive
+def test_a_killed_run_continues_where_it_stopped(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
     (tmp_path / "plan.toml").write_text(PLAN)
     command = [
         *(sys.executable, "-m", "robocle", "bench", str(tmp_path / "plan.toml"), "--seeds", "8"),

@@ -53,7 +53,7 @@ def server(tmp_path: Path) -> Iterator[ServeProcess]:
         found.kill()
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_all_lessons_of_three_programs_that_teach_at_once_are_kept(
     server: ServeProcess, tmp_path: Path
 ) -> None:
