@@ -109,7 +109,19 @@ def quickstart() -> str:
         command = [sys.executable, "-m", "robocle", "bench", "quickstart"]
         subprocess.run(command, cwd=folder, check=True)
         report = (Path(folder) / "results/quickstart.md").read_text("utf-8")
-    return "".join(line for line in report.splitlines(keepends=True) if line[:1] == "|")
+    return "".join(_narrow(line) for line in report.splitlines() if line[:1] == "|")
+
+
+def _narrow(line: str) -> str:
+    """Return a row of a table without the blanks that align its columns.
+
+    >>> _narrow("|   mug |  1.0 |"), _narrow("|:-----|-----:|")
+    ('| mug | 1.0 |\\n', '|---|---|\\n')
+    """
+    cells = [cell.strip() for cell in line.strip("|").split("|")]
+    if all(set(cell) <= set(":-") and cell for cell in cells):
+        return "|---" * len(cells) + "|\n"
+    return f"| {' | '.join(cells)} |\n".replace("|  |", "| |")
 
 
 def main() -> None:
