@@ -151,6 +151,12 @@ def test_a_missing_state_is_refused(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_an_empty_file_is_no_missing_state(tmp_path: Path) -> None:
+    (tmp_path / "empty.robocle").touch()
+    result = run("inspect", tmp_path / "empty.robocle")
+    assert_refused(result, "empty.robocle is an empty file", "check the name")
+
+
 @pytest.mark.parametrize("verb", ["teach", "predict"])
 def test_a_state_name_that_cannot_exist_is_refused(
     verb: str, arguments: dict[str, Arguments]

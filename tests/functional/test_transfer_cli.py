@@ -77,8 +77,11 @@ def test_a_state_is_merged_into_another_one_and_that_can_be_undone_and_redone(
 def test_a_picture_counts_once_however_often_its_state_is_merged(
     state: Path, mine: Path, objects: Path, tmp_path: Path
 ) -> None:
-    for file in (state, state, mine):
-        assert run("merge", mine, file).exit_code == 0
+    assert run("merge", mine, state).stdout.startswith("merged 1 state into ")
+    for file in (state, mine):
+        result = run("merge", mine, file)
+        assert result.exit_code == 0
+        assert result.stdout == f"{mine} had all of it already; it knows 3 labels, 5 pictures\n"
     assert counts_of(mine) == {"toy": 1, "ball": 2, "box": 2}
     assert run("undo", mine, "--list").stdout.splitlines()[0].endswith(f"merging {state}")
     assert run("inspect", mine).stdout.count("2 steps") == 1  # nothing new is no step

@@ -81,7 +81,7 @@ def require_survival(path: Path, acknowledged: int, by: int) -> None:
     try:
         found = Learner.load(path, STUB) if by % 2 else opened(path)
     except StateError as error:
-        if acknowledged or "there is no state file" not in str(error):
+        if acknowledged or "teach something to make it" not in str(error):
             raise
         found = opened(path)
     what = f"after {acknowledged} operations, {by}: {found.counts}, {found.steps}"

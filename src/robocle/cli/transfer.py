@@ -36,9 +36,9 @@ def merge(state: Path, files: tuple[Path, ...], unreadable: str) -> None:
         _create_like(files, state, unreadable)
     try:
         with Learner.edit(state) as learner:
-            before = learner.labels
+            before, version = learner.labels, learner.version
             skipped = learner.merge_files(*files, skip=unreadable == "skip")
-            labels = learner.labels
+            labels, is_changed = learner.labels, learner.version != version
             pictures = plural(sum(learner.counts.values()), "picture")
     except BaseException:
         if is_new:
@@ -54,7 +54,8 @@ def merge(state: Path, files: tuple[Path, ...], unreadable: str) -> None:
         if label not in before:
             point_out_similar(label, [each for each in labels if each != label], state)
     merged = plural(len(files) - len(skipped), "state")
-    echo(f"merged {merged} into {state}; it knows {plural(len(labels), 'label')}, {pictures}")
+    done = f"merged {merged} into {state}" if is_changed else f"{state} had all of it already"
+    echo(f"{done}; it knows {plural(len(labels), 'label')}, {pictures}")
 
 
 def _create_like(files: tuple[Path, ...], state: Path, unreadable: str) -> None:

@@ -216,7 +216,7 @@ def translated(path: object, action: Literal["read", "write"]) -> Iterator[None]
 
 
 def no_file(path: object) -> StateError:
-    """Return the error for a state that does not exist."""
-    return StateError(
-        f"there is no state file {path}: check the name, or teach something to make it"
-    )
+    """Return the error for a state that does not exist, or that nothing was written to."""
+    is_empty = path is not None and os.path.exists(str(path))
+    what = f"{path} is an empty file" if is_empty else f"there is no state file {path}"
+    return StateError(f"{what}: check the name, or teach something to make it")
