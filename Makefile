@@ -9,8 +9,9 @@ else
 BIN := $(VENV)/bin
 endif
 READY := $(VENV)/ready
+TORCH := $(VENV)/torch
 
-.PHONY: demo serve test test-exhaustive check lint docs hooks bench bench-quick parity results torch aarch64 ros clean
+.PHONY: demo serve test test-exhaustive check lint other-platforms docs hooks bench bench-quick parity results torch aarch64 ros clean
 
 demo: $(READY)
 	$(BIN)/robocle demo
@@ -19,8 +20,8 @@ demo: $(READY)
 serve: $(READY)
 	$(BIN)/robocle serve
 
-# CI measures coverage, which must be at least 95 %; it takes half as long again. Without PyTorch, the
-# tests of exported backbones are skipped, the last lines say how many, and the floor does not apply.
+# CI measures coverage, which must be at least 95 %. Without PyTorch, the tests of exported backbones
+# are skipped, the last lines say how many, and the floor does not apply.
 # From Python 3.12 on, sys.monitoring measures coverage at almost no cost.
 FLOOR = $(shell $(BIN)/python -c 'import importlib.util as u; print(95 if u.find_spec("torch") else 0)')
 CORE = $(shell $(BIN)/python -c 'import sys; print("sysmon" if sys.version_info >= (3, 12) else "ctrace")')
@@ -31,15 +32,18 @@ PYTEST = $(BIN)/python -m pytest -n 2 --dist worksteal
 test: lint
 	COVERAGE_CORE=$(CORE) $(PYTEST) -m "not exhaustive" $(COVERAGE)
 
-# What takes minutes: every export, hundreds of kills, fuzzing, whole benchmarks, other platforms.
-test-exhaustive: torch
+# What takes minutes: every export, hundreds of kills, fuzzing, quick benchmarks, other platforms. What
+# uses one core runs beside something else that does. There are wheels of ROS 2 for Python 3.11 only.
+HAS_ROS = $(shell $(PYTHON) -c 'import sys; print("yes" if sys.version_info[:2] == (3, 11) else "")')
+test-exhaustive: $(TORCH)
+	$(MAKE) --jobs=2 --output-sync=target other-platforms bench-quick aarch64 $(if $(HAS_ROS),$(ROS)/ready)
+	$(PYTEST) -m exhaustive
+	$(if $(HAS_ROS),$(MAKE) ros,@echo "no wheels of ROS 2 for this Python: the node is not tested")
+
+# The types, as Windows and macOS see them.
+other-platforms: $(READY)
 	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32 src
 	$(BIN)/mypy --platform darwin --cache-dir .mypy_cache/darwin src
-	$(PYTEST) -m exhaustive
-	$(BIN)/python benchmarks/run_all.py --quick
-	if $(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))'; then $(MAKE) ros; \
-	else echo "no wheels of ROS 2 for this Python: the tests of the node are left out"; fi
-	$(MAKE) aarch64
 
 # For daily work: the quick tests, without coverage.
 check: lint
@@ -80,22 +84,26 @@ hooks: $(READY)
 
 # PyTorch is needed to export further backbones, by the tests of these exports, and by the
 # benchmarks for their references. This takes the build that your package index offers.
-torch: $(READY)
+torch: $(TORCH)
+
+$(TORCH): $(READY)
 	$(BIN)/python -m pip install --quiet torch==2.13.0
 	$(BIN)/python -m pip install --quiet --no-deps efficientnet_lite_pytorch==0.1.0
 	# With their dependencies, these would bring another build of torch, and nothing that is used.
 	# Beside a CPU build of torch, torchvision may lack two operators; the tests declare them.
 	$(BIN)/python -m pip install --quiet --no-deps torchvision==0.28.0 timm==1.0.30 \
 		onnxscript==0.7.2 onnx_ir==1.1.0
+	touch $(TORCH)
 
 # Speed against references. The figures are written to benchmarks/results/<version>.jsonl and
 # compared with those of the release before.
-bench: torch
+bench: $(TORCH)
 	$(BIN)/python benchmarks/run_all.py
 	$(BIN)/python benchmarks/compare.py
 
 # Small sizes: checks that results agree with the references, not how fast they are.
-bench-quick: torch
+# The benchmark of the ROS 2 node waits for its environment, if that is being built.
+bench-quick: $(TORCH) | $(filter $(ROS)/ready,$(MAKECMDGOALS))
 	$(BIN)/python benchmarks/run_all.py --quick
 
 # The table of agreement with the paper's base code in docs/paper-and-code.md.
