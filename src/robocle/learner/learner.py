@@ -16,6 +16,7 @@ from robocle._internal.wording import plural
 from robocle.backbones import Backbone
 from robocle.classifiers.labels import similar_label, spelling_of
 from robocle.errors import NothingTaughtError, RobocleError, StateError
+from robocle.finders import Finder, finder
 from robocle.images import Picture
 from robocle.images.boxes import Box
 from robocle.images.gate import QualityGate
@@ -23,6 +24,7 @@ from robocle.images.quality import Complaint, Poor
 from robocle.images.views import first_share
 from robocle.learner import editing
 from robocle.learner.embedding import BATCH_SIZE, Embedder, Embedding, values_for
+from robocle.learner.finding import Find, embedded_boxes, merged
 from robocle.learner.learned import Learned
 from robocle.learner.opening import created, opened, restored
 from robocle.learner.pipeline import Parts, Pipeline
@@ -108,11 +110,12 @@ class Learner:
         specs["prediction_views"] = prediction_views
         self._pipeline: Pipeline | None
         self._pipeline, self._learned = created(backbone, specs, profile, objects)
+        self._finder: Finder | None = None
 
     @classmethod
     def _of(cls, pipeline: Pipeline | None, learned: Learned) -> Self:
         learner = cls.__new__(cls)
-        learner._pipeline, learner._learned = pipeline, learned
+        learner._pipeline, learner._learned, learner._finder = pipeline, learned, None
         return learner
 
     @classmethod
@@ -448,6 +451,48 @@ class Learner:
     def embed_for_prediction(self, picture: Picture, *, box: Box | None = None) -> Embedding:
         """Return the embedding that `predict_embedding` takes."""
         return Embedder(self.pipeline, "prediction").embed(picture, box)
+
+    # Finding
+
+    @property
+    def finder(self) -> Finder | None:
+        """What finds boxes for `find`: set it to a finder or its spec. It is no part of a state."""
+        return self._finder
+
+    @finder.setter
+    def finder(self, given: str | Finder | None) -> None:
+        self._finder = finder(given) if isinstance(given, str) else given
+
+    def find(
+        self, picture: Picture, *, most: int = 8, false_accept: float = DEFAULT_RATE
+    ) -> list[Find]:
+        """Recognise the objects in the boxes that the finder finds, and in the whole picture.
+
+        Without a finder, only the whole picture is looked at.
+
+        Args:
+            picture: The picture.
+            most: How many boxes to look at, at most, besides the whole picture.
+            false_accept: The rate.
+
+        Returns:
+            Where and what: each a box (x, y, width, height) and a prediction. Taught objects come
+            first, the most confident one first, then boxes with unknown objects. Boxes that show
+            the same object are listed once. The whole picture is listed if no box has its label,
+            or if no box shows a taught object.
+
+        Raises:
+            ImageError: The picture cannot be used.
+            NothingTaughtError: Nothing has been taught yet.
+            FinderError: The finder fails.
+            SpecError: A number is out of range.
+        """
+        embedder = self._recognising()
+        finds = embedded_boxes(embedder, self.finder, picture, most)
+        return merged(
+            Find(box, self.predict_embedding(each, false_accept=false_accept))
+            for box, each in finds
+        )
 
     # Inspecting what was learned
 
