@@ -61,6 +61,25 @@ def test_the_box_is_recognised_as_a_picture_of_its_own(
     assert found.scores == pytest.approx(alone.scores, abs=1e-5)
 
 
+def test_a_prediction_looks_nearer_if_that_makes_the_picture_more_familiar(
+    learner: Learner, room: Path, model: str
+) -> None:
+    learner.finder = None
+    alone = learner.predict(room)
+    rows = [learner.embed_for_prediction(room), None]
+    learner.finder = model
+    nearer = learner.predict(room)
+    assert (alone.label, nearer.label) == (None, "mug")
+    (x, y, side, _), _ = learner.find(room)[0]
+    around = (x - 0.1 * side, y - 0.1 * side, 1.2 * side, 1.2 * side)
+    rows[1] = learner.embed_for_prediction(room, box=around)
+    both = learner.predict_embedding(np.mean([each.values for each in rows if each], axis=0))
+    assert nearer.scores == pytest.approx(both.scores, abs=1e-5)
+    learner.finder = Corners([(0.6, 0.1, 0.8, 0.4)])  # where it is dark
+    assert learner.predict(room).scores == pytest.approx(alone.scores, abs=1e-5)
+    assert learner.predict(room, box=around).nearest == "mug"
+
+
 def test_without_a_finder_only_the_whole_picture_is_looked_at(learner: Learner, room: Path) -> None:
     learner.finder = None
     (found,) = learner.find(room)

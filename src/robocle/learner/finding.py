@@ -1,11 +1,13 @@
 """Finding: which boxes of a picture show taught objects.
 
 A finder suggests boxes, and each is recognised like a picture of its own. Several boxes may show
-one object, and so does the whole picture, if it shows one only.
+one object, and so does the whole picture, if it shows one only. Then the best box is a nearer look.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
+
+import numpy as np
 
 from robocle.finders import Finder
 from robocle.finders.boxes import PixelBox, area, chosen, covered, looked_at
@@ -15,7 +17,8 @@ from robocle.learner.embedding import Embedder, Embedding
 from robocle.spec import require_whole
 from robocle.types import Prediction
 
-MOST_BOXES = 64
+BOXES, MOST_BOXES = 8, 64
+"""How many boxes are looked at unless a program says otherwise, and at most."""
 SAME_OBJECT = 0.6
 """Two boxes show one object if one of them covers this fraction of the other."""
 
@@ -54,6 +57,28 @@ def embedded_boxes(
     rows = embedder.embed_many(pictures, regions, batch_size=len(regions), threads=1)
     width, height = size
     return list(zip([(0.0, 0.0, float(width), float(height)), *boxes], rows, strict=True))
+
+
+def with_best_box(
+    rows: Sequence[tuple[PixelBox, Embedding]], recognise: Callable[[Embedding], Prediction]
+) -> Prediction:
+    """Return the prediction for a picture and the most familiar of its boxes together.
+
+    Their embeddings are averaged. That counts if it is more familiar than the picture alone: in
+    clutter, the boxes may show other objects.
+
+    Args:
+        rows: The embeddings of the whole picture and of the boxes, as `embedded_boxes` returns
+            them.
+        recognise: Returns the prediction for an embedding.
+    """
+    whole, *boxes = (recognise(embedding) for _, embedding in rows)
+    if whole.nothing or not boxes:
+        return whole
+    best = max(range(len(boxes)), key=lambda number: boxes[number].familiarity)
+    values = (rows[0][1].values + rows[1 + best][1].values) * np.float32(0.5)
+    both = recognise(Embedding(values, "prediction"))
+    return both if both.familiarity > whole.familiarity else whole
 
 
 def merged(finds: Iterable[Find]) -> list[Find]:

@@ -7,6 +7,7 @@ a pipeline, which embeds pictures, and what was learned: a classifier that follo
 import logging
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -24,7 +25,7 @@ from robocle.images.quality import Complaint, Poor
 from robocle.images.views import first_share
 from robocle.learner import editing
 from robocle.learner.embedding import BATCH_SIZE, Embedder, Embedding, values_for
-from robocle.learner.finding import Find, embedded_boxes, merged
+from robocle.learner.finding import BOXES, Find, embedded_boxes, merged, with_best_box
 from robocle.learner.learned import Learned
 from robocle.learner.opening import created, opened, restored
 from robocle.learner.pipeline import Parts, Pipeline
@@ -368,6 +369,8 @@ class Learner:
     ) -> Prediction:
         """Recognise the object in one picture, or report that it is unknown.
 
+        With a `finder` and without a box, the most familiar box of the finder is a nearer look.
+
         Returns:
             The prediction; its label is None for an unknown object.
 
@@ -376,7 +379,11 @@ class Learner:
             NothingTaughtError: Nothing has been taught yet.
             SpecError: The rate is out of range.
         """
-        return self.predict_many([picture], false_accept=false_accept, boxes=[box])[0]
+        if self.finder is None or box is not None:
+            return self.predict_many([picture], false_accept=false_accept, boxes=[box])[0]
+        recognise = partial(self.predict_embedding, false_accept=false_accept)
+        rows = embedded_boxes(self._recognising(), self.finder, picture, BOXES)
+        return with_best_box(rows, recognise)
 
     def predict_many(
         self,
@@ -389,7 +396,7 @@ class Learner:
     ) -> list[Prediction]:
         """Recognise pictures in batches, and return one prediction per picture, in their order.
 
-        The arguments and errors are those of `predict`.
+        The arguments and errors are those of `predict`. The finder is not used.
         """
         embedder = self._recognising()
         embeddings = embedder.embed_many(pictures, boxes, batch_size=batch_size, threads=threads)
@@ -456,7 +463,10 @@ class Learner:
 
     @property
     def finder(self) -> Finder | None:
-        """What finds boxes for `find`: set it to a finder or its spec. It is no part of a state."""
+        """What finds boxes for `find` and `predict`: set it to a finder or its spec.
+
+        It is no part of a state: each program chooses its own.
+        """
         return self._finder
 
     @finder.setter
@@ -464,7 +474,7 @@ class Learner:
         self._finder = finder(given) if isinstance(given, str) else given
 
     def find(
-        self, picture: Picture, *, most: int = 8, false_accept: float = DEFAULT_RATE
+        self, picture: Picture, *, most: int = BOXES, false_accept: float = DEFAULT_RATE
     ) -> list[Find]:
         """Recognise the objects in the boxes that the finder finds, and in the whole picture.
 
@@ -487,12 +497,9 @@ class Learner:
             FinderError: The finder fails.
             SpecError: A number is out of range.
         """
-        embedder = self._recognising()
-        finds = embedded_boxes(embedder, self.finder, picture, most)
-        return merged(
-            Find(box, self.predict_embedding(each, false_accept=false_accept))
-            for box, each in finds
-        )
+        rows = embedded_boxes(self._recognising(), self.finder, picture, most)
+        recognise = partial(self.predict_embedding, false_accept=false_accept)
+        return merged(Find(box, recognise(each)) for box, each in rows)
 
     # Inspecting what was learned
 
