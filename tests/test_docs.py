@@ -25,6 +25,7 @@ from robocle.evaluation.corruptions import CORRUPTIONS
 from robocle.evaluation.datasets import DATASETS
 from robocle.evaluation.metrics import METRICS
 from robocle.evaluation.scenarios import SCENARIOS
+from robocle.finders import FINDERS
 from robocle.images.views import VIEWS
 from robocle.poolings import POOLINGS
 from robocle.registry import Registry
@@ -38,6 +39,7 @@ PAGES: dict[str, Registry[Any]] = {
     "datasets.md": DATASETS,
     "scenarios.md": SCENARIOS,
     "views.md": VIEWS,
+    "finders.md": FINDERS,
 }
 ENTRIES = [(page, name) for page, table in PAGES.items() for name in table.builtin()]
 

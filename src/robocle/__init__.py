@@ -20,6 +20,7 @@ from robocle.errors import (
     CameraError,
     DataError,
     FeatureError,
+    FinderError,
     ImageError,
     InexactError,
     LabelError,
@@ -42,9 +43,11 @@ if TYPE_CHECKING:
     from robocle.backbones import backbone
     from robocle.cameras import Camera, Frame, open_camera
     from robocle.classifiers import StreamingClassifier, classifier
+    from robocle.finders import Finder, finder
     from robocle.images.quality import Complaint
     from robocle.learner import Learner
     from robocle.learner.embedding import Embedding
+    from robocle.learner.finding import Find
     from robocle.learner.pipeline import Parts
     from robocle.poolings import pooling
     from robocle.recognition.explanation import Explanation
@@ -65,6 +68,9 @@ __all__ = [
     "Explanation",
     "FeatureError",
     "FeatureMaps",
+    "Find",
+    "Finder",
+    "FinderError",
     "Frame",
     "ImageError",
     "InexactError",
@@ -91,6 +97,7 @@ __all__ = [
     "UnknownSampleError",
     "backbone",
     "classifier",
+    "finder",
     "open_camera",
     "pooling",
 ]
@@ -99,9 +106,11 @@ _HOMES = {
     "backbones": ["backbone"],
     "cameras": ["Camera", "Frame", "open_camera"],
     "classifiers": ["StreamingClassifier", "classifier"],
+    "finders": ["Finder", "finder"],
     "images.quality": ["Complaint"],
     "learner": ["Learner"],
     "learner.embedding": ["Embedding"],
+    "learner.finding": ["Find"],
     "learner.pipeline": ["Parts"],
     "poolings": ["pooling"],
     "recognition.explanation": ["Explanation"],

@@ -13,6 +13,7 @@
     ├── InexactError         (ValueError)    a merge that could not be exact
     ├── SpecError            (ValueError)    an unknown part name or option
     ├── BackboneError        (RuntimeError)  a backbone that cannot be built or run
+    ├── FinderError          (RuntimeError)  a finder that cannot be loaded or run
     ├── DataError            (ValueError)    a data set that is missing or has another layout
     ├── BrokerError          (ValueError)    the address of an MQTT broker that cannot be used
     ├── CameraError          (RuntimeError)  a camera or video that cannot be read, or has ended
@@ -144,6 +145,10 @@ class SpecError(RobocleError, ValueError):
 
 class BackboneError(RobocleError, RuntimeError):
     """A backbone that cannot be built or run."""
+
+
+class FinderError(RobocleError, RuntimeError):
+    """A finder that cannot be loaded or run."""
 
 
 class DataError(RobocleError, ValueError):

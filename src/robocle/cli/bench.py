@@ -93,8 +93,8 @@ def _named_root(text: str) -> tuple[str, str]:
 def parts() -> None:
     """List everything that a spec can name, with its options and their defaults.
 
-    These are the parts of a learner (backbones, views, poolings, classifiers) and the building
-    blocks of experiments (data sets, scenarios, corruptions).
+    These are the parts of a learner (backbones, views, poolings, classifiers, finders) and the
+    building blocks of experiments (data sets, scenarios, corruptions).
     """
     from robocle.reports.tables import text_table
 
@@ -109,10 +109,11 @@ def _registries() -> tuple[Registry[Any], ...]:
     from robocle.evaluation.corruptions import CORRUPTIONS
     from robocle.evaluation.datasets import DATASETS
     from robocle.evaluation.scenarios import SCENARIOS
+    from robocle.finders import FINDERS
     from robocle.images.views import VIEWS
     from robocle.poolings import POOLINGS
 
-    return (BACKBONES, VIEWS, POOLINGS, CLASSIFIERS, DATASETS, SCENARIOS, CORRUPTIONS)
+    return (BACKBONES, VIEWS, POOLINGS, CLASSIFIERS, FINDERS, DATASETS, SCENARIOS, CORRUPTIONS)
 
 
 def _rows(registry: Registry[Any]) -> list[list[str]]:

@@ -1,5 +1,7 @@
-"""The command that recognises pictures."""
+"""The commands that recognise what pictures show: predict, find."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -7,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from robocle._internal.wording import as_json, printable
-from robocle.cli.app import PicturePath, StatePath, main
+from robocle.cli.app import FolderPath, PicturePath, StatePath, main
 from robocle.cli.options import (
     BoxOption,
     box_option,
@@ -17,9 +19,10 @@ from robocle.cli.options import (
 )
 from robocle.cli.output import activity, echo_above_bar, progress
 from robocle.cli.pictures import Unreadable, list_unreadable, picture_files
-from robocle.errors import ImageError
+from robocle.errors import ImageError, RobocleError
 
 if TYPE_CHECKING:
+    from robocle.learner.finding import Find
     from robocle.types import Prediction
 
 
@@ -77,19 +80,119 @@ def predict(state: Path, pictures: tuple[Path, ...], top: int | None, as_json: b
     list_unreadable(errors, len(files), unreadable, consequence)
 
 
+@main.command(short_help="Find taught objects in pictures.")
+@click.argument("state", type=StatePath)
+@click.argument("pictures", nargs=-1, required=True, type=PicturePath)
+@click.option(
+    "--finder",
+    required=True,
+    metavar="FINDER",
+    help="What finds the boxes, such as onnx:picodet.onnx: any exported detector.",
+)
+@click.option(
+    "--most",
+    type=click.IntRange(1, 64),
+    default=8,
+    show_default=True,
+    metavar="N",
+    help="The number of boxes to look at, at most, besides the whole picture.",
+)
+@click.option(
+    "--draw",
+    type=FolderPath,
+    metavar="FOLDER",
+    help="Write the pictures with the boxes drawn into them to FOLDER.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+@unreadable_option
+@false_accept_option
+def find(state: Path, pictures: tuple[Path, ...], finder: str, most: int, draw: Path | None,
+         as_json: bool, unreadable: Unreadable, false_accept: float) -> None:  # fmt: skip
+    """Find the objects that STATE was taught in PICTURES (files, or folders with subfolders).
+
+    The finder says where something is, and STATE what it is. Prints one line per object: the
+    picture, the box as x,y,width,height in pixels, and the label as `robocle predict` prints it.
+    Unknown objects come last.
+    """
+    with activity("starting"):
+        from robocle.finders import finder as finder_of
+        from robocle.images import pictures_under
+        from robocle.learner import Learner
+
+    if draw:
+        with _writing_to(draw):
+            draw.mkdir(parents=True, exist_ok=True)
+    with activity("loading the backbone"):
+        learner = Learner.load(state)
+        learner.finder = finder_of(finder)
+    is_judged = learner.unknown_below() is not None
+    files = picture_files(pictures, pictures_under)
+    errors = []
+    for path in progress(files, "finding", len(files)):
+        try:
+            finds = learner.find(path, most=most, false_accept=false_accept)
+        except ImageError as error:
+            errors.append(error)
+            continue
+        for each in finds:
+            line = _found_json(path, each) if as_json else _found_line(path, each, is_judged)
+            echo_above_bar(line, err=False)
+        if draw:
+            _draw(path, finds, draw)
+    consequence = "objects were looked for in the others; with --unreadable skip the exit code is 0"
+    list_unreadable(errors, len(files), unreadable, consequence)
+
+
+def _found_json(path: Path, found: "Find") -> str:
+    values = {"picture": str(path), "box": found.box, **_values(found.prediction)}
+    return as_json(values)
+
+
+def _found_line(path: Path, found: "Find", is_judged: bool) -> str:
+    box = ",".join(f"{number:.0f}" for number in found.box)
+    return "\t".join([printable(path), box, *_words(found.prediction, None, is_judged)])
+
+
+def _draw(path: Path, finds: "list[Find]", folder: Path) -> None:
+    from robocle.images.drawing import drawn, upright_image
+
+    known = [each for each in finds if each.prediction.label is not None]
+    texts = [(each.box, f"{each.prediction.likelihood} {each.prediction.label}".strip())
+             for each in known]  # fmt: skip
+    with _writing_to(folder):
+        drawn(upright_image(path), texts).save(folder / f"{path.stem}.png")
+
+
+@contextmanager
+def _writing_to(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise RobocleError(f"cannot write to {folder}: {error.strerror}") from error
+
+
 def _as_json(path: Path, found: "Prediction", top: int | None) -> str:
-    # The confidences are as many numbers as the scores; --top has those that matter.
-    names = [each.name for each in fields(found) if each.name != "confidences"]
-    values: dict[str, Any] = {"picture": str(path)} | {name: getattr(found, name) for name in names}
+    values = {"picture": str(path), **_values(found)}
     if top:
         values["top"] = dict(found.top(top))
     return as_json(values)
 
 
+def _values(found: "Prediction") -> dict[str, Any]:
+    # The confidences are as many numbers as the scores; --top has those that matter.
+    names = [each.name for each in fields(found) if each.name != "confidences"]
+    return {name: getattr(found, name) for name in names}
+
+
 def _as_line(path: Path, found: "Prediction", top: int | None, is_judged: bool) -> str:
+    return "\t".join([printable(path), *_words(found, top, is_judged)])
+
+
+def _words(found: "Prediction", top: int | None, is_judged: bool) -> list[str]:
+    """Return the fields of a line that say what was recognised."""
     best = [f"{label}\t{confidence:.2f}" for label, confidence in found.top(top or 1)]
     if found.label is not None:
-        words = f"{found.likelihood} {best[0]}" if is_judged and not found.sure else best[0]
-        return "\t".join([printable(path), words, *best[1:]])
+        first = f"{found.likelihood} {best[0]}" if is_judged and not found.sure else best[0]
+        return [first, *best[1:]]
     nearest = best if top else [found.nothing or f"most like {found.nearest}"]
-    return "\t".join([printable(path), "unknown", f"{found.known_probability:.2f}", *nearest])
+    return ["unknown", f"{found.known_probability:.2f}", *nearest]

@@ -68,16 +68,38 @@ def read(picture: Picture, side: int, box: Box | None = None) -> SquareImage:
         return _from_image(image_from_array(picture), side, box, "the array")
     if isinstance(picture, Image.Image):
         return _from_image(picture, side, box, "the picture")
+    return _from_file(*_source(picture), side, box)
+
+
+def _source(picture: Picture) -> tuple[Path | io.BytesIO, str]:
+    """Return the file of a picture that is neither an array nor a PIL image, and its name."""
     if isinstance(picture, str | os.PathLike):
-        return _from_file(Path(picture), side, box, str(picture))
+        return Path(picture), str(picture)
     if isinstance(picture, bytes | bytearray | memoryview):
-        return _from_file(io.BytesIO(picture), side, box, "the picture")
+        return io.BytesIO(picture), "the picture"
     if hasattr(picture, "read"):
-        return _from_file(io.BytesIO(_content(picture)), side, box, "the picture")
+        return io.BytesIO(_content(picture)), "the picture"
     raise ImageError(
         "a picture must be a path, bytes, a file object, a PIL image or an array, not "
         f"{type(picture).__name__}{_conversion(picture)}"
     )
+
+
+def decoded(picture: Picture) -> tuple[Image.Image | NDArray[Any], tuple[int, int]]:
+    """Decode a picture once, to read several regions of it.
+
+    Returns:
+        A picture that `read` takes, and its width and height when it is upright.
+
+    Raises:
+        ImageError: The picture cannot be used.
+    """
+    if isinstance(picture, np.ndarray):
+        height, width = picture.shape[:2] if picture.ndim > 1 else (0, 0)
+        return picture, (width, height)
+    image = picture if isinstance(picture, Image.Image) else _loaded(picture)
+    width, height = image.size
+    return image, (width, height) if orientation(image) < 5 else (height, width)
 
 
 def _conversion(picture: object) -> str:
@@ -98,7 +120,19 @@ def _content(file: Any) -> bytes:
     return content
 
 
-def _from_file(source: Path | io.BytesIO, side: int, box: Box | None, name: str) -> SquareImage:
+def _loaded(picture: Picture) -> Image.Image:
+    source, name = _source(picture)
+    try:
+        with opened(source, name) as image:
+            image.load()
+            return image
+    except ImageError:
+        raise
+    except Exception as error:  # a damaged file can fail in any way
+        raise _unreadable(name, error) from error
+
+
+def _from_file(source: Path | io.BytesIO, name: str, side: int, box: Box | None) -> SquareImage:
     try:
         with opened(source, name) as image:
             if image.format == "TIFF":

@@ -7,6 +7,7 @@ a pipeline, which embeds pictures, and what was learned: a classifier that follo
 import logging
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -16,6 +17,7 @@ from robocle._internal.wording import plural
 from robocle.backbones import Backbone
 from robocle.classifiers.labels import similar_label, spelling_of
 from robocle.errors import NothingTaughtError, RobocleError, StateError
+from robocle.finders import Finder, finder
 from robocle.images import Picture
 from robocle.images.boxes import Box
 from robocle.images.gate import QualityGate
@@ -23,6 +25,7 @@ from robocle.images.quality import Complaint, Poor
 from robocle.images.views import first_share
 from robocle.learner import editing
 from robocle.learner.embedding import BATCH_SIZE, Embedder, Embedding, values_for
+from robocle.learner.finding import BOXES, Find, embedded_boxes, merged, with_best_box
 from robocle.learner.learned import Learned
 from robocle.learner.opening import created, opened, restored
 from robocle.learner.pipeline import Parts, Pipeline
@@ -108,11 +111,12 @@ class Learner:
         specs["prediction_views"] = prediction_views
         self._pipeline: Pipeline | None
         self._pipeline, self._learned = created(backbone, specs, profile, objects)
+        self._finder: Finder | None = None
 
     @classmethod
     def _of(cls, pipeline: Pipeline | None, learned: Learned) -> Self:
         learner = cls.__new__(cls)
-        learner._pipeline, learner._learned = pipeline, learned
+        learner._pipeline, learner._learned, learner._finder = pipeline, learned, None
         return learner
 
     @classmethod
@@ -365,6 +369,8 @@ class Learner:
     ) -> Prediction:
         """Recognise the object in one picture, or report that it is unknown.
 
+        With a `finder` and without a box, the most familiar box of the finder is a nearer look.
+
         Returns:
             The prediction; its label is None for an unknown object.
 
@@ -373,7 +379,11 @@ class Learner:
             NothingTaughtError: Nothing has been taught yet.
             SpecError: The rate is out of range.
         """
-        return self.predict_many([picture], false_accept=false_accept, boxes=[box])[0]
+        if self.finder is None or box is not None:
+            return self.predict_many([picture], false_accept=false_accept, boxes=[box])[0]
+        recognise = partial(self.predict_embedding, false_accept=false_accept)
+        rows = embedded_boxes(self._recognising(), self.finder, picture, BOXES)
+        return with_best_box(rows, recognise)
 
     def predict_many(
         self,
@@ -386,7 +396,7 @@ class Learner:
     ) -> list[Prediction]:
         """Recognise pictures in batches, and return one prediction per picture, in their order.
 
-        The arguments and errors are those of `predict`.
+        The arguments and errors are those of `predict`. The finder is not used.
         """
         embedder = self._recognising()
         embeddings = embedder.embed_many(pictures, boxes, batch_size=batch_size, threads=threads)
@@ -448,6 +458,48 @@ class Learner:
     def embed_for_prediction(self, picture: Picture, *, box: Box | None = None) -> Embedding:
         """Return the embedding that `predict_embedding` takes."""
         return Embedder(self.pipeline, "prediction").embed(picture, box)
+
+    # Finding
+
+    @property
+    def finder(self) -> Finder | None:
+        """What finds boxes for `find` and `predict`: set it to a finder or its spec.
+
+        It is no part of a state: each program chooses its own.
+        """
+        return self._finder
+
+    @finder.setter
+    def finder(self, given: str | Finder | None) -> None:
+        self._finder = finder(given) if isinstance(given, str) else given
+
+    def find(
+        self, picture: Picture, *, most: int = BOXES, false_accept: float = DEFAULT_RATE
+    ) -> list[Find]:
+        """Recognise the objects in the boxes that the finder finds, and in the whole picture.
+
+        Without a finder, only the whole picture is looked at.
+
+        Args:
+            picture: The picture.
+            most: How many boxes to look at, at most, besides the whole picture.
+            false_accept: The rate.
+
+        Returns:
+            Where and what: each a box (x, y, width, height) and a prediction. Taught objects come
+            first, the most confident one first, then boxes with unknown objects. Boxes that show
+            the same object are listed once. The whole picture is listed if no box has its label,
+            or if no box shows a taught object.
+
+        Raises:
+            ImageError: The picture cannot be used.
+            NothingTaughtError: Nothing has been taught yet.
+            FinderError: The finder fails.
+            SpecError: A number is out of range.
+        """
+        rows = embedded_boxes(self._recognising(), self.finder, picture, most)
+        recognise = partial(self.predict_embedding, false_accept=false_accept)
+        return merged(Find(box, recognise(each)) for box, each in rows)
 
     # Inspecting what was learned
 

@@ -1,0 +1,119 @@
+"""Finding: which boxes of a picture show taught objects.
+
+A finder suggests boxes, and each is recognised like a picture of its own. Several boxes may show
+one object, and so does the whole picture, if it shows one only. Then the best box is a nearer look.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from robocle.finders import Finder
+from robocle.finders.boxes import PixelBox, area, chosen, covered, looked_at
+from robocle.images import Picture, read
+from robocle.images.reading import decoded
+from robocle.learner.embedding import Embedder, Embedding
+from robocle.spec import require_whole
+from robocle.types import Prediction
+
+BOXES, MOST_BOXES = 8, 64
+"""How many boxes are looked at unless a program says otherwise, and at most."""
+SAME_OBJECT = 0.6
+"""Two boxes show one object if one of them covers this fraction of the other."""
+
+
+class Find(NamedTuple):
+    """An object in a picture: where it is, and what."""
+
+    box: PixelBox
+    """(x, y, width, height) in pixels of the upright picture."""
+    prediction: Prediction
+
+
+def embedded_boxes(
+    embedder: Embedder, finder: Finder | None, picture: Picture, most: int
+) -> list[tuple[PixelBox, Embedding]]:
+    """Return the embedding of the whole picture and of each box, in one run of the backbone.
+
+    Args:
+        embedder: Embeds pictures to recognise.
+        finder: Finds the boxes; None for the whole picture only.
+        picture: The picture. It is decoded once.
+        most: How many boxes to look at, at most, besides the whole picture.
+
+    Raises:
+        ImageError: The picture cannot be used.
+        FinderError: The finder fails.
+        SpecError: `most` is out of range.
+    """
+    require_whole("most", most, 1, MOST_BOXES)
+    image, size = decoded(picture)
+    boxes: list[PixelBox] = []
+    if finder is not None:
+        boxes = chosen(finder.corners(read(image, finder.input_size).pixels), size, most)
+    regions = [None, *(looked_at(box, size) for box in boxes)]
+    pictures = [image] * len(regions)
+    rows = embedder.embed_many(pictures, regions, batch_size=len(regions), threads=1)
+    width, height = size
+    return list(zip([(0.0, 0.0, float(width), float(height)), *boxes], rows, strict=True))
+
+
+def with_best_box(
+    rows: Sequence[tuple[PixelBox, Embedding]], recognise: Callable[[Embedding], Prediction]
+) -> Prediction:
+    """Return the prediction for a picture and the most familiar of its boxes together.
+
+    Their embeddings are averaged. That counts if it is more familiar than the picture alone: in
+    clutter, the boxes may show other objects.
+
+    Args:
+        rows: The embeddings of the whole picture and of the boxes, as `embedded_boxes` returns
+            them.
+        recognise: Returns the prediction for an embedding.
+    """
+    whole, *boxes = (recognise(embedding) for _, embedding in rows)
+    if whole.nothing or not boxes:
+        return whole
+    best = max(range(len(boxes)), key=lambda number: boxes[number].familiarity)
+    values = (rows[0][1].values + rows[1 + best][1].values) * np.float32(0.5)
+    both = recognise(Embedding(values, "prediction"))
+    return both if both.familiarity > whole.familiarity else whole
+
+
+def merged(finds: Iterable[Find]) -> list[Find]:
+    """Return each object once: known ones by confidence, then unknown ones as they were found.
+
+    Args:
+        finds: The whole picture, then the boxes.
+    """
+    whole, *boxes = finds
+    known = _once(find for find in _by_confidence(boxes) if find.prediction.label is not None)
+    taken = [find.box for find in known]
+    unknown = [
+        find
+        for find in boxes
+        if find.prediction.label is None
+        and not any(covered(find.box, box) > SAME_OBJECT for box in taken)
+    ]
+    label = whole.prediction.label
+    if label is None:
+        return [*(known or [whole]), *unknown]
+    if all(find.prediction.label != label for find in known):
+        known = _by_confidence([whole, *known])
+    return [*known, *unknown]
+
+
+def _by_confidence(finds: Iterable[Find]) -> list[Find]:
+    """Return finds with the best one first: of about the same confidence, the smallest box."""
+    return sorted(finds, key=lambda find: (-int(10 * find.prediction.confidence), area(find.box)))
+
+
+def _once(finds: Iterable[Find]) -> list[Find]:
+    """Return the finds without those that show the same object as one before them."""
+    kept: list[Find] = []
+    for find in finds:
+        same = (each for each in kept if each.prediction.label == find.prediction.label)
+        if not any(covered(each.box, find.box) > SAME_OBJECT for each in same):
+            kept.append(find)
+    return kept

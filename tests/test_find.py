@@ -1,0 +1,156 @@
+"""`Learner.find`: taught objects in the boxes of a finder."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from bright_detector import bright_detector
+from home_pictures import home_picture, taught_home
+from robocle import Learner, NothingTaughtError, Prediction, SpecError
+from robocle.backbones import Backbone
+from robocle.learner.finding import Find, merged
+from robocle.types import Pixels
+
+WHOLE = (0.0, 0.0, 640.0, 480.0)
+
+
+@pytest.fixture(scope="module")
+def learner(lite0: Backbone) -> Learner:
+    return taught_home(lite0)
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Path:
+    """A dark room with a small mug at the left, as a file that is stored turned."""
+    image = Image.new("RGB", (640, 480), (20, 20, 20))
+    mug = Image.open(home_picture("clean/mug_01/5"))
+    image.paste(mug.resize((120, 120)), (60, 300))
+    exif = Image.Exif()
+    exif[0x0112] = 6  # is shown turned by a quarter to the right
+    image.transpose(Image.Transpose.ROTATE_90).save(tmp_path / "room.png", exif=exif)
+    return tmp_path / "room.png"
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> str:
+    (tmp_path / "bright.onnx").write_bytes(bright_detector())
+    return f"onnx:{tmp_path / 'bright.onnx'},pixels=unit"
+
+
+def test_an_object_is_found_where_it_is(learner: Learner, room: Path, model: str) -> None:
+    learner.finder = model
+    for picture in (room, room.read_bytes(), Image.open(room)):
+        (box, prediction), *_ = learner.find(picture)
+        assert box == pytest.approx((60, 300, 120, 120), abs=12)
+        assert (prediction.label, prediction.sure) == ("mug", True)
+    upright = np.asarray(Image.open(room).transpose(Image.Transpose.ROTATE_270))
+    assert learner.find(upright)[0].box == pytest.approx(box)
+
+
+def test_the_box_is_recognised_as_a_picture_of_its_own(
+    learner: Learner, room: Path, model: str
+) -> None:
+    learner.finder = model
+    (x, y, side, height), found = learner.find(room)[0]
+    around = (x - 0.1 * side, y - 0.1 * side, 1.2 * side, 1.2 * side)
+    assert side == height
+    alone = learner.predict(room, box=around)
+    assert found.scores == pytest.approx(alone.scores, abs=1e-5)
+
+
+def test_a_prediction_looks_nearer_if_that_makes_the_picture_more_familiar(
+    learner: Learner, room: Path, model: str
+) -> None:
+    learner.finder = None
+    alone = learner.predict(room)
+    rows = [learner.embed_for_prediction(room), None]
+    learner.finder = model
+    nearer = learner.predict(room)
+    assert (alone.label, nearer.label) == (None, "mug")
+    (x, y, side, _), _ = learner.find(room)[0]
+    around = (x - 0.1 * side, y - 0.1 * side, 1.2 * side, 1.2 * side)
+    rows[1] = learner.embed_for_prediction(room, box=around)
+    both = learner.predict_embedding(np.mean([each.values for each in rows if each], axis=0))
+    assert nearer.scores == pytest.approx(both.scores, abs=1e-5)
+    learner.finder = Corners([(0.6, 0.1, 0.8, 0.4)])  # where it is dark
+    assert learner.predict(room).scores == pytest.approx(alone.scores, abs=1e-5)
+    assert learner.predict(room, box=around).nearest == "mug"
+
+
+def test_without_a_finder_only_the_whole_picture_is_looked_at(learner: Learner, room: Path) -> None:
+    learner.finder = None
+    (found,) = learner.find(room)
+    assert found.box == WHOLE
+    assert found.prediction.scores == pytest.approx(learner.predict(room).scores)
+
+
+class Corners:
+    """A finder that returns the same boxes for every picture."""
+
+    fingerprint, input_size = "0", 32
+
+    def __init__(self, corners: Sequence[Sequence[float]]) -> None:
+        self._corners = np.array(corners, float)
+
+    def corners(self, pixels: Pixels) -> np.ndarray:
+        assert pixels.shape == (32, 32, 3)
+        return self._corners
+
+
+def test_hundreds_of_boxes_nan_and_boxes_outside_do_no_harm(learner: Learner, room: Path) -> None:
+    rng = np.random.default_rng(0)
+    many = rng.uniform(-2, 3, (500, 4))
+    many[::7] = np.nan
+    learner.finder = Corners([*many, (0.09, 0.62, 0.29, 0.88)])
+    assert 1 <= len(learner.find(room, most=3)) <= 4
+    learner.finder = Corners([])
+    assert [found.box for found in learner.find(room)] == [WHOLE]
+
+
+def test_numbers_out_of_range_and_a_learner_without_lessons_are_refused(
+    learner: Learner, room: Path, lite0: Backbone
+) -> None:
+    for wrong in (0, 65):
+        with pytest.raises(SpecError, match="most"):
+            learner.find(room, most=wrong)
+    with pytest.raises(NothingTaughtError):
+        Learner(lite0).find(room)
+
+
+# ---- which finds are listed
+
+
+def find(box: tuple[float, ...], label: str | None, confidence: float) -> Find:
+    known = {"mug": confidence}
+    return Find(box, Prediction(label, confidence, known, "mug", confidence, known))  # type: ignore[arg-type]
+
+
+NEAR, INSIDE, FAR = (10, 10, 50, 50), (15, 15, 30, 30), (300, 300, 50, 50)
+
+
+def test_boxes_that_show_the_same_object_are_listed_once() -> None:
+    whole = find(WHOLE, None, 0.1)
+    finds = [find(NEAR, "mug", 0.9), find(INSIDE, "mug", 0.5), find(FAR, "mug", 0.8)]
+    assert [each.box for each in merged([whole, *finds])] == [NEAR, FAR]
+
+
+def test_of_two_boxes_that_are_as_confident_the_smaller_one_is_listed() -> None:
+    finds = [find(WHOLE, None, 0.1), find(NEAR, "mug", 0.98), find(INSIDE, "mug", 0.95)]
+    assert [each.box for each in merged(finds)] == [INSIDE]
+
+
+def test_unknown_boxes_come_last_unless_they_show_a_known_object() -> None:
+    whole = find(WHOLE, None, 0.1)
+    finds = [find(FAR, None, 0.2), find(INSIDE, None, 0.2), find(NEAR, "mug", 0.6)]
+    assert [each.box for each in merged([whole, *finds])] == [NEAR, FAR]
+
+
+def test_the_whole_picture_is_listed_if_no_box_has_its_label() -> None:
+    clock, mug = find(WHOLE, "clock", 0.7), find(NEAR, "mug", 0.9)
+    assert merged([clock, mug]) == [mug, clock]
+    assert merged([find(WHOLE, "mug", 0.9), mug]) == [mug]
+    nothing = find(WHOLE, None, 0.1)
+    assert merged([nothing, find(FAR, None, 0.1)])[0] == nothing
