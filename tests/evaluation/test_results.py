@@ -58,11 +58,18 @@ def test_the_newest_results_are_shown_wherever_they_stand_in_the_file(tmp_path: 
 def test_options_changed_under_the_same_name_are_another_method(
     changed: dict[str, Any], tmp_path: Path
 ) -> None:
-    before = {"classifier": "ncm", "pooling": "avg", "views": "plain", "corruption_seed": 0}
+    before: dict[str, Any] = {
+        "classifier": "ncm",
+        "pooling": "avg",
+        "views": "plain",
+        "corruption_seed": 0,
+    }
     old = run([90.0, 92.0], "2026-01-01", **before)
     new = run([10.0, 12.0], "2026-01-02", **(before | changed))
     results = written(tmp_path / "results.jsonl", [*old, *new])
-    assert accuracy_in(results) == Cell(11.0, pytest.approx(2**0.5))
+    shown = accuracy_in(results)
+    assert shown is not None
+    assert shown.mean == 11.0
     ((name, value),) = changed.items()
     assert f"{name} (" in build_report(results).notes[0]
     assert f"now {value})" in build_report(results).notes[0]

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,55 +19,13 @@ from robocle.backbones import Backbone
 from robocle.backbones.model_folder import CACHE_VARIABLE
 from robocle.classifiers import classifier
 from robocle.errors import DataError, ImageError, RobocleError, SpecError
-from robocle.evaluation.experiment import MOMENTS, Experiment, Method, Show, Study
+from robocle.evaluation.experiment import MOMENTS, Experiment, Method, Study
 from robocle.evaluation.parallel import Workers
-from robocle.evaluation.results import read_results
-from robocle.evaluation.run_experiment import Progress, run_experiment
+from robocle.evaluation.run_experiment import run_experiment
 from robocle.evaluation.trial import Trial
 from robocle.profiles import DEFAULT
 from robocle.reports.benchmark import as_markdown, build_report
-
-METHODS = (
-    Method("NCM", "avg", "ncm"),
-    Method("SLDA", "avg", "slda:scatter=published,shrinkage=1e-4", over="NCM"),
-)
-
-
-def quietly(items: Iterable[Any], what: str, total: int) -> Iterable[Any]:
-    return items
-
-
-def experiment(**changes: Any) -> Experiment:
-    study = Study("tiny", "folder", "class_iid:shots=3", seeds=(0, 1))
-    shows: tuple[Show, ...] = ("accuracy", "metrics", "per_step", "cost")
-    return Experiment("Tiny", (study,), METHODS, shows=shows).changed(**changes)
-
-
-@dataclass(frozen=True)
-class Bench:
-    """Runs experiments on the tiny data set into one results file."""
-
-    pictures: Path
-    results: Path
-    cache: Path
-
-    def run(
-        self, plan: Experiment | None = None, progress: Progress = quietly, **options: Any
-    ) -> tuple[int, int]:
-        options = {"cache": self.cache, **options}
-        roots = {"folder": str(self.pictures)}
-        return run_experiment(plan or experiment(), roots, self.results, progress, **options)
-
-    def records(self, kind: str = "trial") -> list[dict[str, Any]]:
-        return [record for record in read_results(self.results) if record["kind"] == kind]
-
-    def record(self, method: str) -> dict[str, Any]:
-        return next(record for record in self.records() if record["method"] == method)
-
-
-@pytest.fixture
-def bench(pictures: Path, tmp_path: Path, cache: Path) -> Bench:
-    return Bench(pictures, tmp_path / "results.jsonl", cache)
+from tiny_bench import METHODS, Bench, experiment, quietly
 
 
 @pytest.mark.slow

@@ -67,11 +67,30 @@ def newest_results(path: Path) -> tuple[list[Record], list[str]]:
         for record, its_facts in zip(newest_last, facts, strict=True):
             if its_facts == facts[-1] and of_seed[record["trial"].get("seed")] is record:
                 shown.append(record)
-            else:
+            elif record.get("kind") != "examples":
                 left_out.setdefault(_difference(its_facts, facts[-1]), []).append(record)
     kept = {record["key"] for record in shown}
     lines = [_in_words(difference, others) for difference, others in left_out.items()]
+    lines += copies_in_words((record["study"], record["result"]) for record in shown)
     return [record for record in records if record["key"] in kept], lines
+
+
+def copies_in_words(results: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:
+    """Return one line per study in which copies of taught pictures were tested.
+
+    Args:
+        results: The study and the result of each trial.
+    """
+    most: dict[str, tuple[int, int]] = {}
+    for study, result in results:
+        copies = result.get("copies_tested", 0), result.get("pictures_tested", 0)
+        most[study] = max(most.get(study, copies), copies)
+    return [
+        f"{study}: {copies} of {pictures} test pictures are copies of taught ones; the option "
+        "disjoint=content of the scenario leaves them out"
+        for study, (copies, pictures) in most.items()
+        if copies
+    ]
 
 
 def grouped(records: Iterable[Record], name: Callable[[Record], Any]) -> dict[Any, list[Record]]:

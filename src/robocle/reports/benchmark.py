@@ -14,6 +14,7 @@ from robocle.errors import DataError
 from robocle.evaluation.corruptions import CORRUPTIONS, corruption
 from robocle.evaluation.metrics import METRICS
 from robocle.evaluation.results import newest_results
+from robocle.reports.benchmark_differences import difference_tables, difference_terms
 from robocle.reports.benchmark_gains import (
     accuracy_tables,
     gain_tables,
@@ -139,7 +140,12 @@ def build_report(results: Path) -> Report:
     plots = [plot for show in PLOTS if show in shown for plot in PLOTS[show](trials)]
     return Report(
         title="; ".join(dict.fromkeys(record["experiment"] for record in records)),
-        tables=(*tables, *overall_tables(trials), *map(distance_table, moments)),
+        tables=(
+            *tables,
+            *difference_tables(trials),
+            *overall_tables(trials),
+            *map(distance_table, moments),
+        ),
         plots=(*plots, *(plot for each in moments for plot in moment_plots(each))),
         examples=next((each["result"] for each in _of_kind(records, "examples")), {}),
         origins=tuple(dict.fromkeys(json.dumps(r["origin"], sort_keys=True) for r in records)),
@@ -176,7 +182,7 @@ def as_html(report: Report) -> str:
 
 def terms_of(tables: Sequence[Table]) -> list[Term]:
     """Return the words that some tables use, in the order in which a reader meets them."""
-    kinds = (_accuracy, gain_terms, _metrics, _names)
+    kinds = (_accuracy, gain_terms, difference_terms, _metrics, _names)
     return list({word: meaning for kind in kinds for word, meaning in kind(tables)}.items())
 
 
