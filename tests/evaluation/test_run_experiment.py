@@ -284,6 +284,50 @@ def test_no_result_is_lost_when_a_dask_worker_dies(bench: Bench, tmp_path: Path)
     assert len({record["key"] for record in bench.records()}) == len(bench.records()) == 24
 
 
+@pytest.mark.exhaustive
+def test_a_dask_worker_notices_that_the_data_changed_between_two_runs(
+    bench: Bench, tmp_path: Path
+) -> None:
+    from distributed import LocalCluster
+
+    own = replace(bench, pictures=shutil.copytree(bench.pictures, tmp_path / "own"))
+    plan = replace(experiment(seeds=(0,)), methods=METHODS[:1])
+    with LocalCluster(n_workers=0, dashboard_address=None) as cluster:  # type: ignore[no-untyped-call]
+        address = cluster.scheduler_address
+        worker = worker_process(address, tmp_path / "worker")
+        try:
+            own.run(plan, workers=Workers(dask=address))
+            for path in [*own.pictures.glob("*/?.jpg")]:
+                shutil.copy(path, path.with_name(f"{path.stem}_more.jpg"))
+            own.run(plan, workers=Workers(dask=address))
+        finally:
+            worker.kill()
+            worker.wait()
+    assert [each["result"]["pictures_tested"] for each in own.records()] == [18, 45]
+
+
+@pytest.mark.exhaustive
+def test_a_dask_worker_that_loaded_other_code_is_refused(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from distributed import LocalCluster
+
+    package = Path(str(sys.modules["robocle"].__file__)).parent
+    older = shutil.copytree(package, tmp_path / "older" / "robocle")
+    with (older / "classifiers" / "ncm.py").open("a") as file:
+        file.write("# another version")
+    monkeypatch.setenv("PYTHONPATH", str(older.parent))
+    with LocalCluster(n_workers=0, dashboard_address=None) as cluster:  # type: ignore[no-untyped-call]
+        worker = worker_process(cluster.scheduler_address, tmp_path / "worker")
+        try:
+            with pytest.raises(RobocleError, match=r"the worker .* in code \(\w+, not \w+\)"):
+                bench.run(workers=Workers(dask=cluster.scheduler_address))
+        finally:
+            worker.kill()
+            worker.wait()
+    assert not bench.records()
+
+
 @pytest.mark.slow
 def test_a_dask_address_without_a_scheduler_is_an_error_of_one_line(bench: Bench) -> None:
     with pytest.raises(RobocleError, match="no Dask scheduler answers"):
