@@ -22,6 +22,7 @@ from robocle.evaluation.datasets.folder import Folder
 from robocle.evaluation.embedding import EmbeddingSetup
 from robocle.evaluation.experiment import Experiment, Method, Show, Study
 from robocle.evaluation.metrics import load_measured
+from robocle.evaluation.results import newest_results
 from robocle.evaluation.run_trial import metric_values
 from robocle.evaluation.trial import Trial, forget_data
 from robocle.profiles import DEFAULT
@@ -119,6 +120,12 @@ def test_an_edited_plugin_is_run_and_embedded_again(bench: Bench, plugin: Path) 
     forget_plugin()
     plugin.with_name("formula.py").write_text("used = 'by the pooling'")
     assert bench.run(plan) == (1, 1)  # any file of the package counts
+    forget_plugin()
+    plugin.with_name("formula.py").write_text("")
+    plugin.write_text(PLUGIN.format(result="maps.grid.mean(axis=1)"))
+    assert bench.run(plan) == (0, 1)  # as at first, and so are the results that are shown
+    (shown,) = (each for each in newest_results(bench.results)[0] if each["kind"] == "trial")
+    assert shown["result"]["accuracy"]["test/clean"] == good
 
 
 @pytest.mark.parametrize("field", ["label", "split", "instance", "domain", "video"])

@@ -18,7 +18,7 @@ from robocle.evaluation.experiment import Experiment, Roots
 from robocle.evaluation.illustrations import example_pictures, measure_moments
 from robocle.evaluation.keys import code_of
 from robocle.evaluation.parallel import ONE_PROCESS, Workers
-from robocle.evaluation.results import append_result, copies_in_words, read_results
+from robocle.evaluation.results import append_result, copies_in_words, read_results, show_again
 from robocle.evaluation.run_trial import run_trial
 from robocle.evaluation.trial import Trial, forget_data
 
@@ -64,6 +64,7 @@ def run_experiment(
     trials = experiment.trials(roots)
     done = {record["key"] for record in read_results(results)}
     left = [_TrialJob(each, each.facts | each.revision) for each in trials if each.key not in done]
+    show_again(results, {each.key: place for each, place in trials.items()})
     jobs = list(_embedding_jobs(job.trial for job in left))
     embedded = workers.run(run.embed, jobs)
     skipped = _unreadable(progress(embedded, "embedding", len(jobs)), unreadable == "refuse")
