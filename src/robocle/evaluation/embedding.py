@@ -18,9 +18,11 @@ from robocle.poolings import POOLINGS
 from robocle.types import Embeddings, Pixels
 
 WRITTEN_AT_ONCE = 64
-# What decides an embedding besides its parts and their code. A classifier comes after it.
-DECIDING = ("robocle.learner.pipeline", "robocle.images", "robocle.evaluation.corruptions")
-NOT_DECIDING = ("robocle.classifiers",)
+# What this module imports decides an embedding, except for what is done with it afterwards.
+AFTERWARDS = (
+    "robocle.classifiers",
+    *(f"robocle.evaluation.{name}" for name in ("contents", "embedding_cache", "keys")),
+)
 LIBRARIES = ("numpy", "onnxruntime", "pillow")
 
 
@@ -55,7 +57,7 @@ class EmbeddingSetup:
             "" if self.corruption == "clean" else self.corruption_seed,
             POOLINGS.describe(pool),
             VIEWS.describe(look),
-            code_of(*classes, also=DECIDING, without=NOT_DECIDING),
+            code_of(*classes, also=[__name__], without=AFTERWARDS),
             versions(*LIBRARIES),
         )
         return [bytes.fromhex(key(fixed, content_hash(path))) for path in paths]

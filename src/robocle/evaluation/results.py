@@ -26,6 +26,8 @@ from robocle.evaluation.trial import Trial
 Kind = Literal["trial", "examples", "moments"]
 Record = dict[str, Any]
 """One line of a results file."""
+Counts = tuple[int, int]
+"""How many copies of taught pictures were tested, and how many pictures."""
 LIBRARIES = ("robocle", "numpy", "scipy", "onnxruntime", "pillow")
 
 
@@ -87,7 +89,7 @@ def newest_results(path: Path) -> tuple[list[Record], list[str]]:
                 left_out.setdefault(_difference(its_facts, facts[-1]), []).append(record)
     kept = {record["key"] for record in shown}
     lines = [_in_words(difference, others) for difference, others in left_out.items()]
-    lines += copies_in_words((record["study"], record["result"]) for record in shown)
+    lines += copies_in_words((record["study"], counts_of(record["result"])) for record in shown)
     return [record for record in records if record["key"] in kept], lines
 
 
@@ -104,16 +106,20 @@ def show_again(path: Path, places: Mapping[str, Place]) -> None:
             _append(path, record | asdict(places[record["key"]]))
 
 
-def copies_in_words(results: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:
+def counts_of(result: Mapping[str, Any]) -> Counts:
+    """Return how many copies of taught pictures a trial tested, and how many pictures."""
+    return result.get("copies_tested", 0), result.get("pictures_tested", 0)
+
+
+def copies_in_words(tested: Iterable[tuple[str, Counts]]) -> list[str]:
     """Return one line per study in which copies of taught pictures were tested.
 
     Args:
-        results: The study and the result of each trial.
+        tested: The study of each trial, and what it tested.
     """
-    most: dict[str, tuple[int, int]] = {}
-    for study, result in results:
-        copies = result.get("copies_tested", 0), result.get("pictures_tested", 0)
-        most[study] = max(most.get(study, copies), copies)
+    most: dict[str, Counts] = {}
+    for study, counts in tested:
+        most[study] = max(most.get(study, counts), counts)
     return [
         f"{study}: {copies} of {pictures} test pictures are copies of taught ones; the option "
         "disjoint=content of the scenario leaves them out"

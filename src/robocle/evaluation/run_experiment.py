@@ -18,7 +18,14 @@ from robocle.evaluation.experiment import Experiment, Roots
 from robocle.evaluation.illustrations import example_pictures, measure_moments
 from robocle.evaluation.keys import code_of
 from robocle.evaluation.parallel import ONE_PROCESS, Workers
-from robocle.evaluation.results import append_result, copies_in_words, read_results, show_again
+from robocle.evaluation.results import (
+    Counts,
+    append_result,
+    copies_in_words,
+    counts_of,
+    read_results,
+    show_again,
+)
 from robocle.evaluation.run_trial import run_trial
 from robocle.evaluation.trial import Trial, forget_data
 
@@ -69,10 +76,10 @@ def run_experiment(
     embedded = workers.run(run.embed, jobs)
     skipped = _unreadable(progress(embedded, "embedding", len(jobs)), unreadable == "refuse")
     finished = workers.run(partial(run.run_trial, unreadable=skipped), left)
-    ran: list[tuple[str, dict[str, Any]]] = []
+    ran: list[tuple[str, Counts]] = []
     for (trial, _), result in progress(finished, "running", len(left)):
         append_result(results, trials[trial], trial, result)
-        ran.append((trials[trial].study, result))
+        ran.append((trials[trial].study, counts_of(result)))
     for line in copies_in_words(ran):
         log.warning("%s", line)
     for trial, place in list(trials.items())[:1]:
