@@ -13,7 +13,8 @@ from robocle._internal.wording import plural
 from robocle.errors import DataError
 from robocle.evaluation.corruptions import CORRUPTIONS, corruption
 from robocle.evaluation.metrics import METRICS
-from robocle.evaluation.results import read_results
+from robocle.evaluation.results import newest_results
+from robocle.reports.benchmark_differences import difference_tables, difference_terms
 from robocle.reports.benchmark_gains import (
     accuracy_tables,
     gain_tables,
@@ -75,6 +76,7 @@ class Report:
         examples: A few pictures per corruption, as data URLs.
         origins: The commits and versions that the results come from, as JSON.
         trials: How many trials the tables are made of.
+        notes: One line about each kind of results in the file that is not shown.
     """
 
     title: str
@@ -83,6 +85,7 @@ class Report:
     examples: dict[str, list[str]]
     origins: tuple[str, ...]
     trials: int
+    notes: tuple[str, ...] = ()
 
     @property
     def terms(self) -> list[Term]:
@@ -126,7 +129,8 @@ def build_report(results: Path) -> Report:
     Raises:
         DataError: There are no results in the file.
     """
-    records = sorted(read_results(results), key=lambda record: record["order"])
+    newest, notes = newest_results(results)
+    records = sorted(newest, key=lambda record: record["order"])
     if not records:
         raise DataError(f"there are no results in {results}: run `robocle bench` first")
     trials = _of_kind(records, "trial")
@@ -136,11 +140,17 @@ def build_report(results: Path) -> Report:
     plots = [plot for show in PLOTS if show in shown for plot in PLOTS[show](trials)]
     return Report(
         title="; ".join(dict.fromkeys(record["experiment"] for record in records)),
-        tables=(*tables, *overall_tables(trials), *map(distance_table, moments)),
+        tables=(
+            *tables,
+            *difference_tables(trials),
+            *overall_tables(trials),
+            *map(distance_table, moments),
+        ),
         plots=(*plots, *(plot for each in moments for plot in moment_plots(each))),
         examples=next((each["result"] for each in _of_kind(records, "examples")), {}),
         origins=tuple(dict.fromkeys(json.dumps(r["origin"], sort_keys=True) for r in records)),
         trials=len(trials),
+        notes=tuple(notes),
     )
 
 
@@ -151,6 +161,7 @@ def _of_kind(records: Sequence[Record], kind: str) -> list[Record]:
 def as_markdown(report: Report) -> str:
     """Return the tables of a report and their origin as Markdown."""
     lines = [f"# {markdown_text(report.title)}", "", f"{plural(report.trials, 'trial')}."]
+    lines += [line for note in report.notes for line in ("", f"{markdown_text(note)}.")]
     for table in report.tables:
         lines += ["", f"## {markdown_text(table.title)}", "", table.as_markdown()]
     lines += ["", "## Origin", "", *(f"    {origin}" for origin in report.origins)]
@@ -160,7 +171,8 @@ def as_markdown(report: Report) -> str:
 def as_latex(report: Report) -> str:
     """Return the tables of a report as LaTeX, to be included in a document with booktabs."""
     head = f"% {latex_text(report.title)}: {plural(report.trials, 'trial')}"
-    return "\n".join([head, *(table.as_latex() for table in report.tables)]) + "\n"
+    notes = (f"% {latex_text(note)}" for note in report.notes)
+    return "\n".join([head, *notes, *(table.as_latex() for table in report.tables)]) + "\n"
 
 
 def as_html(report: Report) -> str:
@@ -170,7 +182,7 @@ def as_html(report: Report) -> str:
 
 def terms_of(tables: Sequence[Table]) -> list[Term]:
     """Return the words that some tables use, in the order in which a reader meets them."""
-    kinds = (_accuracy, gain_terms, _metrics, _names)
+    kinds = (_accuracy, gain_terms, difference_terms, _metrics, _names)
     return list({word: meaning for kind in kinds for word, meaning in kind(tables)}.items())
 
 

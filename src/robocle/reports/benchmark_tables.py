@@ -11,10 +11,10 @@ from typing import Any
 from robocle.errors import DataError
 from robocle.evaluation.metrics import METRICS, mean, room_aware_gain, standard_deviation
 from robocle.evaluation.paper import paper_number
+from robocle.evaluation.results import Record as Record
+from robocle.evaluation.results import grouped as grouped
 from robocle.reports.tables import Cell, Row, Table
 
-Record = dict[str, Any]
-"""One line of a results file, see `robocle.evaluation.results`."""
 Methods = dict[str, list[Record]]
 """The records of each method."""
 OTHER_DOMAIN = METRICS["average_other_domain"].title
@@ -25,14 +25,6 @@ OTHERS = "avg_od"
 """What the paper calls the test on the other corruptions."""
 Gain = tuple[Record, Cell, str]
 """A record of a method, a gain of the method, and what the gain is on, if there are several."""
-
-
-def grouped(records: Iterable[Record], name: Callable[[Record], Any]) -> dict[Any, list[Record]]:
-    """Return the records by a name of theirs, in the order of appearance."""
-    groups: dict[Any, list[Record]] = {}
-    for record in records:
-        groups.setdefault(name(record), []).append(record)
-    return groups
 
 
 def by_study(records: Sequence[Record], *, together: bool = False) -> dict[str, list[Record]]:
