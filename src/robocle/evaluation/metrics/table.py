@@ -98,6 +98,8 @@ class Metric:
     """Its name in the paper's numbers, if the paper prints it."""
     meaning: str = ""
     """What a report with such a column says about it."""
+    better: Literal["high", "low"] = "high"
+    """Which values are good."""
 
     @property
     def heading(self) -> str:
@@ -180,6 +182,7 @@ METRICS: dict[str, Metric] = {
         "metrics",
         meaning="Forg: how far the accuracy on a label is below its best at the end, in "
         "percentage points; low is good",
+        better="low",
     ),
     "plasticity": Metric(
         "plasticity",
@@ -215,6 +218,7 @@ METRICS: dict[str, Metric] = {
         "forg",
         meaning="what the paper's numbers for Forg fit: the mean accuracy on the best label "
         "of a step, minus the accuracy at the end",
+        better="low",
     ),
     "training_minutes": Metric(
         "TTime",
@@ -223,6 +227,7 @@ METRICS: dict[str, Metric] = {
         "metrics",
         "ttime",
         meaning="training time: minutes to embed and learn all taught pictures",
+        better="low",
     ),
     "frames_per_second": Metric(
         "FPS",
@@ -239,6 +244,7 @@ METRICS: dict[str, Metric] = {
         _cost(lambda c: c.state_bytes / 1e6),
         "metrics",
         meaning="the size of what was taught, as it is stored",
+        better="low",
     ),
     "feature_size": Metric(
         "feature size",
@@ -279,6 +285,7 @@ METRICS: dict[str, Metric] = {
         _open_set(lambda o: o.false_rejection_rate),
         "unknown",
         meaning="taught objects that are called unknown",
+        better="low",
     ),
     "wrong_rate": Metric(
         "wrong",
@@ -286,6 +293,7 @@ METRICS: dict[str, Metric] = {
         _open_set(lambda o: o.wrong_rate),
         "unknown",
         meaning="taught objects that get the label of another one",
+        better="low",
     ),
     "calibration_error": Metric(
         "ECE",
@@ -294,5 +302,6 @@ METRICS: dict[str, Metric] = {
         "unknown",
         meaning="expected calibration error: the mean distance between confidence and accuracy, on "
         "a mix of known and unknown objects, half each",
+        better="low",
     ),
 }
