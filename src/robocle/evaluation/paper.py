@@ -55,7 +55,16 @@ PAPER_DATA = {
 }
 """By the paper's name of a set. F-SIOL-310 may have a tenth more or fewer pictures."""
 PRINTED_AS = {"blur": "noise", "all_blur": "all"}
-"""What the paper's tables call a corruption that is another reading of the paper's text."""
+
+
+def printed_as(corruption: str) -> str:
+    """Return what the paper's tables call a corruption, which may be another reading of its text.
+
+    Example:
+        >>> printed_as("blur:low=0.1,high=0.5"), printed_as("geom")
+        ('noise', 'geom')
+    """
+    return PRINTED_AS.get(corruption.partition(":")[0], corruption)
 
 
 def other_data(dataset: str, classes: int, tested: int) -> str:

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
@@ -129,7 +130,8 @@ def _commit() -> str:
         _git("ls-files", "--error-unmatch", __file__)  # not of a repository that robocle is inside
         return _git("describe", "--always", "--dirty=+", "--abbrev=12", "--exclude=*")
     except (OSError, subprocess.CalledProcessError):
-        return "unknown"
+        built = Path(str(files("robocle") / "_revision.txt"))  # see hatch_build.py
+        return built.read_text("utf-8") if built.is_file() else "unknown"
 
 
 def _git(*arguments: str) -> str:

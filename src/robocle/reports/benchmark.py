@@ -222,7 +222,8 @@ def _names(tables: Sequence[Table]) -> Iterator[Term]:
     rows = [row.name for table in tables for row in table.rows]
     names = [*rows, *(column for table in tables for column in table.columns)]
     words = {word.strip("(),") for name in names for word in name.replace("/", " ").split()}
+    specs = {word.partition(":")[0] for word in words}
     for name in CORRUPTIONS.names():
-        if name in words:
+        if name in specs:
             yield name, f"a test condition: pictures {corruption(name).in_words}"
     yield from ((name, meaning) for name, meaning in METHODS.items() if name in words)

@@ -10,7 +10,7 @@ from typing import Any
 
 from robocle.errors import DataError
 from robocle.evaluation.metrics import METRICS, mean, room_aware_gain, standard_deviation
-from robocle.evaluation.paper import PRINTED_AS, other_data, paper_number
+from robocle.evaluation.paper import other_data, paper_number, printed_as
 from robocle.reports.tables import Better, Cell, Row, Table
 
 Record = dict[str, Any]
@@ -177,7 +177,7 @@ def paper_value(record: Record, metric: str = "accuracy", **places: str) -> floa
     trial = record["trial"]
     conditions = {"train": trial["taught"], "test": next(iter(trial["tested"]), "")}
     found = {"backbone": trial["backbone"], **conditions, **record["paper"], **places}
-    found |= {name: PRINTED_AS.get(found[name], found[name]) for name in conditions}
+    found |= {name: printed_as(found[name]) for name in conditions}
     found.pop("reading", "")
     table = found.pop("table", "")
     tables = [table, "text"] if "method" in found else [table]
