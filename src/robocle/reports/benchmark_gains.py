@@ -202,7 +202,14 @@ def gain_tables(records: Sequence[Record]) -> Iterator[Table]:
         if rows:
             every = (each for of_method in methods.values() for each in of_method)
             title = f"{where}: gains{tested_on(methods)}"
-            yield Table(title, tuple(GAINS), rows, caution=caution_about(every))
+            table = Table(
+                title,
+                tuple(GAINS),
+                rows,
+                better=("high", "high", ""),
+                caution=caution_about(every),
+            )
+            yield table.sorted_by(0)
 
 
 def _gains(baseline: Sequence[Record], achieved: Sequence[Record]) -> Iterator[Cell | None]:

@@ -48,7 +48,7 @@ def test_the_folder_validation_can_be_tested_in_place_of_test(plant: Plant) -> N
 
 def test_a_copy_without_validation_cannot_test_it(plant: Plant) -> None:
     root = plant([name for name in SMALL if not name.startswith("validation")])
-    with pytest.raises(DataError, match="no validation folder in .*: use openloris:tested=test"):
+    with pytest.raises(DataError, match=r"no validation folder in .*: use openloris:tested=test"):
         dataset("openloris:tested=validation").examples(root)
 
 

@@ -22,6 +22,7 @@ SPLITS = ("test", "train", "validation")
 FACTORS = ("clutter", "illumination", "occlusion", "pixel")
 SEGMENTS = tuple(f"segment{number}" for number in range(1, 10))
 TASKS = tuple(f"task{number}" for number in range(1, 10))
+OBJECTS = 121
 Tested = Literal["test", "validation"]
 
 
@@ -47,6 +48,24 @@ class OpenLoris(Described):
             parts = _validated(parts, root)
         found = [example for part in parts for example in _recordings(part)]
         return require_some(found, root, LAYOUT)
+
+    def missing(self, examples: list[Example]) -> list[str]:
+        """Return which splits, factors and segments have no frames, and how many objects lack."""
+        objects = {example.instance for example in examples}
+        few = f"{OBJECTS - len(objects)} of {OBJECTS} objects"
+        gone = [few] if len(objects) < OBJECTS else []
+        places = {(each.path.parts[-5:-2], each.video.split("/")[1]) for each in examples}
+        for split in (split for split in SPLITS if self.tested == "test" or split != "test"):
+            of_split = {segment for parts, segment in places if split in parts}
+            if not of_split:
+                gone.append(f"the folder {split}")
+                continue
+            for factor in FACTORS:
+                of_factor = {s for parts, s in places if {split, factor} <= {*parts}}
+                lost = [segment for segment in SEGMENTS if segment not in of_factor]
+                if lost:
+                    gone.append(f"{split}/{factor}: {', '.join(lost)}")
+        return gone
 
 
 class _Part(NamedTuple):

@@ -98,8 +98,8 @@ class Metric:
     """Its name in the paper's numbers, if the paper prints it."""
     meaning: str = ""
     """What a report with such a column says about it."""
-    better: Literal["high", "low"] = "high"
-    """Which values are good."""
+    better: Literal["high", "low", ""] = "high"
+    """Which values are good; "" for a value that must be seen with another, or a measured time."""
 
     @property
     def heading(self) -> str:
@@ -174,6 +174,7 @@ METRICS: dict[str, Metric] = {
         "metrics",
         meaning="BwT: how the accuracy on a label changes between the step that taught it and "
         "the end, in percentage points; negative if it falls",
+        better="",
     ),
     "forgetting": Metric(
         "forgetting",
@@ -227,7 +228,7 @@ METRICS: dict[str, Metric] = {
         "metrics",
         "ttime",
         meaning="training time: minutes to embed and learn all taught pictures",
-        better="low",
+        better="",
     ),
     "frames_per_second": Metric(
         "FPS",
@@ -236,6 +237,7 @@ METRICS: dict[str, Metric] = {
         "metrics",
         "fps",
         meaning="test pictures per second, from file to label, on one core",
+        better="",
     ),
     "relative_speed": Metric("relative speed", "x AVG", _cost(lambda c: c.relative_speed)),
     "state_megabytes": Metric(

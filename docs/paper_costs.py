@@ -1,0 +1,209 @@
+"""Compute what the paper's tables cost, and write it into docs/paper-tables.md.
+
+    python docs/paper_costs.py            # from docs/results/paper-costs.json
+    python docs/paper_costs.py --measure  # measures the classifiers and the added backbones first
+
+Times are processor times on one core, so other programs hardly change them. A backbone is timed on
+batches of 8 random pictures, whatever its weights are. A classifier is timed on random embeddings
+of a network with 2,048 channels, after 2,000 samples of 40 classes or 20 seconds: an upper bound for
+narrower networks. A table takes the time of all embeddings, all lessons and all predictions,
+divided by two cores.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from robocle.backbones import backbone
+from robocle.backbones.added import added_names
+from robocle.backbones.names import ARCHITECTURES
+from robocle.classifiers import classifier
+from robocle.cli.paper import EXPERIMENTS
+from robocle.evaluation.experiment import Experiment, Method, Study
+from robocle.evaluation.experiment_file import load_experiment
+from robocle.images.views import VIEWS
+from robocle.poolings import POOLINGS, block_layout
+from robocle.types import FeatureMaps
+
+HERE = Path(__file__).parent
+MEASURED = HERE / "results" / "paper-costs.json"
+PAGE = HERE / "paper-tables.md"
+BEGIN, END = "<!-- begin costs: python docs/paper_costs.py -->", "<!-- end costs -->"
+CORES = 2
+CHANNELS, POSITIONS, EARLIER = 2048, 49, (196, 1024)
+CLASSES, SAMPLES, SECONDS, TIMED = 40, 2000, 20.0, 40
+
+# OpenLORIS-Object: 121 objects, 12 levels of factors with 260 frames each, divided 8 : 1 : 1.
+FRAMES = 121 * 12 * 260
+TRAIN, TEST = FRAMES * 8 // 10, FRAMES // 10
+VIDEO = 260 * 8 // 10 // 3
+"""The frames of a training video: a level has three."""
+SMALL = CLASSES * VIDEO
+FSIOL, FSIOL_CLASSES = 620, 22
+NAMES = {"openloris": "OpenLORIS-Object", "fsiol": "F-SIOL-310"}
+
+
+def main() -> None:
+    """Write the table."""
+    if "--measure" in sys.argv:
+        measure()
+    PAGE.write_text(with_table(PAGE.read_text("utf-8")), "utf-8")
+
+
+def with_table(page: str) -> str:
+    """Return a page with a new table between its marks."""
+    head, _, rest = page.partition(BEGIN)
+    return f"{head}{BEGIN}\n{table()}\n{END}{rest.partition(END)[2]}"
+
+
+def table() -> str:
+    """Return the table of data, backbones, disk and hours."""
+    costs = json.loads(MEASURED.read_text("utf-8"))
+    lines = [
+        "| `robocle paper` | data | backbones | cache, GB | hours | the first study alone |",
+        "|---|---|---|---|---|---|",
+    ]
+    for which, name in EXPERIMENTS.items():
+        experiment = load_experiment(name)
+        data = dict.fromkeys(NAMES[study.dataset_name] for study in experiment.studies)
+        backbones = dict.fromkeys(b for study in experiment.studies for b in study.backbones)
+        models = sum(_known(name).megabytes for name in backbones) / 1e3
+        first = Experiment(experiment.title, experiment.studies[:1], experiment.methods)
+        lines.append(
+            f"| `{which}` | {', '.join(data)} | {len(backbones)}, {models:.1f} GB | "
+            f"{gigabytes(experiment):,.1f} | {hours(experiment, costs):,.0f} | "
+            f"{hours(first, costs):,.0f} |"
+        )
+    return "\n".join(lines)
+
+
+def hours(experiment: Experiment, costs: dict[str, dict[str, float]]) -> float:
+    """Return the hours that an experiment takes on a machine with two cores."""
+    seconds = 0.0
+    for study in experiment.studies:
+        for name in study.backbones:
+            embedded = sum(pictures for pictures, _ in _embedded(study, experiment.methods))
+            seconds += embedded * costs["embedding"][name.removesuffix("_224")] / 1e3
+            seconds += _learning_seconds(study, experiment.methods, costs)
+    return seconds / CORES / 3600
+
+
+def gigabytes(experiment: Experiment) -> float:
+    """Return the size of the cached embeddings, in float32."""
+    found = 0.0
+    for study in experiment.studies:
+        for name in study.backbones:
+            width = _known(name).channels
+            found += sum(n * k * width * 4 for n, k in _embedded(study, experiment.methods))
+    return found / 1e9
+
+
+def _known(name: str):  # type: ignore[no-untyped-def]
+    return ARCHITECTURES[name.removesuffix("_224")]
+
+
+def _sizes(study: Study) -> tuple[int, int]:
+    """Return how many pictures are taught and tested in all orderings together."""
+    if study.dataset_name == "fsiol":
+        return FSIOL, FSIOL
+    return (TRAIN if study.scenario == "instance" else SMALL * len(study.seeds)), TEST
+
+
+def _embedded(study: Study, methods: tuple[Method, ...]) -> Iterator[tuple[int, float]]:
+    """Yield how many views are embedded for each way to embed, and the values of an embedding."""
+    taught, tested = _sizes(study)
+    if not methods:  # the figure of moments: 400 pictures, two poolings
+        yield 400 * len(study.tested), 2 * 3.0
+    for views in {method.views for method in methods}:
+        width = sum(_width(p) for p in {m.pooling for m in methods if m.views == views})
+        yield taught * len(study.taught) * _views(views), width
+    for views in {method.prediction_views for method in methods}:
+        poolings = {m.pooling for m in methods if m.prediction_views == views}
+        yield tested * len(study.tested) * _views(views), sum(map(_width, poolings))
+
+
+def _learning_seconds(
+    study: Study, methods: tuple[Method, ...], costs: dict[str, dict[str, float]]
+) -> float:
+    taught, tested = _sizes(study)
+    orderings = len(study.seeds)
+    each_step = FSIOL_CLASSES if study.dataset_name == "fsiol" else CLASSES
+    evaluations = 1 if study.scenario == "instance" else each_step / 2
+    shots = taught if study.scenario == "instance" else taught / orderings
+    seconds = 0.0
+    for method in methods:
+        learn, predict = costs["classifying"][f"{method.pooling} {method.classifier}"]  # type: ignore[misc]
+        lessons = shots * len(study.taught) * orderings
+        predictions = tested * len(study.tested) * len(study.taught) * orderings * evaluations
+        seconds += (lessons * learn + predictions * predict) / 1e3
+    return seconds
+
+
+def _views(spec: str) -> int:
+    return len(VIEWS.build(spec)(np.zeros((224, 224, 3), np.uint8)))
+
+
+def _maps(pictures: int) -> FeatureMaps:
+    rng = np.random.default_rng(0)
+    grid = rng.random((pictures, POSITIONS, CHANNELS), np.float32)
+    token = rng.random((pictures, CHANNELS), np.float32)
+    return FeatureMaps(grid, token, rng.random((pictures, *EARLIER), np.float32))
+
+
+def _width(pooling: str) -> float:
+    """Return how many times as wide as the channels an embedding is."""
+    return POOLINGS.build(pooling)(_maps(1)).shape[1] / CHANNELS
+
+
+def measure() -> None:
+    """Time the classifiers of all tables, and the backbones that were added to this machine."""
+    costs = json.loads(MEASURED.read_text("utf-8")) if MEASURED.exists() else {}
+    costs.setdefault("embedding", {})
+    costs.setdefault("classifying", {})
+    for name in set(added_names()) & ARCHITECTURES.keys():
+        network = backbone(f"{name}:threads=1")
+        side = network.input_size
+        pixels = np.random.default_rng(0).integers(0, 255, (8, side, side, 3), np.uint8)
+        network.features(pixels[:1])
+        times = [_seconds(partial(network.features, pixels)) for _ in range(3)]
+        costs["embedding"][name] = round(1e3 * min(times) / 8, 1)
+    methods = [each for name in EXPERIMENTS.values() for each in load_experiment(name).methods]
+    for method in methods:
+        name = f"{method.pooling} {method.classifier}"
+        if name not in costs["classifying"]:
+            costs["classifying"][name] = _timed(method)
+            MEASURED.write_text(json.dumps(costs, indent=1) + "\n", "utf-8")
+
+
+def _timed(method: Method) -> list[float]:
+    """Return the milliseconds to learn one sample and to predict one."""
+    pooling = POOLINGS.build(method.pooling)
+    blocks = block_layout(pooling, EARLIER[1])
+    clf = classifier(method.classifier, blocks=blocks, classes=CLASSES)
+    width = round(_width(method.pooling) * CHANNELS)
+    rng = np.random.default_rng(0)
+    start, seconds = time.process_time(), []
+    for number in range(SAMPLES):
+        sample = rng.standard_normal(width, np.float32)
+        seconds.append(_seconds(partial(clf.learn, sample, f"label {number % CLASSES}")))
+        if time.process_time() - start > SECONDS and number > TIMED:
+            break
+    tests = rng.standard_normal((100, width), np.float32)
+    clf.scores(tests)
+    predicting = _seconds(partial(clf.scores, tests)) / len(tests)
+    return [round(1e3 * float(np.mean(seconds[-TIMED:])), 3), round(1e3 * predicting, 3)]
+
+
+def _seconds(run: Callable[[], object]) -> float:
+    start = time.process_time()
+    run()
+    return time.process_time() - start
+
+
+if __name__ == "__main__":
+    main()
