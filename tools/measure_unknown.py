@@ -32,7 +32,7 @@ from robocle.classifiers import StreamingClassifier, classifier
 from robocle.classifiers.labels import UNKNOWN
 from robocle.evaluation.backbones.world_building import things_in
 from robocle.evaluation.datasets.home import Home
-from robocle.evaluation.embedding_cache import code_revision
+from robocle.evaluation.keys import code_of
 from robocle.evaluation.metrics.recognition import area_under_curve, mixed_calibration_error
 from robocle.images import read
 from robocle.images.folders import pictures_under
@@ -367,7 +367,8 @@ def main() -> None:
         print(f"{name}, {labels} labels, {shots} shots", flush=True)
     specs = {name: vars(method) for name, method in METHODS.items()}
     head = {"specs": specs, "orderings": ORDERINGS, "seeds": list(range(ORDERINGS)),
-            "code": code_revision("classifiers", "recognition", "backbones/world.py")}  # fmt: skip
+            "code": code_of(*{type(classifier(method.classifier)) for method in METHODS.values()},
+                            also=("robocle.recognition.meaning",))}  # fmt: skip
     RESULTS.write_text(json.dumps({**head, "cells": cells}, indent=1) + "\n", "utf-8")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from robocle.evaluation.metrics import mean, room_aware_gain
-from robocle.evaluation.results import read_results
+from robocle.evaluation.results import newest_results
 from robocle.profiles import PROFILES
 
 DATA = ("office_caltech10", "grocery_store", "icub_camera", "home")
@@ -34,7 +34,7 @@ def profiles_page(results: Path) -> str:
         lambda: defaultdict(lambda: defaultdict(list))
     )
     for data in DATA:
-        for record in read_results(results / f"{data}-profiles.jsonl"):
+        for record in newest_results(results / f"{data}-profiles.jsonl")[0]:
             if record.get("kind", "trial") == "trial":
                 trial = record["trial"]
                 row = record["method"], trial["backbone"]

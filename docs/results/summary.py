@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from robocle.evaluation.metrics import METRICS, mean, room_aware_gain
-from robocle.evaluation.results import read_results
+from robocle.evaluation.results import newest_results
 
 DATA = ("office_caltech10", "grocery_store", "home")
 PUBLISHED = ("NCM", "SLDA", "RobOCLe, as printed", "RobOCLe, root")
@@ -49,7 +49,7 @@ def _trials(results: Path, what: str) -> ByData:
         data: sorted(
             (
                 r
-                for r in read_results(results / f"{data}-{what}.jsonl")
+                for r in newest_results(results / f"{data}-{what}.jsonl")[0]
                 if r.get("kind", "trial") == "trial"
             ),
             key=lambda record: record["order"],

@@ -19,7 +19,6 @@ from robocle.backbones import Backbone
 from robocle.backbones.model_folder import CACHE_VARIABLE
 from robocle.classifiers import classifier
 from robocle.errors import DataError, ImageError, RobocleError, SpecError
-from robocle.evaluation.embedding import content_hash
 from robocle.evaluation.experiment import MOMENTS, Experiment, Method, Show, Study
 from robocle.evaluation.parallel import Workers
 from robocle.evaluation.results import read_results
@@ -108,7 +107,7 @@ def test_the_softmax_of_a_trial_covers_all_classes_of_the_data_set(
         built.append(classifier(spec, **options))
         return built[-1]
 
-    monkeypatch.setattr("robocle.evaluation.run_trial.classifier", recorded)
+    monkeypatch.setattr("robocle.evaluation.trial.classifier", recorded)
     methods = tuple(
         Method(spec, "avg", spec) for spec in ("finetune", "finetune:classes=growing", "icarl")
     )
@@ -225,7 +224,6 @@ def test_an_unreadable_picture_stops_the_run_with_its_name_or_is_skipped_on_requ
 ) -> None:
     copy = shutil.copytree(bench.pictures, tmp_path / "pictures")
     (copy / "mug" / "4.jpg").write_bytes(b"not a picture")
-    content_hash.cache_clear()
     broken = replace(bench, pictures=copy)
     with pytest.raises(ImageError, match=r"4\.jpg.*--unreadable skip"):
         broken.run()

@@ -1,6 +1,5 @@
 """Embedding pictures into the cache: each picture once per setup, for all poolings together."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -8,22 +7,21 @@ from pathlib import Path
 
 from robocle.backbones import Backbone, backbone, earlier_channels
 from robocle.errors import ImageError
+from robocle.evaluation.contents import content_hash
 from robocle.evaluation.corruptions import CORRUPTIONS, corruption, corruption_rng
-from robocle.evaluation.embedding_cache import EmbeddingCache, code_revision, embedding_key
+from robocle.evaluation.embedding_cache import EmbeddingCache
+from robocle.evaluation.keys import code_of, key, versions
 from robocle.images import PREPROCESSING, to_pixels
-from robocle.images.opening import require_regular_file
 from robocle.images.views import VIEWS
 from robocle.learner.pipeline import feature_maps, pooled
 from robocle.poolings import POOLINGS
 from robocle.types import Embeddings, Pixels
 
 WRITTEN_AT_ONCE = 64
-# The code that decides an embedding, besides the backbone, which has a fingerprint.
-DECIDING = (
-    *("backbones/onnx_backbone.py", "evaluation/corruptions"),
-    *("images/opening.py", "images/reading.py", "images/square.py", "images/views.py"),
-    *("learner/pipeline.py", "poolings", "_internal/randomness.py"),
-)
+# What decides an embedding besides its parts and their code. A classifier comes after it.
+DECIDING = ("robocle.learner.pipeline", "robocle.images", "robocle.evaluation.corruptions")
+NOT_DECIDING = ("robocle.classifiers",)
+LIBRARIES = ("numpy", "onnxruntime", "pillow")
 
 
 @dataclass(frozen=True)
@@ -47,16 +45,20 @@ class EmbeddingSetup:
             ImageError: A file cannot be read.
         """
         network = backbone_facts(self.backbone)
-        fixed = (
+        corrupt = corruption(self.corruption, unit=network.pixel_unit)
+        pool, look = POOLINGS.build(pooling), VIEWS.build(self.views)
+        classes = (network.kind, *(type(part) for part in (corrupt, pool, look)))
+        fixed = key(
             network.fingerprint,
             PREPROCESSING,
-            CORRUPTIONS.describe(corruption(self.corruption, unit=network.pixel_unit)),
-            "" if self.corruption == "clean" else str(self.corruption_seed),
-            POOLINGS.describe(POOLINGS.build(pooling)),
-            VIEWS.describe(VIEWS.build(self.views)),
-            code_revision(*DECIDING),
+            CORRUPTIONS.describe(corrupt),
+            "" if self.corruption == "clean" else self.corruption_seed,
+            POOLINGS.describe(pool),
+            VIEWS.describe(look),
+            code_of(*classes, also=DECIDING, without=NOT_DECIDING),
+            versions(*LIBRARIES),
         )
-        return [embedding_key(*fixed, content_hash(path)) for path in paths]
+        return [bytes.fromhex(key(fixed, content_hash(path))) for path in paths]
 
 
 @lru_cache(maxsize=4)
@@ -69,6 +71,8 @@ def loaded_backbone(spec: str) -> Backbone:
 class BackboneFacts:
     """The facts about a backbone that every trial needs."""
 
+    kind: type
+    name: str
     fingerprint: str
     input_size: int
     pixel_unit: float
@@ -82,31 +86,14 @@ def backbone_facts(spec: str) -> BackboneFacts:
     """Return the facts about a backbone, without keeping the network in memory."""
     network = loaded_backbone(spec)
     return BackboneFacts(
+        type(network),
+        network.name,
         network.fingerprint,
         network.input_size,
         network.pixel_unit,
         network.has_token,
         earlier_channels(network),
     )
-
-
-@lru_cache(maxsize=1_000_000)
-def content_hash(path: Path | bytes) -> str:
-    """Return the hash of a file's bytes: a renamed picture is not embedded again.
-
-    Args:
-        path: The file, or its bytes.
-
-    Raises:
-        ImageError: The file cannot be read.
-    """
-    if isinstance(path, bytes):
-        return hashlib.sha256(path).hexdigest()
-    require_regular_file(path)
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError as error:
-        raise ImageError(f"cannot read {path}: {error.strerror}") from error
 
 
 def embed_into(
@@ -158,9 +145,9 @@ def _missing(
     cache.touch(list(known))
     missing: dict[Path, dict[str, bytes]] = {}
     for spec, of_pooling in keys.items():
-        for path, key in zip(readable, of_pooling, strict=True):
-            if key not in known:
-                missing.setdefault(path, {})[spec] = key
+        for path, wanted in zip(readable, of_pooling, strict=True):
+            if wanted not in known:
+                missing.setdefault(path, {})[spec] = wanted
     return missing
 
 

@@ -1,18 +1,14 @@
 """The embedding cache: each picture is embedded once, however many trials and processes use it.
 
-The key of an embedding is a hash of everything that it depends on: the backbone's fingerprint, the
-preprocessing, the views, the pooling, the corruption with its seed, the code, and the content of
-the picture. The cache is one SQLite file with a write-ahead log, so several processes can read and
-write at the same time. When it exceeds its limit, the least recently used embeddings are deleted.
+The key of an embedding is a hash of everything that it depends on: see `EmbeddingSetup.keys`. The
+cache is one SQLite file with a write-ahead log, so several processes can read and write at the same
+time. When it exceeds its limit, the least recently used embeddings are deleted.
 """
 
-import hashlib
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +24,6 @@ SCHEMA = """
 CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, used REAL, value BLOB);
 CREATE INDEX IF NOT EXISTS by_use ON vectors (used);
 """
-
-
-def embedding_key(*facts: str) -> bytes:
-    """Return the key of an embedding: the hash of everything that it depends on."""
-    return hashlib.sha256("\x1f".join(facts).encode()).digest()
 
 
 class EmbeddingCache:
@@ -143,33 +134,3 @@ def _chunks(keys: Sequence[bytes]) -> Iterator[list[bytes]]:
 
 def _marks(keys: Sequence[bytes]) -> str:
     return ",".join("?" * len(keys))
-
-
-@cache
-def code_revision(*paths: str) -> str:
-    """Return a hash of some of robocle's source files.
-
-    Args:
-        paths: Files and folders inside the package, such as "poolings" or "evaluation/trial.py". A
-            folder stands for all Python files in it.
-
-    Raises:
-        FileNotFoundError: A path does not exist. A file that was moved must be listed under its
-            new name, because otherwise changes to it would go unnoticed.
-
-    Example:
-        >>> code_revision("poolings") == code_revision("classifiers")
-        False
-    """
-    package = Path(str(files("robocle")))
-    sources = [source for path in paths for source in _sources(package / path)]
-    return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
-
-
-def _sources(path: Path) -> list[Path]:
-    found = [path] if path.is_file() else sorted(path.rglob("*.py"))
-    if not found:
-        raise FileNotFoundError(
-            f"no Python file at {path}: list the files that affect results under their new names"
-        )
-    return found

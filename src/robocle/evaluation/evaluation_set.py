@@ -45,15 +45,16 @@ class EvaluationSet:
         """
         self._cache = cache
         self._keys: dict[str, list[bytes]] = {}
-        ordered = sorted(examples, key=lambda example: example.label)
-        keys = setup.keys([example.path for example in ordered], pooling)
-        for example, key in zip(ordered, keys, strict=True):
+        self.examples = sorted(examples, key=lambda each: (each.label, str(each.path)))
+        keys = setup.keys([example.path for example in self.examples], pooling)
+        for example, key in zip(self.examples, keys, strict=True):
             self._keys.setdefault(example.label, []).append(key)
         self._held = self._hold(keys)
 
     def evaluate(self, classifier: StreamingClassifier) -> Evaluation[str]:
-        """Predict every picture whose label the classifier was taught."""
-        known = [label for label in classifier.labels if label in self._keys]
+        """Predict every picture whose label the classifier was taught, sorted by label and path."""
+        taught = set(classifier.labels)
+        known = [label for label in self._keys if label in taught]
         return evaluate(classifier.predict, self.batches(known))
 
     @property
@@ -110,8 +111,9 @@ def evaluate_open_set(
     predicted = np.array(list(found.predicted), PREDICTION)
     return OpenSetPredictions(
         is_known=np.array([label in labels for label in found.truth], bool),
-        score=predicted["familiarity"],
-        confidence=predicted["confidence"],
+        # As they are stored, so that metrics that are computed again are the same.
+        score=predicted["familiarity"].astype(np.float32).astype(np.float64),
+        confidence=predicted["confidence"].astype(np.float32).astype(np.float64),
         rejected=~predicted["is_known"],
         correct=predicted["label"] == np.array(found.truth, object),
     )

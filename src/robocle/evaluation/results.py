@@ -1,8 +1,10 @@
 """Results files: one JSON object per line, each complete in itself.
 
-A line holds the trial, its metrics, and where they come from (commit, versions, data). Lines are
-appended and flushed to the disk one by one, so an interrupted run loses nothing. A half-written
-last line is ignored.
+A line holds the trial, the revision of what decides it (code, backbone, world, libraries), its
+metrics with the predictions that they were computed from, and its origin. Lines are appended and
+flushed to the disk one by one, so an interrupted run loses nothing. A half-written last line is
+ignored. Only results that agree in everything but the ordering may be averaged: `newest_results`
+returns those.
 """
 
 import json
@@ -10,23 +12,25 @@ import math
 import os
 import platform
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cache
-from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
 from robocle.errors import RobocleError
+from robocle.evaluation.keys import versions
 from robocle.evaluation.trial import Trial
 
 Kind = Literal["trial", "examples", "moments"]
+Record = dict[str, Any]
+"""One line of a results file."""
 LIBRARIES = ("robocle", "numpy", "scipy", "onnxruntime", "pillow")
 
 
-def read_results(path: Path) -> Iterator[dict[str, Any]]:
+def read_results(path: Path) -> Iterator[Record]:
     """Yield the results in a file, each trial once. Damaged lines are ignored."""
     if not path.exists():
         return
@@ -42,6 +46,91 @@ def read_results(path: Path) -> Iterator[dict[str, Any]]:
             if record["key"] not in seen:
                 seen.add(record["key"])
                 yield record
+
+
+def newest_results(path: Path) -> tuple[list[Record], list[str]]:
+    """Return the results of a file that reports show, and one line per kind of others.
+
+    Results for the same study, method, data and backbone are averaged over their orderings. If some
+    differ in more than the ordering, such as in an option or the code, only those are shown that
+    agree with the newest. A line says how many others there are, and what differs.
+
+    Returns:
+        The results, in the order of the file, and the lines.
+    """
+    records = list(read_results(path))
+    left_out: dict[str, list[Record]] = {}
+    shown: list[Record] = []
+    for of_cell in grouped(records, _cell).values():
+        newest_last = sorted(of_cell, key=lambda record: record.get("time", ""))
+        facts = _facts_of(newest_last)
+        of_seed = {record["trial"].get("seed"): record for record in newest_last}
+        for record, its_facts in zip(newest_last, facts, strict=True):
+            if its_facts == facts[-1] and of_seed[record["trial"].get("seed")] is record:
+                shown.append(record)
+            else:
+                left_out.setdefault(_difference(its_facts, facts[-1]), []).append(record)
+    kept = {record["key"] for record in shown}
+    lines = [_in_words(difference, others) for difference, others in left_out.items()]
+    return [record for record in records if record["key"] in kept], lines
+
+
+def grouped(records: Iterable[Record], name: Callable[[Record], Any]) -> dict[Any, list[Record]]:
+    """Return the records by a name of theirs, in the order of appearance."""
+    groups: dict[Any, list[Record]] = {}
+    for record in records:
+        groups.setdefault(name(record), []).append(record)
+    return groups
+
+
+def _cell(record: Record) -> tuple[str, ...]:
+    """Return what results have in common that reports average over the orderings."""
+    kind, trial = record.get("kind", "trial"), record["trial"]
+    names = ["dataset", "scenario", "data", "backbone", "taught"]
+    names += ["pooling"] if kind == "moments" else []  # one figure per pooling
+    return (kind, record["study"], record["method"], *(str(trial.get(name)) for name in names))
+
+
+def _facts_of(records: Sequence[Record]) -> list[dict[str, Any]]:
+    """Return all that decides each result, apart from the ordering.
+
+    Results of older versions have no revision. If there are several for an ordering, the code was
+    changed between them, and the commit has to tell them apart.
+    """
+    facts = [
+        {name: value for name, value in record["trial"].items() if name not in ("seed", "root")}
+        | record.get("revision", {})
+        for record in records
+    ]
+    seeds = [r["trial"].get("seed") for r in records if "revision" not in r]
+    if len(set(seeds)) < len(seeds):
+        for record, its_facts in zip(records, facts, strict=True):
+            if "revision" not in record:
+                its_facts["commit"] = record["origin"]["commit"]
+    return facts
+
+
+def _difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    """Return what differs between two results in words."""
+    names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
+    told = (f"{name} ({_short(old, name)}, now {_short(new, name)})" for name in names)
+    return ", ".join(told) or "something that was not recorded"
+
+
+def _short(facts: Mapping[str, Any], name: str) -> str:
+    if name not in facts:
+        return "not recorded"
+    is_hash = name in ("code", "commit", "fingerprint", "world")
+    return str(facts[name])[:8] if is_hash else str(facts[name])
+
+
+def _in_words(difference: str, records: Sequence[Record]) -> str:
+    methods = ", ".join(dict.fromkeys(record["method"] for record in records))
+    are = "result is" if len(records) == 1 else "results are"
+    return (
+        f"{len(records)} older {are} not shown, which differ from the newest in {difference}: "
+        f"{methods}"
+    )
 
 
 @dataclass(frozen=True)
@@ -80,7 +169,8 @@ def append_result(
         "key": trial.key if kind == "trial" else f"{kind} {trial.key}",
         "kind": kind,
         **asdict(place),
-        "trial": asdict(trial) | {"root": "", "data": trial.data},
+        "trial": trial.facts,
+        "revision": trial.revision,
         "result": result,
         "origin": origin(),
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -118,7 +208,7 @@ def origin() -> dict[str, Any]:
     """Return where the results of this process come from."""
     return {
         "commit": _commit(),
-        "versions": {name: version(name) for name in LIBRARIES},
+        "versions": versions(*LIBRARIES),
         "python": platform.python_version(),
         "machine": platform.machine(),
     }

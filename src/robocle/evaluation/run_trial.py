@@ -1,10 +1,9 @@
 """Running one trial: teach its stream, evaluate after each step, and compute the metrics."""
 
-import hashlib
 import math
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from statistics import median
@@ -13,31 +12,26 @@ from typing import Any
 import numpy as np
 
 from robocle._internal.timing import shortest_times, timed
-from robocle.backbones.world import World, used_world
-from robocle.classifiers import StreamingClassifier, classifier
-from robocle.evaluation.embedding import (
-    EmbeddingSetup,
-    backbone_facts,
-    content_hash,
-    corrupted_pixels,
-    loaded_backbone,
-)
+from robocle.classifiers import StreamingClassifier
+from robocle.evaluation.contents import content_hash
+from robocle.evaluation.embedding import EmbeddingSetup, corrupted_pixels, loaded_backbone
 from robocle.evaluation.embedding_cache import EmbeddingCache
 from robocle.evaluation.evaluation_set import CHUNK, EvaluationSet, evaluate_open_set
+from robocle.evaluation.keys import key
 from robocle.evaluation.metrics import (
     METRICS,
     Costs,
     Measured,
+    Pictures,
     StepAccuracy,
     accuracy,
     class_accuracies,
+    stored,
 )
 from robocle.evaluation.scenarios import Stream
 from robocle.evaluation.teach_and_test import Evaluation, evaluate, teach_classifier
 from robocle.evaluation.trial import Trial
-from robocle.images.views import VIEWS
 from robocle.learner.pipeline import Pipeline
-from robocle.poolings import POOLINGS, block_layout, pooling
 from robocle.types import Embeddings, Example
 
 TIMED = 10
@@ -59,9 +53,10 @@ def run_trial(trial: Trial, cache: EmbeddingCache, unreadable: frozenset[str]) -
         All metrics of the trial by their names in `METRICS`, and counts, ready for JSON.
     """
     stream = _readable(trial.stream(), unreadable)
-    blocks = block_layout(pooling(trial.pooling), backbone_facts(trial.backbone).earlier_channels)
-    clf = classifier(trial.classifier, blocks=blocks, classes=trial.classes)
-    world = _world(trial, clf)
+    clf = trial.new_classifier()
+    world = trial.world(clf)
+    if world is not None:
+        clf.use_world(world.pictures)
     tests = _evaluation_sets(trial, stream, cache)
     first = next(iter(tests.values()))
     steps: list[StepAccuracy] = []
@@ -80,18 +75,8 @@ def run_trial(trial: Trial, cache: EmbeddingCache, unreadable: frozenset[str]) -
         each_step_adds_labels=each_step_adds_labels(stream),
         open_set={name: evaluate_open_set(clf, test, world) for name, test in open_set.items()},
     )
-    return {**_values(measured), **_counts(clf, stream)}
-
-
-def _world(trial: Trial, clf: StreamingClassifier) -> World | None:
-    """Return the world of the trial's backbone and pooling, after the classifier got it."""
-    network = loaded_backbone(trial.backbone)
-    described = POOLINGS.describe(pooling(trial.pooling))
-    looks = VIEWS.describe(VIEWS.build(trial.prediction_views))
-    world = used_world(clf, network.name, network.fingerprint, described, looks)
-    if world is not None:
-        clf.use_world(world.pictures)
-    return world
+    found = stored(measured, _pictures(trial, tests, clf.labels))
+    return {**metric_values(measured), **_counts(clf, stream), "measured": found}
 
 
 def each_step_adds_labels(stream: Stream) -> bool:
@@ -160,8 +145,20 @@ def _by_label(found: Evaluation[str]) -> dict[str, float]:
     return dict(zip(labels, accuracies, strict=True))
 
 
-def _values(measured: Measured) -> dict[str, Any]:
-    """Return the metrics that the trial has."""
+def _pictures(
+    trial: Trial, tests: Mapping[str, EvaluationSet], labels: Collection[str]
+) -> dict[str, Pictures]:
+    """Return the pictures of each test set whose labels were taught."""
+    found = {}
+    for name, test in tests.items():
+        known = [example for example in test.examples if example.label in set(labels)]
+        digest = key([(example.label, content_hash(example.path)) for example in known])[:16]
+        found[name.partition("/")[0]] = Pictures(digest, trial.places(known))
+    return found
+
+
+def metric_values(measured: Measured) -> dict[str, Any]:
+    """Return the metrics that a trial has, by their names."""
     found = {name: metric.compute(measured) for name, metric in METRICS.items()}
     return {name: value for name, value in found.items() if value is not None}
 
@@ -249,5 +246,4 @@ def _counts(clf: StreamingClassifier, stream: Stream) -> dict[str, Any]:
 def _data_hash(stream: Stream) -> str:
     """Return the hash of every picture and label of the stream."""
     everything = [*stream.taught, *stream.tested]
-    lines = sorted(f"{example.label} {content_hash(example.path)}" for example in everything)
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    return key(sorted((example.label, content_hash(example.path)) for example in everything))

@@ -4,29 +4,31 @@ A trial is plain text and numbers, so it can be sent to another process or machi
 a result. Its key identifies it, so that an interrupted run can be continued.
 """
 
-import hashlib
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from robocle._internal.randomness import keyed_rng
+from robocle.backbones.world import World, used_world, world_of
+from robocle.classifiers import StreamingClassifier, classifier
 from robocle.errors import DataError
+from robocle.evaluation.contents import content_hashes
+from robocle.evaluation.corruptions import corruption
 from robocle.evaluation.datasets import dataset
-from robocle.evaluation.embedding import DECIDING as DECIDING_EMBEDDINGS
 from robocle.evaluation.embedding import EmbeddingSetup, backbone_facts
-from robocle.evaluation.embedding_cache import code_revision
+from robocle.evaluation.keys import code_of, key, versions
 from robocle.evaluation.scenarios import Stream, scenario
+from robocle.images.views import VIEWS
+from robocle.poolings import POOLINGS, block_layout
 from robocle.types import Example
 
-# The code that decides a result. When it changes, trials are run again.
-DECIDING = (
-    *DECIDING_EMBEDDINGS,
-    *("_internal/blas.py", "backbones/world.py", "classifiers"),
-    *("evaluation/embedding.py", "evaluation/evaluation_set.py", "evaluation/metrics"),
-    *("evaluation/run_trial.py", "evaluation/scenarios", "evaluation/teach_and_test.py"),
-)
-DECIDING_OPEN_SET = ("recognition",)
+DECIDING = ("robocle.evaluation.run_trial",)
+LIBRARIES = ("numpy", "onnxruntime", "pillow", "scipy")
 
 
 @dataclass(frozen=True)
@@ -58,25 +60,67 @@ class Trial:
 
     @property
     def data(self) -> str:
-        """A short hash of the data set's listing: with other pictures it is another trial."""
-        return _listing_hash(self.dataset, self.root)
+        """The key of the data set: of all that is recorded of each picture, and its content."""
+        return _data(self.dataset, self.root)
 
     @property
-    def classes(self) -> int:
-        """The number of classes of the data set, taught or not."""
-        return len({example.label for example in _examples(self.dataset, self.root)})
+    def facts(self) -> dict[str, Any]:
+        """The trial as it is recorded, wherever the data are stored."""
+        return asdict(self) | {"root": "", "data": self.data}
+
+    @property
+    def revision(self) -> dict[str, Any]:
+        """What decides the result besides the specs and the data."""
+        world = self.world(self.new_classifier()) if self.classifier else None
+        return {
+            "code": self._code(),
+            "fingerprint": backbone_facts(self.backbone).fingerprint,
+            "world": _identity(world) if world else "",
+            "libraries": versions(*LIBRARIES),
+        }
 
     @property
     def key(self) -> str:
         """The identity of this trial: parts, pictures and code, wherever the data are stored."""
-        plan = {name: value for name, value in asdict(self).items() if name != "root"}
-        deciding = (*DECIDING, *(DECIDING_OPEN_SET if self.open_set else ()))
-        plan |= {
-            "data": self.data,
-            "fingerprint": backbone_facts(self.backbone).fingerprint,
-            "code": code_revision(*deciding),
-        }
-        return hashlib.sha256(json.dumps(plan, sort_keys=True).encode()).hexdigest()[:16]
+        return key(self.facts, self.revision)[:16]
+
+    def new_classifier(self) -> StreamingClassifier:
+        """Return the classifier, which has learned nothing yet.
+
+        Options that the spec leaves open follow from the trial: the blocks of the pooling, the
+        number of classes of the data set, and a seed of its own for each ordering.
+        """
+        channels = backbone_facts(self.backbone).earlier_channels
+        return classifier(
+            self.classifier,
+            blocks=block_layout(POOLINGS.build(self.pooling), channels),
+            classes=self._classes,
+            seed=int(keyed_rng(self.seed, "classifier").integers(2**63)),
+        )
+
+    def world(self, clf: StreamingClassifier) -> World | None:
+        """Return the world of the backbone and the pooling, if the classifier uses it."""
+        described = POOLINGS.describe(POOLINGS.build(self.pooling))
+        looks = VIEWS.describe(VIEWS.build(self.prediction_views))
+        network = backbone_facts(self.backbone)
+        return used_world(clf, network.name, network.fingerprint, described, looks)
+
+    @property
+    def _classes(self) -> int:
+        """The number of classes of the data set, taught or not."""
+        return len({example.label for example in _examples(self.dataset, self.root)})
+
+    def _code(self) -> str:
+        parts: list[object] = [
+            dataset(self.dataset),
+            scenario(self.scenario),
+            POOLINGS.build(self.pooling),
+            *(VIEWS.build(spec) for spec in (self.views, self.prediction_views)),
+            *(corruption(spec) for spec in (self.taught, *self.tested)),
+            *([classifier(self.classifier)] if self.classifier else []),
+        ]
+        kinds = (type(part) for part in parts)
+        return code_of(backbone_facts(self.backbone).kind, *kinds, also=DECIDING)
 
     def test_setup(self, corruption: str) -> EmbeddingSetup:
         """Return how test pictures are embedded under a corruption."""
@@ -97,6 +141,11 @@ class Trial:
         """
         return _stream(self.dataset, self.root, self.scenario, self.seed)
 
+    def places(self, examples: Iterable[Example]) -> NDArray[np.int64]:
+        """Return the place of each picture in the listing of the data set."""
+        places = _places(self.dataset, self.root)
+        return np.array([places[example.path] for example in examples], np.int64)
+
     def pictures(self) -> Iterator[tuple[EmbeddingSetup, Iterable[Path]]]:
         """Yield the pictures that must be embedded, by how they are embedded."""
         stream = self.stream()
@@ -115,6 +164,11 @@ def _examples(spec: str, root: str) -> Sequence[Example]:
     return dataset(spec).examples(_folder(spec, root))
 
 
+@lru_cache(maxsize=2)
+def _places(spec: str, root: str) -> dict[Path, int]:
+    return {example.path: place for place, example in enumerate(_examples(spec, root))}
+
+
 def _folder(spec: str, root: str) -> Path:
     folder = Path(root) if root else dataset(spec).default_root
     if folder is None:
@@ -123,10 +177,23 @@ def _folder(spec: str, root: str) -> Path:
 
 
 @lru_cache(maxsize=64)
-def _listing_hash(dataset: str, root: str) -> str:
+def _data(dataset: str, root: str) -> str:
     folder = _folder(dataset, root)
-    lines = [
-        f"{e.label} {e.path.relative_to(folder).as_posix()} {e.path.stat().st_size}"
-        for e in _examples(dataset, root)
-    ]
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:8]
+    examples = _examples(dataset, root)
+    hashes = content_hashes(folder, (example.path for example in examples))
+    listed = (
+        (e.path.relative_to(folder).as_posix(), e.label, e.split, e.instance, e.domain, e.video)
+        for e in examples
+    )
+    return key(*zip(listed, hashes, strict=True))[:12]
+
+
+@lru_cache(maxsize=8)
+def _identity(world: World) -> str:
+    return world.identity[:16]
+
+
+def forget_data() -> None:
+    """Drop what this process remembers of data sets and worlds: they may have changed."""
+    for remembered in (_stream, _examples, _places, _data, world_of):
+        remembered.cache_clear()

@@ -13,7 +13,7 @@ from robocle._internal.wording import plural
 from robocle.errors import DataError
 from robocle.evaluation.corruptions import CORRUPTIONS, corruption
 from robocle.evaluation.metrics import METRICS
-from robocle.evaluation.results import read_results
+from robocle.evaluation.results import newest_results
 from robocle.reports.benchmark_data import data_tables, orderings
 from robocle.reports.benchmark_gains import (
     accuracy_tables,
@@ -80,6 +80,7 @@ class Report:
         origins: The commits and versions that the results come from, as JSON.
         trials: How many trials the tables are made of.
         orderings: How many orderings these have.
+        notes: One line about each kind of results in the file that is not shown.
     """
 
     title: str
@@ -89,6 +90,7 @@ class Report:
     origins: tuple[str, ...]
     trials: int
     orderings: int
+    notes: tuple[str, ...] = ()
 
     @property
     def lead(self) -> str:
@@ -146,7 +148,8 @@ def build_report(results: Path) -> Report:
     Raises:
         DataError: There are no results in the file.
     """
-    records = sorted(read_results(results), key=lambda record: record["order"])
+    newest, notes = newest_results(results)
+    records = sorted(newest, key=lambda record: record["order"])
     if not records:
         raise DataError(f"there are no results in {results}: run `robocle bench` first")
     trials = _of_kind(records, "trial")
@@ -167,6 +170,7 @@ def build_report(results: Path) -> Report:
         origins=tuple(dict.fromkeys(json.dumps(r["origin"], sort_keys=True) for r in records)),
         trials=len(trials),
         orderings=orderings(trials),
+        notes=tuple(notes),
     )
 
 
@@ -177,6 +181,7 @@ def _of_kind(records: Sequence[Record], kind: str) -> list[Record]:
 def as_markdown(report: Report) -> str:
     """Return the tables of a report and their origin as Markdown."""
     lines = [f"# {markdown_text(report.title)}", "", report.lead]
+    lines += [line for note in report.notes for line in ("", f"{markdown_text(note)}.")]
     for table in report.tables:
         caution = [f"{CAUTION}{table.caution}.", ""] if table.caution else []
         lines += ["", f"## {markdown_text(table.title)}", "", *caution, table.as_markdown()]
@@ -187,7 +192,8 @@ def as_markdown(report: Report) -> str:
 def as_latex(report: Report) -> str:
     """Return the tables of a report as LaTeX, to be included in a document with booktabs."""
     head = f"% {latex_text(report.title)}. {latex_text(report.lead)}"
-    return "\n".join([head, *(table.as_latex() for table in report.tables)]) + "\n"
+    notes = (f"% {latex_text(note)}" for note in report.notes)
+    return "\n".join([head, *notes, *(table.as_latex() for table in report.tables)]) + "\n"
 
 
 def as_html(report: Report) -> str:

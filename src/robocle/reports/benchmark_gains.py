@@ -128,11 +128,11 @@ def _accuracy(records: Sequence[Record], column: Column) -> Cell | None:
 
 
 def _by_seed(records: Sequence[Record], test: str) -> dict[int, float]:
-    """Return the accuracy of each ordering; the mean, if it was run more than once."""
+    """Return the accuracy of each ordering."""
     return {
-        seed: mean(values)
-        for seed, of_seed in grouped(records, lambda record: record["trial"]["seed"]).items()
-        if None not in (values := [each["result"]["accuracy"].get(test) for each in of_seed])
+        record["trial"]["seed"]: value
+        for record in records
+        if (value := record["result"]["accuracy"].get(test)) is not None
     }
 
 

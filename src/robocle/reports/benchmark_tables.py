@@ -11,10 +11,10 @@ from typing import Any
 from robocle.errors import DataError
 from robocle.evaluation.metrics import METRICS, mean, room_aware_gain, standard_deviation
 from robocle.evaluation.paper import other_data, paper_number, printed_as
+from robocle.evaluation.results import Record as Record
+from robocle.evaluation.results import grouped as grouped
 from robocle.reports.tables import Better, Cell, Row, Table
 
-Record = dict[str, Any]
-"""One line of a results file, see `robocle.evaluation.results`."""
 Methods = dict[str, list[Record]]
 """The records of each method."""
 OTHER_DOMAIN = METRICS["average_other_domain"].title
@@ -29,14 +29,6 @@ NEAREST = "nearest label right, %"
 """The heading of the accuracy in the tables of known or unknown objects."""
 ENOUGH_PICTURES, ENOUGH_ERRORS = 100, 10
 """A gain in percent of a method's errors needs so many test pictures, and so many errors in all."""
-
-
-def grouped(records: Iterable[Record], name: Callable[[Record], Any]) -> dict[Any, list[Record]]:
-    """Return the records by a name of theirs, in the order of appearance."""
-    groups: dict[Any, list[Record]] = {}
-    for record in records:
-        groups.setdefault(name(record), []).append(record)
-    return groups
 
 
 def by_study(records: Sequence[Record], *, together: bool = False) -> dict[str, list[Record]]:
@@ -94,18 +86,7 @@ def metric_cell(records: Sequence[Record], name: str) -> Cell | None:
     """Return the mean of a metric over the orderings of a method."""
     printed = METRICS[name].paper
     paper = paper_value(records[0], printed) if printed else None
-    return mean_cell(by_ordering(records, lambda record: _first_value(record, name)), paper)
-
-
-def by_ordering(
-    records: Sequence[Record], value: Callable[[Record], float | None]
-) -> list[float | None]:
-    """Return one value per ordering: the mean, if it was run more than once."""
-    found: list[float | None] = []
-    for of_seed in grouped(records, lambda record: record["trial"]["seed"]).values():
-        known = [each for each in map(value, of_seed) if each is not None]
-        found.append(mean(known) if known else None)
-    return found
+    return mean_cell([_first_value(record, name) for record in records], paper)
 
 
 def tested_on(methods: Methods) -> str:
@@ -263,7 +244,7 @@ def _open_set_cell(records: Sequence[Record], name: str, *, elsewhere: bool) -> 
         found = [each for each in others if each is not None] if elsewhere else [first]
         return mean(found) if found and None not in found else None
 
-    return mean_cell(by_ordering(records, value))
+    return mean_cell(list(map(value, records)))
 
 
 def distance_table(record: Record) -> Table:
@@ -325,7 +306,7 @@ def _by_taught(
 
 def _accuracy(records: Sequence[Record], test: str) -> Cell | None:
     """Return the accuracy under a corruption, or the mean under those that were not taught."""
-    values = by_ordering(records, lambda record: _value(record["result"], test))
+    values = [_value(record["result"], test) for record in records]
     return mean_cell(values, paper_value(records[0], test=test))
 
 

@@ -30,6 +30,7 @@ from robocle.evaluation.metrics.recognition import (
     room_aware_gain,
     standard_deviation,
 )
+from robocle.evaluation.metrics.stored import Pictures, load_measured, load_pictures, stored
 from robocle.evaluation.metrics.table import METRICS, Costs, Measured, Metric, StepAccuracy
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "Measured",
     "Metric",
     "OpenSetPredictions",
+    "Pictures",
     "StepAccuracy",
     "accuracy",
     "area_under_curve",
@@ -47,6 +49,8 @@ __all__ = [
     "class_accuracies",
     "forgetting",
     "forward_transfer",
+    "load_measured",
+    "load_pictures",
     "macro_accuracy",
     "mean",
     "mean_step_gain",
@@ -56,4 +60,5 @@ __all__ = [
     "plasticity",
     "room_aware_gain",
     "standard_deviation",
+    "stored",
 ]
