@@ -74,7 +74,7 @@ def accuracy_tables(records: Sequence[Record]) -> Iterator[Table]:
         columns = _columns(of_study)
         rows = tuple(_accuracy_rows(by_method(of_study), columns))
         heads = tuple(_heading(column, columns) for column in columns)
-        better: tuple[Better, ...] = ("high",) * len(columns)
+        better: tuple[Better, ...] = tuple("high" for _ in columns)
         caution = caution_about(of_study)
         table = Table(f"{study}: accuracy, %", heads, rows, better=better, caution=caution)
         table = table.sorted_by(next((i for i, c in enumerate(columns) if len(c[0]) > 1), 0))

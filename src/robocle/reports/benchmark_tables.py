@@ -113,7 +113,7 @@ def has_enough_errors(records: Sequence[Record], accuracy: Cell) -> bool:
     tested = result["pictures_tested"] / tests
     orderings = len({record["trial"]["seed"] for record in records})
     errors = (1 - accuracy.mean / 100) * tested * orderings
-    return tested >= ENOUGH_PICTURES and errors >= ENOUGH_ERRORS
+    return bool(tested >= ENOUGH_PICTURES and errors >= ENOUGH_ERRORS)
 
 
 def _first_value(record: Record, name: str) -> float | None:
