@@ -13,15 +13,17 @@ embeddings, all lessons and all predictions, divided by two cores.
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache, partial
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from robocle.backbones import backbone
 from robocle.backbones.added import added_names
-from robocle.backbones.names import ARCHITECTURES
+from robocle.backbones.names import ARCHITECTURES, Architecture
 from robocle.blocks import Layout
 from robocle.classifiers import classifier
 from robocle.cli.paper import EXPERIMENTS
@@ -38,6 +40,8 @@ MEASURED = HERE / "results" / "paper-costs.json"
 PAGE = HERE / "paper-tables.md"
 BEGIN, END = "<!-- begin costs: python docs/paper_costs.py -->", "<!-- end costs -->"
 CORES = 2
+Costs = dict[str, dict[str, Any]]
+"""Milliseconds: to embed by backbone; to learn and to predict by pooling and classifier."""
 CHANNELS, POSITIONS, EARLIER = 2048, 49, (196, 1024)
 CLASSES, SAMPLES, SECONDS = 40, 12_000, 60.0
 
@@ -49,6 +53,11 @@ VIDEO = 260 * 8 // 10 // 3
 SMALL = CLASSES * VIDEO
 FSIOL, FSIOL_CLASSES = 620, 22
 NAMES = {"openloris": "OpenLORIS-Object", "fsiol": "F-SIOL-310"}
+
+
+MOMENTS = tuple(
+    Method("moments", f"moments:r=3,form={form}", "") for form in ("root", "standardised")
+)
 
 
 def main() -> None:
@@ -79,34 +88,37 @@ def table() -> str:
         first = Experiment(experiment.title, experiment.studies[:1], experiment.methods)
         lines.append(
             f"| `{which}` | {', '.join(data)} | {len(backbones)}, {models:.1f} GB | "
-            f"{gigabytes(experiment):,.1f} | {hours(experiment, costs):,.0f} | "
-            f"{hours(first, costs):,.0f} |"
+            f"{_rounded(gigabytes(experiment))} | {_rounded(hours(experiment, costs))} | "
+            f"{_rounded(hours(first, costs))} |"
         )
     return "\n".join(lines)
 
 
-def hours(experiment: Experiment, costs: dict[str, dict[str, float]]) -> float:
+def _rounded(number: float) -> str:
+    return f"{number:,.0f}" if number >= 10 else f"{number:.1f}"
+
+
+def hours(experiment: Experiment, costs: Costs) -> float:
     """Return the hours that an experiment takes on a machine with two cores."""
-    seconds = 0.0
+    seconds = sum(
+        views * costs["embedding"][name.removesuffix("_224")] / 1e3
+        for (name, _, _, looks), (pictures, _) in _embeddings(experiment).items()
+        for views in [pictures * _views(looks)]
+    )
     for study in experiment.studies:
-        for name in study.backbones:
-            embedded = sum(pictures for pictures, _ in _embedded(study, experiment.methods))
-            seconds += embedded * costs["embedding"][name.removesuffix("_224")] / 1e3
-            seconds += _learning_seconds(study, experiment.methods, costs)
+        seconds += len(study.backbones) * _learning_seconds(study, experiment.methods, costs)
     return seconds / CORES / 3600
 
 
 def gigabytes(experiment: Experiment) -> float:
     """Return the size of the cached embeddings, in float32."""
-    found = 0.0
-    for study in experiment.studies:
-        for name in study.backbones:
-            width = _known(name).channels
-            found += sum(n * k * width * 4 for n, k in _embedded(study, experiment.methods))
-    return found / 1e9
+    return sum(
+        pictures * sum(map(_width, poolings)) * _known(name).channels * 4 / 1e9
+        for (name, _, _, _), (pictures, poolings) in _embeddings(experiment).items()
+    )
 
 
-def _known(name: str):  # type: ignore[no-untyped-def]
+def _known(name: str) -> Architecture:
     return ARCHITECTURES[name.removesuffix("_224")]
 
 
@@ -117,22 +129,31 @@ def _sizes(study: Study) -> tuple[int, int]:
     return (TRAIN if study.scenario == "instance" else SMALL * len(study.seeds)), TEST
 
 
-def _embedded(study: Study, methods: tuple[Method, ...]) -> Iterator[tuple[int, float]]:
-    """Yield how many views are embedded for each way to embed, and the values of an embedding."""
-    taught, tested = _sizes(study)
-    if not methods:  # the figure of moments: 400 pictures, two poolings
-        yield 400 * len(study.tested), 2 * 3.0
-    for views in {method.views for method in methods}:
-        width = sum(_width(p) for p in {m.pooling for m in methods if m.views == views})
-        yield taught * len(study.taught) * _views(views), width
-    for views in {method.prediction_views for method in methods}:
-        poolings = {m.pooling for m in methods if m.prediction_views == views}
-        yield tested * len(study.tested) * _views(views), sum(map(_width, poolings))
+Setup = tuple[str, str, str, str]
+"""A backbone, the pictures, their corruption and their views: each is embedded once."""
 
 
-def _learning_seconds(
-    study: Study, methods: tuple[Method, ...], costs: dict[str, dict[str, float]]
-) -> float:
+def _embeddings(experiment: Experiment) -> dict[Setup, tuple[int, set[str]]]:
+    """Return how many pictures are embedded in each way, and by which poolings."""
+    found: dict[Setup, tuple[int, set[str]]] = {}
+    methods = experiment.methods or MOMENTS
+    for study, method in product(experiment.studies, methods):
+        taught, tested = _sizes(study)
+        one = study.dataset_name == "fsiol"  # all pictures are taught in some ordering
+        parts = [
+            ("fsiol" if one else study.scenario, taught, study.taught, method.views),
+            ("fsiol" if one else study.dataset, tested, study.tested, method.prediction_views),
+        ]
+        if method in MOMENTS:
+            parts = [("moments", 400, study.tested, "plain")]
+        for name, (pictures, count, corruptions, views) in product(study.backbones, parts):
+            for corruption in corruptions:
+                key = (name, pictures, corruption, views)
+                found.setdefault(key, (count, set()))[1].add(method.pooling)
+    return found
+
+
+def _learning_seconds(study: Study, methods: tuple[Method, ...], costs: Costs) -> float:
     taught, tested = _sizes(study)
     orderings = len(study.seeds)
     each_step = FSIOL_CLASSES if study.dataset_name == "fsiol" else CLASSES
@@ -140,13 +161,14 @@ def _learning_seconds(
     shots = taught if study.scenario == "instance" else taught / orderings
     seconds = 0.0
     for method in methods:
-        learn, predict = costs["classifying"][f"{method.pooling} {method.classifier}"]  # type: ignore[misc]
+        learn, predict = costs["classifying"][f"{method.pooling} {method.classifier}"]
         lessons = shots * len(study.taught) * orderings
         predictions = tested * len(study.tested) * len(study.taught) * orderings * evaluations
         seconds += (lessons * learn + predictions * predict) / 1e3
     return seconds
 
 
+@cache
 def _views(spec: str) -> int:
     return len(VIEWS.build(spec)(np.zeros((224, 224, 3), np.uint8)))
 
@@ -158,9 +180,10 @@ def _maps(pictures: int) -> FeatureMaps:
     return FeatureMaps(grid, token, rng.random((pictures, *EARLIER), np.float32))
 
 
+@cache
 def _width(pooling: str) -> float:
     """Return how many times as wide as the channels an embedding is."""
-    return POOLINGS.build(pooling)(_maps(1)).shape[1] / CHANNELS
+    return float(POOLINGS.build(pooling)(_maps(1)).shape[1] / CHANNELS)
 
 
 def measure() -> None:
