@@ -100,7 +100,7 @@ def _rounded(number: float) -> str:
 
 def hours(experiment: Experiment, costs: Costs) -> float:
     """Return the hours that an experiment takes on a machine with two cores."""
-    seconds = sum(
+    seconds: float = sum(
         views * costs["embedding"][name.removesuffix("_224")] / 1e3
         for (name, _, _, looks), (pictures, _) in _embeddings(experiment).items()
         for views in [pictures * _views(looks)]

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from robocle.demo.pictures import home_pictures
+from tiny_bench import Bench
 
 CATEGORIES = ("mug", "clock", "banana")
 
@@ -25,3 +26,8 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def cache(tmp_path: Path) -> Path:
     return tmp_path / "vectors.sqlite"
+
+
+@pytest.fixture
+def bench(pictures: Path, tmp_path: Path, cache: Path) -> Bench:
+    return Bench(pictures, tmp_path / "results.jsonl", cache)

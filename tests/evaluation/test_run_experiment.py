@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,55 +19,13 @@ from robocle.backbones import Backbone
 from robocle.backbones.model_folder import CACHE_VARIABLE
 from robocle.classifiers import classifier
 from robocle.errors import DataError, ImageError, RobocleError, SpecError
-from robocle.evaluation.experiment import MOMENTS, Experiment, Method, Show, Study
+from robocle.evaluation.experiment import MOMENTS, Experiment, Method, Study
 from robocle.evaluation.parallel import Workers
-from robocle.evaluation.results import read_results
-from robocle.evaluation.run_experiment import Progress, run_experiment
+from robocle.evaluation.run_experiment import run_experiment
 from robocle.evaluation.trial import Trial
 from robocle.profiles import DEFAULT
 from robocle.reports.benchmark import as_markdown, build_report
-
-METHODS = (
-    Method("NCM", "avg", "ncm"),
-    Method("SLDA", "avg", "slda:scatter=published,shrinkage=1e-4", over="NCM"),
-)
-
-
-def quietly(items: Iterable[Any], what: str, total: int) -> Iterable[Any]:
-    return items
-
-
-def experiment(**changes: Any) -> Experiment:
-    study = Study("tiny", "folder", "class_iid:shots=3", seeds=(0, 1))
-    shows: tuple[Show, ...] = ("accuracy", "metrics", "per_step", "cost")
-    return Experiment("Tiny", (study,), METHODS, shows=shows).changed(**changes)
-
-
-@dataclass(frozen=True)
-class Bench:
-    """Runs experiments on the tiny data set into one results file."""
-
-    pictures: Path
-    results: Path
-    cache: Path
-
-    def run(
-        self, plan: Experiment | None = None, progress: Progress = quietly, **options: Any
-    ) -> tuple[int, int]:
-        options = {"cache": self.cache, **options}
-        roots = {"folder": str(self.pictures)}
-        return run_experiment(plan or experiment(), roots, self.results, progress, **options)
-
-    def records(self, kind: str = "trial") -> list[dict[str, Any]]:
-        return [record for record in read_results(self.results) if record["kind"] == kind]
-
-    def record(self, method: str) -> dict[str, Any]:
-        return next(record for record in self.records() if record["method"] == method)
-
-
-@pytest.fixture
-def bench(pictures: Path, tmp_path: Path, cache: Path) -> Bench:
-    return Bench(pictures, tmp_path / "results.jsonl", cache)
+from tiny_bench import METHODS, Bench, experiment, quietly
 
 
 @pytest.mark.slow
@@ -324,6 +282,50 @@ def test_no_result_is_lost_when_a_dask_worker_dies(bench: Bench, tmp_path: Path)
                 worker.kill()
                 worker.wait()
     assert len({record["key"] for record in bench.records()}) == len(bench.records()) == 24
+
+
+@pytest.mark.exhaustive
+def test_a_dask_worker_notices_that_the_data_changed_between_two_runs(
+    bench: Bench, tmp_path: Path
+) -> None:
+    from distributed import LocalCluster
+
+    own = replace(bench, pictures=shutil.copytree(bench.pictures, tmp_path / "own"))
+    plan = replace(experiment(seeds=(0,)), methods=METHODS[:1])
+    with LocalCluster(n_workers=0, dashboard_address=None) as cluster:  # type: ignore[no-untyped-call]
+        address = cluster.scheduler_address
+        worker = worker_process(address, tmp_path / "worker")
+        try:
+            own.run(plan, workers=Workers(dask=address))
+            for path in [*own.pictures.glob("*/?.jpg")]:
+                shutil.copy(path, path.with_name(f"{path.stem}_more.jpg"))
+            own.run(plan, workers=Workers(dask=address))
+        finally:
+            worker.kill()
+            worker.wait()
+    assert [each["result"]["pictures_tested"] for each in own.records()] == [18, 45]
+
+
+@pytest.mark.exhaustive
+def test_a_dask_worker_that_loaded_other_code_is_refused(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from distributed import LocalCluster
+
+    package = Path(str(sys.modules["robocle"].__file__)).parent
+    older = shutil.copytree(package, tmp_path / "older" / "robocle")
+    with (older / "classifiers" / "ncm.py").open("a") as file:
+        file.write("# another version")
+    monkeypatch.setenv("PYTHONPATH", str(older.parent))
+    with LocalCluster(n_workers=0, dashboard_address=None) as cluster:  # type: ignore[no-untyped-call]
+        worker = worker_process(cluster.scheduler_address, tmp_path / "worker")
+        try:
+            with pytest.raises(RobocleError, match=r"the worker .* in code \(\w+, not \w+\)"):
+                bench.run(workers=Workers(dask=cluster.scheduler_address))
+        finally:
+            worker.kill()
+            worker.wait()
+    assert not bench.records()
 
 
 @pytest.mark.slow

@@ -456,6 +456,50 @@ def test_half_of_the_classes_are_taught_and_all_are_tested() -> None:
     assert half.tests == whole.tests
 
 
+# ---- copies
+
+
+def on_disk(examples: list[Example], folder: Path) -> list[Example]:
+    """Write the pictures with contents of their own, but one in three with that of another."""
+    moved = [replace(each, path=folder / each.path) for each in examples]
+    for number, each in enumerate(moved):
+        each.path.parent.mkdir(parents=True, exist_ok=True)
+        each.path.write_text(f"{number if number % 3 else number // 2}")
+    return moved
+
+
+@pytest.mark.parametrize(
+    ("spec", "examples"),
+    [
+        ("class_iid:shots=4", PLAIN),
+        ("cross_domain:shots=4", DOMAINS),
+        ("low_shot_instance", VIDEOS),
+        ("instance", VIDEOS),
+    ],
+)
+def test_copies_of_taught_pictures_are_tested_unless_contents_are_disjoint(
+    spec: str, examples: list[Example], tmp_path: Path
+) -> None:
+    here = on_disk(examples, tmp_path)
+    stream = scenario(spec).stream(here, seed=0)
+    taught = {example.path.read_text() for example in stream.taught}
+    copies = {each.path for each in stream.tested if each.path.read_text() in taught}
+    assert copies
+    assert stream.copies() == copies
+    apart = scenario(f"{spec}{',' if ':' in spec else ':'}disjoint=content").stream(here, seed=0)
+    assert apart.steps == stream.steps
+    assert [each for each in stream.tested if each.path not in copies] == apart.tested
+
+
+def test_a_test_of_nothing_but_copies_is_an_error(tmp_path: Path, refusal: Refusal) -> None:
+    here = on_disk(pictures("mug", 6), tmp_path)
+    for each in here:
+        each.path.write_text("the same")
+    message = "every test picture is a copy of a taught one: add other pictures"
+    split = scenario("class_iid:shots=2,disjoint=content")
+    assert refusal(DataError, lambda: split.stream(here, seed=0)) == message
+
+
 # ---- options
 
 
@@ -464,7 +508,11 @@ def test_half_of_the_classes_are_taught_and_all_are_tested() -> None:
     [
         ("class_iid:shots=0", "shots=0 is out of range: give 1 to 1e+06"),
         ("class_iid:shots=some", "shots=some is not known: choose all"),
-        ("class_iid:disjoint=boxes", "disjoint=boxes is not known: choose pictures or instances"),
+        (
+            "class_iid:disjoint=boxes",
+            "disjoint=boxes is not known: choose pictures or content or instances",
+        ),
+        ("instance:disjoint=boxes", "disjoint=boxes is not known: choose pictures or content"),
         ("class_iid:few=drop", "few=drop is not known: choose error or skip"),
         ("class_iid:known=0", "known=0 is out of range: give 1 to 1e+06"),
         ("class_iid:known=none", "known=none is not known: choose all or half"),

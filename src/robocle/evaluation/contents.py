@@ -54,25 +54,26 @@ def content_hash(picture: Path | bytes) -> str:
         raise ImageError(f"cannot read {picture}: {error.strerror}") from error
 
 
-def content_hashes(folder: Path, pictures: Iterable[Path]) -> list[str]:
-    """Return the hashes of pictures in a folder; "" for one that cannot be read.
+def content_hashes(folder: Path, pictures: Iterable[Path]) -> list[str | None]:
+    """Return the hashes of pictures in a folder; None for one that cannot be read.
 
     Only pictures that are new or changed since the last call, in any process, are read.
     """
     kept = _read_kept(folder)
     _known.update(kept)
-    hashes = [_hash_or_nothing(picture) for picture in pictures]
+    hashes = [content_or_none(picture) for picture in pictures]
     fresh = _known.keys() - kept.keys()
     prefix = os.path.join(os.path.abspath(folder), "")
     _keep((*state, _known[state]) for state in fresh if state[0].startswith(prefix))
     return hashes
 
 
-def _hash_or_nothing(picture: Path) -> str:
+def content_or_none(picture: Path) -> str | None:
+    """Return the hash of a file's bytes; None if it cannot be read."""
     try:
         return content_hash(picture)
     except ImageError:
-        return ""
+        return None
 
 
 def _state(picture: Path) -> State:

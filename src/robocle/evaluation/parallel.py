@@ -1,15 +1,16 @@
-"""Parallel work with joblib: in processes on this machine, or on a Dask cluster.
+"""Parallel work: in processes on this machine with joblib, or on a Dask cluster.
 
 Outcomes are returned as they are finished, so each can be written at once. No result is lost when a
 worker dies: a cluster repeats its work elsewhere, and on one machine new processes run what is
-missing.
+missing. joblib has a backend for Dask, which is not used: it runs the work in this process if the
+cluster has one slot, and waits for ever if all workers are gone.
 """
 
 import logging
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, TypeVar
 
 from robocle.errors import MissingExtraError, RobocleError
@@ -19,6 +20,8 @@ log = logging.getLogger("robocle")
 Job = TypeVar("Job")
 Outcome = TypeVar("Outcome")
 ATTEMPTS = 3
+PATIENCE = 20.0
+"""How many seconds a cluster may be without workers: one that is restarted needs a few."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +43,14 @@ class Workers:
             jobs: The jobs.
 
         Raises:
-            RobocleError: Workers died repeatedly, or the cluster does not answer.
+            RobocleError: Workers died repeatedly, or the cluster does not answer or has no workers.
             MissingExtraError: dask.distributed is not installed.
         """
         if self.jobs == 1 and not self.dask:
             yield from ((job, work(job)) for job in jobs)
+            return
+        if self.dask:
+            yield from _on_dask(self.dask, work, jobs) if jobs else ()
             return
         left = dict(enumerate(jobs))
         for attempt in range(1, ATTEMPTS + 1):
@@ -66,15 +72,9 @@ class Workers:
     ) -> Iterator[tuple[int, Outcome]]:
         import joblib
 
-        if self.dask:
-            _connect_dask(self.dask)
-        backend = joblib.parallel_config(backend="dask") if self.dask else nullcontext()
-        with backend:
-            runner = joblib.Parallel(
-                n_jobs=-1 if self.dask else self.jobs, return_as="generator_unordered"
-            )
-            items = list(left.items())  # jobs leave the dictionary while others are handed out
-            yield from runner(joblib.delayed(_numbered)(work, *item) for item in items)
+        runner = joblib.Parallel(n_jobs=self.jobs, return_as="generator_unordered")
+        items = list(left.items())  # jobs leave the dictionary while others are handed out
+        yield from runner(joblib.delayed(_numbered)(work, *item) for item in items)
 
 
 ONE_PROCESS = Workers()
@@ -91,15 +91,80 @@ def _worker_died() -> type[BaseException]:
     return died
 
 
-@cache
-def _connect_dask(address: str) -> None:
-    """Connect once per process; joblib finds the client by itself."""
+def _on_dask(
+    address: str, work: Callable[[Job], Outcome], jobs: Sequence[Job]
+) -> Iterator[tuple[Job, Outcome]]:
+    with _dask_client(address) as client:
+        slots = _wait_for_slots(client, address, len(jobs))
+        if slots == 1:
+            log.warning("the cluster at %s has one slot: jobs run one after another", address)
+        running = {client.submit(work, job, pure=False): job for job in jobs}
+        while running:
+            finished = _finished(list(running))
+            for future in finished:
+                try:
+                    outcome = _outcome(future, len(running))
+                except TimeoutError:
+                    if future.status == "error":  # that of the job itself
+                        raise
+                    continue  # the worker died before it sent the outcome: the job runs again
+                yield running.pop(future), outcome
+            if not finished:
+                _wait_for_slots(client, address, len(running))
+
+
+def _finished(running: Sequence[Any]) -> list[Any]:
+    """Return the jobs that are done; none if that takes longer than a second."""
+    import distributed
+
+    wait: Any = distributed.wait
+    try:
+        return list(wait(running, 1, "FIRST_COMPLETED").done)
+    except TimeoutError:
+        return []
+
+
+def _outcome(future: Any, left: int) -> Any:
+    from distributed import KilledWorker
+
+    try:
+        return future.result(PATIENCE)
+    except KilledWorker as error:
+        raise RobocleError(
+            f"a job killed several workers of the cluster, with {left} jobs left: start again to "
+            "continue, with fewer threads per worker if memory is short"
+        ) from error
+
+
+def _wait_for_slots(client: Any, address: str, left: int) -> int:
+    """Return how many jobs the cluster can run at once, when it has a worker.
+
+    Raises:
+        RobocleError: It has had none for a while.
+    """
+    end = time.monotonic() + PATIENCE
+    while not (slots := sum(client.ncores().values())):
+        if time.monotonic() > end:
+            raise RobocleError(
+                f"the cluster at {address} has no workers, and {left} jobs left: start some with "
+                f"`dask worker {address}`, then start again to continue"
+            )
+        time.sleep(0.1)
+    return int(slots)
+
+
+@contextmanager
+def _dask_client(address: str) -> Iterator[Any]:
     try:
         from distributed import Client
     except ImportError as error:
         raise MissingExtraError("dask", "a Dask cluster needs dask.distributed") from error
     connect: Any = Client
     try:
-        connect(address, timeout="5s")
+        client = connect(address, timeout="5s")
     except OSError as error:
         raise RobocleError(f"no Dask scheduler answers at {address}: start one there") from error
+    try:
+        yield client
+    finally:
+        client.close()

@@ -12,7 +12,7 @@ import math
 import os
 import platform
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cache
@@ -30,22 +30,38 @@ Record = dict[str, Any]
 LIBRARIES = ("robocle", "numpy", "scipy", "onnxruntime", "pillow")
 
 
-def read_results(path: Path) -> Iterator[Record]:
-    """Yield the results in a file, each trial once. Damaged lines are ignored."""
+@dataclass(frozen=True)
+class Place:
+    """The place of a result in its experiment, and in the paper's tables."""
+
+    experiment: str
+    study: str
+    method: str
+    over: str = ""
+    """The method that this one's gain is computed over."""
+    order: int = 0
+    """The position in the experiment, since results are written in any order."""
+    shows: tuple[str, ...] = ()
+    """What the report shows."""
+    paper: Mapping[str, str] = field(default_factory=dict)
+    """The coordinates of the paper's number, see `robocle.evaluation.paper`."""
+
+
+def read_results(path: Path) -> list[Record]:
+    """Return the results in a file, of each trial the last. Damaged lines are ignored."""
     if not path.exists():
-        return
-    seen: set[str] = set()  # two runs at the same time may write the same trial
+        return []
+    found: dict[str, Record] = {}
     with path.open("rb") as file:
         for line in file:
             try:
                 record = json.loads(line)
             except ValueError:
                 continue
-            if not (isinstance(record, dict) and "trial" in record and "key" in record):
-                continue
-            if record["key"] not in seen:
-                seen.add(record["key"])
-                yield record
+            if isinstance(record, dict) and "trial" in record and "key" in record:
+                found.pop(record["key"], None)
+                found[record["key"]] = record
+    return list(found.values())
 
 
 def newest_results(path: Path) -> tuple[list[Record], list[str]]:
@@ -58,7 +74,7 @@ def newest_results(path: Path) -> tuple[list[Record], list[str]]:
     Returns:
         The results, in the order of the file, and the lines.
     """
-    records = list(read_results(path))
+    records = read_results(path)
     left_out: dict[str, list[Record]] = {}
     shown: list[Record] = []
     for of_cell in grouped(records, _cell).values():
@@ -68,11 +84,43 @@ def newest_results(path: Path) -> tuple[list[Record], list[str]]:
         for record, its_facts in zip(newest_last, facts, strict=True):
             if its_facts == facts[-1] and of_seed[record["trial"].get("seed")] is record:
                 shown.append(record)
-            else:
+            elif record.get("kind") != "examples":
                 left_out.setdefault(_difference(its_facts, facts[-1]), []).append(record)
     kept = {record["key"] for record in shown}
     lines = [_in_words(difference, others) for difference, others in left_out.items()]
+    lines += copies_in_words((record["study"], record["result"]) for record in shown)
     return [record for record in records if record["key"] in kept], lines
+
+
+def show_again(path: Path, places: Mapping[str, Place]) -> None:
+    """Append results again that newer ones have replaced, because what decides them is back.
+
+    Args:
+        path: The results file.
+        places: The place in the experiment of each trial that it has now, by the trial's key.
+    """
+    shown = {record["key"] for record in newest_results(path)[0]}
+    for record in read_results(path):
+        if record["key"] in places.keys() - shown:
+            _append(path, record | asdict(places[record["key"]]))
+
+
+def copies_in_words(results: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:
+    """Return one line per study in which copies of taught pictures were tested.
+
+    Args:
+        results: The study and the result of each trial.
+    """
+    most: dict[str, tuple[int, int]] = {}
+    for study, result in results:
+        copies = result.get("copies_tested", 0), result.get("pictures_tested", 0)
+        most[study] = max(most.get(study, copies), copies)
+    return [
+        f"{study}: {copies} of {pictures} test pictures are copies of taught ones; the option "
+        "disjoint=content of the scenario leaves them out"
+        for study, (copies, pictures) in most.items()
+        if copies
+    ]
 
 
 def grouped(records: Iterable[Record], name: Callable[[Record], Any]) -> dict[Any, list[Record]]:
@@ -133,23 +181,6 @@ def _in_words(difference: str, records: Sequence[Record]) -> str:
     )
 
 
-@dataclass(frozen=True)
-class Place:
-    """The place of a result in its experiment, and in the paper's tables."""
-
-    experiment: str
-    study: str
-    method: str
-    over: str = ""
-    """The method that this one's gain is computed over."""
-    order: int = 0
-    """The position in the experiment, since results are written in any order."""
-    shows: tuple[str, ...] = ()
-    """What the report shows."""
-    paper: Mapping[str, str] = field(default_factory=dict)
-    """The coordinates of the paper's number, see `robocle.evaluation.paper`."""
-
-
 def append_result(
     path: Path, place: Place, trial: Trial, result: dict[str, Any], kind: Kind = "trial"
 ) -> None:
@@ -173,8 +204,12 @@ def append_result(
         "revision": trial.revision,
         "result": result,
         "origin": origin(),
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+    _append(path, record)
+
+
+def _append(path: Path, record: Record) -> None:
+    record = record | {"time": datetime.now(UTC).isoformat(timespec="seconds")}
     line = json.dumps(_without_nan(record), ensure_ascii=False, allow_nan=False) + "\n"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,20 +1,26 @@
 """Running an experiment: each picture is embedded once, and each result is written at once."""
 
 import logging
+import os
+import platform
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import Any, Literal, NamedTuple
+from uuid import uuid4
 
-from robocle.errors import ImageError
+from robocle.errors import ImageError, RobocleError
 from robocle.evaluation.embedding import EmbeddingSetup, embed_into
 from robocle.evaluation.embedding_cache import EmbeddingCache
 from robocle.evaluation.experiment import Experiment, Roots
 from robocle.evaluation.illustrations import example_pictures, measure_moments
+from robocle.evaluation.keys import code_of
 from robocle.evaluation.parallel import ONE_PROCESS, Workers
-from robocle.evaluation.results import append_result, read_results
+from robocle.evaluation.results import append_result, copies_in_words, read_results, show_again
 from robocle.evaluation.run_trial import run_trial
-from robocle.evaluation.trial import Trial
+from robocle.evaluation.trial import Trial, forget_data
 
 log = logging.getLogger("robocle")
 
@@ -53,15 +59,22 @@ def run_experiment(
         DataError: Nothing can be run.
         SpecError: The experiment names an unknown part.
     """
+    run = _Run(uuid4().hex, code_of(also=[__name__]), cache)
+    run.prepare()
     trials = experiment.trials(roots)
     done = {record["key"] for record in read_results(results)}
-    left = [trial for trial in trials if trial.key not in done]
-    jobs = list(_embedding_jobs(left))
-    embedded = workers.run(partial(_embed, cache=cache), jobs)
+    left = [_TrialJob(each, each.facts | each.revision) for each in trials if each.key not in done]
+    show_again(results, {each.key: place for each, place in trials.items()})
+    jobs = list(_embedding_jobs(job.trial for job in left))
+    embedded = workers.run(run.embed, jobs)
     skipped = _unreadable(progress(embedded, "embedding", len(jobs)), unreadable == "refuse")
-    finished = workers.run(partial(_run, cache=cache, unreadable=skipped), left)
-    for trial, result in progress(finished, "running", len(left)):
+    finished = workers.run(partial(run.run_trial, unreadable=skipped), left)
+    ran: list[tuple[str, dict[str, Any]]] = []
+    for (trial, _), result in progress(finished, "running", len(left)):
         append_result(results, trials[trial], trial, result)
+        ran.append((trials[trial].study, result))
+    for line in copies_in_words(ran):
+        log.warning("%s", line)
     for trial, place in list(trials.items())[:1]:
         if f"examples {trial.key}" not in done:
             append_result(results, place, trial, example_pictures(trial, skipped), "examples")
@@ -96,10 +109,6 @@ def _embedding_jobs(trials: Iterable[Trial]) -> Iterator[_EmbeddingJob]:
                 yield _EmbeddingJob(setup, specs, paths[start : start + EMBEDDED_AT_ONCE])
 
 
-def _embed(job: _EmbeddingJob, cache: Path | None) -> dict[str, str]:
-    return embed_into(EmbeddingCache(cache), *job)
-
-
 def _unreadable(
     embedded: Iterable[tuple[_EmbeddingJob, dict[str, str]]], is_refused: bool
 ) -> frozenset[str]:
@@ -116,8 +125,67 @@ def _unreadable(
     return frozenset(unreadable)
 
 
-def _run(trial: Trial, cache: Path | None, unreadable: frozenset[str]) -> dict[str, Any]:
-    # Another machine may have another cache: what is missing there is embedded there.
-    for job in _embedding_jobs([trial]):
-        _embed(job, cache)
-    return run_trial(trial, EmbeddingCache(cache), unreadable)
+class _TrialJob(NamedTuple):
+    trial: Trial
+    facts: dict[str, Any]
+    """What decides its result, as the process that started the run found it."""
+
+
+_current_run = ""
+_preparing = Lock()
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What a worker does in one run. It is sent to the workers, which may have done others."""
+
+    token: str
+    """Tells this run from others."""
+    code: str
+    cache: Path | None
+
+    def prepare(self) -> None:
+        """Forget the data of earlier runs, once per run and process.
+
+        Raises:
+            RobocleError: This process has loaded other code than the one that started the run.
+        """
+        global _current_run
+        with _preparing:
+            if _current_run == self.token:
+                return
+            if (code := code_of(also=[__name__])) != self.code:
+                raise RobocleError(
+                    f"{_this_worker()} runs other code ({code}) than this process ({self.code}): "
+                    "install the same version there and restart the worker"
+                )
+            forget_data()
+            _current_run = self.token
+
+    def embed(self, job: _EmbeddingJob) -> dict[str, str]:
+        """Embed pictures; return an error message for each that cannot be read."""
+        self.prepare()
+        return embed_into(EmbeddingCache(self.cache), *job)
+
+    def run_trial(self, job: _TrialJob, unreadable: frozenset[str]) -> dict[str, Any]:
+        """Run one trial.
+
+        Raises:
+            RobocleError: Here, something that decides the result is different.
+        """
+        self.prepare()
+        here = job.trial.facts | job.trial.revision
+        if differing := [name for name in here if here[name] != job.facts.get(name)]:
+            told = ", ".join(f"{name} ({here[name]}, not {job.facts[name]})" for name in differing)
+            raise RobocleError(
+                f"{_this_worker()} differs from this process in {told}: give it the same data and "
+                "versions, then start again to continue"
+            )
+        # Another machine may have another cache: what is missing there is embedded there.
+        for pictures in _embedding_jobs([job.trial]):
+            self.embed(pictures)
+        return run_trial(job.trial, EmbeddingCache(self.cache), unreadable)
+
+
+def _this_worker() -> str:
+    return f"the worker {platform.node()}, process {os.getpid()}"

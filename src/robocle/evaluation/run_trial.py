@@ -239,6 +239,7 @@ def _counts(clf: StreamingClassifier, stream: Stream) -> dict[str, Any]:
         "labels": len(clf.labels),
         "pictures_taught": len(stream.taught),
         "pictures_tested": len(stream.tested),
+        "copies_tested": len(stream.copies()),
         "data_sha256": _data_hash(stream),
     }
 

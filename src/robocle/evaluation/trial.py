@@ -94,7 +94,7 @@ class Trial:
         return classifier(
             self.classifier,
             blocks=block_layout(POOLINGS.build(self.pooling), channels),
-            classes=self._classes,
+            classes=_class_count(self.dataset, self.root),
             seed=int(keyed_rng(self.seed, "classifier").integers(2**63)),
         )
 
@@ -104,11 +104,6 @@ class Trial:
         looks = VIEWS.describe(VIEWS.build(self.prediction_views))
         network = backbone_facts(self.backbone)
         return used_world(clf, network.name, network.fingerprint, described, looks)
-
-    @property
-    def _classes(self) -> int:
-        """The number of classes of the data set, taught or not."""
-        return len({example.label for example in _examples(self.dataset, self.root)})
 
     def _code(self) -> str:
         parts: list[object] = [
@@ -165,6 +160,11 @@ def _examples(spec: str, root: str) -> Sequence[Example]:
 
 
 @lru_cache(maxsize=2)
+def _class_count(spec: str, root: str) -> int:
+    return len({example.label for example in _examples(spec, root)})
+
+
+@lru_cache(maxsize=2)
 def _places(spec: str, root: str) -> dict[Path, int]:
     return {example.path: place for place, example in enumerate(_examples(spec, root))}
 
@@ -195,5 +195,5 @@ def _identity(world: World) -> str:
 
 def forget_data() -> None:
     """Drop what this process remembers of data sets and worlds: they may have changed."""
-    for remembered in (_stream, _examples, _places, _data, world_of):
+    for remembered in (_stream, _examples, _class_count, _places, _data, world_of):
         remembered.cache_clear()

@@ -15,6 +15,7 @@ from robocle.evaluation.corruptions import CORRUPTIONS, corruption
 from robocle.evaluation.metrics import METRICS
 from robocle.evaluation.results import newest_results
 from robocle.reports.benchmark_data import data_tables, orderings
+from robocle.reports.benchmark_differences import difference_tables, difference_terms
 from robocle.reports.benchmark_gains import (
     accuracy_tables,
     gain_tables,
@@ -162,6 +163,7 @@ def build_report(results: Path) -> Report:
         tables=(
             *data_tables(trials),
             *tables,
+            *difference_tables(trials),
             *overall_tables(trials),
             *map(distance_table, moments),
         ),
@@ -203,7 +205,7 @@ def as_html(report: Report) -> str:
 
 def terms_of(tables: Sequence[Table]) -> list[Term]:
     """Return the words that some tables use, in the order in which a reader meets them."""
-    kinds = (_accuracy, gain_terms, _metrics, _names)
+    kinds = (_accuracy, gain_terms, difference_terms, _metrics, _names)
     return list({word: meaning for kind in kinds for word, meaning in kind(tables)}.items())
 
 

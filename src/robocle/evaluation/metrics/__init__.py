@@ -8,6 +8,7 @@ metric is one function and one entry there. Accuracies and rates are in percent.
 not defined is NaN, never 0: accuracy without pictures, forgetting after one step.
 """
 
+from robocle.evaluation.metrics.differences import Difference, Paired, paired_difference
 from robocle.evaluation.metrics.over_steps import (
     backward_transfer,
     forgetting,
@@ -30,15 +31,23 @@ from robocle.evaluation.metrics.recognition import (
     room_aware_gain,
     standard_deviation,
 )
-from robocle.evaluation.metrics.stored import Pictures, load_measured, load_pictures, stored
+from robocle.evaluation.metrics.stored import (
+    Pictures,
+    load_measured,
+    load_pictures,
+    right_predictions,
+    stored,
+)
 from robocle.evaluation.metrics.table import METRICS, Costs, Measured, Metric, StepAccuracy
 
 __all__ = [
     "METRICS",
     "Costs",
+    "Difference",
     "Measured",
     "Metric",
     "OpenSetPredictions",
+    "Paired",
     "Pictures",
     "StepAccuracy",
     "accuracy",
@@ -54,10 +63,12 @@ __all__ = [
     "macro_accuracy",
     "mean",
     "mean_step_gain",
+    "paired_difference",
     "paper_bwt",
     "paper_forg",
     "percentage",
     "plasticity",
+    "right_predictions",
     "room_aware_gain",
     "standard_deviation",
     "stored",

@@ -44,6 +44,15 @@ def load_pictures(found: Mapping[str, Any], name: str) -> Pictures:
     return Pictures(pictures["digest"], np.cumsum(steps, dtype=np.int64))
 
 
+def right_predictions(found: Mapping[str, Any], name: str) -> NDArray[np.bool_]:
+    """Return whether each picture of a test was predicted right, from `stored`."""
+    test = found["tests"][name]
+    numbers, times = np.array(test["truth"], np.int64).reshape(-1, 2).T
+    predicted = _unpacked(test["predicted"], _smallest(len(found["labels"])))
+    right: NDArray[np.bool_] = predicted == np.repeat(numbers, times)
+    return right
+
+
 def stored(measured: Measured, pictures: Mapping[str, Pictures]) -> dict[str, Any]:
     """Return what a trial measured, ready for JSON. `load_measured` reads it again.
 

@@ -11,10 +11,12 @@ in `SCENARIOS`; the draws that scenarios share are here.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, Protocol, TypeVar, get_args
 
 from robocle._internal.randomness import Key, keyed_rng
 from robocle.errors import DataError
+from robocle.evaluation.contents import content_or_none
 from robocle.registry import Registry
 from robocle.spec import require_between, require_choice
 from robocle.types import Example
@@ -51,6 +53,28 @@ class Stream:
             raise DataError("no class has enough pictures to teach and to test: use fewer shots")
         tested = {name: tuple(pictures) for name, pictures in tests.items()}
         return cls(taught, {name: pictures for name, pictures in tested.items() if pictures})
+
+    def copies(self) -> set[Path]:
+        """Return the test pictures whose content is that of a taught picture."""
+        taught = {content_or_none(example.path) for example in self.taught} - {None}
+        return {each.path for each in self.tested if content_or_none(each.path) in taught}
+
+    def disjoint_in(self, what: str) -> "Stream":
+        """Return the stream, if "content", without test pictures whose content was taught.
+
+        Raises:
+            DataError: No picture would be left to test.
+        """
+        if what != "content":
+            return self
+        copies = self.copies()
+        tests = {
+            name: [example for example in test if example.path not in copies]
+            for name, test in self.tests.items()
+        }
+        if not any(tests.values()):
+            raise DataError("every test picture is a copy of a taught one: add other pictures")
+        return Stream.of(self.steps, tests)
 
     @property
     def taught(self) -> list[Example]:

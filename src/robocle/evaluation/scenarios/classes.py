@@ -20,7 +20,7 @@ from robocle.evaluation.scenarios import (
 from robocle.spec import Described, require_choice, require_whole, suggestion
 from robocle.types import Example
 
-Disjoint = Literal["pictures", "instances"]
+Disjoint = Literal["pictures", "content", "instances"]
 Known = Literal["all", "half"] | int
 Shared = Literal["labels", "instances"]
 
@@ -41,7 +41,8 @@ class ClassIid(Described):
 
         Args:
             shots: The number of taught pictures per class, or "all".
-            disjoint: What taught and test pictures must not have in common.
+            disjoint: What taught and test pictures must not have in common. Files are told apart
+                by their paths; with "content", copies of a taught file are not tested.
             few: What to do about a class with too few pictures.
             known: Whether all classes are taught, half of them, or how many. The others are
                 unknown objects in the tests.
@@ -86,7 +87,8 @@ class ClassIid(Described):
             if is_enough(label, taught, tested, self.shots, self.few):
                 steps.append(taught)
                 tests += tested
-        return Stream.of(steps[: self._taught_of(len(steps))], {"test": tests})
+        stream = Stream.of(steps[: self._taught_of(len(steps))], {"test": tests})
+        return stream.disjoint_in(self.disjoint)
 
     def _taught_of(self, classes: int) -> int:
         """Return how many of the classes are taught; the others are only tested."""
@@ -98,7 +100,7 @@ class ClassIid(Described):
         """Return the test pictures that share with the taught ones what they may and must."""
         paths = {example.path for example in taught}
         rest = [example for example in tested if example.path not in paths]
-        if self.disjoint == "pictures" and self.shared == "labels":
+        if self.disjoint != "instances" and self.shared == "labels":
             return rest
         instances = {(example.label, _instance(example)) for example in taught}
         wanted = self.shared == "instances"
@@ -156,7 +158,7 @@ class CrossDomain(ClassIid):
         for name in sorted(domains):
             alike = with_labels_of(same, split_pools(domains[name])[1])
             tests[name] = self.apart(alike, here.taught)
-        return Stream.of(here.steps, tests)
+        return Stream.of(here.steps, tests).disjoint_in(self.disjoint)
 
     def _no_such_domain(self, domains: Iterable[str]) -> DataError:
         known = [name for name in domains if name]

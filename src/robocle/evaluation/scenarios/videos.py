@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from itertools import pairwise
+from typing import Literal, get_args
 
 from robocle.errors import DataError
 from robocle.evaluation.scenarios import (
@@ -18,23 +19,29 @@ from robocle.evaluation.scenarios import (
     split_pools,
     with_labels_of,
 )
-from robocle.spec import Described, require_between
+from robocle.spec import Described, require_between, require_choice
 from robocle.types import Example
+
+Disjoint = Literal["pictures", "content"]
 
 
 class LowShotVideos(Described):
     """One class per step: the frames of one random video of it, in order (OpenLORIS-small)."""
 
-    def __init__(self, frames: Count = "all", few: Few = "error") -> None:
+    def __init__(
+        self, frames: Count = "all", few: Few = "error", disjoint: Disjoint = "pictures"
+    ) -> None:
         """Choose the frames.
 
         Args:
             frames: The number of frames per video, evenly spaced, or "all".
             few: What to do about a class without a video to teach or pictures to test.
+            disjoint: With "content", copies of a taught file are not tested.
         """
         require_count("frames", frames)
         require_few(few)
-        self.frames, self.few = frames, few
+        require_choice("disjoint", disjoint, get_args(Disjoint))
+        self.frames, self.few, self.disjoint = frames, few, disjoint
 
     def stream(self, examples: Iterable[Example], seed: int) -> Stream:
         """Teach videos of the train split, and test on the whole test split."""
@@ -47,22 +54,26 @@ class LowShotVideos(Described):
             if is_enough(label, taught, testable.get(label, []), 1, self.few):
                 steps.append(taught)
                 tests += testable[label]
-        return Stream.of(steps, {"test": tests})
+        return Stream.of(steps, {"test": tests}).disjoint_in(self.disjoint)
 
 
 class AllVideos(Described):
     """All videos in random order, their frames in order; classes come again (OpenLORIS)."""
 
-    def __init__(self, steps: int = 1, frames: Count = "all") -> None:
+    def __init__(
+        self, steps: int = 1, frames: Count = "all", disjoint: Disjoint = "pictures"
+    ) -> None:
         """Choose the steps and the frames.
 
         Args:
             steps: The number of steps that the videos are divided into.
             frames: The number of frames per video, evenly spaced, or "all".
+            disjoint: With "content", copies of a taught file are not tested.
         """
         require_between("steps", steps, 1, MOST)
         require_count("frames", frames)
-        self.steps, self.frames = steps, frames
+        require_choice("disjoint", disjoint, get_args(Disjoint))
+        self.steps, self.frames, self.disjoint = steps, frames, disjoint
 
     def stream(self, examples: Iterable[Example], seed: int) -> Stream:
         """Teach the videos of the train split in steps, and test on the whole test split."""
@@ -75,7 +86,8 @@ class AllVideos(Described):
             for group in groups
         ]
         taught = (frames[0] for frames in videos.values())
-        return Stream.of(steps, {"test": with_labels_of(taught, to_test)})
+        stream = Stream.of(steps, {"test": with_labels_of(taught, to_test)})
+        return stream.disjoint_in(self.disjoint)
 
 
 def _train_videos(
