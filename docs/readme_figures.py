@@ -46,7 +46,8 @@ def rows(page: str, method: str) -> Iterator[Row]:
         for line in lines[2:] if section.startswith("all taught") else []:
             if line[0].strip() == method:
                 yield {
-                    head.strip(): cell.strip() for head, cell in zip(lines[0], line, strict=True)
+                    head.strip(): cell.strip().replace("*", "")  # the best is bold
+                    for head, cell in zip(lines[0], line, strict=True)
                 }
 
 
@@ -109,7 +110,8 @@ def quickstart() -> str:
         command = [sys.executable, "-m", "robocle", "bench", "quickstart"]
         subprocess.run(command, cwd=folder, check=True)
         report = (Path(folder) / "results/quickstart.md").read_text("utf-8")
-    return "".join(_narrow(line) for line in report.splitlines() if line[:1] == "|")
+    table = report.partition(": known or unknown\n")[2]
+    return "".join(_narrow(line) for line in table.splitlines() if line[:1] == "|")
 
 
 def _narrow(line: str) -> str:

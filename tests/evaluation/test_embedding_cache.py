@@ -5,7 +5,9 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
+from robocle.errors import RobocleError
 from robocle.evaluation.embedding_cache import EmbeddingCache
 
 WRITER = """
@@ -49,3 +51,17 @@ def test_above_the_limit_the_oldest_embeddings_are_deleted_first(cache: Path) ->
     left = store.known(keys)
     assert set(keys[-500:]) <= left
     assert not set(keys[:500]) & left
+
+
+def test_the_limit_can_be_set_for_a_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROBOCLE_CACHE_GB", "0.000001")  # 1,000 bytes: two embeddings
+    cache = EmbeddingCache(tmp_path / "small.sqlite")
+    for number in range(4):
+        cache.write({bytes([number]): np.ones(100, np.float32)})
+    assert len(cache.known([bytes([number]) for number in range(4)])) <= 2
+    for wrong in ("many", "-1", "nan"):
+        monkeypatch.setenv("ROBOCLE_CACHE_GB", wrong)
+        with pytest.raises(RobocleError, match=f"ROBOCLE_CACHE_GB={wrong} is no size"):
+            EmbeddingCache(tmp_path / "other.sqlite")

@@ -19,6 +19,7 @@ from robocle.evaluation.scenarios import SCENARIOS
 from robocle.images.views import VIEWS
 from robocle.poolings import POOLINGS
 from robocle.profiles import DEFAULT_PROFILE, PROFILES
+from robocle.spec import parse_spec
 
 NAMES = sorted(experiment_names())
 STUDY = 'title = "x"\n[[studies]]\nname = "y"\ndataset = "home"\nscenario = "class_iid"\n'
@@ -71,10 +72,10 @@ def test_the_paper_has_a_number_for_every_place_named(
         for method in experiment.methods:
             if method.paper:
                 taught = {"train": study.taught[0], "test": study.tested[0]}
+                place = {**taught, **study.paper, **method.paper}
+                place.pop("reading", "")
                 places = [
-                    paper_number(
-                        experiment.paper, backbone=name, **study.paper, **method.paper, **taught
-                    )
+                    paper_number(experiment.paper, **{"backbone": name, **place})
                     for name in study.backbones
                 ]
                 assert any(place is not None for place in places), method.name
@@ -96,11 +97,86 @@ def test_every_row_of_robocle_is_run_in_both_readings_and_its_name_says_which(ta
     }
 
 
+def spec_of(table: str, name: str) -> str:
+    """The classifier or the pooling of a method of a table."""
+    (method,) = [each for each in load_experiment(table).methods if each.name == name]
+    return method.pooling if table == "table5" else method.classifier
+
+
+@pytest.mark.parametrize(
+    ("table", "name", "other", "spec"),
+    [
+        ("table1", "SQDA", "SQDA, shared=0", "sqda:shared=0"),
+        ("table2", "SQDA", "SQDA, shared=0", "sqda:shared=0"),
+        ("table5", "L2", "L2, as printed", "lp:p=2,form=raw"),
+        ("table5", "L3", "L3, as printed", "lp:p=3,form=raw"),
+    ],
+)
+def test_a_row_that_can_be_read_in_two_ways_is_run_in_both(
+    table: str, name: str, other: str, spec: str
+) -> None:
+    assert spec_of(table, other) == spec != spec_of(table, name)
+    places = [each.paper for each in load_experiment(table).methods if each.name in (name, other)]
+    assert places[0] == places[1]
+
+
+READINGS = {
+    "table1": {"validation tested", "at 224"},
+    "table2": {"validation tested", "other objects tested"},
+    "table3": {"noise read as blur"},
+    "table4": {"noise read as blur", "other objects tested"},
+}
+
+
+@pytest.mark.parametrize("table", READINGS)
+def test_data_that_can_be_read_in_two_ways_are_tested_in_both(table: str) -> None:
+    studies = load_experiment(table).studies
+    assert {study.reading for study in studies} == READINGS[table] | {""}
+    for study in studies:
+        plain = [each for each in studies if not each.reading and study.name.startswith(each.name)]
+        assert plain[-1].paper["dataset"] == study.paper["dataset"]
+        same = (study.dataset, study.scenario, study.backbones, study.tested)
+        of_plain = plain[-1]
+        differs = same != (
+            of_plain.dataset, of_plain.scenario, of_plain.backbones, of_plain.tested
+        )  # fmt: skip
+        assert differs == bool(study.reading)
+
+
+def test_the_page_about_the_paper_says_which_options_belong_to_whom() -> None:
+    """The paper's method, the parts alone, and our learner."""
+    page = (Path(__file__).parents[2] / "docs/paper-and-code.md").read_text("utf-8")
+    paper = parse_spec(spec_of("table1", "SLDA")).options
+    alone = CLASSIFIERS.defaults("slda")
+    ours = parse_spec(PROFILES[DEFAULT_PROFILE].classifier).options
+    for name in ("scatter", "shrinkage", "covariance", "score"):
+        values = (paper.get(name, alone[name]), alone[name], ours[name])
+        cells = " | ".join(f"`{value}`".replace("0.0001", "1e-4") for value in values)
+        assert f"| `{name}` of `slda` | {cells} |" in page
+    assert f"| `{PROFILES[DEFAULT_PROFILE].pooling}` |" in page
+
+
+def test_a_reading_for_another_size_does_not_survive_other_backbones() -> None:
+    studies = load_experiment("table1").changed(backbones=("resnet18",)).studies
+    assert [study.name for study in studies] == ["OpenLORIS"]
+
+
+def test_studies_are_chosen_by_name() -> None:
+    table = load_experiment("table2")
+    assert [study.name for study in table.only(("OpenLORIS-small",)).studies] == ["OpenLORIS-small"]
+    assert table.only(()) == table
+    with pytest.raises(SpecError, match=r"no study 'OpenLORIS' in 'Table 2.*did you mean"):
+        table.only(("OpenLORIS",))
+
+
 def test_an_experiment_can_be_run_on_other_data(experiment: Experiment) -> None:
     moved = experiment.changed(dataset="home", scenario="class_iid:shots=2", seeds=(7,))
     assert {study.dataset for study in moved.studies} == {"home"}
     assert {study.seeds for study in moved.studies} == {(7,)}
-    assert {study.name for study in moved.studies} == {"home, class_iid:shots=2"}
+    readings = {"", ", noise read as blur"}
+    names = {f"home, class_iid:shots=2{reading}" for reading in readings}
+    assert {study.name for study in moved.studies} <= names
+    assert len({study.name for study in moved.studies}) == len(moved.studies)
     assert not any(study.paper for study in moved.studies)  # it is no longer the paper's
     assert experiment.changed(dataset=None, seeds=()) == experiment
 

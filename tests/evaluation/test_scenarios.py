@@ -68,6 +68,7 @@ DATA = {
     "class_iid": PLAIN,
     "low_shot_instance": VIDEOS,
     "instance": VIDEOS,
+    "new_classes": VIDEOS,
     "cross_domain": DOMAINS,
 }
 SPECS = [
@@ -80,6 +81,7 @@ SPECS = [
     ("cross_domain:domain=pixel", VIDEOS),
     ("low_shot_instance:frames=3", VIDEOS),
     ("instance:steps=3", VIDEOS),
+    ("new_classes:first=2,each=1,frames=3", VIDEOS),
 ]
 
 
@@ -428,7 +430,7 @@ def test_instance_is_divided_between_videos(steps: int, sizes: list[int]) -> Non
     assert stream.taught == whole.taught
 
 
-@pytest.mark.parametrize("name", ["instance", "low_shot_instance"])
+@pytest.mark.parametrize("name", ["instance", "low_shot_instance", "new_classes"])
 def test_videos_and_a_split_are_needed(name: str, refusal: Refusal) -> None:
     message = refusal(DataError, lambda: scenario(name).stream(PLAIN, seed=0))
     assert message == f"{name} needs data with a train and a test split, such as openloris"

@@ -50,7 +50,10 @@ def test_an_experiment_on_a_folder_of_pictures_is_run_and_reported(
     page = " ".join(out.with_suffix(".md").read_text("utf-8").split())
     assert "| gain over NCM |" in page
     outcomes = "right, % | false rejections, % | wrong, %"
-    assert f"| | AUROC, % | unknown detected, % | {outcomes} | ECE, % |" in page
+    assert (
+        f"| | nearest label right, % | AUROC, % | unknown detected, % | {outcomes} | ECE, % |"
+        in page
+    )
     again = run(*command)
     assert "0 of 4 trials run, the others had results already" in again.stdout
 

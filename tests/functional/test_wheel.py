@@ -41,6 +41,16 @@ def test_the_wheel_holds_the_package_its_data_and_its_licence_and_nothing_else(
     assert wheel.stat().st_size < 13e6  # pictures of the home 6 MB, worlds 7 MB
 
 
+@pytest.mark.slow
+def test_results_from_the_wheel_name_the_commit_that_it_was_built_from(
+    program: Path, tmp_path: Path
+) -> None:
+    code = "from robocle.evaluation.results import origin; print(origin()['commit'])"
+    done = run_in(tmp_path, program.with_name("python"), "-c", code)
+    describe = ("git", "describe", "--always", "--abbrev=12", "--exclude=*")
+    assert done.stdout.strip().rstrip("+") == run_in(ROOT, *describe).stdout.strip(), done.stderr
+
+
 @pytest.mark.exhaustive
 def test_the_demo_runs_from_the_wheel_and_writes_its_page(program: Path, tmp_path: Path) -> None:
     done = run_in(tmp_path, program, "demo")

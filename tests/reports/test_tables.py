@@ -100,8 +100,8 @@ def test_a_hostile_name_is_one_cell_of_a_latex_table() -> None:
 
 
 def test_a_title_with_a_newline_stays_in_its_comment_and_heading() -> None:
-    report = Report("a\n\\input{b}\n# c", (), (), {}, (), 1)
-    assert as_latex(report) == "% a \\textbackslash{}input\\{b\\} \\# c: 1 trial\n"
+    report = Report("a\n\\input{b}\n# c", (), (), {}, (), 1, 1)
+    assert as_latex(report) == "% a \\textbackslash{}input\\{b\\} \\# c. " + report.lead + "\n"
     assert as_markdown(report).splitlines()[0] == r"# a \\input{b} \# c"
 
 

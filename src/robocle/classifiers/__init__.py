@@ -32,6 +32,8 @@ CLASSIFIERS: Registry[StreamingClassifier] = Registry(
         "ridge": "robocle.classifiers.ridge:RidgeRegression",
         "fecam": "robocle.classifiers.fecam:FeatureCovariances",
         "klda": "robocle.classifiers.klda:KernelLDA",
+        "mahalanobis": "robocle.classifiers.mahalanobis:NormalisedMahalanobis",
+        "teen": "robocle.classifiers.teen:CalibratedMeans",
     },
 )
 

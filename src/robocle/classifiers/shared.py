@@ -77,6 +77,14 @@ def rectified_features(embeddings: Matrix, features: int, seed: int) -> Matrix:
     return projected
 
 
+def directions(embeddings: Matrix) -> Matrix:
+    """Return the embeddings with length 1; one of length 0 stays as it is."""
+    largest = np.max(np.abs(embeddings), axis=-1, keepdims=True)  # squares may overflow
+    scaled = embeddings / np.where(largest > 0, largest, 1)
+    lengths = np.linalg.norm(scaled, axis=-1, keepdims=True)
+    return np.asarray(scaled / np.where(lengths > 0, lengths, 1))
+
+
 def fourier_features(embeddings: Matrix, features: int, gamma: float, seed: int) -> Matrix:
     """Return random Fourier features of the normalised embeddings, (..., features)."""
     lengths = np.linalg.norm(embeddings, axis=-1, keepdims=True)

@@ -5,6 +5,8 @@ cache is one SQLite file with a write-ahead log, so several processes can read a
 time. When it exceeds its limit, the least recently used embeddings are deleted.
 """
 
+import math
+import os
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
@@ -18,7 +20,8 @@ from robocle.backbones.model_folder import cache_folder
 from robocle.errors import RobocleError
 from robocle.types import Embeddings
 
-DEFAULT_LIMIT = 20_000_000_000
+DEFAULT_GIGABYTES = 20.0
+LIMIT_VARIABLE = "ROBOCLE_CACHE_GB"
 KEYS_PER_QUERY = 500
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, used REAL, value BLOB);
@@ -29,18 +32,19 @@ CREATE INDEX IF NOT EXISTS by_use ON vectors (used);
 class EmbeddingCache:
     """Embeddings on disk, by key."""
 
-    def __init__(self, path: Path | None = None, limit: int = DEFAULT_LIMIT) -> None:
+    def __init__(self, path: Path | None = None, limit: int | None = None) -> None:
         """Open the cache, or make it.
 
         Args:
             path: The file. The default is in the cache folder.
-            limit: The most bytes that embeddings may take.
+            limit: The most bytes that embeddings may take. The default is 20 GB, or what the
+                environment variable ROBOCLE_CACHE_GB says.
 
         Raises:
             RobocleError: The folder or the file cannot be used.
         """
         self.path = path or cache_folder() / "vectors.sqlite"
-        self._limit = limit
+        self._limit = _limit() if limit is None else limit
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -134,3 +138,15 @@ def _chunks(keys: Sequence[bytes]) -> Iterator[list[bytes]]:
 
 def _marks(keys: Sequence[bytes]) -> str:
     return ",".join("?" * len(keys))
+
+
+def _limit() -> int:
+    """Return the most bytes that embeddings may take on this machine."""
+    text = os.environ.get(LIMIT_VARIABLE, "")
+    try:
+        gigabytes = float(text) if text else DEFAULT_GIGABYTES
+        if 0 < gigabytes < math.inf:
+            return int(gigabytes * 1e9)
+    except ValueError:
+        pass
+    raise RobocleError(f"{LIMIT_VARIABLE}={text} is no size: give a number of gigabytes above 0")

@@ -4,9 +4,10 @@ An experiment is read from a TOML file by `robocle.evaluation.experiment_file`.
 """
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 from robocle.backbones import require_backbone
@@ -15,13 +16,13 @@ from robocle.errors import BackboneError, DataError, SpecError
 from robocle.evaluation.corruptions import corruption
 from robocle.evaluation.datasets import dataset
 from robocle.evaluation.embedding import backbone_facts
-from robocle.evaluation.paper import PaperTable
+from robocle.evaluation.paper import PaperTable, printed_as
 from robocle.evaluation.results import Place
 from robocle.evaluation.trial import Trial
 from robocle.images.views import views
 from robocle.poolings import POOLINGS
 from robocle.poolings.plain import ClassToken
-from robocle.spec import parse_spec
+from robocle.spec import parse_spec, suggestion
 
 log = logging.getLogger("robocle")
 
@@ -91,11 +92,24 @@ class Study:
             return None
         return root or ""
 
+    @property
+    def reading(self) -> str:
+        """What the study reads in another way than the paper's tables are usually read, if any."""
+        return self.paper.get("reading", "")
+
+    def outlasts(self, given: Mapping[str, Any]) -> bool:
+        """Return whether a reading of the paper is still one after changes of the study."""
+        is_of_corruptions = any(printed_as(each) != each for each in self.tested)
+        if not self.reading or is_of_corruptions:
+            return True
+        return not given.keys() & {"dataset", "scenario", "backbones"}
+
     def changed(self, given: Mapping[str, Any]) -> "Study":
         """Return the study with changes. On other data or streams it is not one of the paper's."""
         changed = replace(self, **given)
         if {"dataset", "scenario"} & given.keys():
-            return replace(changed, name=f"{changed.dataset}, {changed.scenario}", paper={})
+            names = (changed.dataset, changed.scenario, self.reading)
+            return replace(changed, name=", ".join(filter(None, names)), paper={})
         return changed
 
 
@@ -117,8 +131,22 @@ class Experiment:
             changes: New values for fields of the studies. Empty values change nothing.
         """
         given = {key: value for key, value in changes.items() if value}
-        studies = dict.fromkeys(study.changed(given) for study in self.studies)
+        kept = (study for study in self.studies if study.outlasts(given))
+        studies = dict.fromkeys(study.changed(given) for study in kept)
         return replace(self, studies=tuple(studies)) if given else self
+
+    def only(self, names: Sequence[str]) -> "Experiment":
+        """Return the experiment with the studies whose name is given; with all, if none is.
+
+        Raises:
+            SpecError: There is no such study.
+        """
+        known = [study.name for study in self.studies]
+        for name in names:
+            if name not in known:
+                raise SpecError(f"no study {name!r} in {self.title!r}: {suggestion(name, known)}")
+        studies = (study for study in self.studies if study.name in (names or known))
+        return replace(self, studies=tuple(studies))
 
     def trials(self, roots: Roots) -> dict[Trial, Place]:
         """Return every trial that can be run here, with its place in the experiment.
@@ -166,6 +194,8 @@ class Experiment:
             root = study.root(roots)
             if root is None:
                 log.warning("skipped: %s (no --data %s=DIR given)", study.name, study.dataset_name)
+            elif reason := _missing_reading(study, root):
+                log.warning("skipped: %s (%s)", study.name, reason)
             else:
                 yield study, root
 
@@ -198,6 +228,16 @@ class Experiment:
         is_in_paper = self.paper and study.paper and method.paper
         paper = {"table": self.paper, **study.paper, **method.paper} if is_in_paper else {}
         return Place(self.title, study.name, method.name, method.over, order, self.shows, paper)
+
+
+def _missing_reading(study: Study, root: str) -> str:
+    """Return why another reading of the paper needs more than a copy of the data has, or ""."""
+    try:
+        if study.reading:
+            dataset(study.dataset).examples(Path(root) if root else None)
+    except DataError as error:
+        return str(error)
+    return ""
 
 
 def _installed(backbones: Iterable[str]) -> Iterator[str]:

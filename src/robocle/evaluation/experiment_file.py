@@ -45,8 +45,9 @@ from robocle.evaluation.experiment import Experiment, Method
 from robocle.evaluation.paper import paper_number
 from robocle.spec import suggestion
 
-PAPER_KEYS = ("dataset", "method", "pooling")
-"""What tells where in a table of the paper a study or a method is."""
+PAPER_KEYS = ("dataset", "method", "pooling", "backbone", "reading")
+"""What tells where in a table of the paper a study or a method is; `reading` names a study that
+reads the paper in another way."""
 LARGEST_SEED = 2**32 - 1
 
 
@@ -116,11 +117,13 @@ def _check_places(experiment: Experiment) -> None:
     """Raise if the place of a method in the paper fits several numbers."""
     for study, method in product(experiment.studies, experiment.methods):
         is_in_paper = experiment.paper and study.paper and method.paper
-        conditions = product(study.backbones, study.taught[:1], study.tested[:1])
-        for backbone, train, test in conditions if is_in_paper else ():
-            place = {"train": train, "test": test, **study.paper, **method.paper}
+        cases = product(study.backbones, study.taught[:1], study.tested[:1])
+        for backbone, train, test in cases if is_in_paper else ():
+            conditions = {"backbone": backbone, "train": train, "test": test}
+            place = {**conditions, **study.paper, **method.paper}
+            place.pop("reading", "")
             try:
-                paper_number(experiment.paper, backbone=backbone, **place)
+                paper_number(experiment.paper, **place)
             except LookupError as error:
                 raise SpecError(
                     f"paper of the study {study.name!r} and of the method {method.name!r} do not "

@@ -36,6 +36,57 @@ class PaperNumber:
     """Such as "avg", "lp3", "rap10" or "moments"."""
 
 
+@dataclass(frozen=True)
+class PaperData:
+    """How many classes are taught and how many pictures are tested on one of the paper's sets."""
+
+    classes: int
+    least: int
+    most: int
+    in_words: str
+
+
+FULL = PaperData(40, 10_000, 10**9, "40 classes and more than 10,000 test pictures")
+PAPER_DATA = {
+    "openloris": FULL,
+    "openloris_small": FULL,
+    "fsiol_5": PaperData(22, 459, 561, "22 classes and about 510 test pictures"),
+    "fsiol_10": PaperData(22, 360, 440, "22 classes and about 400 test pictures"),
+}
+"""By the paper's name of a set. F-SIOL-310 may have a tenth more or fewer pictures."""
+PRINTED_AS = {"blur": "noise", "all_blur": "all"}
+
+
+def printed_as(corruption: str) -> str:
+    """Return what the paper's tables call a corruption, which may be another reading of its text.
+
+    Example:
+        >>> printed_as("blur:low=0.1,high=0.5"), printed_as("geom")
+        ('noise', 'geom')
+    """
+    return PRINTED_AS.get(corruption.partition(":")[0], corruption)
+
+
+def other_data(dataset: str, classes: int, tested: int) -> str:
+    """Return how data differ from a data set of the paper; "" if they may be the same.
+
+    Args:
+        dataset: The paper's name of the data set.
+        classes: The number of taught classes.
+        tested: The number of test pictures.
+
+    Example:
+        >>> other_data("fsiol_5", 22, 510)
+        ''
+        >>> other_data("openloris", 3, 120)[:49]
+        "3 classes and 120 test pictures; the paper's data"
+    """
+    known = PAPER_DATA.get(dataset)
+    if known is None or (classes == known.classes and known.least <= tested <= known.most):
+        return ""
+    return f"{classes} classes and {tested} test pictures; the paper's data have {known.in_words}"
+
+
 PaperTable = Literal["table1", "table2", "table3", "table4", "table5", "table6"]
 PAPER_TABLES: tuple[PaperTable, ...] = get_args(PaperTable)
 COORDINATES = tuple(field.name for field in fields(PaperNumber) if field.name != "value")

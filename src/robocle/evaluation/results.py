@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
@@ -260,7 +261,8 @@ def _commit() -> str:
         _git("ls-files", "--error-unmatch", __file__)  # not of a repository that robocle is inside
         return _git("describe", "--always", "--dirty=+", "--abbrev=12", "--exclude=*")
     except (OSError, subprocess.CalledProcessError):
-        return "unknown"
+        built = Path(str(files("robocle") / "_revision.txt"))  # see hatch_build.py
+        return built.read_text("utf-8") if built.is_file() else "unknown"
 
 
 def _git(*arguments: str) -> str:

@@ -14,6 +14,7 @@ from robocle.errors import DataError
 from robocle.evaluation.corruptions import CORRUPTIONS, corruption
 from robocle.evaluation.metrics import METRICS
 from robocle.evaluation.results import newest_results
+from robocle.reports.benchmark_data import data_tables, orderings
 from robocle.reports.benchmark_differences import difference_tables, difference_terms
 from robocle.reports.benchmark_gains import (
     accuracy_tables,
@@ -22,6 +23,7 @@ from robocle.reports.benchmark_gains import (
     overall_tables,
 )
 from robocle.reports.benchmark_tables import (
+    NEAREST,
     Record,
     distance_table,
     matrix_tables,
@@ -45,6 +47,8 @@ PLOTS: dict[str, Callable[[Sequence[Record]], Iterable[Plot]]] = {
     "cost": cost_plots,
 }
 """The plots that an experiment can list under `shows`."""
+CAUTION = "Caution: these are not the paper's data. "
+"""What precedes how the data of a table differ from the paper's."""
 ELSEWHERE = " elsewhere"
 Term = tuple[str, str]
 """A word and what it means."""
@@ -76,6 +80,7 @@ class Report:
         examples: A few pictures per corruption, as data URLs.
         origins: The commits and versions that the results come from, as JSON.
         trials: How many trials the tables are made of.
+        orderings: How many orderings these have.
         notes: One line about each kind of results in the file that is not shown.
     """
 
@@ -85,7 +90,22 @@ class Report:
     examples: dict[str, list[str]]
     origins: tuple[str, ...]
     trials: int
+    orderings: int
     notes: tuple[str, ...] = ()
+
+    @property
+    def lead(self) -> str:
+        """What a reader should know before looking at the numbers."""
+        said = {
+            f"{plural(self.trials, 'trial')} on {plural(self.orderings, 'ordering')}.": self.trials,
+            "Numbers are means over the orderings ± the standard deviation.": self.has("deviation"),
+            "With one ordering there is no deviation.": self.orderings == 1,
+            "Rows are sorted, and the best number of a column is bold.": any(
+                table.best for table in self.tables
+            ),
+            "With the paper's number is the difference, ours minus the paper's.": self.has("paper"),
+        }
+        return " ".join(sentence for sentence, holds in said.items() if holds)
 
     @property
     def terms(self) -> list[Term]:
@@ -141,6 +161,7 @@ def build_report(results: Path) -> Report:
     return Report(
         title="; ".join(dict.fromkeys(record["experiment"] for record in records)),
         tables=(
+            *data_tables(trials),
             *tables,
             *difference_tables(trials),
             *overall_tables(trials),
@@ -150,6 +171,7 @@ def build_report(results: Path) -> Report:
         examples=next((each["result"] for each in _of_kind(records, "examples")), {}),
         origins=tuple(dict.fromkeys(json.dumps(r["origin"], sort_keys=True) for r in records)),
         trials=len(trials),
+        orderings=orderings(trials),
         notes=tuple(notes),
     )
 
@@ -160,24 +182,25 @@ def _of_kind(records: Sequence[Record], kind: str) -> list[Record]:
 
 def as_markdown(report: Report) -> str:
     """Return the tables of a report and their origin as Markdown."""
-    lines = [f"# {markdown_text(report.title)}", "", f"{plural(report.trials, 'trial')}."]
+    lines = [f"# {markdown_text(report.title)}", "", report.lead]
     lines += [line for note in report.notes for line in ("", f"{markdown_text(note)}.")]
     for table in report.tables:
-        lines += ["", f"## {markdown_text(table.title)}", "", table.as_markdown()]
+        caution = [f"{CAUTION}{table.caution}.", ""] if table.caution else []
+        lines += ["", f"## {markdown_text(table.title)}", "", *caution, table.as_markdown()]
     lines += ["", "## Origin", "", *(f"    {origin}" for origin in report.origins)]
     return "\n".join(lines) + "\n"
 
 
 def as_latex(report: Report) -> str:
     """Return the tables of a report as LaTeX, to be included in a document with booktabs."""
-    head = f"% {latex_text(report.title)}: {plural(report.trials, 'trial')}"
+    head = f"% {latex_text(report.title)}. {latex_text(report.lead)}"
     notes = (f"% {latex_text(note)}" for note in report.notes)
     return "\n".join([head, *notes, *(table.as_latex() for table in report.tables)]) + "\n"
 
 
 def as_html(report: Report) -> str:
     """Return a report as one HTML page with its plots and pictures inside."""
-    return render_page("benchmark", report=report)
+    return render_page("benchmark", report=report, caution=CAUTION)
 
 
 def terms_of(tables: Sequence[Table]) -> list[Term]:
@@ -197,6 +220,8 @@ def _metrics(tables: Sequence[Table]) -> Iterator[Term]:
     for metric in METRICS.values():
         if metric.meaning and {metric.heading, metric.title} & used:
             yield metric.heading, metric.meaning
+    if NEAREST in used:
+        yield NEAREST, "taught objects whose own label has the highest score, called unknown or not"
     if any(ELSEWHERE in column for column in columns):
         yield ELSEWHERE.strip(), "the mean over all tests but the one in the taught condition"
 
@@ -205,7 +230,8 @@ def _names(tables: Sequence[Table]) -> Iterator[Term]:
     rows = [row.name for table in tables for row in table.rows]
     names = [*rows, *(column for table in tables for column in table.columns)]
     words = {word.strip("(),") for name in names for word in name.replace("/", " ").split()}
+    specs = {word.partition(":")[0] for word in words}
     for name in CORRUPTIONS.names():
-        if name in words:
+        if name in specs:
             yield name, f"a test condition: pictures {corruption(name).in_words}"
     yield from ((name, meaning) for name, meaning in METHODS.items() if name in words)

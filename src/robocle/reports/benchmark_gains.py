@@ -5,13 +5,15 @@ the backbones; those of gains stand beside the paper's table 6. The means over a
 that the paper claims in its introduction.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from robocle.evaluation.metrics import METRICS, mean, mean_step_gain
-from robocle.evaluation.paper import paper_backbones, paper_number
+from robocle.evaluation.paper import paper_backbones, paper_number, paper_numbers
 from robocle.reports.benchmark_tables import (
+    ENOUGH_ERRORS,
+    ENOUGH_PICTURES,
     GAIN_OVER,
     OTHER_DOMAIN,
     Gain,
@@ -21,6 +23,7 @@ from robocle.reports.benchmark_tables import (
     by_method,
     by_setting,
     by_study,
+    caution_about,
     gain_cell,
     grouped,
     matrix_gains,
@@ -28,8 +31,9 @@ from robocle.reports.benchmark_tables import (
     metric_cell,
     paper_value,
     printed_gain,
+    tested_on,
 )
-from robocle.reports.tables import Cell, Row, Table
+from robocle.reports.tables import Better, Cell, Row, Table
 from robocle.spec import parse_spec
 
 AVERAGE = "Avg"
@@ -38,7 +42,8 @@ Column = tuple[tuple[str, ...], str]
 """The backbones that a column is over, and a test, "name/corruption"."""
 GAIN = (
     "room-aware relative gain, RARG: the percentage of the other method's errors that are gone; "
-    "negative if there are more errors than before"
+    "negative if there are more errors than before; none if that method was tested on fewer than "
+    f"{ENOUGH_PICTURES} pictures or made fewer than {ENOUGH_ERRORS} errors"
 )
 GAINS = {
     "gain, %": GAIN,
@@ -51,7 +56,8 @@ GAINS = {
 OVERALL = {
     "measured": "the mean of the gains in the tables above",
     "paper's tables": "the mean of the gains that the paper's tables print for the same",
-    "paper's text": "the mean that the paper claims in its introduction, over all that it measured",
+    "paper's text": "the mean that the paper claims in its introduction; only beside a mean over "
+    "as many gains as the paper prints, on its data",
 }
 """The columns of the tables of overall gains, and what they mean."""
 FORMS = {"root": "root", "standardised": "as printed"}
@@ -68,7 +74,10 @@ def accuracy_tables(records: Sequence[Record]) -> Iterator[Table]:
         columns = _columns(of_study)
         rows = tuple(_accuracy_rows(by_method(of_study), columns))
         heads = tuple(_heading(column, columns) for column in columns)
-        table = Table(f"{study}: accuracy, %", heads, rows)
+        better: tuple[Better, ...] = tuple("high" for _ in columns)
+        caution = caution_about(of_study)
+        table = Table(f"{study}: accuracy, %", heads, rows, better=better, caution=caution)
+        table = table.sorted_by(next((i for i, c in enumerate(columns) if len(c[0]) > 1), 0))
         if "feature_size" in of_study[0]["shows"]:  # results of an older version have none
             table = _with_feature_sizes(table, by_method(of_study)).without_empty_columns()
         yield table
@@ -154,9 +163,9 @@ def _gain(baseline: Sequence[Record], achieved: Sequence[Record], column: Column
     backbones, test = column
     place = backbones[0] if len(backbones) == 1 else _paper_average(achieved[0], backbones)
     if two.paper is None or not place:
-        return gain_cell(one, two)
+        return gain_cell(one, two, baseline)
     places = {"backbone": place, "test": test.split("/")[1]}
-    return gain_cell(one, two, printed_gain(achieved[0], baseline[0], **places))
+    return gain_cell(one, two, baseline, printed_gain(achieved[0], baseline[0], **places))
 
 
 def _with_feature_sizes(table: Table, methods: Methods) -> Table:
@@ -164,7 +173,12 @@ def _with_feature_sizes(table: Table, methods: Methods) -> Table:
     cells = {method: _feature_size(of_method) for method, of_method in methods.items()}
     rows = (replace(row, cells=(cells.get(row.name), *row.cells)) for row in table.rows)
     heading = METRICS["feature_size"].heading
-    return replace(table, columns=(heading, *table.columns), rows=tuple(rows))
+    return replace(
+        table,
+        columns=(heading, *table.columns),
+        rows=tuple(rows),
+        better=("", *table.better),
+    )
 
 
 def _feature_size(records: Sequence[Record]) -> Cell | None:
@@ -186,7 +200,16 @@ def gain_tables(records: Sequence[Record]) -> Iterator[Table]:
             if (over := of_method[0]["over"]) in methods
         )
         if rows:
-            yield Table(f"{where}: gains", tuple(GAINS), rows)
+            every = (each for of_method in methods.values() for each in of_method)
+            title = f"{where}: gains{tested_on(methods)}"
+            table = Table(
+                title,
+                tuple(GAINS),
+                rows,
+                better=("high", "high", ""),
+                caution=caution_about(every),
+            )
+            yield table.sorted_by(0)
 
 
 def _gains(baseline: Sequence[Record], achieved: Sequence[Record]) -> Iterator[Cell | None]:
@@ -196,7 +219,7 @@ def _gains(baseline: Sequence[Record], achieved: Sequence[Record]) -> Iterator[C
     per_step = [mean_step_gain(one, two) for one, two in steps if len(one) == len(two)]
     changes = [100 * (fast / slow - 1) for slow, fast in speeds]
     accuracies = metric_cell(baseline, "accuracy"), metric_cell(achieved, "accuracy")
-    yield gain_cell(*accuracies, printed_gain(achieved[0], baseline[0]))
+    yield gain_cell(*accuracies, baseline, printed_gain(achieved[0], baseline[0]))
     yield mean_cell(per_step, paper_value(achieved[0], "per_step_gain"))
     yield mean_cell(changes, paper_value(achieved[0], "fps_change"))
 
@@ -213,15 +236,38 @@ def _paired(
 
 
 def overall_tables(records: Sequence[Record]) -> Iterator[Table]:
-    """Yield the mean of all gains in tables 2, 3 and 4 of the paper, beside what it claims."""
+    """Yield the mean of all gains in tables 2, 3 and 4 of the paper, beside what it claims.
+
+    The claims are beside a mean over all the gains that the paper prints, on the paper's data.
+    """
     of_paper = [record for record in records if record["paper"].get("method")]
     tables = grouped(of_paper, lambda record: record["paper"].get("table"))
     if few_shots := tables.get("table2"):
         claim = paper_number("text", metric="rarg", dataset="avg", train="clean")
-        yield from _overall("Mean gain on other-domain data", _average_gains(few_shots), claim)
+        yield from _overall(
+            "Mean gain on other-domain data",
+            _average_gains(few_shots),
+            claim,
+            _printed_gains(("table2",), backbone="avg"),
+        )
     if corrupted := [*tables.get("table3", []), *tables.get("table4", [])]:
         claim = paper_number("text", metric="rarg", dataset="avg", test="avg_od")
-        yield from _overall("Mean gain on corrupted pictures", matrix_gains(corrupted), claim)
+        yield from _overall(
+            "Mean gain on corrupted pictures",
+            matrix_gains(corrupted),
+            claim,
+            _printed_gains(("table3", "table4"), test="avg_od"),
+        )
+
+
+def _printed_gains(tables: Collection[str], **place: str) -> int:
+    """Return how many gains the paper prints in some tables at a place."""
+    return sum(
+        number.table in tables
+        and number.metric == "rarg"
+        and all(getattr(number, name) == value for name, value in place.items())
+        for number in paper_numbers()
+    )
 
 
 def _average_gains(records: Sequence[Record]) -> Iterator[Gain]:
@@ -234,14 +280,23 @@ def _average_gains(records: Sequence[Record]) -> Iterator[Gain]:
                 yield of_method[0], gain, ""
 
 
-def _overall(title: str, gains: Iterable[Gain], claim: float | None) -> Iterator[Table]:
+def _overall(
+    title: str, gains: Iterable[Gain], claim: float | None, printed: int
+) -> Iterator[Table]:
     kinds: dict[str, list[Cell]] = {}
+    others: set[str] = set()
     for record, gain, kind in gains:
         if record["paper"].get("method", "").startswith("robocle"):
-            name = f"RobOCLe, {_form(record)}"
-            kinds.setdefault(f"{name}, {kind}" if kind else name, []).append(gain)
+            names = (f"RobOCLe, {_form(record)}", record["paper"].get("reading", ""), kind)
+            name = ", ".join(filter(None, names))
+            kinds.setdefault(name, []).append(gain)
+            if caution_about([record]):
+                others.add(name)
     rows = tuple(
-        Row(f"{name}: mean of {len(cells)} gains", _overall_cells(cells, claim))
+        Row(
+            f"{name}: mean of {len(cells)} gains",
+            _overall_cells(cells, claim if len(cells) == printed and name not in others else None),
+        )
         for name, cells in kinds.items()
     )
     if rows:  # the paper's tables have no gains on other backbones
@@ -257,7 +312,8 @@ def _form(record: Record) -> str:
 def _overall_cells(gains: Sequence[Cell], claim: float | None) -> tuple[Cell | None, ...]:
     printed = [gain.paper for gain in gains if gain.paper is not None]
     of_paper = Cell(mean(printed)) if len(printed) == len(gains) else None
-    return Cell(mean([gain.mean for gain in gains])), of_paper, Cell(claim) if claim else None
+    claimed = Cell(claim) if claim and of_paper else None
+    return Cell(mean([gain.mean for gain in gains])), of_paper, claimed
 
 
 def gain_terms(tables: Sequence[Table]) -> Iterator[tuple[str, str]]:

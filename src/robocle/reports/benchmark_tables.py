@@ -10,10 +10,10 @@ from typing import Any
 
 from robocle.errors import DataError
 from robocle.evaluation.metrics import METRICS, mean, room_aware_gain, standard_deviation
-from robocle.evaluation.paper import paper_number
+from robocle.evaluation.paper import other_data, paper_number, printed_as
 from robocle.evaluation.results import Record as Record
 from robocle.evaluation.results import grouped as grouped
-from robocle.reports.tables import Cell, Row, Table
+from robocle.reports.tables import Better, Cell, Row, Table
 
 Methods = dict[str, list[Record]]
 """The records of each method."""
@@ -25,6 +25,10 @@ OTHERS = "avg_od"
 """What the paper calls the test on the other corruptions."""
 Gain = tuple[Record, Cell, str]
 """A record of a method, a gain of the method, and what the gain is on, if there are several."""
+NEAREST = "nearest label right, %"
+"""The heading of the accuracy in the tables of known or unknown objects."""
+ENOUGH_PICTURES, ENOUGH_ERRORS = 100, 10
+"""A gain in percent of a method's errors needs so many test pictures, and so many errors in all."""
 
 
 def by_study(records: Sequence[Record], *, together: bool = False) -> dict[str, list[Record]]:
@@ -79,10 +83,37 @@ def mean_cell(values: Sequence[float | None], paper: float | None = None) -> Cel
 
 
 def metric_cell(records: Sequence[Record], name: str) -> Cell | None:
-    """Return the mean of a metric over the records of a method."""
+    """Return the mean of a metric over the orderings of a method."""
     printed = METRICS[name].paper
     paper = paper_value(records[0], printed) if printed else None
     return mean_cell([_first_value(record, name) for record in records], paper)
+
+
+def tested_on(methods: Methods) -> str:
+    """Return which test set numbers are from that use the first one only; "" if it is the only."""
+    tests = list(next(iter(methods.values()))[0]["result"]["accuracy"])
+    return f", tested on {tests[0]}" if len(tests) > 1 else ""
+
+
+def caution_about(records: Iterable[Record]) -> str:
+    """Return why the paper's numbers are from other data than these results, or ""."""
+    for record in records:
+        result, dataset = record["result"], record["paper"].get("dataset", "")
+        if dataset and "pictures_tested" in result:
+            return other_data(dataset, result["labels"], result["pictures_tested"])
+    return ""
+
+
+def has_enough_errors(records: Sequence[Record], accuracy: Cell) -> bool:
+    """Return whether a percentage of a method's errors says more than a handful of pictures do."""
+    result = records[0]["result"]
+    if "pictures_tested" not in result:  # of an older version
+        return True
+    tests = len({name.split("/")[0] for name in result["accuracy"]})
+    tested = result["pictures_tested"] / tests
+    orderings = len({record["trial"]["seed"] for record in records})
+    errors = (1 - accuracy.mean / 100) * tested * orderings
+    return bool(tested >= ENOUGH_PICTURES and errors >= ENOUGH_ERRORS)
 
 
 def _first_value(record: Record, name: str) -> float | None:
@@ -92,17 +123,21 @@ def _first_value(record: Record, name: str) -> float | None:
 
 
 def gain_cell(
-    baseline: Cell | None, achieved: Cell | None, printed: float | None = None
+    baseline: Cell | None,
+    achieved: Cell | None,
+    of_baseline: Sequence[Record],
+    printed: float | None = None,
 ) -> Cell | None:
-    """Return the room-aware gain of the means; None if the baseline has no errors.
+    """Return the room-aware gain of the means; None if the baseline has too few errors.
 
     Args:
         baseline: The accuracy of the method that the gain is over.
         achieved: The accuracy of the method with the gain.
+        of_baseline: The records of the method that the gain is over.
         printed: The gain that the paper prints. Without one, it is computed from the accuracies
             that the paper prints.
     """
-    if baseline is None or achieved is None:
+    if baseline is None or achieved is None or not has_enough_errors(of_baseline, baseline):
         return None
     if printed is None and baseline.paper is not None and achieved.paper is not None:
         printed = room_aware_gain(baseline.paper, achieved.paper)
@@ -123,6 +158,8 @@ def paper_value(record: Record, metric: str = "accuracy", **places: str) -> floa
     trial = record["trial"]
     conditions = {"train": trial["taught"], "test": next(iter(trial["tested"]), "")}
     found = {"backbone": trial["backbone"], **conditions, **record["paper"], **places}
+    found |= {name: printed_as(found[name]) for name in conditions}
+    found.pop("reading", "")
     table = found.pop("table", "")
     tables = [table, "text"] if "method" in found else [table]
     try:
@@ -145,48 +182,69 @@ def metric_tables(records: Sequence[Record]) -> Iterator[Table]:
     """Yield one table per study and backbone: methods down, all metrics that they have across."""
     for where, methods in by_setting(records):
         columns = {
-            metric.heading: partial(metric_cell, name=name)
+            metric.heading: (partial(metric_cell, name=name), metric.better)
             for name, metric in METRICS.items()
             if metric.table == "metrics"
         }  # a stream that repeats labels has no transfer
-        yield _table(f"{where}: metrics", methods, columns).without_empty_columns()
+        title = f"{where}: metrics{tested_on(methods)}"
+        yield _table(title, methods, columns).without_empty_columns().sorted_by(0)
 
 
 def _table(
-    title: str, methods: Methods, columns: Mapping[str, Callable[[list[Record]], Cell | None]]
+    title: str,
+    methods: Methods,
+    columns: Mapping[str, tuple[Callable[[list[Record]], Cell | None], Better]],
 ) -> Table:
     """Return a table with one row per method; a column makes a cell of the method's records."""
     rows = (
-        Row(method, tuple(cell(of_method) for cell in columns.values()))
+        Row(method, tuple(cell(of_method) for cell, _ in columns.values()))
         for method, of_method in methods.items()
     )
-    return Table(title, tuple(columns), tuple(rows))
+    better = tuple(better for _, better in columns.values())
+    caution = caution_about(each for of_method in methods.values() for each in of_method)
+    return Table(title, tuple(columns), tuple(rows), better=better, caution=caution)
 
 
 def unknown_tables(records: Sequence[Record]) -> Iterator[Table]:
-    """Yield one table per study and backbone: methods down, open-set metrics across."""
+    """Yield one table per study and backbone: methods down, open-set metrics across.
+
+    The accuracy, for which the nearest label counts even if it is called unknown, is beside them.
+    """
     metrics = {name: metric for name, metric in METRICS.items() if metric.table == "unknown"}
     for where, methods in by_setting(records):
         first = next(iter(methods.values()))[0]["result"]
         tests = ("", " elsewhere")[: len(first[next(iter(metrics))])]
         columns = {
-            replace(metric, title=metric.title + test).heading: partial(
-                _open_set_cell, name=name, elsewhere=bool(test)
+            NEAREST.replace(",", f"{test},"): (
+                _open_set_column("accuracy", test),
+                METRICS["accuracy"].better,
+            )
+            for test in tests
+        }
+        columns |= {
+            replace(metric, title=metric.title + test).heading: (
+                _open_set_column(name, test),
+                metric.better,
             )
             for name, metric in metrics.items()
             for test in tests
         }
-        yield _table(f"{where}: known or unknown", methods, columns)
+        yield _table(f"{where}: known or unknown", methods, columns).sorted_by(0)
+
+
+def _open_set_column(name: str, test: str) -> Callable[[list[Record]], Cell | None]:
+    return partial(_open_set_cell, name=name, elsewhere=bool(test))
 
 
 def _open_set_cell(records: Sequence[Record], name: str, *, elsewhere: bool) -> Cell | None:
     """Return the value of the first test, or elsewhere the mean over all others."""
-    values: list[float | None] = []
-    for record in records:
+
+    def value(record: Record) -> float | None:
         first, *others = record["result"][name].values()
-        found = [value for value in others if value is not None] if elsewhere else [first]
-        values.append(mean(found) if found and None not in found else None)
-    return mean_cell(values)
+        found = [each for each in others if each is not None] if elsewhere else [first]
+        return mean(found) if found and None not in found else None
+
+    return mean_cell(list(map(value, records)))
 
 
 def distance_table(record: Record) -> Table:
@@ -198,6 +256,7 @@ def distance_table(record: Record) -> Table:
         for block in measured["blocks"]
     )
     title = f"{record['study']}, {record['trial']['backbone']}, {measured['pooling']}"
+    title += f", {measured['pictures']} pictures"
     unit = "Wasserstein distance to clean, in standard deviations of clean"
     return Table(f"{title}: {unit}", corruptions, rows)
 
@@ -218,7 +277,8 @@ def matrix_tables(records: Sequence[Record]) -> Iterator[Table]:
                     cells.append(_gain(baseline, of_taught, OTHERS))
                 rows.append(Row(taught, tuple(cells)))
             title = f"{where}, {method}: taught down, tested across, accuracy, %"
-            yield Table(title, (*tested, OTHER_DOMAIN, *gain), tuple(rows))
+            columns = (*tested, OTHER_DOMAIN, *gain)
+            yield Table(title, columns, tuple(rows), caution=caution_about(of_method))
 
 
 def matrix_gains(records: Sequence[Record]) -> Iterator[Gain]:
@@ -259,4 +319,4 @@ def _gain(baseline: Sequence[Record], achieved: Sequence[Record], test: str) -> 
     if not baseline:
         return None
     printed = printed_gain(achieved[0], baseline[0], test=test)
-    return gain_cell(_accuracy(baseline, test), _accuracy(achieved, test), printed)
+    return gain_cell(_accuracy(baseline, test), _accuracy(achieved, test), baseline, printed)

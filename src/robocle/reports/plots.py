@@ -8,7 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robocle.evaluation.metrics import mean
-from robocle.reports.benchmark_tables import OTHER_DOMAIN, Record, by_setting, matrix_tables
+from robocle.reports.benchmark_tables import (
+    OTHER_DOMAIN,
+    Record,
+    by_setting,
+    matrix_tables,
+    tested_on,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,7 +24,6 @@ Plot = tuple[str, str]
 """A title and SVG text."""
 WIDTH = 9
 LINE_STYLES = ("-", "--", ":")
-COLOURS = 10  # in matplotlib's cycle
 NAME_PLACES: tuple[tuple[float, float, Literal["left", "center", "right"]], ...] = (
     *((6, 3, "left"), (-6, 3, "right"), (0, 10, "center"), (0, -10, "center")),
     *((6, -8, "left"), (-6, -8, "right"), (6, 12, "left"), (-6, 12, "right")),
@@ -32,7 +37,7 @@ def per_step_plots(records: Sequence[Record]) -> Iterator[Plot]:
         lines = {method: _mean_line(of_method) for method, of_method in methods.items()}
         lines = {method: line for method, line in lines.items() if line}
         if lines:
-            title = f"{where}: accuracy after each label"
+            title = f"{where}: accuracy after each label{tested_on(methods)}"
             yield title, line_plot(lines, "labels taught", "accuracy, %")
 
 
@@ -63,7 +68,7 @@ def cost_plots(records: Sequence[Record]) -> Iterator[Plot]:
         drawing = scatter_plot(
             points, "teaching + prediction per picture without the backbone, ms", "accuracy, %"
         )
-        yield f"{where}: accuracy against cost", drawing
+        yield f"{where}: accuracy against cost{tested_on(methods)}", drawing
 
 
 def _cost_and_accuracy(records: Sequence[Record]) -> tuple[float, float]:
@@ -89,14 +94,22 @@ def moment_plots(record: Record) -> Iterator[Plot]:
 
 
 def line_plot(lines: Mapping[str, Sequence[float]], x_label: str, y_label: str) -> str:
-    """Return lines over 1, 2, 3, ...; the legend lists them from the highest end to the lowest."""
+    """Return lines over 1, 2, 3, ...; the legend lists them from the highest end to the lowest.
+
+    Lines that coincide are drawn once, with both names. Neighbours in the legend have different
+    styles, so that lines which partly coincide can be told apart.
+    """
     from matplotlib.ticker import MaxNLocator
 
     figure, axes = _new_axes(x_label, y_label, max(3.6, 0.9 + 0.17 * len(lines)))
-    ordered = sorted(lines.items(), key=lambda line: line[1][-1], reverse=True)
-    for number, (name, values) in enumerate(ordered):
-        style = LINE_STYLES[number // COLOURS % len(LINE_STYLES)]
-        axes.plot(range(1, len(values) + 1), values, style, label=name, linewidth=1.6)
+    names: dict[tuple[float, ...], list[str]] = {}
+    for name, values in lines.items():
+        names.setdefault(tuple(round(value, 6) for value in values), []).append(name)
+    ordered = sorted(names.items(), key=lambda line: line[0][-1], reverse=True)
+    for number, (values, same) in enumerate(ordered):
+        style = LINE_STYLES[number % len(LINE_STYLES)]
+        places = range(1, len(values) + 1)
+        axes.plot(places, values, style, label=" = ".join(same), linewidth=1.6)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
     return _svg(figure)

@@ -15,6 +15,10 @@ from robocle._internal.wording import printable
 LEAST = 1e-6
 """What is smaller is printed as 0: it may be a rounding error."""
 RowKind = Literal["result", "gain"]
+Better = Literal["high", "low", ""]
+"""Whether a high or a low number is good; "" if neither is, or if rows are not compared."""
+BOLD = "\ue000", "\ue001"
+"""Around what LaTeX prints bold: characters that tabulate does not escape."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,8 @@ class Table:
         columns: The headers of the columns after the first, which holds the names of the rows.
         rows: The rows, each with one cell per column.
         decimals: How many decimals are printed.
+        better: For each column, which numbers are good: the best one is printed bold.
+        caution: Why the paper's numbers are no match for these; no difference is printed then.
 
     Example:
         >>> table = Table("Accuracy, %", ("clean", "blur"), (Row("SLDA", (Cell(98.25), None)),), 1)
@@ -78,48 +84,93 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     decimals: int = 2
+    better: tuple[Better, ...] = ()
+    caution: str = ""
 
     def without_empty_columns(self) -> "Table":
         """Return the table without the columns in which no row has a number."""
         kept = [any(column) for column in zip(*(row.cells for row in self.rows), strict=True)]
-        rows = (replace(row, cells=tuple(compress(row.cells, kept))) for row in self.rows)
-        return replace(self, columns=tuple(compress(self.columns, kept)), rows=tuple(rows))
+        rows = tuple(replace(row, cells=tuple(compress(row.cells, kept))) for row in self.rows)
+        columns, better = tuple(compress(self.columns, kept)), tuple(compress(self.better, kept))
+        return replace(self, columns=columns, rows=rows, better=better)
+
+    def sorted_by(self, column: int) -> "Table":
+        """Return the table with its best rows first; a gain stays below the row it belongs to."""
+        groups: list[list[Row]] = []
+        for row in self.rows:
+            if row.kind == "gain" and groups:
+                groups[-1].append(row)
+            else:
+                groups.append([row])
+        sign = 1 if self.better[column] == "low" else -1
+
+        def rank(group: list[Row]) -> float:
+            cell = group[0].cells[column]
+            return math.inf if cell is None else sign * cell.mean
+
+        return replace(self, rows=tuple(row for group in sorted(groups, key=rank) for row in group))
+
+    @property
+    def best(self) -> frozenset[tuple[int, int]]:
+        """The places (row, column) of the best results, unless all results of a column are equal.
+
+        Example:
+            >>> rows = (Row("NCM", (Cell(90.0),)), Row("SLDA", (Cell(95.0),)))
+            >>> Table("Accuracy, %", ("clean",), rows, better=("high",)).best
+            frozenset({(1, 0)})
+        """
+        found: set[tuple[int, int]] = set()
+        for column, better in enumerate(self.better):
+            printed = {
+                place: float(cell_parts(cell, self.decimals).mean)
+                for place, row in enumerate(self.rows)
+                if better and row.kind == "result" and (cell := row.cells[column])
+            }
+            if len(set(printed.values())) > 1:
+                best = (max if better == "high" else min)(printed.values())
+                found |= {(place, column) for place, value in printed.items() if value == best}
+        return frozenset(found)
 
     def as_text(self) -> str:
         """Return the table as plain text, without its title."""
-        head, *body = self._lines()
+        head, *body = self._lines(str)
         return text_table(body, head)
 
     def as_markdown(self) -> str:
         """Return the table as Markdown, without its title."""
-        return self._written("pipe", markdown_text)
+        return self._written("pipe", markdown_text, ("**", "**"))
 
     def as_latex(self) -> str:
         """Return the table as a LaTeX table with its title as caption; it needs booktabs."""
         caption = f"\\caption{{{latex_text(self.title)}}}"
-        tabular = self._written("latex_booktabs", _one_line).translate(LATEX_SIGNS)
+        tabular = self._written("latex_booktabs", _one_line, BOLD).translate(LATEX_SIGNS)
         return f"\\begin{{table}}[t]\n\\centering\n{caption}\n{tabular}\n\\end{{table}}"
 
-    def _written(self, style: str, escape: Callable[[str], str]) -> str:
-        """Return the table in a style of tabulate, with escaped cells."""
+    def _written(self, style: str, escape: Callable[[str], str], bold: tuple[str, str]) -> str:
+        """Return the table in a style of tabulate, with escaped cells and the best ones bold."""
         from tabulate import tabulate
 
-        head, *body = ([escape(cell) for cell in line] for line in self._lines())
+        head, *body = self._lines(escape)
+        for row, column in self.best:
+            mean, _, rest = body[row][column + 1].partition(" ")
+            body[row][column + 1] = f"{bold[0]}{mean}{bold[1]} {rest}".rstrip()
         sides = ["left", *["right"] * len(self.columns)]
         text: str = tabulate(body, head, style, colalign=sides, disable_numparse=True)
         return text
 
-    def _lines(self) -> list[list[str]]:
+    def _lines(self, escape: Callable[[str], str]) -> list[list[str]]:
         rows = (
-            [row.name, *(cell_text(cell, self.decimals) for cell in row.cells)] for row in self.rows
+            [row.name, *(cell_text(cell, self.decimals, self.caution) for cell in row.cells)]
+            for row in self.rows
         )
-        return [["", *self.columns], *rows]
+        return [[escape(text) for text in line] for line in (["", *self.columns], *rows)]
 
 
-def cell_parts(cell: Cell | None, decimals: int) -> CellText:
+def cell_parts(cell: Cell | None, decimals: int, caution: str = "") -> CellText:
     """Return the numbers of a cell as text, rounded.
 
-    A small number that would be rounded to 0 has as many decimals as its first digit needs.
+    A small number that would be rounded to 0 has as many decimals as its first digit needs. With a
+    caution, there is no difference from the paper's number.
 
     Example:
         >>> cell_parts(Cell(47.0, 1.0, 47.68), 1)
@@ -134,25 +185,35 @@ def cell_parts(cell: Cell | None, decimals: int) -> CellText:
     deviation = "" if cell.deviation is None else f"{cell.deviation:.{decimals}f}"
     if cell.paper is None:
         return CellText(f"{cell.mean:z.{decimals}f}", deviation)
-    paper, difference = f"{cell.paper:.{decimals}f}", f"{cell.mean - cell.paper:+z.{decimals}f}"
+    paper = f"{cell.paper:.{decimals}f}"
+    difference = "" if caution else f"{cell.mean - cell.paper:+z.{decimals}f}"
     return CellText(f"{cell.mean:z.{decimals}f}", deviation, paper, difference)
 
 
-def cell_text(cell: Cell | None, decimals: int) -> str:
+def cell_text(cell: Cell | None, decimals: int, caution: str = "") -> str:
     """Return a cell as one line of text.
 
     Example:
         >>> cell_text(Cell(47.0, 1.0, 47.68), 2)
         '47.00 ± 1.00 (paper 47.68, -0.68)'
     """
-    parts = cell_parts(cell, decimals)
+    parts = cell_parts(cell, decimals, caution)
     text = f"{parts.mean} ± {parts.deviation}" if parts.deviation else parts.mean
-    return f"{text} (paper {parts.paper}, {parts.difference})" if parts.paper else text
+    papers = ", ".join(filter(None, (parts.paper, parts.difference)))
+    return f"{text} (paper {papers})" if papers else text
 
 
 # What tabulate does not escape. The end of a row would take a bracket or an asterisk after it.
 LATEX_SIGNS = str.maketrans(
-    {"±": r"$\pm$", "`": r"\textasciigrave{}", "|": r"\textbar{}", "[": "{[}", "*": "{*}"}
+    {
+        BOLD[0]: r"\textbf{",
+        BOLD[1]: "}",
+        "±": r"$\pm$",
+        "`": r"\textasciigrave{}",
+        "|": r"\textbar{}",
+        "[": "{[}",
+        "*": "{*}",
+    }
 )
 # Markdown leaves an underscore within a word alone, and an ampersand that starts no entity.
 MARKDOWN_SIGNS = re.compile(r"[\\`*\[\]<>|#$~]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)")

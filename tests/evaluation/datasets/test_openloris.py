@@ -40,6 +40,18 @@ def test_every_frame_has_its_split_factor_instance_and_video(plant: Plant) -> No
     assert (frame.domain, frame.video) == ("clutter", "clutter/segment1/paper_cutter_01")
 
 
+def test_the_folder_validation_can_be_tested_in_place_of_test(plant: Plant) -> None:
+    found = dataset("openloris:tested=validation").examples(plant(SMALL))
+    assert Counter(e.split for e in found) == {"train": 216, "test": 72}
+    assert {e.path.parts[-5] for e in found if e.split == "test"} == {"validation"}
+
+
+def test_a_copy_without_validation_cannot_test_it(plant: Plant) -> None:
+    root = plant([name for name in SMALL if not name.startswith("validation")])
+    with pytest.raises(DataError, match=r"no validation folder in .*: use openloris:tested=test"):
+        dataset("openloris:tested=validation").examples(root)
+
+
 def test_three_segments_are_one_level(plant: Plant) -> None:
     levels = {
         e.video.split("/")[1]: level_of(e) for e in dataset("openloris").examples(plant(SMALL))

@@ -44,6 +44,7 @@ CORRUPTIONS: Registry[Corruption] = Registry(
         "noise": "robocle.evaluation.corruptions.appearance:Noise",
         "blur": "robocle.evaluation.corruptions.appearance:Blur",
         "all": "robocle.evaluation.corruptions.combined:All",
+        "all_blur": "robocle.evaluation.corruptions.combined:AllBlur",
     },
 )
 

@@ -5,7 +5,7 @@ from typing import ClassVar
 import numpy as np
 
 from robocle.evaluation.corruptions import side_of
-from robocle.evaluation.corruptions.appearance import Illumination, Noise
+from robocle.evaluation.corruptions.appearance import Blur, Illumination, Noise
 from robocle.evaluation.corruptions.geometry import Geometry
 from robocle.spec import Described, require_between
 from robocle.types import Pixels
@@ -46,6 +46,31 @@ class All(Described):
             Geometry(strength),
             Noise(low=strength * noise.low, high=strength * noise.high, unit=unit),
         )
+
+    def __call__(self, pixels: Pixels, rng: np.random.Generator) -> Pixels:
+        for corrupt in self._components:
+            pixels = corrupt(pixels, rng)
+        return pixels
+
+
+class AllBlur(Described):
+    """Illumination, then geometry, then blur: `all` with the paper's noise read as blur."""
+
+    in_words: ClassVar[str] = "in different lighting, turned or moved, and out of focus"
+    advice: ClassVar[str] = All.advice
+    checked: ClassVar[bool] = False  # its components are tested one by one
+
+    def __init__(self, strength: float = 1.0, low: float = 0.1, high: float = 0.5) -> None:
+        """Scale the components.
+
+        Args:
+            strength: Scales the ranges of illumination and geometry: 1 is the paper's.
+            low: The smallest standard deviation of the blur, in pixels.
+            high: The largest; the range is the paper's.
+        """
+        require_between("strength", strength, 0, 2)
+        self.strength, self.low, self.high = strength, low, high
+        self._components = (Illumination(strength), Geometry(strength), Blur(low, high))
 
     def __call__(self, pixels: Pixels, rng: np.random.Generator) -> Pixels:
         for corrupt in self._components:

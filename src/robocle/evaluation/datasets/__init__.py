@@ -42,6 +42,7 @@ DATASETS: Registry[Dataset] = Registry(
     {
         "openloris": "robocle.evaluation.datasets.openloris:OpenLoris",
         "fsiol": "robocle.evaluation.datasets.fsiol:Fsiol",
+        "core50": "robocle.evaluation.datasets.core50:Core50",
         "folder": "robocle.evaluation.datasets.folder:Folder",
         "home": "robocle.evaluation.datasets.home:Home",
     },

@@ -5,6 +5,7 @@ to, so the first and second in the order of their numbers are treated as one ins
 fourth as another, and so on, whatever number is the first.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -15,6 +16,11 @@ from robocle.evaluation.datasets import label_of, listed, numbered, require_root
 from robocle.spec import Described
 from robocle.types import Example
 
+CATEGORIES = (
+    *("ballpoint", "book", "candy", "cereal", "comb", "fork", "glass", "hairbrush", "hairclip"),
+    *("keyboard", "knife", "lipstick", "lotion", "mouse", "mug", "plate", "shampoo", "soap"),
+    *("spatuala", "spoon", "toothbrush", "toothpaste"),  # as they are spelt in the data
+)
 LAYOUT = "object_images/<category>/<number>.jpg"
 
 
@@ -35,6 +41,13 @@ class Fsiol(Described):
         ]
         found = [example for category in categories for example in _pairs(category)]
         return require_some(found, root, LAYOUT)
+
+    def missing(self, examples: list[Example]) -> list[str]:
+        """Return which categories are missing, or have an odd number of pictures."""
+        counts = Counter(example.path.parent.name for example in examples)
+        gone = [f"the category {name}" for name in CATEGORIES if name not in counts]
+        odd = [name for name, count in counts.items() if count % 2]
+        return gone + [f"a picture of {name}: pairs may be wrong" for name in odd]
 
 
 def _pairs(category: Path) -> Iterator[Example]:

@@ -10,11 +10,11 @@ segments 4 to 6 level 2, and segments 7 to 9 level 3.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple, get_args
 
 from robocle.errors import DataError
 from robocle.evaluation.datasets import instance_of, listed, require_root, require_some
-from robocle.spec import Described
+from robocle.spec import Described, require_choice
 from robocle.types import Example
 
 LAYOUT = "{train,test,validation}/<factor>/segment<1..9>/<category>_<NN>/*.jpg"
@@ -22,6 +22,8 @@ SPLITS = ("test", "train", "validation")
 FACTORS = ("clutter", "illumination", "occlusion", "pixel")
 SEGMENTS = tuple(f"segment{number}" for number in range(1, 10))
 TASKS = tuple(f"task{number}" for number in range(1, 10))
+OBJECTS = 121
+Tested = Literal["test", "validation"]
 
 
 class OpenLoris(Described):
@@ -29,12 +31,41 @@ class OpenLoris(Described):
 
     default_root: ClassVar[Path | None] = None
 
+    def __init__(self, tested: Tested = "test") -> None:
+        """Choose the folder that is tested: the base code tests test, the paper says train-val."""
+        require_choice("tested", tested, get_args(Tested))
+        self.tested = tested
+
     def examples(self, root: Path | None = None) -> list[Example]:
-        """Return all frames with their split, factor (as domain), instance and video."""
+        """Return all frames with their split, factor (as domain), instance and video.
+
+        With tested=validation, the frames of the folder validation are the test split, and those of
+        the folder test are left out.
+        """
         root = require_root(root, LAYOUT)
-        parts = _benchmark_parts(root) if _is_benchmark(root) else _original_parts(root)
+        parts = list(_benchmark_parts(root) if _is_benchmark(root) else _original_parts(root))
+        if self.tested == "validation":
+            parts = _validated(parts, root)
         found = [example for part in parts for example in _recordings(part)]
         return require_some(found, root, LAYOUT)
+
+    def missing(self, examples: list[Example]) -> list[str]:
+        """Return which splits, factors and segments have no frames, and how many objects lack."""
+        objects = {example.instance for example in examples}
+        few = f"{OBJECTS - len(objects)} of {OBJECTS} objects"
+        gone = [few] if len(objects) < OBJECTS else []
+        places = {(each.path.parts[-5:-2], each.video.split("/")[1]) for each in examples}
+        for split in (split for split in SPLITS if self.tested == "test" or split != "test"):
+            of_split = {segment for parts, segment in places if split in parts}
+            if not of_split:
+                gone.append(f"the folder {split}")
+                continue
+            for factor in FACTORS:
+                of_factor = {s for parts, s in places if {split, factor} <= {*parts}}
+                lost = [segment for segment in SEGMENTS if segment not in of_factor]
+                if lost:
+                    gone.append(f"{split}/{factor}: {', '.join(lost)}")
+        return gone
 
 
 class _Part(NamedTuple):
@@ -83,6 +114,14 @@ def _benchmark_parts(root: Path) -> Iterator[_Part]:
         for factor in splits:
             if split in splits[factor]:
                 yield _Part(split, factor, root / factor / split, TASKS)
+
+
+def _validated(parts: list[_Part], root: Path) -> list[_Part]:
+    """Return the parts with those of validation in place of those of test."""
+    if not any(part.split == "validation" for part in parts):
+        raise DataError(f"there is no validation folder in {root}: use openloris:tested=test")
+    kept = [part for part in parts if part.split != "test"]
+    return [part._replace(split="test") if part.split == "validation" else part for part in kept]
 
 
 def _splits(folder: Path) -> list[str]:

@@ -98,6 +98,8 @@ class Metric:
     """Its name in the paper's numbers, if the paper prints it."""
     meaning: str = ""
     """What a report with such a column says about it."""
+    better: Literal["high", "low", ""] = "high"
+    """Which values are good; "" for a value that must be seen with another, or a measured time."""
 
     @property
     def heading(self) -> str:
@@ -172,6 +174,7 @@ METRICS: dict[str, Metric] = {
         "metrics",
         meaning="BwT: how the accuracy on a label changes between the step that taught it and "
         "the end, in percentage points; negative if it falls",
+        better="",
     ),
     "forgetting": Metric(
         "forgetting",
@@ -180,6 +183,7 @@ METRICS: dict[str, Metric] = {
         "metrics",
         meaning="Forg: how far the accuracy on a label is below its best at the end, in "
         "percentage points; low is good",
+        better="low",
     ),
     "plasticity": Metric(
         "plasticity",
@@ -215,6 +219,7 @@ METRICS: dict[str, Metric] = {
         "forg",
         meaning="what the paper's numbers for Forg fit: the mean accuracy on the best label "
         "of a step, minus the accuracy at the end",
+        better="low",
     ),
     "training_minutes": Metric(
         "TTime",
@@ -223,6 +228,7 @@ METRICS: dict[str, Metric] = {
         "metrics",
         "ttime",
         meaning="training time: minutes to embed and learn all taught pictures",
+        better="",
     ),
     "frames_per_second": Metric(
         "FPS",
@@ -231,6 +237,7 @@ METRICS: dict[str, Metric] = {
         "metrics",
         "fps",
         meaning="test pictures per second, from file to label, on one core",
+        better="",
     ),
     "relative_speed": Metric("relative speed", "x AVG", _cost(lambda c: c.relative_speed)),
     "state_megabytes": Metric(
@@ -239,6 +246,7 @@ METRICS: dict[str, Metric] = {
         _cost(lambda c: c.state_bytes / 1e6),
         "metrics",
         meaning="the size of what was taught, as it is stored",
+        better="low",
     ),
     "feature_size": Metric(
         "feature size",
@@ -251,6 +259,29 @@ METRICS: dict[str, Metric] = {
     "milliseconds_to_learn": Metric("learning", "ms", _cost(lambda c: 1e3 * c.learning / c.taught)),
     "milliseconds_to_predict": Metric("prediction", "ms", _cost(lambda c: 1e3 * c.predicting)),
     "process_peak_megabytes": Metric("peak memory", "MB", _cost(lambda c: c.peak_bytes / 2**20)),
+    "right_rate": Metric(
+        "right",
+        "%",
+        _open_set(lambda o: o.right_rate),
+        "unknown",
+        meaning="taught objects that get their own label",
+    ),
+    "false_rejection_rate": Metric(
+        "false rejections",
+        "%",
+        _open_set(lambda o: o.false_rejection_rate),
+        "unknown",
+        meaning="taught objects that are called unknown",
+        better="",
+    ),
+    "wrong_rate": Metric(
+        "wrong",
+        "%",
+        _open_set(lambda o: o.wrong_rate),
+        "unknown",
+        meaning="taught objects that get the label of another one",
+        better="low",
+    ),
     "auroc": Metric(
         "AUROC",
         "%",
@@ -266,27 +297,6 @@ METRICS: dict[str, Metric] = {
         "unknown",
         meaning="objects that were not taught and are called unknown",
     ),
-    "right_rate": Metric(
-        "right",
-        "%",
-        _open_set(lambda o: o.right_rate),
-        "unknown",
-        meaning="taught objects that get their own label",
-    ),
-    "false_rejection_rate": Metric(
-        "false rejections",
-        "%",
-        _open_set(lambda o: o.false_rejection_rate),
-        "unknown",
-        meaning="taught objects that are called unknown",
-    ),
-    "wrong_rate": Metric(
-        "wrong",
-        "%",
-        _open_set(lambda o: o.wrong_rate),
-        "unknown",
-        meaning="taught objects that get the label of another one",
-    ),
     "calibration_error": Metric(
         "ECE",
         "%",
@@ -294,5 +304,6 @@ METRICS: dict[str, Metric] = {
         "unknown",
         meaning="expected calibration error: the mean distance between confidence and accuracy, on "
         "a mix of known and unknown objects, half each",
+        better="low",
     ),
 }

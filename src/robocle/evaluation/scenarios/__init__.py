@@ -108,6 +108,7 @@ SCENARIOS: Registry[Scenario] = Registry(
         "class_iid": "robocle.evaluation.scenarios.classes:ClassIid",
         "low_shot_instance": "robocle.evaluation.scenarios.videos:LowShotVideos",
         "instance": "robocle.evaluation.scenarios.videos:AllVideos",
+        "new_classes": "robocle.evaluation.scenarios.videos:NewClasses",
         "cross_domain": "robocle.evaluation.scenarios.classes:CrossDomain",
     },
 )

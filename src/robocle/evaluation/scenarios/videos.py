@@ -1,4 +1,4 @@
-"""low_shot_instance and instance: the protocols of OpenLORIS, which teach videos."""
+"""low_shot_instance and instance, the protocols of OpenLORIS, and new_classes, that of CORe50."""
 
 from collections.abc import Iterable
 from itertools import pairwise
@@ -108,3 +108,34 @@ def _spread(frames: list[Example], count: Count) -> list[Example]:
     if isinstance(count, str) or count >= len(frames):
         return frames
     return [frames[len(frames) * k // count] for k in range(count)]
+
+
+class NewClasses(Described):
+    """Several new classes per step, all their videos in random order (NC of CORe50)."""
+
+    def __init__(self, first: int = 10, each: int = 5, frames: Count = "all") -> None:
+        """Choose the steps and the frames.
+
+        Args:
+            first: The number of classes that the first step teaches.
+            each: The number of classes that each further step teaches.
+            frames: The number of frames per video, evenly spaced, or "all".
+        """
+        require_between("first", first, 1, MOST)
+        require_between("each", each, 1, MOST)
+        require_count("frames", frames)
+        self.first, self.each, self.frames = first, each, frames
+
+    def stream(self, examples: Iterable[Example], seed: int) -> Stream:
+        """Teach the videos of the train split, class by class, and test on the whole test split."""
+        videos, to_test = _train_videos(examples, "new_classes")
+        of_label = grouped((frames[0] for frames in videos.values()), lambda frame: frame.label)
+        order = shuffled(sorted(of_label), seed, "class order")
+        starts = [0, *range(self.first, len(order), self.each)]
+        steps = []
+        for start, end in pairwise([*starts, len(order)]):
+            taught = [frame.video for label in order[start:end] for frame in of_label[label]]
+            mixed = shuffled(sorted(taught), seed, "video order", order[start])
+            steps.append([frame for name in mixed for frame in _spread(videos[name], self.frames)])
+        taught_labels = (frames[0] for frames in videos.values())
+        return Stream.of(steps, {"test": with_labels_of(taught_labels, to_test)})
