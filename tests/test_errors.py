@@ -24,6 +24,7 @@ EXAMPLES = [
     errors.BackboneError("cannot run"),
     errors.DataError("no such folder"),
     errors.BrokerError("no such address"),
+    errors.FleetError("no such fleet"),
     errors.CameraError("the video has ended", ended=True),
     errors.RosError("not set up"),
     errors.StateError("damaged"),
