@@ -33,9 +33,8 @@ def robot(ros: Any) -> Iterator["Robot"]:
     """A camera, a detector and a listener."""
     from ros_robot import Robot
 
-    found = Robot()
-    yield found
-    found.close()
+    with Robot() as found:
+        yield found
 
 
 @pytest.fixture
@@ -44,18 +43,38 @@ def state(tmp_path: Path) -> Path:
     return tmp_path / "home.robocle"
 
 
-@pytest.fixture
-def start(ros: Any) -> Iterator[Start]:
-    """A function that starts the node; it is killed at the end."""
+def started() -> Iterator[Start]:
+    """Yield a function that starts the node; it is killed at the end."""
     from ros_robot import Process
 
-    started: list[Process] = []
+    found: list[Process] = []
 
-    def begin(*arguments: Any, **options: Any) -> Process:
-        started.append(Process(*arguments, **options))
-        return started[-1]
+    def begin(*arguments: object) -> Process:
+        found.append(Process(*arguments))
+        return found[-1]
 
     yield begin
-    for process in started:
+    for process in found:
         if process.process.poll() is None:
             process.end(signal.SIGKILL)
+
+
+@pytest.fixture
+def start(ros: Any) -> Iterator[Start]:
+    """A function that starts the node for one test: [STATE, OPTIONS...,] --ros-args ..."""
+    yield from started()
+
+
+@pytest.fixture(scope="module")
+def start_once(ros: Any) -> Iterator[Start]:
+    """A function that starts the node for all tests of a module."""
+    yield from started()
+
+
+@pytest.fixture(scope="module")
+def robot_of_module(ros: Any) -> Iterator["Robot"]:
+    """A camera, a detector and a listener for all tests of a module."""
+    from ros_robot import Robot
+
+    with Robot() as found:
+        yield found
