@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Literal
 
-from robocle.errors import SpecError
+from robocle.errors import RosError, SpecError
 from robocle.images.gate import POOR
 from robocle.images.quality import Poor
 from robocle.profiles import ProfileName
@@ -171,6 +171,9 @@ class DeclaredParameters:
         node: The node of rclpy.
         in_use: Returns the settings that the node was configured with, if it is configured.
         apply: Called with the new settings when some that take effect at once have changed.
+
+    Raises:
+        RosError: A value that was given at the start has the wrong type.
     """
 
     def __init__(
@@ -183,7 +186,10 @@ class DeclaredParameters:
         self._interfaces = required("rcl_interfaces.msg")
         for name, parameter in PARAMETERS.items():
             descriptor = _descriptor(self._interfaces, parameter)
-            node.declare_parameter(name, parameter.default, descriptor)
+            try:
+                node.declare_parameter(name, parameter.default, descriptor)
+            except required("rclpy.exceptions").InvalidParameterTypeException as error:
+                raise RosError(f"the parameter {name} has the wrong type: {error}") from error
         node.add_on_set_parameters_callback(self._set)
 
     def values(self) -> dict[str, Any]:

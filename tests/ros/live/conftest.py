@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 # Before rclpy is imported: other tests on the network must not be heard.
 os.environ["ROS_DOMAIN_ID"] = str(10 + os.getpid() % 90)
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+# What a setup file would set.
+os.environ["AMENT_PREFIX_PATH"] = sys.prefix
 
 Start = Callable[..., "Process"]
 

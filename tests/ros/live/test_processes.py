@@ -88,7 +88,7 @@ def test_two_nodes_and_a_command_share_a_state_and_no_topic(
         (("--ros-args", "-p", "max_rate:=fast"), "max_rate='fast' is not a number"),
         (("--ros-args", "-p", "false_accept:=0.9"), "out of range"),
         (("--ros-args", "-p", "finder:=onnx:missing.onnx"), "missing.onnx"),
-        (("--ros-args", "--wrong"), "--wrong"),
+        (("--ros-args", "--params-file", "missing.yaml"), "missing.yaml"),
         (("--camera", "0"), "--camera"),
     ],
 )
@@ -134,7 +134,7 @@ def command_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, **given: str) ->
     (node,) = start.function(context | given)
     assert (node.package, node.executable) == ("robocle_ros", RECOGNISER.name)
     command = [*node.arguments, "--ros-args", "-r", f"__node:={node.name}"]
-    command += ["-r", f"__ns:={node.namespace}"] if node.namespace else []
+    command += ["-r", f"__ns:=/{node.namespace}"] if node.namespace else []
     for number, each in enumerate(node.parameters):
         file = tmp_path / f"{number}.yaml"
         if isinstance(each, dict):
