@@ -230,7 +230,7 @@ def test_a_filter_goes_on_if_other_settings_change(recogniser: Recogniser) -> No
 
 def answer_of(services: Services, name: str, **fields: Any) -> Any:
     region = SimpleNamespace(x_offset=0, y_offset=0, width=0, height=0)
-    usual = {"images": [], "compressed_images": [], "frames": 0, "box": region}
+    usual = {"images": [], "compressed_images": [], "frames": 0, "box": region, "replace": False}
     response = SimpleNamespace(success=None, message="", version=0)
     return getattr(services, name)(SimpleNamespace(**{**usual, **fields}), response)
 
@@ -246,7 +246,13 @@ def test_services_answer_what_they_did_or_why_not(recogniser: Recogniser, tmp_pa
     assert answer_of(services, "forget", label="key").success
     assert not answer_of(services, "forget", label="key").success
     assert not answer_of(services, "teach", label="key").success
-    assert answer_of(services, "save", path=str(tmp_path / "copy.robocle")).success
+    copy, notes = tmp_path / "copy.robocle", tmp_path / "notes"
+    notes.write_text("notes")
+    assert answer_of(services, "save", path=str(copy)).success
+    assert "it exists" in answer_of(services, "save", path=str(copy)).message
+    assert answer_of(services, "save", path=str(copy), replace=True).success
+    assert not answer_of(services, "save", path=str(notes), replace=True).success
+    assert notes.read_text() == "notes"
     assert not answer_of(services, "save", path=str(tmp_path / "no" / "copy.robocle")).success
     assert len(announced) == 4
 

@@ -93,7 +93,7 @@ class Services:
         with self._answering(response):
             if not request.path:
                 raise SpecError("the path is empty: give the file to write")
-            self._recogniser().learner.save(request.path)
+            self._recogniser().learner.save(request.path, replace=request.replace)
             response.message = f"wrote {request.path}"
         return response
 

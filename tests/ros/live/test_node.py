@@ -64,7 +64,11 @@ def test_taught_by_a_service_the_node_recognises_forgets_and_undoes(
     assert robot.show(raw_image(picture("mug", 5))).label == "cup"
     copy = state.with_name("copy.robocle")
     assert robot.call("save", path=str(copy)).success
-    assert copy.is_file()
+    assert "it exists" in robot.call("save", path=str(copy)).message
+    assert robot.call("save", path=str(copy), replace=True).success
+    copy.write_text("notes")
+    assert "is not a robocle state" in robot.call("save", path=str(copy), replace=True).message
+    assert copy.read_text() == "notes"
 
 
 def test_the_next_frames_of_the_camera_are_taught(
