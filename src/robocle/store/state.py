@@ -317,8 +317,10 @@ class State:
                 mine <= yours if ours[origin] < theirs[origin] else yours <= mine
             ):
                 return True
+        if not (ours and theirs):
+            return False
         folded = "SELECT id, origin FROM samples WHERE fold > 0 AND pictures = 0"
-        where = dict(other.query(folded)) if ours and theirs else {}
+        where = dict(other.query(folded))
         return any(where.get(id, origin) != origin for id, origin in self.query(folded))
 
     def steps(self, undone: int = 0, most: int = -1) -> list[Step]:
