@@ -29,6 +29,7 @@ CREATE TABLE IF NOT EXISTS entries (
   own INTEGER NOT NULL, -- 1: this robot has published it
   PRIMARY KEY (id, sequence)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS sums (id BLOB PRIMARY KEY, label TEXT) STRICT; -- of folded samples
 """
 AT_ONCE = 500
 """How many ids a query names."""
@@ -138,6 +139,14 @@ class Membership:
         while some := [id for (id,) in self._connection.execute(query, (last, AT_ONCE))]:
             yield some
             last = some[-1]
+
+    def labels(self) -> dict[bytes, str | None]:
+        """Return the labels that the sums of the state had."""
+        return dict(self._connection.execute("SELECT id, label FROM sums"))
+
+    def note_labels(self, labels: Iterable[tuple[bytes, str | None]]) -> None:
+        """Note the labels that the sums of the state have."""
+        self._connection.executemany("INSERT OR REPLACE INTO sums VALUES (?, ?)", labels)
 
     def without_content(self, sequence: int) -> None:
         """Note that the embedding of a message was erased from the log."""

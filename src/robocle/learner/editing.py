@@ -187,7 +187,7 @@ def merge(learned: Learned, others: Iterable[State], title: str) -> None:
             _require_mergeable(learned, other)
             change.unite(other)
         change.forget_folded_steps()
-        learned.empty.require_room(_names(each[1] for each in learned.state.summary()))
+        learned.empty.require_room(_names(learned.state.counts()))
         _require_usable(learned)
 
 
