@@ -81,6 +81,11 @@ def test_three_robots_learn_from_each_other(states: list[Path], tmp_path: Path) 
         assert log.count('taught "clock"') == 3
         assert 'decided on "mug" for 3' in log
         assert "removed 1 of" in log
+        erased = run("fleet", "erase", server.url, "--fleet", FLEET).stdout
+        assert erased == f"erased 1 removed sample from the log of {FLEET}\n"
+        new = tmp_path / "new.robocle"  # a robot that comes later
+        assert run("fleet", "join", new, server.url, "--fleet", FLEET, "--once").exit_code == 0
+        require_equal([*states, new], everything)
 
 
 def test_what_was_taught_offline_is_exchanged_later(states: list[Path], tmp_path: Path) -> None:

@@ -36,18 +36,18 @@ def merge(state: Path, files: tuple[Path, ...], dask: str, unreadable: str) -> N
     picture that was taught to two robots counts twice. `robocle undo` undoes a merge.
     """
     from robocle.fleet.tree import merge_on_dask
-    from robocle.learner import Learner
+    from robocle.learner.editing import merge_into
 
     is_new = not os.path.exists(state)
     if is_new:
         _create_like(files, state, unreadable)
     try:
         version, before = _content(state)
+        skip = unreadable == "skip"
         if dask:
-            skipped = merge_on_dask(state, files, dask, unreadable == "skip")
+            skipped = merge_on_dask(state, files, dask, skip)
         else:
-            with Learner.edit(state) as learner:
-                skipped = learner.merge_files(*files, skip=unreadable == "skip")
+            skipped = merge_into(state, files, skip)
         now, labels = _content(state)
         is_changed, pictures = now != version, plural(sum(labels.values()), "picture")
     except BaseException:

@@ -268,7 +268,7 @@ class Exchange:
             own = int(message.robot == robot)
             entries += [Entry(id, message.sequence, *values, own) for id in decision.ids]
             ids.update(decision.ids)
-        with self.known.writing():
+        with self.known.writing(flush=pin != before):
             self.known.add(entries)
             self.known["pin"], self.known["pinned_at"] = map(str, pin)
             was_unsettled, self.known["unsettled"] = self.known["unsettled"], "1"

@@ -68,7 +68,7 @@ class Membership:
             with translated(self.path, "write"):
                 self._connection.execute("PRAGMA locking_mode = EXCLUSIVE")
                 self._connection.execute("PRAGMA journal_mode = WAL")
-                self._connection.execute("PRAGMA synchronous = FULL")
+                self._connection.execute("PRAGMA synchronous = NORMAL")
                 self._connection.executescript(TABLES)
         except BaseException as error:
             self._connection.close()
@@ -103,10 +103,18 @@ class Membership:
         return int(self[name] or 0)
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Write all that is changed until the context ends, or nothing."""
+    def writing(self, flush: bool = False) -> Iterator[None]:
+        """Write all that is changed until the context ends, or nothing.
+
+        A power failure may take back the last changes: they are read from the log again.
+
+        Args:
+            flush: Whether all of it is on the disk afterwards, as a pin must be before the state
+                follows it. Otherwise what it hides would be taken for removed.
+        """
         before = dict(self._about)
         try:
+            self._connection.execute(f"PRAGMA synchronous = {'FULL' if flush else 'NORMAL'}")
             self._connection.execute("BEGIN")
             yield
             self._connection.execute("COMMIT")

@@ -150,18 +150,20 @@ async def connected(server: Server, name: str) -> AsyncIterator["Log"]:
 
 
 async def _opened(server: Server, options: dict[str, Any]) -> "Client":
-    import nats
+    from nats.aio.client import Client
+    from nats.errors import Error
 
+    client = Client()
     try:
-        return await nats.connect(server.url, **options)
-    except (TimeoutError, nats.errors.Error, OSError):
-        raise
-    except Exception as error:  # each library that reads credentials has errors of its own
-        if server.creds is None:
+        await client.connect(server.url, **options)
+    except BaseException as error:
+        with _quiet():
+            await client.close()
+        # Each library that reads credentials has errors of its own.
+        if server.creds is None or isinstance(error, (TimeoutError, Error, OSError)):
             raise
-        raise RefusedError(
-            f"{server.creds} has no credentials that can be used: get new ones"
-        ) from error
+        raise RefusedError(f"{server.creds} has no credentials to log in: get new ones") from error
+    return client
 
 
 class _quiet:  # noqa: N801  (a context, like contextlib's)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from robocle.errors import RobocleError
 from robocle.evaluation.parallel import Workers
-from robocle.learner import Learner
+from robocle.learner.editing import merge_into
 from robocle.store.state import FilePath, Specs, State, located
 
 BRANCHES = 32
@@ -52,13 +52,11 @@ def merge_on_dask(
         ]  # fmt: skip
         for _, errors in Workers(dask=dask).run(_united, branches):
             skipped += errors
-        with Learner.edit(path) as learner:
-            learner.merge_files(*(branch.out for branch in branches))
+        merge_into(path, [branch.out for branch in branches], skip=False)
     return skipped
 
 
 def _united(branch: Branch) -> list[RobocleError]:
     """Merge the states of a branch, and return why some were left out."""
     State.open(branch.out, lambda: branch.parts).close()
-    with Learner.edit(branch.out) as learner:
-        return learner.merge_files(*branch.files, skip=branch.skip)
+    return merge_into(branch.out, branch.files, branch.skip)

@@ -191,6 +191,18 @@ def merge(learned: Learned, others: Iterable[State], title: str) -> None:
         _require_usable(learned)
 
 
+def merge_into(state: FilePath, paths: Sequence[FilePath], skip: bool) -> list[RobocleError]:
+    """Merge state files into another, and return why some were left out.
+
+    The memory that this takes does not grow with their number.
+    """
+    opened = State.open(state)
+    try:
+        return merge_files(Learned(opened, Parts.of(str(state), opened.parts)), paths, skip)
+    finally:
+        opened.close()
+
+
 def merge_files(learned: Learned, paths: Sequence[FilePath], skip: bool) -> list[RobocleError]:
     """Merge state files, and return why some were left out; see `Learner.merge_files`."""
     skipped: list[RobocleError] = []
