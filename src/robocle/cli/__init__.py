@@ -11,6 +11,7 @@ from robocle.cli import (  # noqa: F401  (each adds its commands)
     data,
     edit,
     finders,
+    fleet,
     inspect,
     paper,
     predict,
