@@ -20,6 +20,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from robocle.errors import NothingTaughtError, RobocleError
 from robocle.images import Picture
+from robocle.learner.finding import Find
 from robocle.types import Prediction
 from robocle.web import requests
 from robocle.web.answers import Heat
@@ -141,18 +142,27 @@ def _recognised(
     if isinstance(picture, bytes):
         require_picture(picture)
     given = picture, header.box, header.false_accept
-    explained: dict[str, Any] = {}
+    more: dict[str, Any] = {}
     try:
         if header.heat:
             found = service.shared.explain(*given)
             prediction, heat = found.prediction, Heat.of(found.heat)
-            explained = {"reason": found.reason, "heat": heat and heat.model_dump()}
+            more = {"reason": found.reason, "heat": heat and heat.model_dump()}
+            more["heat_of"] = prediction.nearest
+        elif header.find and header.box is None and service.shared.learner.finder is not None:
+            finds = service.shared.finds(picture, header.false_accept)
+            prediction, more = finds[0].prediction, {"finds": [_found(each) for each in finds]}
         else:
             prediction = service.shared.predict(*given)
     except NothingTaughtError:
         nothing = {"empty": True, "label": None, "verdict": "unknown", "sure": False, "nothing": ""}
         return {**nothing, "confidences": [], "unknown_probability": 1}
-    return {**_announced(client, prediction, service.shared.is_judged), **explained}
+    return {**_announced(client, prediction, service.shared.is_judged), **more}
+
+
+def _found(find: Find) -> dict[str, Any]:
+    label, likelihood = find.prediction.label, find.prediction.likelihood
+    return {"box": [round(each) for each in find.box], "label": label, "likelihood": likelihood}
 
 
 def _announced(client: Client, prediction: Prediction, is_judged: bool) -> dict[str, Any]:
@@ -163,6 +173,7 @@ def _announced(client: Client, prediction: Prediction, is_judged: bool) -> dict[
         "empty": False,
         "verdict": found.verdict,
         "label": found.label,
+        "nearest": found.nearest,
         "sure": found.sure,
         "likelihood": found.likelihood if is_judged else "",
         "nothing": found.nothing,
