@@ -126,6 +126,22 @@ def test_a_port_that_is_in_use_is_refused_with_what_to_do(tmp_path: Path) -> Non
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("state", "options", "words"),
+    [
+        ("missing/home.robocle", [], ("missing",)),
+        ("home.robocle", ["--proxy", "home.example"], ("--proxy home.example is not",)),
+        ("home.robocle", ["--finder", "onnx:none.onnx"], ("none.onnx",)),
+    ],
+)
+def test_what_cannot_be_served_is_refused_for_its_own_reason(
+    state: str, options: list[str], words: tuple[str, ...], tmp_path: Path
+) -> None:
+    result = run("serve", tmp_path / state, "--port", "0", "--no-browser", *options)
+    assert_refused(result, *words)
+    assert "cannot listen" not in result.stderr
+
+
 def test_a_camera_that_is_not_there_is_refused(tmp_path: Path) -> None:
     state = tmp_path / "home.robocle"
     result = run("serve", state, "--port", "0", "--camera", "no.mp4", "--no-browser")

@@ -140,7 +140,7 @@ class ServeProcess:
         line = self.process.stdout.readline()
         assert " at http" in line, line + self.process.communicate(timeout=30)[1]
         self.address = line.split(" at ")[1].strip()
-        self.port = int(self.address.split("/")[2].rpartition(":")[2])
+        self.port = port or int(self.address.split("/")[2].rpartition(":")[2])
         self.api = Api(self.port, self.address.partition("#token=")[2])
 
     def stop(self, number: int = signal.SIGTERM) -> tuple[int, str, str]:
