@@ -110,7 +110,7 @@ def quickstart() -> str:
         command = [sys.executable, "-m", "robocle", "bench", "quickstart"]
         subprocess.run(command, cwd=folder, check=True)
         report = (Path(folder) / "results/quickstart.md").read_text("utf-8")
-    table = report.partition(": known or unknown\n")[2]
+    table = report.partition(": known or unknown\n")[2].partition("\n## ")[0]
     return "".join(_narrow(line) for line in table.splitlines() if line[:1] == "|")
 
 

@@ -424,7 +424,7 @@ def test_what_was_taught_is_visible_and_repairable(tmp_path: Path, opened: Open)
         expect(page.locator("#done-text")).to_have_text("cup is part of mug now")
         user.choose("mug", "Look")
         page.get_by_label("Emoji of mug").fill("\N{HOT BEVERAGE}")
-        page.get_by_role("button", name="Choose").click()
+        page.get_by_role("button", name="Choose", exact=True).click()
         expect(user.row("mug").locator(".glyph")).to_have_text("\N{HOT BEVERAGE}")
         user.name("MUG")  # is it another object?
         page.keyboard.press("y")

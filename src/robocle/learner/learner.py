@@ -33,7 +33,7 @@ from robocle.poolings import Pooling
 from robocle.profiles import DEFAULT_PROFILE, Objects, ProfileName
 from robocle.recognition import DEFAULT_RATE
 from robocle.spec import parse_spec, require_whole
-from robocle.store.copying import write_state
+from robocle.store.copying import require_place, write_state
 from robocle.store.state import FilePath, State, located
 from robocle.store.steps import Step
 from robocle.types import Prediction
@@ -769,20 +769,25 @@ class Learner:
 
     # Files
 
-    def save(self, path: FilePath) -> None:
+    def save(self, path: FilePath, *, replace: bool = False) -> None:
         """Write everything that was learned to another file, without the undo history.
 
+        The learner's own file has everything already, and is left as it is.
+
         Args:
-            path: The state file to create, or to replace. The learner's own file has everything.
+            path: The state file to write.
+            replace: Whether a state that is there is replaced. Another file never is.
 
         Raises:
-            StateError: The file cannot be written, or something that is not a state is there.
+            StateError: The file cannot be written, or something is there that is not replaced.
         """
         state = self._learned.state
         with self._learned.guard:
-            if state.path is None or located(path) != state.path:
-                editing.fold_all(self._learned)
-                write_state(path, state)
+            if state.path is not None and located(path) == state.path:
+                return state.follow_file()
+            require_place(path, replace)
+            editing.fold_all(self._learned)
+            write_state(path, state, replace=replace)
 
     def export_onnx(
         self, path: FilePath, *, false_accept: float = DEFAULT_RATE, replace: bool = False

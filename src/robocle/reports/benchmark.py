@@ -65,6 +65,8 @@ METHODS = {
     "iCaRL": "a softmax layer with exemplar replay: it stores embeddings",
     "FeCAM": "one normalised covariance per label, on transformed embeddings",
     "KLDA": "linear discriminant analysis on random Fourier features",
+    "Mahalanobis++": "the Mahalanobis distance between embeddings of the same length",
+    "TEEN": "class means that moved towards similar pictures of the world",
     "RobOCLe": "the paper's pooling: higher moments of the feature map besides its average",
 }
 
