@@ -132,6 +132,7 @@ def firefox(folder: Path) -> Iterator[FirefoxPage]:
     try:
         listens = re.compile(r"BiDi listening on (ws://\S+)")
         found = wait_for(lambda: listens.search(log.read_text("utf-8")), "Firefox to start", 120)
+        assert found
         with connect(f"{found[1]}/session", max_size=None, ping_interval=None) as connection:
             yield FirefoxPage(connection)
     finally:

@@ -320,7 +320,7 @@ def test_objects_are_found_with_their_boxes(
             for number in range(3):
                 api.teach(label, picture_of(label, number))
         (whole, *_) = api.post("/api/v1/find?most=2", picture_of("mug", 5)).json["finds"]
-        assert whole["prediction"]["label"] == "mug"
+        assert whole["label"] == "mug"
         assert len(whole["box"]) == 4
         with listening(api) as client:
             assert client.event("hello")["finder"] is True

@@ -192,7 +192,16 @@ class Find(_Answer):
 
     box: tuple[float, float, float, float]
     """x, y, width and height in pixels of the upright picture"""
-    prediction: Prediction
+    verdict: types.Verdict
+    label: str | None
+    sure: bool
+    likelihood: str
+    """how to read a label that is not sure: probably or perhaps"""
+    nothing: str
+    confidence: float
+    nearest: str
+    confidences: dict[str, float]
+    unknown_probability: float
 
 
 class Finds(_Answer):

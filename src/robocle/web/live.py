@@ -20,7 +20,6 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from robocle.errors import NothingTaughtError, RobocleError
 from robocle.images import Picture
-from robocle.learner.finding import Find
 from robocle.types import Prediction
 from robocle.web import requests
 from robocle.web.answers import Heat
@@ -151,18 +150,14 @@ def _recognised(
             more["heat_of"] = prediction.nearest
         elif header.find and header.box is None and service.shared.learner.finder is not None:
             finds = service.shared.finds(picture, header.false_accept)
-            prediction, more = finds[0].prediction, {"finds": [_found(each) for each in finds]}
+            tracks = client.tracker.update(finds)
+            prediction, more = finds[0].prediction, {"finds": [t.as_values() for t in tracks]}
         else:
             prediction = service.shared.predict(*given)
     except NothingTaughtError:
         nothing = {"empty": True, "label": None, "verdict": "unknown", "sure": False, "nothing": ""}
         return {**nothing, "confidences": [], "unknown_probability": 1}
     return {**_announced(client, prediction, service.shared.is_judged), **more}
-
-
-def _found(find: Find) -> dict[str, Any]:
-    label, likelihood = find.prediction.label, find.prediction.likelihood
-    return {"box": [round(each) for each in find.box], "label": label, "likelihood": likelihood}
 
 
 def _announced(client: Client, prediction: Prediction, is_judged: bool) -> dict[str, Any]:

@@ -143,12 +143,7 @@ class SharedLearner:
     def find(self, picture: Picture, search: Search) -> answers.Finds:
         """Find objects in a picture."""
         found = self.finds(picture, search.false_accept, search.most)
-        return answers.Finds(
-            finds=[
-                answers.Find(box=box, prediction=answers.Prediction.of(each, search.top))
-                for box, each in found
-            ]
-        )
+        return answers.Finds(finds=[answers.Find(**each.as_values(search.top)) for each in found])
 
     def samples(self, label: str) -> answers.Samples:
         """Return the taught pictures of a label, the last one first.

@@ -52,7 +52,14 @@ export function showFinds(finds, chosen) {
     const button = found.children[index];
     button.found = each.box;
     button.classList.toggle("strange", each.label === null);
-    say(button.firstChild, each.label === null ? "unknown" : [each.likelihood, each.label].join(" ").trim());
+    say(
+      button.firstChild,
+      each.label === null
+        ? each.verdict === "unknown"
+          ? "unknown"
+          : "..."
+        : [each.likelihood, each.label].join(" ").trim(),
+    );
     placeAt(button, each.box);
   });
 }
