@@ -665,11 +665,11 @@ def test_the_second_page_tests_exports_and_imports(tmp_path: Path, opened: Open)
         expect(page.locator("#check-rows tr").first).to_contain_text("100 %")
         expect(page.locator("#check-advice")).to_contain_text("1 picture tested")
         with page.expect_download() as download:
-            page.click("a[href='api/export/state']")
+            page.click("a[href='api/v1/export/state']")
         exported = tmp_path / "exported.robocle"
         download.value.save_as(exported)
         with page.expect_download() as download:
-            page.click("a[href='api/export/onnx']")
+            page.click("a[href='api/v1/export/onnx']")
         assert download.value.suggested_filename == "home.onnx"
 
         other = opened(second.address).page

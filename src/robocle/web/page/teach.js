@@ -67,6 +67,7 @@ export function ask(text, yes, no = "No") {
   byId("ask-yes").textContent = `${yes} (Y)`;
   byId("ask-no").textContent = `${no} (N)`;
   byId("ask").hidden = false;
+  if (document.activeElement?.matches("input")) document.activeElement.blur(); // or the keys would be typed
   return new Promise((done) => (answered = done));
 }
 
