@@ -28,7 +28,7 @@ def test_predictions_as_json_contain_all_scores(state: Path, objects: Path) -> N
 def test_a_black_picture_is_unknown_and_the_line_says_why(state: Path, tmp_path: Path) -> None:
     Image.new("RGB", (320, 240)).save(tmp_path / "black.png")
     result = run("predict", state, tmp_path / "black.png")
-    assert result.stdout == f"{tmp_path / 'black.png'}\tunknown\t0.00\tthe picture is black\n"
+    assert result.stdout == f"{tmp_path / 'black.png'}\tunknown\t1.00\tthe picture is black\n"
 
 
 def test_nested_folders_are_searched_and_hidden_ones_are_not(
