@@ -85,9 +85,9 @@ def test_an_object_that_was_not_taught_is_unknown(state: Path, tmp_path: Path) -
     noise = np.random.default_rng(0).integers(0, 255, (240, 320, 3), np.uint8)
     Image.fromarray(noise).save(tmp_path / "noise.png")
     result = run("predict", state, tmp_path / "noise.png")
-    _, label, known, nearest = result.stdout.strip().split("\t")
+    _, label, probability, nearest = result.stdout.strip().split("\t")
     assert label == "unknown"
-    assert 0 <= float(known) < 0.5
+    assert 0.5 < float(probability) <= 1
     assert nearest in ("most like ball", "most like box")
     line = run("predict", state, tmp_path / "noise.png", "--top", "2").stdout
     _, label, _, *best = line.rstrip("\n").split("\t")
