@@ -201,7 +201,7 @@ def merge(folder: Path, states: int, samples: int, width: int) -> None:
            detail=f"{1e3 * took / states:.0f} ms per state, {took:.0f} s in all")  # fmt: skip
     with dask_workers() as address:
         on_dask, peak = merged(folder / "dask.robocle", files, "--dask", address)
-    report("on two Dask workers, relative to one process", on_dask / took, 1.2, at_least=False,
+    report("on two Dask workers, relative to one process", on_dask / took, 4, at_least=False,
            detail=f"{1e3 * on_dask / states:.0f} ms per state, {on_dask:.0f} s in all")  # fmt: skip
     one, other = (
         State.open(folder / name).query("SELECT id, label FROM samples ORDER BY id")

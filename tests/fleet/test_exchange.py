@@ -209,13 +209,13 @@ def test_an_interrupted_pin_is_finished_at_the_next_start(
 def test_more_samples_than_a_robot_keeps_are_folded(tmp_path: Path) -> None:
     with logged(tmp_path, KEEP) as log:
         learners = [log.robot(name) for name in "abcd"]
-        for number in range(400):
+        for number in range(240):
             label, seed = f"label{number % 5}", 1000 + number
             teach(learners[number % 4], label, 1, seed=seed)
-            if number % 50 == 49:
+            if number % 60 == 59:
                 log.exchange()
         for learner in learners:
-            assert sum(learner.counts.values()) == 408
+            assert sum(learner.counts.values()) == 248
             assert len(learner.samples) <= 40 + 64 + 8
             assert are_close(scores(learner), scores(learners[0]), 1e-3)
         learners[0].rename("label0", "joined")  # most of their samples are folded by now
@@ -226,7 +226,7 @@ def test_more_samples_than_a_robot_keeps_are_folded(tmp_path: Path) -> None:
         log.exchange()
         for learner in learners:
             assert learner.counts == learners[0].counts
-            assert learner.counts["joined"] == 160
+            assert learner.counts["joined"] == 96
             assert "label2" not in learner.counts
         log.pin(3)
         for name, exchange in log.robots.items():
