@@ -11,7 +11,7 @@ endif
 READY := $(VENV)/ready
 TORCH := $(VENV)/torch
 
-.PHONY: demo serve test test-exhaustive check lint other-platforms docs hooks bench bench-quick parity results torch aarch64 ros clean
+.PHONY: demo serve test test-exhaustive check lint other-platforms docs hooks bench bench-quick parity results torch aarch64 ros home-assistant clean
 
 demo: $(READY)
 	$(BIN)/robocle demo
@@ -39,6 +39,7 @@ test-exhaustive: $(TORCH)
 	$(MAKE) --jobs=2 --output-sync=target other-platforms bench-quick aarch64 $(if $(HAS_ROS),$(ROS)/ready)
 	$(PYTEST) -m exhaustive
 	$(if $(HAS_ROS),$(MAKE) ros,@echo "no wheels of ROS 2 for this Python: the node is not tested")
+	$(if $(shell $(PYTHON_HA) --version 2>/dev/null),$(MAKE) home-assistant,@echo "no $(PYTHON_HA): Home Assistant is not asked")
 
 # The types, as Windows and macOS see them.
 other-platforms: $(READY)
@@ -73,6 +74,17 @@ ros: $(ROS)/ready
 $(ROS)/ready: pyproject.toml tools/ros_environment.sh \
 		$(wildcard ros/*/CMakeLists.txt ros/*/msg/*.msg ros/*/srv/*.srv)
 	tools/ros_environment.sh $(ROS) $(PYTHON)
+
+# Home Assistant's own code checks what `robocle watch` sends it, in an environment of its own.
+HOME_ASSISTANT := .venv-home-assistant
+PYTHON_HA ?= python3.13
+home-assistant: $(READY) $(HOME_ASSISTANT)/ready
+	HOME_ASSISTANT=$(HOME_ASSISTANT)/bin/python $(BIN)/python -m pytest tests/watch/test_home_assistant.py
+
+$(HOME_ASSISTANT)/ready:
+	$(PYTHON_HA) -m venv $(HOME_ASSISTANT)
+	$(HOME_ASSISTANT)/bin/pip install --quiet homeassistant==2025.1.4 paho-mqtt==1.6.1
+	touch $@
 
 # The documentation as a site in site/. `$(BIN)/mkdocs serve` shows it while you write.
 docs: $(READY)
