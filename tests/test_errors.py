@@ -23,6 +23,7 @@ EXAMPLES = [
     errors.SpecError("no such option"),
     errors.BackboneError("cannot run"),
     errors.DataError("no such folder"),
+    errors.FinderError("cannot run"),
     errors.BrokerError("no such address"),
     errors.CameraError("the video has ended", ended=True),
     errors.RosError("not set up"),

@@ -100,7 +100,7 @@ def test_raw_images_are_read_in_their_encoding(tmp_path: Path) -> None:
 
 
 def test_an_image_that_cannot_be_used_is_part_of_the_shot(tmp_path: Path) -> None:
-    with Bag(raw_bag(tmp_path / "bag", encoding="bayer_rggb8")) as bag:
+    with Bag(raw_bag(tmp_path / "bag", encoding="32FC1")) as bag:
         (shot,) = bag.shots("/left/image_raw")
     assert isinstance(shot.picture, ImageError)
 

@@ -66,7 +66,7 @@ def _require_data(experiment: "Experiment", data: Sequence[str]) -> None:
     needed = " or ".join(FULL_NAMES[name] for name in names)
     options = " ".join(f"--data {name}=DIR" for name in names)
     raise DataError(
-        f"{experiment.title!r} needs {needed}, which docs/datasets.md says how to get: give "
+        f"{experiment.title!r} needs {needed}, which the page on data sets says how to get: give "
         f"{options}; or try it on rendered pictures with --rendered, or on rendered videos in the "
         "layout of OpenLORIS from `robocle sim --layout openloris DIR`"
     )

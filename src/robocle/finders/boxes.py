@@ -1,7 +1,8 @@
 """Which boxes of a finder are looked at, and how boxes overlap."""
 
+import math
+
 import numpy as np
-from numpy.typing import NDArray
 
 from robocle.finders import Corners
 from robocle.images.square import MIN_SIDE
@@ -65,22 +66,23 @@ def looked_at(box: PixelBox, size: Size) -> PixelBox:
 
 
 def overlap(one: PixelBox, other: PixelBox) -> float:
-    """Return the intersection over the union of two boxes.
+    """Return the intersection over the union of two boxes; 0 if a box is empty or not finite.
 
-    >>> overlap((0, 0, 10, 10), (5, 0, 10, 10))
-    0.3333333333333333
+    >>> overlap((0, 0, 10, 10), (5, 0, 10, 10)), overlap((0, 0, 0, 0), (0, 0, 0, 0))
+    (0.3333333333333333, 0.0)
     """
     shared = _intersection(one, other)
-    return shared / (area(one) + area(other) - shared)
+    return shared / (area(one) + area(other) - shared) if shared > 0 else 0.0
 
 
 def covered(one: PixelBox, other: PixelBox) -> float:
-    """Return the fraction of the smaller of two boxes that the other one covers.
+    """Return the fraction of the smaller of two boxes that the other one covers; 0 as above.
 
     >>> covered((0, 0, 10, 10), (5, 0, 10, 100))
     0.5
     """
-    return _intersection(one, other) / min(area(one), area(other))
+    shared = _intersection(one, other)
+    return shared / min(area(one), area(other)) if shared > 0 else 0.0
 
 
 def _is_usable(box: PixelBox, size: Size) -> bool:
@@ -99,10 +101,8 @@ def area(box: PixelBox) -> float:
 
 
 def _intersection(one: PixelBox, other: PixelBox) -> float:
-    low = np.maximum(one[:2], other[:2])
-    high = np.minimum(_end(one), _end(other))
-    return float(np.prod(np.maximum(high - low, 0)))
-
-
-def _end(box: PixelBox) -> NDArray[np.float64]:
-    return np.add(box[:2], box[2:])
+    sides = (
+        min(one[axis] + one[axis + 2], other[axis] + other[axis + 2]) - max(one[axis], other[axis])
+        for axis in (0, 1)
+    )
+    return math.prod(max(side, 0.0) for side in sides)

@@ -5,7 +5,7 @@ one object, and so does the whole picture, if it shows one only. Then the best b
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from robocle.finders.boxes import PixelBox, area, chosen, covered, looked_at
 from robocle.images import Picture, read
 from robocle.images.reading import decoded
 from robocle.learner.embedding import Embedder, Embedding
+from robocle.recognition.temporal_filter import Announcement
 from robocle.spec import require_whole
 from robocle.types import Prediction
 
@@ -29,6 +30,47 @@ class Find(NamedTuple):
     box: PixelBox
     """(x, y, width, height) in pixels of the upright picture."""
     prediction: Prediction
+
+    def as_values(self, top: int = 3) -> dict[str, Any]:
+        """Return the find as values for JSON, as all programs print and send it.
+
+        Args:
+            top: How many of the best labels to list with their confidences.
+
+        Example:
+            >>> from robocle import Prediction
+            >>> mug = Prediction("mug", 0.6, {"mug": 5.0}, "mug", 0.75, {"mug": 0.6})
+            >>> values = Find((10.0, 20.26, 64.0, 48.0), mug).as_values()
+            >>> values["box"], values["verdict"], values["label"], values["likelihood"]
+            ([10.0, 20.3, 64.0, 48.0], 'known', 'mug', 'probably')
+            >>> values["confidence"], values["confidences"], values["unknown_probability"]
+            (0.6, {'mug': 0.6}, 0.4)
+            >>> values["sure"], values["nothing"], values["nearest"]
+            (False, '', 'mug')
+        """
+        return described(self.box, self.prediction, top)
+
+
+def described(box: PixelBox, seen: Prediction | Announcement, top: int) -> dict[str, Any]:
+    """Return a box and what it shows as values for JSON, rounded.
+
+    Args:
+        box: The box.
+        seen: What it shows.
+        top: How many of the best labels to list with their confidences.
+    """
+    return {
+        "box": [round(number, 1) for number in box],
+        "verdict": seen.verdict,
+        "label": seen.label,
+        "sure": seen.sure,
+        "likelihood": seen.likelihood if seen.label is not None else "",
+        "nothing": seen.nothing,
+        "confidence": round(seen.confidence, 4),
+        "nearest": seen.nearest,
+        "confidences": {label: round(number, 4) for label, number in seen.top(top)},
+        "unknown_probability": round(seen.unknown_probability, 4),
+    }
 
 
 def embedded_boxes(
@@ -93,8 +135,7 @@ def merged(finds: Iterable[Find]) -> list[Find]:
     unknown = [
         find
         for find in boxes
-        if find.prediction.label is None
-        and not any(covered(find.box, box) > SAME_OBJECT for box in taken)
+        if find.prediction.label is None and not any(shows_same(find.box, box) for box in taken)
     ]
     label = whole.prediction.label
     if label is None:
@@ -114,6 +155,15 @@ def _once(finds: Iterable[Find]) -> list[Find]:
     kept: list[Find] = []
     for find in finds:
         same = (each for each in kept if each.prediction.label == find.prediction.label)
-        if not any(covered(each.box, find.box) > SAME_OBJECT for each in same):
+        if not any(shows_same(each.box, find.box) for each in same):
             kept.append(find)
     return kept
+
+
+def shows_same(one: PixelBox, other: PixelBox) -> bool:
+    """Return whether two boxes with the same label show one object.
+
+    >>> shows_same((0, 0, 50, 50), (10, 10, 20, 20)), shows_same((0, 0, 50, 50), (40, 0, 50, 50))
+    (True, False)
+    """
+    return covered(one, other) > SAME_OBJECT
