@@ -237,7 +237,7 @@ class Change:
             self.insert(row)
             return
         if (row.fold or 0, bool(row.bits)) > (ours.fold or 0, bool(ours.bits)):
-            query = f"UPDATE samples SET {CONTENT}, changed = ? WHERE id = ?"
-            self.execute(query, (*row[7:], self.now, row.id))
+            query = f"UPDATE samples SET {CONTENT}, origin = ?, changed = ? WHERE id = ?"
+            self.execute(query, (*row[7:], row.origin, self.now, row.id))
         if row.decision > ours.decision:
             self.decide(row.label, "id = ?", row.id, decided=row.decided)

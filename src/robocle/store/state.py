@@ -308,7 +308,7 @@ class State:
             return {str(name): unpacked(numbers, crc, 64, np.inf) for name, numbers, crc in found}
 
     def has_diverged(self, other: "State") -> bool:
-        """Return whether both have sums of one origin, and neither contains the other's."""
+        """Return whether sums of both have a sample in common that cannot be told apart."""
         ours, theirs = self.folds(), other.folds()
         folded = "SELECT id FROM samples WHERE fold > 0 AND origin = ?"
         for origin in ours.keys() & theirs.keys():
@@ -317,7 +317,11 @@ class State:
                 mine <= yours if ours[origin] < theirs[origin] else yours <= mine
             ):
                 return True
-        return False
+        if not (ours and theirs):
+            return False
+        folded = "SELECT id, origin FROM samples WHERE fold > 0 AND pictures = 0"
+        where = dict(other.query(folded))
+        return any(where.get(id, origin) != origin for id, origin in self.query(folded))
 
     def steps(self, undone: int = 0, most: int = -1) -> list[Step]:
         """Return the steps that can be undone, the last one first, or redone, the next one first.
