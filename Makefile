@@ -11,7 +11,7 @@ endif
 READY := $(VENV)/ready
 TORCH := $(VENV)/torch
 
-.PHONY: demo serve test test-exhaustive check lint other-platforms docs hooks bench bench-quick parity results torch aarch64 ros home-assistant clean
+.PHONY: demo serve test test-exhaustive check lint other-platforms page docs hooks bench bench-quick parity results torch aarch64 ros home-assistant clean
 
 demo: $(READY)
 	$(BIN)/robocle demo
@@ -55,6 +55,11 @@ lint: $(READY)
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Lints the scripts of the teach page and checks their format, with Node. `npm run format` mends the format.
+page:
+	npm install --silent --no-audit --no-fund --no-package-lock
+	npm run --silent check
 
 # Compares an emulated aarch64 (Raspberry Pi, Jetson) with this machine, on x86-64 Linux with apt.
 # It installs nothing: what it needs is unpacked into ~/.cache/robocle-aarch64.

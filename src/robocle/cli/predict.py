@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from robocle._internal.wording import as_json as in_json
-from robocle._internal.wording import printable
+from robocle._internal.wording import in_words, printable
 from robocle.cli.app import FolderPath, PicturePath, StatePath, main
 from robocle.cli.options import (
     BoxOption,
@@ -172,7 +172,8 @@ def _writing_to(folder: Path) -> Iterator[None]:
 def _as_json(path: Path, found: "Prediction", top: int | None) -> str:
     # The confidences are as many numbers as the scores; --top has those that matter.
     names = [each.name for each in fields(found) if each.name != "confidences"]
-    values = {"picture": str(path), **{name: getattr(found, name) for name in names}}
+    values: dict[str, Any] = {"picture": str(path), "verdict": found.verdict}
+    values |= {name: getattr(found, name) for name in names}
     if top:
         values["top"] = dict(found.top(top))
     return in_json(values)
@@ -188,5 +189,6 @@ def _words(found: "Prediction", top: int | None, is_judged: bool) -> list[str]:
     if found.label is not None:
         first = f"{found.likelihood} {best[0]}" if is_judged and not found.sure else best[0]
         return [first, *best[1:]]
-    nearest = best if top else [found.nothing or f"most like {found.nearest}"]
-    return ["unknown", f"{found.known_probability:.2f}", *nearest]
+    nearest = best if top else [] if found.nothing else [f"most like {found.nearest}"]
+    said = in_words(None, found.verdict, found.nothing)
+    return [said, f"{found.known_probability:.2f}", *nearest]

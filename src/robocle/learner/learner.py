@@ -608,6 +608,32 @@ class Learner:
         """
         editing.rename(self._learned, label, new_label)
 
+    @property
+    def looks(self) -> dict[str, str]:
+        """The emoji or colour that was chosen for labels, for programs that show them."""
+        chosen = self._learned.state.looks() if self._learned.state.is_open else {}
+        return {label: chosen[label][1] for label in self.labels if chosen.get(label, (0, ""))[1]}
+
+    def set_look(self, label: str, look: str) -> None:
+        """Choose how programs show a label. It is no step: to undo it, choose another look.
+
+        Args:
+            label: The label.
+            look: An emoji, or a colour such as "#2a6fdb"; empty for none.
+
+        Raises:
+            UnknownLabelError: The label was never taught.
+            LabelError: The look is something else.
+
+        Example:
+            >>> learner = Learner(pooling="avg")
+            >>> learner.teach_embedding([0.9, 0.1], "mug")
+            >>> learner.set_look("mug", "#2a6fdb")
+            >>> learner.looks
+            {'mug': '#2a6fdb'}
+        """
+        editing.set_look(self._learned, label, look)
+
     def merge(self, other: "Learner") -> None:
         """Add what another learner with the same parts was taught. This can be undone.
 
@@ -700,6 +726,34 @@ class Learner:
         """
         with self._learned.change() as change:
             return change.revert(0, step).description
+
+    def revert(self, step: str) -> str:
+        """Undo a step that others may have followed. These stay.
+
+        Unless it is the last step, that is a step of its own, which can be undone as well.
+
+        Args:
+            step: The id of the step, as in `steps`.
+
+        Returns:
+            A description of what was undone.
+
+        Raises:
+            NothingToUndoError: There is no such step.
+            NotLastStepError: A later step has changed the same pictures, or the step is a merge.
+
+        Example:
+            >>> learner = Learner(pooling="avg")
+            >>> learner.teach_embedding([0.9, 0.1], "mug")
+            >>> learner.teach_embedding([0.2, 0.8], "pan")
+            >>> learner.revert(learner.steps[1].id), learner.labels
+            ("teaching 'mug'", ('pan',))
+        """
+        with self._learned.change() as change:
+            last = next(iter(self._learned.state.steps(most=1)), None)
+            if last is not None and last.id == step:
+                return change.revert(0, step).description
+            return change.revert_earlier(step).description
 
     def redo(self, step: str | None = None) -> str:
         """Redo the step that was undone last. A new step makes that impossible.

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from robocle._internal.wording import in_words
 from robocle.classifiers.labels import UNKNOWN
 from robocle.errors import ImageError
 from robocle.images.boxes import Box
-from robocle.learner.finding import Find
+from robocle.learner.tracking import Track
 from robocle.recognition.readiness import TaughtSample
 from robocle.recognition.temporal_filter import Announcement
 from robocle.ros import required
@@ -75,20 +76,21 @@ def labelled(detections: Any, found: list[Prediction | ImageError | None]) -> An
     return detections
 
 
-def detections_message(header: Any, finds: list[Find]) -> Any:
-    """Return what was found in an image as a Detection2DArray."""
+def detections_message(header: Any, tracks: list[Track]) -> Any:
+    """Return what was found in an image as a Detection2DArray; the id is the number of a track."""
     messages = required("vision_msgs.msg")
     found = messages.Detection2DArray(header=header)
-    for box, shown in finds:
-        x, y, width, height = map(float, box)
-        one = messages.Detection2D(header=header, results=_results(shown))
+    for each in tracks:
+        x, y, width, height = map(float, each.box)
+        one = messages.Detection2D(header=header, results=_results(each.announcement))
+        one.id = str(each.number or "")
         one.bbox.center.position.x, one.bbox.center.position.y = x + width / 2, y + height / 2
         one.bbox.size_x, one.bbox.size_y = width, height
         found.detections.append(one)
     return found
 
 
-def _results(shown: Prediction | ImageError | None) -> list[Any]:
+def _results(shown: Shown) -> list[Any]:
     if isinstance(shown, ImageError):
         return []
     kind = required("vision_msgs.msg").ObjectHypothesisWithPose
@@ -117,7 +119,7 @@ def words_of(shown: Shown) -> str:
         return UNKNOWN if shown is None else "outside the image"
     if shown.label is not None:
         return f"{shown.likelihood} {shown.label} {shown.confidence:.0%}".lstrip()
-    return shown.nothing or shown.verdict
+    return in_words(None, shown.verdict, shown.nothing)
 
 
 def info_message(stamp: Any, recogniser: Recogniser) -> Any:

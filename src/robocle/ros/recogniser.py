@@ -11,7 +11,7 @@ from robocle.errors import ImageError
 from robocle.images.boxes import Box, region_of
 from robocle.images.square import MIN_SIDE
 from robocle.learner import Learner
-from robocle.learner.finding import Find
+from robocle.learner.tracking import Track, Tracker
 from robocle.recognition.temporal_filter import Announcement, TemporalFilter
 from robocle.ros.encodings import RosPicture, decoded
 from robocle.ros.settings import Settings
@@ -31,6 +31,7 @@ class Recogniser:
     learner_seconds: float = 0.0
     """CPU time spent in the learner, to recognise images."""
     _steady: TemporalFilter | None = field(default=None, init=False)
+    _tracker: Tracker | None = field(default=None, init=False)
     _versions: tuple[int, int] = field(default=(0, 0), init=False)  # the file's, and ours
     _guard: threading.Lock = field(default_factory=threading.Lock, init=False)
 
@@ -40,10 +41,10 @@ class Recogniser:
     def apply(self, settings: Settings) -> None:
         """Use other settings from now on. The filter starts anew if its options change."""
         with self._guard:
-            before, self.settings = self._steady, settings
-            self._steady = settings.steady()
-            if before == self._steady:
-                self._steady = before
+            self.settings, steady = settings, settings.steady()
+            if steady != self._steady:
+                self._steady = steady
+                self._tracker = Tracker(steady.frames, steady.sure) if steady else None
 
     @property
     def version(self) -> int:
@@ -75,8 +76,8 @@ class Recogniser:
         with self._guard:
             return self._steady.update(found) if self._steady else Announcement.of(found)
 
-    def find(self, picture: RosPicture) -> list[Find]:
-        """Find the taught objects in an image, and boxes with unknown ones.
+    def find(self, picture: RosPicture) -> list[Track]:
+        """Find the objects in an image, and follow them from image to image.
 
         Raises:
             ImageError: The image cannot be used.
@@ -85,7 +86,12 @@ class Recogniser:
         if not self.learner.labels:
             return []
         with self._timed():
-            return self.learner.find(picture, false_accept=self.settings.false_accept)
+            found = self.learner.find(picture, false_accept=self.settings.false_accept)
+        with self._guard:
+            if self._tracker is None:
+                return [Track(0, box, Announcement.of(each)) for box, each in found]
+            # An object that was missed is somewhere, but not known to be where it was.
+            return [each for each in self._tracker.update(found) if not each.missed]
 
     @contextmanager
     def _timed(self) -> Iterator[None]:

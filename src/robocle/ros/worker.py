@@ -135,9 +135,9 @@ class ImageWork:
 
     def _find(self, message: Any) -> None:
         picture = picture_of(message)
-        finds = self._recogniser.find(picture)
-        self._publish.detections(detections_message(message.header, finds))
-        self._draw(message, picture, [(each.box, each.prediction) for each in finds])
+        tracks = self._recogniser.find(picture)
+        self._publish.detections(detections_message(message.header, tracks))
+        self._draw(message, picture, [(each.box, each.announcement) for each in tracks])
 
     def _label(self, message: Any, detections: Any) -> None:
         picture, boxes = picture_of(message), boxes_of(detections)

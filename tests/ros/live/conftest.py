@@ -58,8 +58,7 @@ def started() -> Iterator[Start]:
 
     yield begin
     for process in found:
-        if process.process.poll() is None:
-            process.end(signal.SIGKILL)
+        process.end(signal.SIGKILL)
 
 
 @pytest.fixture
