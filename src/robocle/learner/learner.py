@@ -5,6 +5,7 @@ a pipeline, which embeds pictures, and what was learned: a classifier that follo
 """
 
 import logging
+import math
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from functools import partial
@@ -25,7 +26,7 @@ from robocle.images.quality import Complaint, Poor
 from robocle.images.views import first_share
 from robocle.learner import editing
 from robocle.learner.embedding import BATCH_SIZE, Embedder, Embedding, values_for
-from robocle.learner.finding import BOXES, Find, embedded_boxes, merged, with_best_box
+from robocle.learner.finding import BOXES, LEAST, Find, embedded_boxes, found, with_best_box
 from robocle.learner.learned import Learned
 from robocle.learner.opening import created, opened, restored
 from robocle.learner.pipeline import Parts, Pipeline
@@ -489,7 +490,8 @@ class Learner:
             Where and what: each a box (x, y, width, height) and a prediction. Taught objects come
             first, the most confident one first, then boxes with unknown objects. Boxes that show
             the same object are listed once. The whole picture is listed if no box has its label,
-            or if no box shows a taught object.
+            or if no box shows a taught object. If there are boxes, an object is known only with a
+            confidence of at least 0.7, unless `false_accept` is 1.
 
         Raises:
             ImageError: The picture cannot be used.
@@ -499,7 +501,8 @@ class Learner:
         """
         rows = embedded_boxes(self._recognising(), self.finder, picture, most)
         recognise = partial(self.predict_embedding, false_accept=false_accept)
-        return merged(Find(box, recognise(each)) for box, each in rows)
+        is_judged = self.unknown_below(false_accept) not in (None, -math.inf)
+        return found(rows, recognise, LEAST if is_judged else 0.0)
 
     # Inspecting what was learned
 
