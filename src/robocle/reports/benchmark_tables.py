@@ -40,7 +40,7 @@ def by_study(records: Sequence[Record], *, together: bool = False) -> dict[str, 
 
     def facts(record: Record) -> tuple[str, ...]:
         trial = record["trial"]
-        found = (record["study"], trial["dataset"], trial["scenario"], trial["data"])
+        found = (record["study"], trial["dataset"], trial["scenario"], f"data {trial['data'][:8]}")
         return found if together else (*found, f"taught {trial['taught']}")
 
     groups = grouped(records, facts)
