@@ -125,7 +125,7 @@ def scenario(spec: str) -> Scenario:
 
     Example:
         >>> scenario("instance:steps=10")
-        AllVideos(steps=10, frames='all')
+        AllVideos(steps=10, frames='all', disjoint='pictures')
     """
     return SCENARIOS.build(spec)
 
