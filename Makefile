@@ -11,7 +11,7 @@ endif
 READY := $(VENV)/ready
 TORCH := $(VENV)/torch
 
-.PHONY: demo serve test test-exhaustive check lint other-platforms docs hooks bench bench-quick parity results torch aarch64 ros clean
+.PHONY: demo serve test test-exhaustive check lint other-platforms page docs hooks bench bench-quick parity results torch aarch64 ros clean
 
 demo: $(READY)
 	$(BIN)/robocle demo
@@ -55,23 +55,23 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Lints the scripts of the teach page and checks their format, with Node. `npm run format` mends the format.
+page:
+	npm install --silent --no-audit --no-fund --no-package-lock
+	npm run --silent check
+
 # Compares an emulated aarch64 (Raspberry Pi, Jetson) with this machine, on x86-64 Linux with apt.
 # It installs nothing: what it needs is unpacked into ~/.cache/robocle-aarch64.
 aarch64: $(READY)
 	$(BIN)/python tools/aarch64_check.py
 
-# Tests of the ROS 2 node with real processes, in an environment of their own: two minutes to set it
-# up, three to run. They run again with the messages of vision_msgs where these matter.
+# Tests of the ROS 2 node with real processes, in an environment of their own, into which colcon builds
+# the packages in ros/: three minutes to set it up, two to run.
 ROS := .venv-ros
-VISION := $(abspath $(ROS))/vision_msgs
 ros: $(ROS)/ready
 	$(ROS)/bin/python -m pytest -W default tests/ros/live
-	VISION_MSGS=1 PYTHONPATH=$(VISION)/lib/python3.11/site-packages LD_LIBRARY_PATH=$(VISION)/lib \
-		AMENT_PREFIX_PATH=$(VISION):$(abspath $(ROS)) \
-		$(ROS)/bin/python -m pytest -W default tests/ros/live -k "detector or classification"
 
-$(ROS)/ready: pyproject.toml tools/ros_environment.sh \
-		$(wildcard ros/*/CMakeLists.txt ros/*/msg/*.msg ros/*/srv/*.srv)
+$(ROS)/ready: pyproject.toml tools/ros_environment.sh $(shell find ros tests/ros/live/vision_msgs -type f)
 	tools/ros_environment.sh $(ROS) $(PYTHON)
 
 # The documentation as a site in site/. `$(BIN)/mkdocs serve` shows it while you write.

@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 
 import robocle
+from bright_detector import bright_detector
 from robocle.backbones import Backbone
 from robocle.images import to_pixels
 from video_sources import write_video
@@ -78,6 +79,7 @@ def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lite0: Backbone) -> d
     for name in ("office", "hall"):
         other.save(f"{name}-sent.robocle")
     write_video(Path("kitchen.avi"), [Path("mug1.jpg")])
+    Path("picodet.onnx").write_bytes(bright_detector())
     frame = np.asarray(Image.open("mug1.jpg"))
     opencv = SimpleNamespace(read=lambda: (True, frame[..., ::-1]))
     return {

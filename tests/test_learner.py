@@ -213,8 +213,9 @@ def test_the_public_names_are_these() -> None:
     }
     assert set(robocle.__all__) - errors == {
         *("Announcement", "Camera", "Complaint", "Embedding", "Explanation", "FeatureMaps"),
-        *("Frame", "Learner", "Parts", "Prediction", "Readiness", "StreamingClassifier"),
-        *("TaughtSample", "TemporalFilter", "backbone", "classifier", "open_camera", "pooling"),
+        *("Find", "Finder", "Frame", "Learner", "Parts", "Prediction", "Readiness"),
+        *("StreamingClassifier", "TaughtSample", "TemporalFilter", "Track", "Tracker"),
+        *("backbone", "classifier", "finder", "open_camera", "pooling"),
     }
     assert errors < set(robocle.__all__)
     assert set(robocle.__all__) <= set(dir(robocle))

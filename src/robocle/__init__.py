@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from robocle.learner.embedding import Embedding
     from robocle.learner.finding import Find
     from robocle.learner.pipeline import Parts
+    from robocle.learner.tracking import Track, Tracker
     from robocle.poolings import pooling
     from robocle.recognition.explanation import Explanation
     from robocle.recognition.readiness import Readiness, TaughtSample
@@ -93,6 +94,8 @@ __all__ = [
     "StreamingClassifier",
     "TaughtSample",
     "TemporalFilter",
+    "Track",
+    "Tracker",
     "UnknownLabelError",
     "UnknownSampleError",
     "backbone",
@@ -112,6 +115,7 @@ _HOMES = {
     "learner.embedding": ["Embedding"],
     "learner.finding": ["Find"],
     "learner.pipeline": ["Parts"],
+    "learner.tracking": ["Track", "Tracker"],
     "poolings": ["pooling"],
     "recognition.explanation": ["Explanation"],
     "recognition.readiness": ["Readiness", "TaughtSample"],

@@ -455,7 +455,7 @@ def test_a_failed_download_names_the_url_and_says_how_to_use_a_file(
     message = refusal(BackboneError, lambda: add_backbone("resnet50", weights))
     published = torchvision.models.ResNet50_Weights[weights or "IMAGENET1K_V1"]
     assert published.url in message
-    assert message.endswith("robocle backbones add resnet50 --weights FILE")
+    assert message.endswith("give it with --weights FILE")
 
 
 @pytest.mark.parametrize("name", only("resnet18", ["resnet18", "efficientnet_b1", "swin_t"]))

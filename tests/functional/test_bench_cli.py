@@ -51,7 +51,7 @@ def test_an_experiment_on_a_folder_of_pictures_is_run_and_reported(
     assert "| gain over NCM |" in page
     outcomes = "right, % | false rejections, % | wrong, %"
     assert (
-        f"| | nearest label right, % | AUROC, % | unknown detected, % | {outcomes} | ECE, % |"
+        f"| | nearest label right, % | {outcomes} | AUROC, % | unknown detected, % | ECE, % |"
         in page
     )
     again = run(*command)

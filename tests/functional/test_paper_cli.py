@@ -20,7 +20,7 @@ def test_every_table_and_figure_is_an_experiment_on_data_that_have_a_name() -> N
 @pytest.mark.parametrize("which", EXPERIMENTS)
 def test_without_data_the_rendered_substitute_is_offered(which: str) -> None:
     result = run("paper", which)
-    assert_refused(result, "OpenLORIS-Object", "docs/datasets.md", "--data openloris=DIR")
+    assert_refused(result, "OpenLORIS-Object", "the page on data sets", "--data openloris=DIR")
     assert "--rendered" in result.stderr
     assert "robocle sim --layout openloris DIR" in result.stderr
 

@@ -163,4 +163,5 @@ int ftruncate64(int file, off64_t size) { return truncated(file, size); }
         return fault ? failed() : result;                                \
     }
 ON_PATH(unlink, (const char *path), REAL(int, "unlink", const char *)(path), "")
+ON_PATH(link, (const char *path, const char *to), REAL(int, "link", const char *, const char *)(path, to), to)
 ON_PATH(rename, (const char *path, const char *to), REAL(int, "rename", const char *, const char *)(path, to), to)

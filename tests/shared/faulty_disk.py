@@ -149,10 +149,11 @@ class Disk:
             self._files[call.file].sync()
             if call.file == self._folder.stat().st_ino:
                 self._names = {name: files[-1:] for name, files in self._names.items()}
-        elif call.verb in ("unlink", "rename"):
-            if call.verb == "rename":
+        elif call.verb in ("unlink", "link", "rename"):
+            if call.verb != "unlink":
                 self._bind(os.path.basename(call.content.decode()), self._names[name][-1])
-            self._bind(name, None)
+            if call.verb != "link":
+                self._bind(name, None)
 
     def _bind(self, name: str, file: File | None) -> None:
         self._names.setdefault(name, [None]).append(file)

@@ -71,8 +71,13 @@ def run(path: Path, done: Callable[[], object]) -> None:
             with learner.step(token=words[1]) if words[1] else nullcontext():
                 perform(learner, words)
             done()
-        learner.save(path.with_name("copy"))
+        save_copy(learner, path)
         learner.close()
+
+
+def save_copy(learner: Learner, path: Path) -> None:
+    copy = path.with_name("copy")
+    learner.save(copy, replace=copy.exists())
 
 
 def require_survival(path: Path, acknowledged: int, by: int) -> None:
@@ -227,7 +232,7 @@ def run_in_spite_of_errors(path: Path) -> int:
             until_it_works(partial(done_once, learner, done, words))
             done.append(words)
             assert is_result_of(done, learner), words
-        until_it_works(partial(learner.save, path.with_name("copy")))
+        until_it_works(partial(save_copy, learner, path))
         learner.close()
         assert is_result_of(done, Learner.load(path, STUB))
         assert Learner.load(path.with_name("copy"), STUB).counts == learner.counts

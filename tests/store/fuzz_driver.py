@@ -152,7 +152,7 @@ def load(path: Path, good: Path) -> None:
     learner.forget("new")
     for _ in range(4):
         learner.undo()
-    learner.save(path.with_name("saved"))
+    learner.save(path.with_name("saved"), replace=True)
 
 
 def inspect(path: Path, good: Path) -> None:

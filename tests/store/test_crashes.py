@@ -128,7 +128,9 @@ def test_a_read_only_file_is_read_and_not_changed(tmp_path: Path, refusal: Refus
         assert "it is read-only" in refusal(StateAccessError, lambda: teach(learner, 1, "cup"))
         assert "it is read-only" in refusal(StateAccessError, learner.purge)
         assert learner.predict_embedding(embedding(0, WIDTH), false_accept=1).label == "mug"
-    assert "it is read-only" in refusal(StateAccessError, lambda: Learner(STUB).save(path))
+    assert "it is read-only" in refusal(
+        StateAccessError, lambda: Learner(STUB).save(path, replace=True)
+    )
     assert path.read_bytes() == content
     path.chmod(0o644)
     with opened(path) as learner:

@@ -231,7 +231,7 @@ def test_no_use_of_a_file_releases_the_lock_of_another_learner_of_the_process(
         "edit": lambda: Learner.edit(path).close(),
         "load": lambda: loaded(path),
         "merge": lambda: in_memory().merge_files(path),
-        "save": lambda: refusal(StateLockedError, lambda: another("jar").save(path)),
+        "save": lambda: refusal(StateLockedError, lambda: another("jar").save(path, replace=True)),
     }
 
     def while_locked() -> int:
@@ -336,7 +336,7 @@ def garbage(path: Path) -> None:
 
 
 def other_parts(path: Path) -> None:
-    another("jar", 2, "sqda").save(path)
+    another("jar", 2, "sqda").save(path, replace=True)
 
 
 def other_database(path: Path) -> None:

@@ -220,7 +220,7 @@ def test_an_empty_file_is_no_state_but_can_become_one(
     path = tmp_path / "empty.robocle"
     path.touch()
     for use in (lambda: Learner.load(path, lite0), lambda: Learner.edit(path)):
-        assert "there is no state file" in refusal(StateError, use)
+        assert "is an empty file" in refusal(StateError, use)
     assert path.read_bytes() == b""
     with Learner.open(path, lite0, pooling="avg") as learner:
         learner.teach_embedding(np.ones(3), "mug")

@@ -4,6 +4,8 @@ import errno
 import os
 import sqlite3
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -82,7 +84,7 @@ def test_a_learner_without_samples_can_be_saved_and_taught_again(tmp_path: Path)
     assert loaded(tmp_path / "home").labels == ()
     teach(learner, "mug", 2)
     learner.forget("mug")
-    learner.save(tmp_path / "home")
+    learner.save(tmp_path / "home", replace=True)
     again = loaded(tmp_path / "home")
     assert (again.labels, again.samples) == ((), [])
     teach(again, "mug")
@@ -108,24 +110,100 @@ def test_a_state_names_the_parts_of_its_learner(state: Path, taught: Learner) ->
 # ---- over another file
 
 
-def test_only_a_state_is_replaced(tmp_path: Path, refusal: Refusal) -> None:
+@pytest.mark.parametrize("replace", [False, True])
+def test_only_a_state_is_replaced_and_only_on_request(
+    replace: bool, tmp_path: Path, refusal: Refusal
+) -> None:
     learner = another("mug")
     for name, content in (("table", b"mug,pan" * 99), ("empty", b""), ("text", b"SQLite")):
         (tmp_path / name).write_bytes(content)
-        message = refusal(StateError, lambda path=tmp_path / name: learner.save(path))  # type: ignore[misc]
-        assert "is not a robocle state" in message
-        assert (tmp_path / name).read_bytes() == content
     sqlite3.connect(tmp_path / "other.db").execute("CREATE TABLE mail (text)").connection.close()
-    before = (tmp_path / "other.db").read_bytes()
-    refusal(StateError, lambda: learner.save(tmp_path / "other.db"))
-    assert (tmp_path / "other.db").read_bytes() == before
-    another("pan").save(tmp_path / "home")
-    learner.save(tmp_path / "home")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("text")
+    others = files_in(tmp_path)
+    before = {name: (tmp_path / name).read_bytes() for name in others if name != "pipe"}
+    for name in others:
+        refusal(StateError, lambda path=tmp_path / name: learner.save(path, replace=replace))  # type: ignore[misc]
+    assert {name: (tmp_path / name).read_bytes() for name in before} == before
+    another("pan").save(tmp_path / "home", replace=replace)
+    if replace:
+        learner.save(tmp_path / "home", replace=True)
+    else:
+        message = refusal(StateError, lambda: learner.save(tmp_path / "home"))
+        reason = "it exists; pass replace=True, or choose another name"
+        assert message == f"cannot write {tmp_path / 'home'}: {reason}"
+    assert loaded(tmp_path / "home").labels == (("mug",) if replace else ("pan",))
+    assert files_in(tmp_path) == sorted([*others, "home"])
+
+
+def test_a_refused_copy_changes_nothing(tmp_path: Path, refusal: Refusal) -> None:
+    (tmp_path / "text").write_text("notes")
+    learner = another("mug", 3, "slda:keep=0")
+    steps = learner.steps
+    refusal(StateError, lambda: learner.save(tmp_path / "text"))
+    assert learner.steps == steps != []
+    learner.undo()
+
+
+@pytest.mark.parametrize("links", ["with links", "without links"])
+def test_a_file_that_appears_while_a_state_is_written_is_kept(
+    links: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: Refusal
+) -> None:
+    real = os.link
+
+    def late(source: Path, target: Path) -> None:
+        Path(target).write_text("notes")
+        if links == "without links":
+            raise OSError(errno.EPERM, "Operation not permitted")
+        real(source, target)
+
+    for name, replace in (("copy", False), ("other", True)):
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "link", late)
+            refusal(StateError, lambda: another("mug").save(tmp_path / name, replace=replace))  # noqa: B023
+        assert (tmp_path / name).read_text() == "notes"
+    assert files_in(tmp_path) == ["copy", "other"]
+
+
+def test_a_state_is_written_where_the_file_system_has_no_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: Refusal
+) -> None:
+    def failing(*_: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", failing)
+    another("mug").save(tmp_path / "home")
     assert loaded(tmp_path / "home").labels == ("mug",)
-    assert files_in(tmp_path) == ["empty", "home", "other.db", "table", "text"]
+    monkeypatch.setattr(os, "replace", failing)
+    refusal(StateError, lambda: another("mug").save(tmp_path / "other"))
+    assert files_in(tmp_path) == ["home"]
 
 
-def test_a_learner_that_is_saved_to_its_own_file_goes_on(tmp_path: Path) -> None:
+SAVE_OFTEN = """
+import sys
+from pathlib import Path
+from robocle import Learner
+learner = Learner(pooling="avg")
+learner.teach_embedding([0.9, 0.1], "mug")
+for number in range(20):
+    try:
+        learner.save(Path(sys.argv[1]) / str(number))
+    except ValueError:
+        continue
+    print(number)
+"""
+
+
+@pytest.mark.slow
+def test_of_two_programs_that_save_to_one_new_file_one_is_refused(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", SAVE_OFTEN, str(tmp_path)]
+    both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    saved = [int(number) for each in both for number in each.communicate(timeout=60)[0].split()]
+    assert sorted(saved) == list(range(20))
+    assert len(files_in(tmp_path)) == 20
+
+
+def test_a_learner_that_is_saved_to_its_own_file_goes_on(tmp_path: Path, refusal: Refusal) -> None:
     with opened(tmp_path / "home") as learner:
         teach(learner, "mug", 2)
         (tmp_path / "link").symlink_to("home")
@@ -135,12 +213,14 @@ def test_a_learner_that_is_saved_to_its_own_file_goes_on(tmp_path: Path) -> None
         assert (tmp_path / "home").stat().st_ino == before
         learner.undo()
         assert learner.counts == loaded(tmp_path / "home").counts == {"mug": 1}
+        (tmp_path / "home").unlink()
+        assert "was deleted" in refusal(StateError, lambda: learner.save(tmp_path / "home"))
 
 
 def test_a_link_stays_a_link_to_what_is_replaced(tmp_path: Path) -> None:
     another("mug").save(tmp_path / "home")
     (tmp_path / "link").symlink_to("home")
-    another("pan").save(tmp_path / "link")
+    another("pan").save(tmp_path / "link", replace=True)
     assert (tmp_path / "link").is_symlink()
     assert loaded(tmp_path / "home").labels == ("pan",)
 
@@ -149,7 +229,7 @@ def test_a_state_that_is_replaced_while_it_is_open_is_followed(tmp_path: Path) -
     with opened(tmp_path / "home") as learner:
         teach(learner, "mug", 2)
         assert scores(learner).keys() == {"mug"}
-        another("pan", 3).save(tmp_path / "home")
+        another("pan", 3).save(tmp_path / "home", replace=True)
         assert learner.counts == {"pan": 3}
         assert scores(learner).keys() == {"pan"}
         teach(learner, "jar")
@@ -185,12 +265,12 @@ def test_a_save_that_fails_leaves_the_old_state_and_no_other_file(
     with monkeypatch.context() as patched:
         patched.setattr(os, call, failing)
         with pytest.raises((StateError, KeyboardInterrupt)) as caught:
-            another("pan").save(tmp_path / "home")
+            another("pan").save(tmp_path / "home", replace=True)
     if isinstance(error, OSError):
         assert str(caught.value) == f"cannot write {tmp_path / 'home'}: No space left"
     assert (tmp_path / "home").read_bytes() == before
     assert files_in(tmp_path) == ["home"]
-    another("pan").save(tmp_path / "home")
+    another("pan").save(tmp_path / "home", replace=True)
     assert loaded(tmp_path / "home").labels == ("pan",)
 
 
@@ -221,7 +301,7 @@ def test_a_state_keeps_its_permissions(mode: int, tmp_path: Path, set_umask: Set
     with opened(tmp_path / "home") as learner:
         teach(learner, "mug")
         learner.purge()
-        another("pan").save(tmp_path / "home")
+        another("pan").save(tmp_path / "home", replace=True)
         teach(learner, "jar")
     assert modes(tmp_path) == {"home": mode}
 
@@ -230,7 +310,7 @@ def test_a_read_only_state_is_not_replaced(tmp_path: Path, refusal: Refusal) -> 
     another("mug").save(tmp_path / "home")
     (tmp_path / "home").chmod(0o444)
     before = (tmp_path / "home").read_bytes()
-    message = refusal(StateError, lambda: another("pan").save(tmp_path / "home"))
+    message = refusal(StateError, lambda: another("pan").save(tmp_path / "home", replace=True))
     assert message == f"cannot write {tmp_path / 'home'}: it is read-only; make it writable first"
     assert (tmp_path / "home").read_bytes() == before
     assert modes(tmp_path) == {"home": 0o444}

@@ -1,20 +1,26 @@
 """Bags: reading their images, one at a time, and writing pictures as a bag."""
 
+import io
 import itertools
+import os
+import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
+from PIL import Image
 
+from robocle._internal.capture import Source, rate_of
 from robocle.bags.tally import Intervals
 from robocle.errors import DataError, ImageError, MissingExtraError
 from robocle.ros.encodings import RosPicture, picture_of
 from robocle.types import Example
 
 if TYPE_CHECKING:
+    import cv2
     from rosbags.highlevel import AnyReader
 
 IMAGES = ("sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage")
@@ -24,6 +30,15 @@ IMAGE_TOPIC, LABEL_TOPIC = "/camera/image/compressed", "/label"
 """The topics of a bag that is written."""
 START = 1_700_000_000_000_000_000
 """The time of its first frame, in nanoseconds; bags from the same pictures are the same."""
+QUALITY = 90
+"""The quality of the JPEG of a frame of a video."""
+REPAIRS = {
+    ".mcap": "mcap recover {file} --output {new}",
+    ".db3": "sqlite3 {file} .recover | sqlite3 {new}",
+}
+"""What recovers a damaged file, by its ending."""
+METADATA = "Expected metadata", "Invalid bag metadata", "Some database files are missing"
+"""How the reader begins what it says of a folder without the metadata that fits its files."""
 
 
 @dataclass(frozen=True)
@@ -166,8 +181,23 @@ def _readable(path: Path) -> Iterator[None]:
     except (GeneratorExit, DataError, ImageError):
         raise
     except Exception as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise DataError(f"cannot read the bag {path}: {reason}") from error
+        reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+        raise DataError(f"cannot read the bag {path}: {reason}{_advice(path, reason)}") from error
+
+
+def _advice(path: Path, reason: str) -> str:
+    """Return what to do about a bag that cannot be read, such as after a power cut."""
+    files = sorted(each for each in ([*path.iterdir()] if path.is_dir() else [path])
+                   if each.suffix in REPAIRS)  # fmt: skip
+    if not files:
+        return "; give a folder of `ros2 bag record`, or an .mcap or .db3 file"
+    if not any(each.stat().st_size for each in files):
+        return "; nothing was recorded"
+    if reason.startswith(METADATA):
+        return f"; `ros2 bag reindex {shlex.quote(str(path))}` writes its metadata.yaml anew"
+    file, new = (shlex.quote(str(each)) for each in (files[0], f"recovered{files[0].suffix}"))
+    repair = REPAIRS[files[0].suffix].format(file=file, new=new)
+    return f"; `{repair}` saves what can be read"
 
 
 def write_bag(
@@ -188,6 +218,68 @@ def write_bag(
         DataError: The folder exists, or a picture cannot be read.
         MissingExtraError: The writer of bags is not installed.
     """
+    return _written(path, map(_still, examples), rate, storage)
+
+
+def write_video(
+    path: Path,
+    video: Path,
+    label: str | None = None,
+    rate: float | None = None,
+    storage: Storage = "mcap",
+) -> int:
+    """Write a video as a bag with compressed images.
+
+    Args:
+        path: The folder to create.
+        video: The video.
+        label: What all of it shows; None for a bag without labels.
+        rate: Frames per second; None for those of the video.
+        storage: The format.
+
+    Returns:
+        The number of frames.
+
+    Raises:
+        DataError: The folder exists.
+        CameraError: The video cannot be read.
+        MissingExtraError: The writer of bags, or OpenCV, is not installed.
+    """
+    capture = Source.parse(os.path.abspath(video)).open()
+    try:
+        return _written(path, _frames(capture, label), rate or rate_of(capture), storage)
+    finally:
+        capture.release()
+
+
+class Still(NamedTuple):
+    """One image of a bag that is written."""
+
+    kind: Literal["jpeg", "png"]
+    content: bytes
+    label: str | None
+
+
+def _still(example: Example) -> Still:
+    try:
+        content = example.path.read_bytes()
+    except OSError as error:
+        raise DataError(f"cannot read {example.path}: {error.strerror}") from error
+    kind: Literal["jpeg", "png"] = "png" if example.path.suffix.lower() == ".png" else "jpeg"
+    return Still(kind, content, example.label)
+
+
+def _frames(capture: "cv2.VideoCapture", label: str | None) -> Iterator[Still]:
+    """Yield the frames of a video as JPEG."""
+    while (read := capture.read())[0]:
+        file = io.BytesIO()
+        pixels = np.ascontiguousarray(read[1][..., ::-1])
+        Image.fromarray(pixels).save(file, "JPEG", quality=QUALITY)
+        yield Still("jpeg", file.getvalue(), label)
+
+
+def _written(path: Path, stills: Iterable[Still], rate: float, storage: Storage) -> int:
+    """Write images as a bag, and return their number."""
     try:
         from rosbags.rosbag2 import StoragePlugin, Writer
         from rosbags.typesys import Stores, get_typestore
@@ -197,16 +289,16 @@ def write_bag(
         raise DataError(f"{path} exists already: give another name")
     types = get_typestore(Stores.ROS2_HUMBLE)
     messages = _Messages(types)
-    number, before = 0, ""
+    number, before = 0, None
     with Writer(path, version=9, storage_plugin=StoragePlugin[storage.upper()]) as writer:
         images = writer.add_connection(IMAGE_TOPIC, messages.image_type, typestore=types)
         labels = writer.add_connection(LABEL_TOPIC, messages.label_type, typestore=types)
-        for number, example in enumerate(examples, 1):
+        for number, still in enumerate(stills, 1):
             stamp = START + round((number - 1) * 1e9 / rate)
-            if example.label != before:
-                writer.write(labels, stamp, messages.label(example.label))
-                before = example.label
-            writer.write(images, stamp, messages.image(stamp, example.path))
+            if still.label != before:
+                writer.write(labels, stamp, messages.label(still.label or ""))
+                before = still.label
+            writer.write(images, stamp, messages.image(stamp, still))
     return number
 
 
@@ -222,16 +314,12 @@ class _Messages:
     def label(self, text: str) -> bytes:
         return self._bytes(self._types.types[self.label_type](text), self.label_type)
 
-    def image(self, stamp: int, path: Path) -> bytes:
-        try:
-            content = np.frombuffer(path.read_bytes(), np.uint8)
-        except OSError as error:
-            raise DataError(f"cannot read {path}: {error.strerror}") from error
+    def image(self, stamp: int, still: Still) -> bytes:
         make = self._types.types
         time = make["builtin_interfaces/msg/Time"](stamp // 10**9, stamp % 10**9)
         header = make["std_msgs/msg/Header"](time, "camera")
-        kind = "png" if path.suffix.lower() == ".png" else "jpeg"
-        return self._bytes(make[self.image_type](header, kind, content), self.image_type)
+        content = np.frombuffer(still.content, np.uint8)
+        return self._bytes(make[self.image_type](header, still.kind, content), self.image_type)
 
     def _bytes(self, message: Any, kind: str) -> bytes:
         return bytes(self._types.serialize_cdr(message, kind))

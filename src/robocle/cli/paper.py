@@ -57,8 +57,8 @@ def _require_data(experiment: "Experiment", data: Sequence[str]) -> None:
         return
     options = " ".join(f"--data {name}=DIR" for name in names)
     raise DataError(
-        f"{experiment.title!r} needs {experiment.paper_data}, which docs/datasets.md says how to "
-        f"get: give {options}; or try it on rendered pictures with --rendered, or on rendered "
+        f"{experiment.title!r} needs {experiment.paper_data}, which the page on data sets says how "
+        f"to get: give {options}; or try it on rendered pictures with --rendered, or on rendered "
         "videos in the layout of OpenLORIS from `robocle sim --layout openloris DIR`"
     )
 

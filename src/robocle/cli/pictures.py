@@ -19,6 +19,7 @@ from robocle.errors import ImageError, LabelError
 if TYPE_CHECKING:
     from robocle.bags import Bag, Intervals, Shot
     from robocle.learner import Learner
+    from robocle.learner.tracking import Track
     from robocle.recognition.temporal_filter import Announcement
     from robocle.types import Prediction
 
@@ -257,6 +258,22 @@ class Shots:
                 self.note("skipped", shot, error)
                 continue
             yield shot, found, steady.update(found)
+
+    def tracked(
+        self, learner: "Learner", false_accept: float
+    ) -> "Iterator[tuple[Shot, list[Track]]]":
+        """Yield frames with the objects that are in view."""
+        from robocle.learner.tracking import Tracker
+
+        tracker = Tracker()
+        for shot in self.frames("finding"):
+            picture: Any = shot.picture
+            try:
+                found = learner.find(picture, false_accept=false_accept)
+            except ImageError as error:
+                self.note("skipped", shot, error)
+                continue
+            yield shot, tracker.update(found)
 
     def note(self, what: str, shot: "Shot", why: object) -> None:
         """Count a frame that is skipped or poor, and say why for the first ones."""

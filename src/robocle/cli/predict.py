@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from robocle._internal.wording import as_json, printable
+from robocle._internal.wording import as_json as in_json
+from robocle._internal.wording import in_words, printable
 from robocle.cli.app import FolderPath, PicturePath, StatePath, main
 from robocle.cli.options import (
     BoxOption,
@@ -135,17 +136,14 @@ def find(state: Path, pictures: tuple[Path, ...], finder: str, most: int, draw: 
             errors.append(error)
             continue
         for each in finds:
-            line = _found_json(path, each) if as_json else _found_line(path, each, is_judged)
-            echo_above_bar(line, err=False)
+            values = {"picture": str(path), **each.as_values()}
+            echo_above_bar(
+                in_json(values) if as_json else _found_line(path, each, is_judged), err=False
+            )
         if draw:
             _draw(path, finds, draw)
     consequence = "objects were looked for in the others; with --unreadable skip the exit code is 0"
     list_unreadable(errors, len(files), unreadable, consequence)
-
-
-def _found_json(path: Path, found: "Find") -> str:
-    values = {"picture": str(path), "box": found.box, **_values(found.prediction)}
-    return as_json(values)
 
 
 def _found_line(path: Path, found: "Find", is_judged: bool) -> str:
@@ -172,16 +170,13 @@ def _writing_to(folder: Path) -> Iterator[None]:
 
 
 def _as_json(path: Path, found: "Prediction", top: int | None) -> str:
-    values = {"picture": str(path), **_values(found)}
-    if top:
-        values["top"] = dict(found.top(top))
-    return as_json(values)
-
-
-def _values(found: "Prediction") -> dict[str, Any]:
     # The confidences are as many numbers as the scores; --top has those that matter.
     names = [each.name for each in fields(found) if each.name != "confidences"]
-    return {name: getattr(found, name) for name in names}
+    values: dict[str, Any] = {"picture": str(path), "verdict": found.verdict}
+    values |= {name: getattr(found, name) for name in names}
+    if top:
+        values["top"] = dict(found.top(top))
+    return in_json(values)
 
 
 def _as_line(path: Path, found: "Prediction", top: int | None, is_judged: bool) -> str:
@@ -194,5 +189,6 @@ def _words(found: "Prediction", top: int | None, is_judged: bool) -> list[str]:
     if found.label is not None:
         first = f"{found.likelihood} {best[0]}" if is_judged and not found.sure else best[0]
         return [first, *best[1:]]
-    nearest = best if top else [found.nothing or f"most like {found.nearest}"]
-    return ["unknown", f"{found.known_probability:.2f}", *nearest]
+    nearest = best if top else [] if found.nothing else [f"most like {found.nearest}"]
+    said = in_words(None, found.verdict, found.nothing)
+    return [said, f"{found.known_probability:.2f}", *nearest]

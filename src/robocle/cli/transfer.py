@@ -121,7 +121,7 @@ def export(
     if out.suffix == ".onnx":
         learner.export_onnx(out, false_accept=false_accept, replace=replace)
     else:
-        learner.save(out)
+        learner.save(out, replace=replace)
     echo(f"exported {plural(len(learner.labels), 'label')} to {out}")
 
 
@@ -156,7 +156,7 @@ def recover(state: Path, out: Path, replace: bool, like: Path | None) -> None:
         raise StateError(
             f"{state} has lost the names of its parts: give a state with the same parts as --like"
         )
-    write_state(out, found)
+    write_state(out, found, replace=replace)
     echo(f"recovered {plural(pictures, 'picture')} to {out}")
 
 

@@ -16,6 +16,8 @@ from robocle.errors import NothingTaughtError
 if TYPE_CHECKING:
     from robocle.watch.mqtt import Publisher
 
+ROS_ARGUMENTS = "--ros-args"
+
 
 @main.command(short_help="Say what a camera sees.")
 @click.argument("state", type=StatePath)
@@ -90,15 +92,22 @@ def _publisher(address: str, certificates: Path | None, name: str) -> "Publisher
     return Publisher(Broker.parse(address, password, certificates), name)
 
 
-@main.command(
-    short_help="Run the ROS 2 node.",
-    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
-)
+class RosCommand(click.Command):
+    """A command whose arguments from --ros-args on belong to ROS."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the arguments of ROS from being read as options."""
+        first = args.index(ROS_ARGUMENTS) if ROS_ARGUMENTS in args else len(args)
+        ctx.obj = args[first:]
+        return super().parse_args(ctx, args[:first])
+
+
+@main.command(short_help="Run the ROS 2 node.", cls=RosCommand)
 @click.option("--no-autostart", is_flag=True,
               help="Wait for a lifecycle manager to configure and activate the node.")  # fmt: skip
 @click.argument("state", type=StatePath, required=False)
-@click.argument("ros_arguments", nargs=-1, type=click.UNPROCESSED)
-def ros(no_autostart: bool, state: Path | None, ros_arguments: tuple[str, ...]) -> None:
+@click.pass_obj
+def ros(ros_arguments: list[str], no_autostart: bool, state: Path | None) -> None:
     """Run a ROS 2 lifecycle node that learns and recognises objects in the images of a camera.
 
     STATE is created if it does not exist. The parameter `state` can name it instead. Arguments
@@ -110,8 +119,4 @@ def ros(no_autostart: bool, state: Path | None, ros_arguments: tuple[str, ...]) 
     """
     from robocle.ros.program import run
 
-    if state is not None and str(state).startswith("-"):
-        state, ros_arguments = None, (str(state), *ros_arguments)
-    if ros_arguments and ros_arguments[0] != "--ros-args":
-        raise click.UsageError(f"unexpected {ros_arguments[0]}: ROS takes what follows --ros-args")
     run(ros_arguments, None if state is None else str(state), autostart=not no_autostart)

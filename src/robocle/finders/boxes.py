@@ -1,8 +1,10 @@
 """Which boxes of a finder are looked at, and how boxes overlap."""
 
-import numpy as np
-from numpy.typing import NDArray
+import math
 
+import numpy as np
+
+from robocle.errors import FinderError
 from robocle.finders import Corners
 from robocle.images.square import MIN_SIDE
 
@@ -33,11 +35,14 @@ def chosen(corners: Corners, size: Size, most: int) -> list[PixelBox]:
         size: Width and height of the picture.
         most: How many boxes to return, at most.
 
+    Raises:
+        FinderError: What the finder returned is no array of boxes.
+
     >>> found = np.array([[0.1, 0.2, 0.4, 1.2], [0.1, 0.2, 0.41, 1.0], [0.0, 0.0, 1.0, 0.5]])
     >>> chosen(found, (100, 50), most=8)
     [(10.0, 10.0, 30.0, 40.0)]
     """
-    found = np.asarray(corners, np.float64).reshape(-1, 4)[:CONSIDERED]
+    found = _boxes(corners)[:CONSIDERED]
     inside = np.clip(found[np.isfinite(found).all(axis=1)], 0, 1) * np.array([*size, *size])
     kept: list[PixelBox] = []
     for left, top, right, bottom in inside.tolist():
@@ -65,22 +70,36 @@ def looked_at(box: PixelBox, size: Size) -> PixelBox:
 
 
 def overlap(one: PixelBox, other: PixelBox) -> float:
-    """Return the intersection over the union of two boxes.
+    """Return the intersection over the union of two boxes; 0 if a box is empty or not finite.
 
-    >>> overlap((0, 0, 10, 10), (5, 0, 10, 10))
-    0.3333333333333333
+    >>> overlap((0, 0, 10, 10), (5, 0, 10, 10)), overlap((0, 0, 0, 0), (0, 0, 0, 0))
+    (0.3333333333333333, 0.0)
     """
     shared = _intersection(one, other)
-    return shared / (area(one) + area(other) - shared)
+    return shared / (area(one) + area(other) - shared) if shared > 0 else 0.0
 
 
 def covered(one: PixelBox, other: PixelBox) -> float:
-    """Return the fraction of the smaller of two boxes that the other one covers.
+    """Return the fraction of the smaller of two boxes that the other one covers; 0 as above.
 
     >>> covered((0, 0, 10, 10), (5, 0, 10, 100))
     0.5
     """
-    return _intersection(one, other) / min(area(one), area(other))
+    shared = _intersection(one, other)
+    return shared / min(area(one), area(other)) if shared > 0 else 0.0
+
+
+def _boxes(corners: Corners) -> Corners:
+    try:
+        found = np.asarray(corners, np.float64)
+    except (TypeError, ValueError) as error:
+        raise FinderError(f"the finder returned no boxes ({error}): check it") from error
+    if found.size and (found.ndim != 2 or found.shape[1] != 4):
+        raise FinderError(
+            f"the finder returned an array of shape {found.shape}: boxes are (n, 4), with left, "
+            "top, right and bottom"
+        )
+    return found.reshape(-1, 4)
 
 
 def _is_usable(box: PixelBox, size: Size) -> bool:
@@ -99,10 +118,8 @@ def area(box: PixelBox) -> float:
 
 
 def _intersection(one: PixelBox, other: PixelBox) -> float:
-    low = np.maximum(one[:2], other[:2])
-    high = np.minimum(_end(one), _end(other))
-    return float(np.prod(np.maximum(high - low, 0)))
-
-
-def _end(box: PixelBox) -> NDArray[np.float64]:
-    return np.add(box[:2], box[2:])
+    sides = (
+        min(one[axis] + one[axis + 2], other[axis] + other[axis + 2]) - max(one[axis], other[axis])
+        for axis in (0, 1)
+    )
+    return math.prod(max(side, 0.0) for side in sides)

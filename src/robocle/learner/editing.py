@@ -12,6 +12,7 @@ from robocle.classifiers.labels import (
     never_taught,
     require_label,
     require_labels,
+    require_look,
     require_name,
     spelling_of,
 )
@@ -130,7 +131,23 @@ def rename(learned: Learned, label: str, new_label: str) -> None:
         old = known(learned, label)
         if old != new_label:
             what = f"renaming {old!r} to {new_label!r}"
-            _relabel(learned, what, new_label, "label", [old])
+            with learned.change() as change:
+                change.decide(new_label, "label IS NOT NULL AND label = ?", old)
+                change.did(what)
+                _require_usable(learned)
+                looks = learned.state.looks()
+                if old in looks and new_label not in looks:
+                    change.set_look(new_label, looks[old][1])
+
+
+def set_look(learned: Learned, label: str, look: str) -> None:
+    """Choose the look of a label; see `Learner.set_look`."""
+    look = require_look(look)
+    with learned.guard:
+        old = known(learned, label)
+        if learned.state.looks().get(old, (0, ""))[1] != look:
+            with learned.change() as change:
+                change.set_look(old, look)
 
 
 def _relabel(

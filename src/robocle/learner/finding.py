@@ -5,7 +5,8 @@ one object, and so does the whole picture, if it shows one only. Then the best b
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,13 +15,18 @@ from robocle.finders.boxes import PixelBox, area, chosen, covered, looked_at
 from robocle.images import Picture, read
 from robocle.images.reading import decoded
 from robocle.learner.embedding import Embedder, Embedding
+from robocle.recognition.temporal_filter import Announcement
 from robocle.spec import require_whole
-from robocle.types import Prediction
+from robocle.types import Prediction, numbers_of
 
 BOXES, MOST_BOXES = 8, 64
 """How many boxes are looked at unless a program says otherwise, and at most."""
 SAME_OBJECT = 0.6
 """Two boxes show one object if one of them covers this fraction of the other."""
+LEAST = 0.7
+"""The lowest confidence of a label in a frame with boxes. Confidences assume that half of all
+objects were taught. Of the boxes in a frame, about three in ten show a taught object; with these
+odds, a label from here on is more probable than not."""
 
 
 class Find(NamedTuple):
@@ -30,10 +36,53 @@ class Find(NamedTuple):
     """(x, y, width, height) in pixels of the upright picture."""
     prediction: Prediction
 
+    def as_values(self, top: int = 3) -> dict[str, Any]:
+        """Return the find as values for JSON, as all programs print and send it.
 
-def embedded_boxes(
-    embedder: Embedder, finder: Finder | None, picture: Picture, most: int
-) -> list[tuple[PixelBox, Embedding]]:
+        Args:
+            top: How many of the best labels to list with their confidences.
+
+        Example:
+            >>> from robocle import Prediction
+            >>> mug = Prediction("mug", 0.6, {"mug": 5.0}, "mug", 0.75, {"mug": 0.6})
+            >>> values = Find((10.0, 20.26, 64.0, 48.0), mug).as_values()
+            >>> values["box"], values["verdict"], values["label"], values["likelihood"]
+            ([10.0, 20.3, 64.0, 48.0], 'known', 'mug', 'probably')
+            >>> values["confidence"], values["confidences"], values["unknown_probability"]
+            (0.6, {'mug': 0.6}, 0.4)
+            >>> values["sure"], values["nothing"], values["nearest"]
+            (False, '', 'mug')
+        """
+        return described(self.box, self.prediction, top)
+
+
+def described(box: PixelBox, seen: Prediction | Announcement, top: int) -> dict[str, Any]:
+    """Return a box and what it shows as values for JSON, rounded.
+
+    Args:
+        box: The box.
+        seen: What it shows.
+        top: How many of the best labels to list with their confidences.
+    """
+    return {
+        "box": [round(number, 1) for number in box],
+        "verdict": seen.verdict,
+        "label": seen.label,
+        "sure": seen.sure,
+        "likelihood": seen.likelihood if seen.label is not None else "",
+        "nothing": seen.nothing,
+        "confidence": round(seen.confidence, 4),
+        "nearest": seen.nearest,
+        "confidences": {label: round(number, 4) for label, number in seen.top(top)},
+        "unknown_probability": round(seen.unknown_probability, 4),
+    }
+
+
+Rows = Sequence[tuple[PixelBox, Embedding]]
+"""The whole picture and the boxes, each with its embedding."""
+
+
+def embedded_boxes(embedder: Embedder, finder: Finder | None, picture: Picture, most: int) -> Rows:
     """Return the embedding of the whole picture and of each box, in one run of the backbone.
 
     Args:
@@ -59,9 +108,32 @@ def embedded_boxes(
     return list(zip([(0.0, 0.0, float(width), float(height)), *boxes], rows, strict=True))
 
 
-def with_best_box(
-    rows: Sequence[tuple[PixelBox, Embedding]], recognise: Callable[[Embedding], Prediction]
-) -> Prediction:
+def found(
+    rows: Rows, recognise: Callable[[Embedding], Prediction], least: float = LEAST
+) -> list[Find]:
+    """Return each object in a picture once: known ones by confidence, then unknown ones.
+
+    Args:
+        rows: The embeddings of the whole picture and of the boxes, as `embedded_boxes` returns
+            them.
+        recognise: Returns the prediction for an embedding.
+        least: The lowest confidence of a known object, if there are boxes.
+    """
+    finds = [Find(box, recognise(embedding)) for box, embedding in rows]
+    if len(finds) > 1:
+        finds = [Find(box, _known_from(each, least)) for box, each in finds]
+    return merged(finds)
+
+
+def _known_from(found: Prediction, least: float) -> Prediction:
+    """Return a prediction that is known only from a confidence on."""
+    if found.label is None or found.confidence >= least:
+        return found
+    scores, confidences = (numbers_of(found, each).unread() for each in ("scores", "confidences"))
+    return replace(found, label=None, sure=False, scores=scores, confidences=confidences)
+
+
+def with_best_box(rows: Rows, recognise: Callable[[Embedding], Prediction]) -> Prediction:
     """Return the prediction for a picture and the most familiar of its boxes together.
 
     Their embeddings are averaged. That counts if it is more familiar than the picture alone: in
@@ -93,8 +165,7 @@ def merged(finds: Iterable[Find]) -> list[Find]:
     unknown = [
         find
         for find in boxes
-        if find.prediction.label is None
-        and not any(covered(find.box, box) > SAME_OBJECT for box in taken)
+        if find.prediction.label is None and not any(shows_same(find.box, box) for box in taken)
     ]
     label = whole.prediction.label
     if label is None:
@@ -114,6 +185,15 @@ def _once(finds: Iterable[Find]) -> list[Find]:
     kept: list[Find] = []
     for find in finds:
         same = (each for each in kept if each.prediction.label == find.prediction.label)
-        if not any(covered(each.box, find.box) > SAME_OBJECT for each in same):
+        if not any(shows_same(each.box, find.box) for each in same):
             kept.append(find)
     return kept
+
+
+def shows_same(one: PixelBox, other: PixelBox) -> bool:
+    """Return whether two boxes with the same label show one object.
+
+    >>> shows_same((0, 0, 50, 50), (10, 10, 20, 20)), shows_same((0, 0, 50, 50), (40, 0, 50, 50))
+    (True, False)
+    """
+    return covered(one, other) > SAME_OBJECT

@@ -5,6 +5,7 @@ a pipeline, which embeds pictures, and what was learned: a classifier that follo
 """
 
 import logging
+import math
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from functools import partial
@@ -25,7 +26,7 @@ from robocle.images.quality import Complaint, Poor
 from robocle.images.views import first_share
 from robocle.learner import editing
 from robocle.learner.embedding import BATCH_SIZE, Embedder, Embedding, values_for
-from robocle.learner.finding import BOXES, Find, embedded_boxes, merged, with_best_box
+from robocle.learner.finding import BOXES, LEAST, Find, embedded_boxes, found, with_best_box
 from robocle.learner.learned import Learned
 from robocle.learner.opening import created, opened, restored
 from robocle.learner.pipeline import Parts, Pipeline
@@ -33,7 +34,7 @@ from robocle.poolings import Pooling
 from robocle.profiles import DEFAULT_PROFILE, Objects, ProfileName
 from robocle.recognition import DEFAULT_RATE
 from robocle.spec import parse_spec, require_whole
-from robocle.store.copying import write_state
+from robocle.store.copying import require_place, write_state
 from robocle.store.state import FilePath, State, located
 from robocle.store.steps import Step
 from robocle.types import Prediction
@@ -489,7 +490,8 @@ class Learner:
             Where and what: each a box (x, y, width, height) and a prediction. Taught objects come
             first, the most confident one first, then boxes with unknown objects. Boxes that show
             the same object are listed once. The whole picture is listed if no box has its label,
-            or if no box shows a taught object.
+            or if no box shows a taught object. If there are boxes, an object is known only with a
+            confidence of at least 0.7, unless `false_accept` is 1.
 
         Raises:
             ImageError: The picture cannot be used.
@@ -499,7 +501,8 @@ class Learner:
         """
         rows = embedded_boxes(self._recognising(), self.finder, picture, most)
         recognise = partial(self.predict_embedding, false_accept=false_accept)
-        return merged(Find(box, recognise(each)) for box, each in rows)
+        is_judged = self.unknown_below(false_accept) not in (None, -math.inf)
+        return found(rows, recognise, LEAST if is_judged else 0.0)
 
     # Inspecting what was learned
 
@@ -608,6 +611,32 @@ class Learner:
         """
         editing.rename(self._learned, label, new_label)
 
+    @property
+    def looks(self) -> dict[str, str]:
+        """The emoji or colour that was chosen for labels, for programs that show them."""
+        chosen = self._learned.state.looks() if self._learned.state.is_open else {}
+        return {label: chosen[label][1] for label in self.labels if chosen.get(label, (0, ""))[1]}
+
+    def set_look(self, label: str, look: str) -> None:
+        """Choose how programs show a label. It is no step: to undo it, choose another look.
+
+        Args:
+            label: The label.
+            look: An emoji, or a colour such as "#2a6fdb"; empty for none.
+
+        Raises:
+            UnknownLabelError: The label was never taught.
+            LabelError: The look is something else.
+
+        Example:
+            >>> learner = Learner(pooling="avg")
+            >>> learner.teach_embedding([0.9, 0.1], "mug")
+            >>> learner.set_look("mug", "#2a6fdb")
+            >>> learner.looks
+            {'mug': '#2a6fdb'}
+        """
+        editing.set_look(self._learned, label, look)
+
     def merge(self, other: "Learner") -> None:
         """Add what another learner with the same parts was taught. This can be undone.
 
@@ -701,6 +730,34 @@ class Learner:
         with self._learned.change() as change:
             return change.revert(0, step).description
 
+    def revert(self, step: str) -> str:
+        """Undo a step that others may have followed. These stay.
+
+        Unless it is the last step, that is a step of its own, which can be undone as well.
+
+        Args:
+            step: The id of the step, as in `steps`.
+
+        Returns:
+            A description of what was undone.
+
+        Raises:
+            NothingToUndoError: There is no such step.
+            NotLastStepError: A later step has changed the same pictures, or the step is a merge.
+
+        Example:
+            >>> learner = Learner(pooling="avg")
+            >>> learner.teach_embedding([0.9, 0.1], "mug")
+            >>> learner.teach_embedding([0.2, 0.8], "pan")
+            >>> learner.revert(learner.steps[1].id), learner.labels
+            ("teaching 'mug'", ('pan',))
+        """
+        with self._learned.change() as change:
+            last = next(iter(self._learned.state.steps(most=1)), None)
+            if last is not None and last.id == step:
+                return change.revert(0, step).description
+            return change.revert_earlier(step).description
+
     def redo(self, step: str | None = None) -> str:
         """Redo the step that was undone last. A new step makes that impossible.
 
@@ -715,20 +772,25 @@ class Learner:
 
     # Files
 
-    def save(self, path: FilePath) -> None:
+    def save(self, path: FilePath, *, replace: bool = False) -> None:
         """Write everything that was learned to another file, without the undo history.
 
+        The learner's own file has everything already, and is left as it is.
+
         Args:
-            path: The state file to create, or to replace. The learner's own file has everything.
+            path: The state file to write.
+            replace: Whether a state that is there is replaced. Another file never is.
 
         Raises:
-            StateError: The file cannot be written, or something that is not a state is there.
+            StateError: The file cannot be written, or something is there that is not replaced.
         """
         state = self._learned.state
         with self._learned.guard:
-            if state.path is None or located(path) != state.path:
-                editing.fold_all(self._learned)
-                write_state(path, state)
+            if state.path is not None and located(path) == state.path:
+                return state.follow_file()
+            require_place(path, replace)
+            editing.fold_all(self._learned)
+            write_state(path, state, replace=replace)
 
     def export_onnx(
         self, path: FilePath, *, false_accept: float = DEFAULT_RATE, replace: bool = False

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from robocle._internal.wording import in_words
 from robocle.cameras import Camera, Frame
 from robocle.errors import CameraError
 from robocle.recognition.temporal_filter import Announced, Announcement, TemporalFilter
@@ -88,7 +89,7 @@ class Observation:
 
     def as_line(self) -> str:
         """Return the observation as one line: the time, what is seen and its probability."""
-        seen = f"nothing: {self.nothing}" if self.nothing else self.label or self.verdict
+        seen = in_words(self.label, self.verdict, self.nothing)
         return f"{_written(self.time)}\t{seen}\t{self.confidence:.2f}"
 
 
