@@ -140,8 +140,8 @@ def test_the_table_of_the_sixteen_networks_is_theirs(name: str) -> None:
     assert (family.prefix > 0) == known.has_token
 
 
-# One network of each kind of block. The others are deeper or wider.
-EXPORTED = ("resnet18", "resnet50", "mobilenet_v3_large", "efficientnet_b0", "swin_t", "vit_b_32")
+# One network of each kind of block. The others are deeper or wider, or exported for another size.
+EXPORTED = ("resnet18", "resnet50", "swin_t", "vit_b_32")
 
 
 @pytest.mark.usefixtures("cache")
