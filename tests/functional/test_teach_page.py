@@ -15,6 +15,7 @@ from bright_detector import bright_detector
 from chromium import CHROMIUM, NO_BROWSER
 from command_line import run
 from fake_webcam import CHROMIUM_OPTIONS, FakeWebcam
+from home_pictures import HOME
 from robocle.learner import Learner
 from robocle.web.certificate import own_address
 from teach_page import PATIENCE, TeachPage, expect, views_of
@@ -402,6 +403,26 @@ def test_what_is_unknown_is_named_at_the_verdict_and_from_the_tray(
         page.press("#call-name", "Enter")
         expect(page.locator("#done-text")).to_have_text("Learned 1 picture of keyboard")
         user.expect_pictures("keyboard", 1)
+
+
+def test_what_is_probable_can_be_remembered_and_taking_pictures_stopped(
+    tmp_path: Path, webcam: FakeWebcam, opened: Open
+) -> None:
+    with serving(tmp_path / "home.robocle") as server:
+        teach_with_program(server, "mug", "clock", "glasses")
+        user = opened(server.address)
+        page = user.page
+        webcam.show(sorted((HOME / "occlusion/glasses_02").glob("*.jpg")))
+        user.expect_verdict("Probably glasses", "probable")
+        page.click("#remember")
+        user.expect_pictures("glasses", 4)
+        expect(page.locator("#hold-text")).to_have_text("Hold to teach glasses")
+        expect(page.locator("#stop")).to_be_visible()  # the pictures repeat each other
+        page.keyboard.press("Escape")
+        expect(page.locator("#stop")).to_be_hidden()
+        expect(page.locator("#done-text")).to_have_text(
+            re.compile("Learned . pictures? of glasses")
+        )
 
 
 def test_what_was_taught_is_visible_and_repairable(tmp_path: Path, opened: Open) -> None:
