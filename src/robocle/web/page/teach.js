@@ -43,7 +43,8 @@ let undoTimer = 0;
 let doneStep; // the id of the step that the last message is about
 let poorLabel = ""; // whose pictures were too poor
 let answered = () => {};
-const agreed = new Set(); // contradictions that were confirmed
+const agreed = new Set(); // contradictions that were confirmed since the object was chosen
+let chosen = "";
 
 export const isRecording = () => recording;
 export const goesOn = () => !cancelled;
@@ -235,6 +236,8 @@ async function revert(verb, step) {
 
 listen(() => {
   const name = store.selected;
+  if (name !== chosen) agreed.clear();
+  chosen = name;
   hold.disabled = !name;
   byId("five").disabled = byId("files-open").disabled = !name;
   byId("other").disabled = !store.labels.length;
