@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from bright_detector import bright_detector
 from home_pictures import home_picture, taught_home
 from robocle import Learner, NothingTaughtError, Prediction, SpecError
 from robocle.backbones import Backbone
-from robocle.learner.finding import Find, merged
+from robocle.learner.finding import LEAST, Find, found, merged
 from robocle.types import Pixels
 
 WHOLE = (0.0, 0.0, 640.0, 480.0)
@@ -140,6 +141,26 @@ def test_boxes_that_show_the_same_object_are_listed_once() -> None:
 def test_of_two_boxes_that_are_as_confident_the_smaller_one_is_listed() -> None:
     finds = [find(WHOLE, None, 0.1), find(NEAR, "mug", 0.98), find(INSIDE, "mug", 0.95)]
     assert [each.box for each in merged(finds)] == [INSIDE]
+
+
+def test_in_a_frame_with_boxes_only_a_confident_label_is_known() -> None:
+    seen = [find(WHOLE, "mug", 0.6), find(NEAR, "pan", 0.69), find(FAR, "pan", 0.7)]
+    rows = [(each.box, number) for number, each in enumerate(seen)]
+
+    def labels(rows: list[Any], least: float = LEAST) -> list[str | None]:
+        finds = found(rows, lambda number: seen[number].prediction, least)  # type: ignore[call-overload]
+        assert [each.prediction.nearest for each in finds] == ["mug"] * len(finds)
+        return [each.prediction.label for each in finds]
+
+    assert labels(rows) == ["pan", None]
+    assert labels(rows[:1]) == ["mug"]
+    assert labels(rows, least=0) == ["pan", "pan", "mug"]
+
+
+def test_with_a_rate_of_1_nothing_in_a_frame_is_unknown(learner: Learner, room: Path) -> None:
+    learner.finder = Corners([(0.6, 0.1, 0.8, 0.4), (0.1, 0.1, 0.3, 0.3)])  # where it is dark
+    assert None in {each.prediction.label for each in learner.find(room, false_accept=0.5)}
+    assert None not in {each.prediction.label for each in learner.find(room, false_accept=1)}
 
 
 def test_unknown_boxes_come_last_unless_they_show_a_known_object() -> None:

@@ -5,6 +5,7 @@ one object, and so does the whole picture, if it shows one only. Then the best b
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,12 +17,16 @@ from robocle.images.reading import decoded
 from robocle.learner.embedding import Embedder, Embedding
 from robocle.recognition.temporal_filter import Announcement
 from robocle.spec import require_whole
-from robocle.types import Prediction
+from robocle.types import Prediction, numbers_of
 
 BOXES, MOST_BOXES = 8, 64
 """How many boxes are looked at unless a program says otherwise, and at most."""
 SAME_OBJECT = 0.6
 """Two boxes show one object if one of them covers this fraction of the other."""
+LEAST = 0.7
+"""The lowest confidence of a label in a frame with boxes. Confidences assume that half of all
+objects were taught. Of the boxes in a frame, about three in ten show a taught object; with these
+odds, a label from here on is more probable than not."""
 
 
 class Find(NamedTuple):
@@ -73,9 +78,11 @@ def described(box: PixelBox, seen: Prediction | Announcement, top: int) -> dict[
     }
 
 
-def embedded_boxes(
-    embedder: Embedder, finder: Finder | None, picture: Picture, most: int
-) -> list[tuple[PixelBox, Embedding]]:
+Rows = Sequence[tuple[PixelBox, Embedding]]
+"""The whole picture and the boxes, each with its embedding."""
+
+
+def embedded_boxes(embedder: Embedder, finder: Finder | None, picture: Picture, most: int) -> Rows:
     """Return the embedding of the whole picture and of each box, in one run of the backbone.
 
     Args:
@@ -101,9 +108,32 @@ def embedded_boxes(
     return list(zip([(0.0, 0.0, float(width), float(height)), *boxes], rows, strict=True))
 
 
-def with_best_box(
-    rows: Sequence[tuple[PixelBox, Embedding]], recognise: Callable[[Embedding], Prediction]
-) -> Prediction:
+def found(
+    rows: Rows, recognise: Callable[[Embedding], Prediction], least: float = LEAST
+) -> list[Find]:
+    """Return each object in a picture once: known ones by confidence, then unknown ones.
+
+    Args:
+        rows: The embeddings of the whole picture and of the boxes, as `embedded_boxes` returns
+            them.
+        recognise: Returns the prediction for an embedding.
+        least: The lowest confidence of a known object, if there are boxes.
+    """
+    finds = [Find(box, recognise(embedding)) for box, embedding in rows]
+    if len(finds) > 1:
+        finds = [Find(box, _known_from(each, least)) for box, each in finds]
+    return merged(finds)
+
+
+def _known_from(found: Prediction, least: float) -> Prediction:
+    """Return a prediction that is known only from a confidence on."""
+    if found.label is None or found.confidence >= least:
+        return found
+    scores, confidences = (numbers_of(found, each).unread() for each in ("scores", "confidences"))
+    return replace(found, label=None, sure=False, scores=scores, confidences=confidences)
+
+
+def with_best_box(rows: Rows, recognise: Callable[[Embedding], Prediction]) -> Prediction:
     """Return the prediction for a picture and the most familiar of its boxes together.
 
     Their embeddings are averaged. That counts if it is more familiar than the picture alone: in

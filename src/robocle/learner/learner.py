@@ -5,6 +5,7 @@ a pipeline, which embeds pictures, and what was learned: a classifier that follo
 """
 
 import logging
+import math
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from functools import partial
@@ -25,13 +26,13 @@ from robocle.images.quality import Complaint, Poor
 from robocle.images.views import first_share
 from robocle.learner import editing
 from robocle.learner.embedding import BATCH_SIZE, Embedder, Embedding, values_for
-from robocle.learner.finding import BOXES, Find, embedded_boxes, merged, with_best_box
+from robocle.learner.finding import BOXES, LEAST, Find, embedded_boxes, found, with_best_box
 from robocle.learner.learned import Learned
 from robocle.learner.opening import created, opened, restored
 from robocle.learner.pipeline import Parts, Pipeline
 from robocle.poolings import Pooling
 from robocle.profiles import DEFAULT_PROFILE, Objects, ProfileName
-from robocle.recognition import DEFAULT_RATE
+from robocle.recognition import DEFAULT_RATE, Rate, require_rate
 from robocle.spec import parse_spec, require_whole
 from robocle.store.copying import require_place, write_state
 from robocle.store.state import FilePath, State, located
@@ -365,7 +366,7 @@ class Learner:
     # Predicting
 
     def predict(
-        self, picture: Picture, *, false_accept: float = DEFAULT_RATE, box: Box | None = None
+        self, picture: Picture, *, false_accept: Rate = DEFAULT_RATE, box: Box | None = None
     ) -> Prediction:
         """Recognise the object in one picture, or report that it is unknown.
 
@@ -389,7 +390,7 @@ class Learner:
         self,
         pictures: Iterable[Picture],
         *,
-        false_accept: float = DEFAULT_RATE,
+        false_accept: Rate = DEFAULT_RATE,
         boxes: Iterable[Box | None] | None = None,
         batch_size: int = BATCH_SIZE,
         threads: int | None = None,
@@ -410,7 +411,7 @@ class Learner:
         return embedder
 
     def predict_embedding(
-        self, embedding: Embedding | ArrayLike, *, false_accept: float = DEFAULT_RATE
+        self, embedding: Embedding | ArrayLike, *, false_accept: Rate = DEFAULT_RATE
     ) -> Prediction:
         """Recognise a picture that has already been embedded.
 
@@ -424,13 +425,13 @@ class Learner:
         """
         values = values_for("prediction", embedding)
         nothing = embedding.nothing if isinstance(embedding, Embedding) else ""
-        return self._learned.scored(values).prediction(false_accept, nothing)
+        return self._learned.scored(values).prediction(require_rate(false_accept), nothing)
 
     def explain(
         self,
         picture: Picture,
         *,
-        false_accept: float = DEFAULT_RATE,
+        false_accept: Rate = DEFAULT_RATE,
         box: Box | None = None,
         top: int = 3,
     ) -> "Explanation":
@@ -449,7 +450,7 @@ class Learner:
             seen = self.pooling, maps.grid[0], self._learned.world
             share = first_share(self.pipeline.prediction_views)
             heat = heat_of(classifier, prediction.nearest, *seen, share)
-        return explanation(prediction, decision, false_accept, top, heat)
+        return explanation(prediction, decision, require_rate(false_accept), top, heat)
 
     def embed_for_teaching(self, picture: Picture, *, box: Box | None = None) -> Embedding:
         """Return the embedding that `teach_embedding` takes: the mean over the picture's views."""
@@ -474,7 +475,7 @@ class Learner:
         self._finder = finder(given) if isinstance(given, str) else given
 
     def find(
-        self, picture: Picture, *, most: int = BOXES, false_accept: float = DEFAULT_RATE
+        self, picture: Picture, *, most: int = BOXES, false_accept: Rate = DEFAULT_RATE
     ) -> list[Find]:
         """Recognise the objects in the boxes that the finder finds, and in the whole picture.
 
@@ -489,7 +490,8 @@ class Learner:
             Where and what: each a box (x, y, width, height) and a prediction. Taught objects come
             first, the most confident one first, then boxes with unknown objects. Boxes that show
             the same object are listed once. The whole picture is listed if no box has its label,
-            or if no box shows a taught object.
+            or if no box shows a taught object. If there are boxes, an object is known only with a
+            confidence of at least 0.7, unless `false_accept` is 1.
 
         Raises:
             ImageError: The picture cannot be used.
@@ -499,7 +501,8 @@ class Learner:
         """
         rows = embedded_boxes(self._recognising(), self.finder, picture, most)
         recognise = partial(self.predict_embedding, false_accept=false_accept)
-        return merged(Find(box, recognise(each)) for box, each in rows)
+        is_judged = self.unknown_below(false_accept) not in (None, -math.inf)
+        return found(rows, recognise, LEAST if is_judged else 0.0)
 
     # Inspecting what was learned
 
@@ -556,13 +559,13 @@ class Learner:
         with self._learned.judged() as (_, decision):
             return decision
 
-    def unknown_below(self, false_accept: float = DEFAULT_RATE) -> float | None:
+    def unknown_below(self, false_accept: Rate = DEFAULT_RATE) -> float | None:
         """Return the threshold: an object whose familiarity is below it is called unknown.
 
         It is None if this learner calls no object unknown.
         """
         decision = self.decision()
-        return decision.threshold(false_accept) if decision else None
+        return decision.threshold(require_rate(false_accept)) if decision else None
 
     @property
     def forgets_exactly(self) -> bool:
@@ -790,7 +793,7 @@ class Learner:
             write_state(path, state, replace=replace)
 
     def export_onnx(
-        self, path: FilePath, *, false_accept: float = DEFAULT_RATE, replace: bool = False
+        self, path: FilePath, *, false_accept: Rate = DEFAULT_RATE, replace: bool = False
     ) -> None:
         """Write the learner as one ONNX model, which needs neither robocle nor the state.
 
@@ -812,7 +815,7 @@ class Learner:
         embedding = pipeline.backbone, pipeline.pooling, pipeline.prediction_views
         with self._learned.judged() as judged:
             export = OnnxExport(*embedding, *judged, vars(self.parts))
-            export.write(Path(path), false_accept, replace)
+            export.write(Path(path), require_rate(false_accept), replace)
 
     @property
     def is_saved(self) -> bool:
