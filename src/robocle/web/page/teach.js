@@ -33,7 +33,7 @@ const NEXT = [
   "Good. Further away",
 ];
 
-const MANY_POOR = 3; // refused pictures after which they can be taught anyway
+const MANY_POOR = 2; // refused pictures after which they can be taught anyway
 const LONGEST = 20000; // milliseconds for the pictures that are taken without holding
 
 let held = false;
@@ -171,6 +171,8 @@ async function record(lasts, most, between, { label = store.selected, poor = "re
       const refused = await teachOne(label, picture, { lesson, number, poor, box: boxInPixels(), goesOn: wanted });
       taught += refused ? 0 : 1;
       poorOnes += refused?.isPoor ? 1 : 0;
+      poorLabel = label;
+      byId("anyway").hidden = poorOnes < MANY_POOR || taught > poorOnes;
       mark(true, taught);
       showHint(refused ? refused.hint : NEXT[(taught - 1) % NEXT.length], refused ? "hint" : "good");
       if (wanted() && taught < most) await pause(refused ? 120 : between);
@@ -182,8 +184,6 @@ async function record(lasts, most, between, { label = store.selected, poor = "re
   }
   end();
   mark(false, 0);
-  poorLabel = label;
-  byId("anyway").hidden = poorOnes < MANY_POOR || taught > poorOnes;
 }
 
 // Teaches a picture; returns a hint if it was refused as poor.
