@@ -84,7 +84,7 @@ def main() -> None:
     )
     lines = [[row, *shares(alone), *shares(nearer)] for row, (alone, nearer) in found.items()]
     columns = ["", "whole picture", "nearest label", "with the finder", "nearest label"]
-    table = tabulate(lines, columns, "pipe")
+    table = tabulate(lines, columns, "pipe", floatfmt=".1f")
     print(table)
     begin, rest = PAGE.read_text("utf-8").split(MARK)
     _, end = rest.split(END)
