@@ -11,7 +11,7 @@ endif
 READY := $(VENV)/ready
 TORCH := $(VENV)/torch
 
-.PHONY: demo serve test test-exhaustive check lint other-platforms page docs hooks bench bench-quick parity results torch aarch64 ros clean
+.PHONY: demo serve test test-exhaustive exhaustive environments check lint other-platforms page docs hooks bench bench-quick parity results torch aarch64 ros clean
 
 demo: $(READY)
 	$(BIN)/robocle demo
@@ -32,13 +32,17 @@ PYTEST = $(BIN)/python -m pytest -n 2 --dist worksteal
 test: lint
 	COVERAGE_CORE=$(CORE) $(PYTEST) -m "not exhaustive" $(COVERAGE)
 
-# What takes minutes: every export, hundreds of kills, fuzzing, quick benchmarks, other platforms. What
-# uses one core runs beside something else that does. There are wheels of ROS 2 for Python 3.11 only.
+# What takes minutes: exports, hundreds of kills, fuzzing, quick benchmarks, other platforms. Each of
+# the parts uses one core, and two run at a time. There are wheels of ROS 2 for Python 3.11 only.
 HAS_ROS = $(shell $(PYTHON) -c 'import sys; print("yes" if sys.version_info[:2] == (3, 11) else "")')
 test-exhaustive: $(TORCH)
-	$(MAKE) --jobs=2 --output-sync=target other-platforms bench-quick aarch64 $(if $(HAS_ROS),$(ROS)/ready)
-	$(PYTEST) -m exhaustive
-	$(if $(HAS_ROS),$(MAKE) ros,@echo "no wheels of ROS 2 for this Python: the node is not tested")
+	$(if $(HAS_ROS),,@echo "no wheels of ROS 2 for this Python: the node is not tested")
+	$(MAKE) --jobs=2 --output-sync=target $(if $(HAS_ROS),$(ROS)/ready) exhaustive $(if $(HAS_ROS),ros) \
+		bench-quick aarch64 other-platforms
+
+# Only the files that have such tests are collected.
+exhaustive: $(TORCH)
+	$(BIN)/python -m pytest -m exhaustive $$(grep -rlE "exhaustive" tests --include="test_*.py")
 
 # The types, as Windows and macOS see them.
 other-platforms: $(READY)
@@ -73,6 +77,9 @@ ros: $(ROS)/ready
 
 $(ROS)/ready: pyproject.toml tools/ros_environment.sh $(shell find ros tests/ros/live/vision_msgs -type f)
 	tools/ros_environment.sh $(ROS) $(PYTHON)
+
+# All that CI installs. One pip takes one core, so `make --jobs=2 environments` takes half the time.
+environments: $(TORCH) $(if $(HAS_ROS),$(ROS)/ready)
 
 # The documentation as a site in site/. `$(BIN)/mkdocs serve` shows it while you write.
 docs: $(READY)

@@ -222,7 +222,7 @@ def test_poor_frames_are_named_skipped_or_refused(tmp_path: Path) -> None:
     refused = error_of(*teach, "--poor", "refuse")
     assert refused.startswith("the frame at 0.10 s: almost the same picture")
     assert refused.endswith("nothing was taught")
-    assert Learner.load(state).counts == {}
+    assert not state.exists()
     skipped = run(*teach, "--poor", "skip")
     assert skipped.stderr.count("s is skipped: almost the same picture") == 3
     assert skipped.stderr.endswith("robocle: 4 frames are skipped in all\n")

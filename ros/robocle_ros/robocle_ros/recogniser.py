@@ -9,4 +9,4 @@ def main() -> None:
         from robocle.cli import main as robocle
     except ImportError as error:
         sys.exit(f"recogniser: {error}: install it with {sys.executable} -m pip install robocle")
-    robocle(["ros", *sys.argv[1:]], prog_name="recogniser")
+    robocle(["ros", *sys.argv[1:]], prog_name="robocle")

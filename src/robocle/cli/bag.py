@@ -1,9 +1,11 @@
 """The commands that teach and evaluate from recordings of ROS 2."""
 
 import itertools
+import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -99,14 +101,20 @@ def bag_teach(state: Path, path: Path, topic: str | None, label_topic: str | Non
     with Bag(path) as recording:
         shots = Shots(recording, topic, labels, every)
         frames = _with_first(shots.frames("teaching"), path)
-        with stop_requests() as stop, Learner.open(state) as learner:
+        with stop_requests() as stop, ExitStack() as stack:
+            # With refuse, nothing is taught or created before all frames are checked.
+            is_later = poor == "refuse" and not os.path.exists(state)
+            learner = Learner() if is_later else stack.enter_context(Learner.open(state))
             before = learner.labels
             until = itertools.takewhile(lambda _: stop.received is None, frames)
             try:
+                lessons = _lessons(learner, shots, until, most, poor, box)
+                if poor == "refuse":
+                    lessons = iter(list(lessons))
+                if is_later:
+                    learner = stack.enter_context(Learner.open(state))
                 with learner.step():
-                    lessons = _lessons(learner, shots, until, most, poor, box)
-                    # With refuse, nothing is taught before all frames are checked.
-                    for embedding, label in list(lessons) if poor == "refuse" else lessons:
+                    for embedding, label in lessons:
                         learner.teach_embedding(embedding, label)
                         taught[label] += 1
             except QualityError as error:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from robocle.recognition.temporal_filter import Announcement
     from robocle.types import Prediction
 
-Lesson = tuple[Path, str]
+Labelled = tuple[Path, str]
 """A picture and its label."""
 Unreadable = Literal["refuse", "skip"]
 """What to do about pictures that cannot be read."""
@@ -100,7 +100,7 @@ def list_unreadable(
         )
 
 
-def lessons_of(what: tuple[str, ...]) -> list[Lesson]:
+def lessons_of(what: tuple[str, ...]) -> list[Labelled]:
     """Return the pictures to teach with their labels, in the order in which they are taught.
 
     Args:
@@ -171,7 +171,7 @@ def _label_folders(folder: Path) -> list[Path]:
     return found
 
 
-def _lessons_of_folders(folders: list[Path]) -> list[Lesson]:
+def _lessons_of_folders(folders: list[Path]) -> list[Labelled]:
     """Return the pictures of folders, each labelled with the name of its folder."""
     from robocle.classifiers.labels import require_label
     from robocle.images import pictures_in
@@ -188,7 +188,7 @@ def _lessons_of_folders(folders: list[Path]) -> list[Lesson]:
     return lessons
 
 
-def spelled_as_known(lessons: list[Lesson], known: Iterable[str], state: Path) -> list[Lesson]:
+def spelled_as_known(lessons: list[Labelled], known: Iterable[str], state: Path) -> list[Labelled]:
     """Return the lessons, with the labels as they are known already if the user prefers that.
 
     A new label that differs from another one in upper and lower case only is probably the same. On

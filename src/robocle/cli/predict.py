@@ -48,9 +48,9 @@ def predict(state: Path, pictures: tuple[Path, ...], top: int | None, as_json: b
 
     Prints the picture, the label, and the probability from 0 to 1 that the label is right. A label
     that is not certain is printed as "probably mug" or, below 0.5, "perhaps mug": teach a picture
-    of it there. For an unknown object it prints "unknown", the probability that it is a taught
-    object after all, and the nearest label. Probabilities do not depend on --false-accept. With
-    --top, the best labels follow, each with its confidence.
+    of it there. For an unknown object it prints "unknown", the probability of that, and the nearest
+    label. Probabilities do not depend on --false-accept. With --top, the best labels follow, each
+    with its confidence.
 
     Pictures that cannot be read are listed, and the others are recognised.
     """
@@ -191,4 +191,4 @@ def _words(found: "Prediction", top: int | None, is_judged: bool) -> list[str]:
         return [first, *best[1:]]
     nearest = best if top else [] if found.nothing else [f"most like {found.nearest}"]
     said = in_words(None, found.verdict, found.nothing)
-    return [said, f"{found.known_probability:.2f}", *nearest]
+    return [said, f"{found.unknown_probability:.2f}", *nearest]

@@ -40,7 +40,7 @@ from robocle.learner.opening import created, opened, restored
 from robocle.learner.pipeline import Parts, Pipeline
 from robocle.poolings import Pooling
 from robocle.profiles import DEFAULT_PROFILE, Objects, ProfileName
-from robocle.recognition import DEFAULT_RATE
+from robocle.recognition import DEFAULT_RATE, Rate, require_rate
 from robocle.spec import parse_spec, require_whole
 from robocle.store.copying import require_place, write_state
 from robocle.store.state import FilePath, State, located
@@ -374,7 +374,7 @@ class Learner:
     # Predicting
 
     def predict(
-        self, picture: Picture, *, false_accept: float = DEFAULT_RATE, box: Box | None = None
+        self, picture: Picture, *, false_accept: Rate = DEFAULT_RATE, box: Box | None = None
     ) -> Prediction:
         """Recognise the object in one picture, or report that it is unknown.
 
@@ -399,7 +399,7 @@ class Learner:
         self,
         pictures: Iterable[Picture],
         *,
-        false_accept: float = DEFAULT_RATE,
+        false_accept: Rate = DEFAULT_RATE,
         boxes: Iterable[Box | None] | None = None,
         batch_size: int = BATCH_SIZE,
         threads: int | None = None,
@@ -420,7 +420,7 @@ class Learner:
         return embedder
 
     def predict_embedding(
-        self, embedding: Embedding | ArrayLike, *, false_accept: float = DEFAULT_RATE
+        self, embedding: Embedding | ArrayLike, *, false_accept: Rate = DEFAULT_RATE
     ) -> Prediction:
         """Recognise a picture that has already been embedded.
 
@@ -434,13 +434,13 @@ class Learner:
         """
         values = values_for("prediction", embedding)
         nothing = embedding.nothing if isinstance(embedding, Embedding) else ""
-        return self._learned.scored(values).prediction(false_accept, nothing)
+        return self._learned.scored(values).prediction(require_rate(false_accept), nothing)
 
     def explain(
         self,
         picture: Picture,
         *,
-        false_accept: float = DEFAULT_RATE,
+        false_accept: Rate = DEFAULT_RATE,
         box: Box | None = None,
         top: int = 3,
     ) -> "Explanation":
@@ -459,7 +459,7 @@ class Learner:
             seen = self.pooling, maps.grid[0], self._learned.world
             share = first_share(self.pipeline.prediction_views)
             heat = heat_of(classifier, prediction.nearest, *seen, share)
-        return explanation(prediction, decision, false_accept, top, heat)
+        return explanation(prediction, decision, require_rate(false_accept), top, heat)
 
     def embed_for_teaching(self, picture: Picture, *, box: Box | None = None) -> Embedding:
         """Return the embedding that `teach_embedding` takes: the mean over the picture's views."""
@@ -484,7 +484,7 @@ class Learner:
         self._finder = finder(given) if isinstance(given, str) else given
 
     def find(
-        self, picture: Picture, *, most: int = BOXES, false_accept: float = DEFAULT_RATE
+        self, picture: Picture, *, most: int = BOXES, false_accept: Rate = DEFAULT_RATE
     ) -> list[Find]:
         """Recognise the objects in the boxes that the finder finds, and in the whole picture.
 
@@ -568,13 +568,13 @@ class Learner:
         with self._learned.judged() as (_, decision):
             return decision
 
-    def unknown_below(self, false_accept: float = DEFAULT_RATE) -> float | None:
+    def unknown_below(self, false_accept: Rate = DEFAULT_RATE) -> float | None:
         """Return the threshold: an object whose familiarity is below it is called unknown.
 
         It is None if this learner calls no object unknown.
         """
         decision = self.decision()
-        return decision.threshold(false_accept) if decision else None
+        return decision.threshold(require_rate(false_accept)) if decision else None
 
     @property
     def forgets_exactly(self) -> bool:
@@ -802,7 +802,7 @@ class Learner:
             write_state(path, state, replace=replace)
 
     def export_onnx(
-        self, path: FilePath, *, false_accept: float = DEFAULT_RATE, replace: bool = False
+        self, path: FilePath, *, false_accept: Rate = DEFAULT_RATE, replace: bool = False
     ) -> None:
         """Write the learner as one ONNX model, which needs neither robocle nor the state.
 
@@ -824,7 +824,7 @@ class Learner:
         embedding = pipeline.backbone, pipeline.pooling, pipeline.prediction_views
         with self._learned.judged() as judged:
             export = OnnxExport(*embedding, *judged, vars(self.parts))
-            export.write(Path(path), false_accept, replace)
+            export.write(Path(path), require_rate(false_accept), replace)
 
     @property
     def is_saved(self) -> bool:

@@ -55,7 +55,7 @@ def test_a_thousand_frames_leave_no_memory_behind_though_a_listener_hangs_and_di
         after = node.megabytes
         # 100 images per second are more than the node can do. It must not lag behind.
         lag = robot.last_stamp - robot.predictions[-1].header.stamp.sec
-    assert after - before < 20
+    assert after - before < 10
     assert lag < 100
     stamps = [each.header.stamp.sec for each in robot.predictions]
     assert stamps == sorted(stamps)
