@@ -15,7 +15,7 @@ from robocle.finders.boxes import PixelBox, area, chosen, covered, looked_at
 from robocle.images import Picture, read
 from robocle.images.reading import decoded
 from robocle.learner.embedding import Embedder, Embedding
-from robocle.recognition import NEVER_UNKNOWN, SMALLEST_RATE
+from robocle.recognition import NEVER_UNKNOWN, SMALLEST_RATE, Rate, require_rate
 from robocle.recognition.temporal_filter import Announcement
 from robocle.spec import require_whole
 from robocle.types import Prediction, numbers_of
@@ -157,15 +157,17 @@ def with_best_box(rows: Rows, recognise: Recognise, strictly: Recognise) -> Pred
     return both if both.familiarity > whole.familiarity else whole
 
 
-def second_rate(false_accept: float) -> float:
+def second_rate(false_accept: Rate) -> float:
     """Return the rate for a second chance: half of it, so that both together keep about to it.
 
-    >>> second_rate(0.05), second_rate(0.001), second_rate(1)
-    (0.025, 0.001, 1)
+    Raises:
+        SpecError: The rate is out of range.
+
+    >>> second_rate("normal"), second_rate(0.001), second_rate(1)
+    (0.025, 0.001, 1.0)
     """
-    if false_accept == NEVER_UNKNOWN:
-        return false_accept
-    return max(false_accept / 2, SMALLEST_RATE)
+    rate = require_rate(false_accept)
+    return rate if rate == NEVER_UNKNOWN else max(rate / 2, SMALLEST_RATE)
 
 
 def merged(finds: Iterable[Find]) -> list[Find]:
