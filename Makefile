@@ -38,7 +38,7 @@ HAS_ROS = $(shell $(PYTHON) -c 'import sys; print("yes" if sys.version_info[:2] 
 test-exhaustive: $(TORCH)
 	$(if $(HAS_ROS),,@echo "no wheels of ROS 2 for this Python: the node is not tested")
 	$(MAKE) --jobs=2 --output-sync=target $(if $(HAS_ROS),$(ROS)/ready) exhaustive $(if $(HAS_ROS),ros) \
-		bench-quick aarch64 other-platforms
+		bench-quick aarch64 other-platforms $(if $(HAS_HOME_ASSISTANT),home-assistant)
 
 # Only the files that have such tests are collected.
 exhaustive: $(TORCH)
@@ -77,6 +77,19 @@ ros: $(ROS)/ready
 
 $(ROS)/ready: pyproject.toml tools/ros_environment.sh $(shell find ros tests/ros/live/vision_msgs -type f)
 	tools/ros_environment.sh $(ROS) $(PYTHON)
+
+# Home Assistant's own code checks what `robocle watch` sends it, in an environment of its own.
+HOME_ASSISTANT := .venv-home-assistant
+PYTHON_HA ?= python3.13
+HAS_HOME_ASSISTANT = $(shell $(PYTHON_HA) --version 2>/dev/null)
+.PHONY: home-assistant
+home-assistant: $(READY) $(HOME_ASSISTANT)/ready
+	HOME_ASSISTANT=$(HOME_ASSISTANT)/bin/python $(BIN)/python -m pytest tests/watch/test_home_assistant.py
+
+$(HOME_ASSISTANT)/ready:
+	$(PYTHON_HA) -m venv $(HOME_ASSISTANT)
+	$(HOME_ASSISTANT)/bin/pip install --quiet homeassistant==2025.1.4 paho-mqtt==1.6.1
+	touch $@
 
 # All that CI installs. One pip takes one core, so `make --jobs=2 environments` takes half the time.
 environments: $(TORCH) $(if $(HAS_ROS),$(ROS)/ready)

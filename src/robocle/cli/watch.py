@@ -3,17 +3,19 @@
 import os
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from robocle.cli.app import NonemptyPath, StatePath, main
+from robocle.cli.app import NonemptyPath, StatePath, main, plural
 from robocle.cli.edit import require_file
 from robocle.cli.options import BoxOption, box_option, false_accept_option
 from robocle.cli.output import activity, echo, echo_json
 from robocle.errors import NothingTaughtError
 
 if TYPE_CHECKING:
+    from robocle.watch.broker import Broker
+    from robocle.watch.home_assistant import Device
     from robocle.watch.mqtt import Publisher
 
 ROS_ARGUMENTS = "--ros-args"
@@ -21,7 +23,7 @@ ROS_ARGUMENTS = "--ros-args"
 
 @main.command(short_help="Say what a camera sees.")
 @click.argument("state", type=StatePath)
-@click.option("--camera", required=True, metavar="N|URL|VIDEO",
+@click.option("--camera", metavar="N|URL|VIDEO",
               help="The number of a webcam, the URL of a network camera (rtsp://... or http://...) "
               "or a video file.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
@@ -37,11 +39,24 @@ ROS_ARGUMENTS = "--ros-args"
               "of the system's. TLS is used.")  # fmt: skip
 @click.option("--name", help="The name of the camera in topics and in Home Assistant.  "
               "[default: the name of STATE]")  # fmt: skip
+@click.option("--label-sensors", is_flag=True,
+              help="Home Assistant gets a binary sensor per label: whether that object is "
+              "seen.")  # fmt: skip
+@click.option("--image", is_flag=True,
+              help="Also publish the frame, when something else is seen.")  # fmt: skip
+@click.option("--topic-prefix", default="robocle", show_default=True, metavar="PREFIX",
+              help="What the MQTT topics begin with.")  # fmt: skip
+@click.option("--discovery-prefix", default="homeassistant", show_default=True, metavar="PREFIX",
+              help="What the topics begin with that Home Assistant listens to.")  # fmt: skip
+@click.option("--forget-discovery", is_flag=True,
+              help="Remove the camera from the broker, and so from Home Assistant, and "
+              "end.")  # fmt: skip
 @box_option
 @false_accept_option
-def watch(state: Path, camera: str, as_json: bool, every: float, changes: bool, loop: bool,
-          mqtt: str | None, mqtt_ca: Path | None, name: str | None, box: BoxOption,
-          false_accept: float) -> None:  # fmt: skip
+def watch(state: Path, camera: str | None, as_json: bool, every: float, changes: bool, loop: bool,
+          mqtt: str | None, mqtt_ca: Path | None, name: str | None, label_sensors: bool,
+          image: bool, topic_prefix: str, discovery_prefix: str, forget_discovery: bool,
+          box: BoxOption, false_accept: float) -> None:  # fmt: skip
     """Say once per second what a camera sees that STATE was taught.
 
     Prints the time, the label (or "unknown", or "nothing" and why) and its probability. A filter
@@ -49,8 +64,15 @@ def watch(state: Path, camera: str, as_json: bool, every: float, changes: bool, 
     taught by another program meanwhile, the command uses what is new. It ends with Ctrl-C, or when
     a video file ends.
     """
-    if mqtt_ca and not mqtt:
-        raise click.UsageError("--mqtt-ca requires --mqtt")
+    for option in ("mqtt_ca", "label_sensors", "image", "forget_discovery"):
+        if click.get_current_context().params[option] and not mqtt:
+            raise click.UsageError(f"--{option.replace('_', '-')} requires --mqtt")
+    entities = topic_prefix, discovery_prefix, label_sensors, image
+    target = _target(mqtt, mqtt_ca, name or state.stem, *entities) if mqtt else None
+    if target and forget_discovery:
+        return _forget(*target)
+    if camera is None:
+        raise click.UsageError("Missing option '--camera'.")
     with activity("starting"):
         from robocle.cameras import Frame, open_camera
         from robocle.learner import Learner
@@ -61,9 +83,7 @@ def watch(state: Path, camera: str, as_json: bool, every: float, changes: bool, 
     require_file(state)
 
     with ExitStack() as stack:
-        publisher = _publisher(mqtt, mqtt_ca, name or state.stem) if mqtt else None
-        if publisher:
-            stack.enter_context(publisher)
+        publisher = stack.enter_context(_publisher(*target)) if target else None
         with activity("loading the backbone"):
             learner = stack.enter_context(Learner.open(state))
             if not learner.labels:
@@ -79,17 +99,33 @@ def watch(state: Path, camera: str, as_json: bool, every: float, changes: bool, 
 
         for seen in observations(source, recognised, TemporalFilter(), every):
             if publisher:
-                publisher.publish(seen)
+                publisher.publish(seen, learner.labels)
             if not changes or (seen.state, seen.nothing) != before:
                 echo_json(seen.as_values()) if as_json else echo(seen.as_line())
             before = seen.state, seen.nothing
 
 
-def _publisher(address: str, certificates: Path | None, name: str) -> "Publisher":
-    from robocle.watch.mqtt import PASSWORD_VARIABLE, Broker, Publisher
+def _target(
+    address: str, certificates: Path | None, name: str, *entities: Any
+) -> "tuple[Broker, Device]":
+    from robocle.watch.broker import PASSWORD_VARIABLE, Broker
+    from robocle.watch.home_assistant import Device
 
     password = os.environ.get(PASSWORD_VARIABLE, "")
-    return Publisher(Broker.parse(address, password, certificates), name)
+    return Broker.parse(address, password, certificates), Device(name, *entities)
+
+
+def _publisher(broker: "Broker", device: "Device") -> "Publisher":
+    from robocle.watch.mqtt import Publisher
+
+    return Publisher(broker, device)
+
+
+def _forget(broker: "Broker", device: "Device") -> None:
+    from robocle.watch.mqtt import forget
+
+    removed = plural(forget(broker, device), "message")
+    echo(f"removed {removed} of the camera {device.name} from {broker}")
 
 
 class RosCommand(click.Command):

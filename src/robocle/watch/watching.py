@@ -1,5 +1,6 @@
 """From the frames of a camera to one stable observation per second, as printed and published."""
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -18,6 +19,8 @@ TOP = 3
 """How many of the best labels are listed with their confidences."""
 UNKNOWN = "unknown object"
 """How a smart home shows an unknown object. Home Assistant uses "unknown" for a missing value."""
+RESERVED = (UNKNOWN, "unknown", "nothing", "undecided", "none", "unavailable")
+"""What `state` cannot be for a label: it has another meaning here or in Home Assistant."""
 
 Recognise = Callable[[Frame], Prediction]
 
@@ -51,9 +54,15 @@ class Observation:
     """The probability of an unknown object, or of nothing to see."""
     sure: bool = False
     """Whether the label can be relied on."""
+    online: bool = True
+    """Whether the camera sends pictures."""
+    frame: Frame | None = field(default=None, repr=False, compare=False)
+    """The last frame."""
 
     @classmethod
-    def of(cls, announcement: Announcement, when: float) -> "Observation":
+    def of(
+        cls, announcement: Announcement, when: float, frame: Frame | None = None
+    ) -> "Observation":
         """Return what an announcement says, with its best labels only."""
         unknown = announcement.unknown_probability
         is_unknown = announcement.verdict in ("unknown", "nothing")
@@ -66,20 +75,30 @@ class Observation:
             dict(announcement.top(TOP)),
             unknown,
             announcement.sure,
+            frame=frame,
         )
 
     @property
     def state(self) -> str:
-        """The label, or "unknown object", "nothing" or "undecided"."""
-        return self.label or (UNKNOWN if self.verdict == "unknown" else self.verdict)
+        """The label as `state_of` has it, or "unknown object", "nothing" or "undecided"."""
+        if self.label is not None:
+            return state_of(self.label)
+        return UNKNOWN if self.verdict == "unknown" else self.verdict
+
+    @property
+    def seen(self) -> tuple[str, ...]:
+        """The labels of the objects that are seen."""
+        return () if self.label is None else (self.label,)
 
     def as_values(self) -> dict[str, Any]:
         """Return the observation as values for JSON, with rounded confidences."""
         return {
             "time": _written(self.time),
+            "camera": "online" if self.online else "offline",
             "state": self.state,
             "verdict": self.verdict,
             "label": self.label,
+            "seen": self.seen,
             "sure": self.sure,
             "nothing": self.nothing,
             "confidence": round(self.confidence, 3),
@@ -91,6 +110,16 @@ class Observation:
         """Return the observation as one line: the time, what is seen and its probability."""
         seen = in_words(self.label, self.verdict, self.nothing)
         return f"{_written(self.time)}\t{seen}\t{self.confidence:.2f}"
+
+
+def state_of(label: str) -> str:
+    """Return the label, with " (object)" after it if it could be read as something else.
+
+    >>> state_of("mug"), state_of("None"), state_of("None (object)")
+    ('mug', 'None (object)', 'None (object) (object)')
+    """
+    plain = re.sub(r"( \(object\))+$", "", label)
+    return f"{label} (object)" if plain.casefold() in RESERVED else label
 
 
 def _written(seconds: float) -> str:
@@ -136,15 +165,15 @@ class _Eye:
 
     def __init__(self, camera: Camera, recognise: Recognise, steady: TemporalFilter) -> None:
         self._camera, self._recognise, self._steady = camera, recognise, steady
-        self._number = -1
+        self._frame: Frame | None = None
         self._seen = time.monotonic()
         self._announcement: Announcement | None = None
 
     def look(self, timeout: float) -> None:
         """Recognise the next frame, if there is one in time."""
-        frame = self._camera.newest(self._number, timeout)
+        frame = self._camera.newest(self._frame.number if self._frame else -1, timeout)
         if frame is not None:
-            self._number, self._seen = frame.number, time.monotonic()
+            self._frame, self._seen = frame, time.monotonic()
             self._announcement = self._steady.update(self._recognise(frame))
         elif time.monotonic() - self._seen > STALE:
             self._steady.reset()
@@ -153,5 +182,5 @@ class _Eye:
     def observation(self) -> Observation:
         """Return what is announced now."""
         if self._announcement is None:
-            return Observation(time.time(), "nothing", None, nothing=NO_FRAME)
-        return Observation.of(self._announcement, time.time())
+            return Observation(time.time(), "nothing", None, nothing=NO_FRAME, online=False)
+        return Observation.of(self._announcement, time.time(), self._frame)
