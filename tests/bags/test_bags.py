@@ -15,7 +15,7 @@ from home_pictures import home_picture
 from peak_memory import output_of
 from refusal import Refusal
 from robocle.bags import Bag, Intervals, write_bag
-from robocle.bags.recording import IMAGE_TOPIC, LABEL_TOPIC
+from robocle.bags.writing import IMAGE_TOPIC, LABEL_TOPIC
 from robocle.errors import DataError, ImageError, MissingExtraError
 from robocle.types import Example
 

@@ -27,7 +27,7 @@ from robocle.errors import DataError, ImageError, NothingTaughtError, QualityErr
 
 if TYPE_CHECKING:
     from robocle.bags import Intervals, Shot
-    from robocle.bags.recording import Storage
+    from robocle.bags.writing import Storage
     from robocle.images.quality import Poor
     from robocle.learner import Learner
     from robocle.learner.embedding import Embedding

@@ -167,6 +167,20 @@ def pin(point: str, url: str, creds: Path | None, tls_ca: Path | None, group: st
     echo(f"{group} robots of {name} follow to {where} ({plural(count, 'kind')} of parts)")
 
 
+@fleet.command(short_help="Erase what was removed from the log.")
+@click.argument("url", metavar="URL")
+@server_options
+def erase(url: str, name: str, creds: Path | None, tls_ca: Path | None) -> None:
+    """Erase the embeddings of samples that were removed from the log of a fleet.
+
+    The server overwrites them. No undo and no pin brings them back to other robots.
+    """
+    from robocle.fleet.operating import erase_removed
+
+    count = asyncio.run(erase_removed(_server(url, name, creds, tls_ca)))
+    echo(f"erased {plural(count, 'removed sample')} from the log of {name}")
+
+
 @fleet.command(short_help="Leave a fleet.")
 @click.argument("state", type=StatePath)
 def leave(state: Path) -> None:

@@ -20,27 +20,37 @@ replace_option = click.option("--replace", is_flag=True, help="Overwrite OUT if 
 @main.command(short_help="Merge other states into one.")
 @click.argument("state", type=StatePath)
 @click.argument("files", nargs=-1, required=True, type=StatePath)
+@click.option(
+    "--dask",
+    default="",
+    metavar="ADDRESS",
+    help="Merge on a Dask cluster, whose workers see the files at the same paths.",
+)
 @click.option("--unreadable", type=click.Choice(["refuse", "skip"]), default="refuse",
               show_default=True, help="What to do about files that are damaged or have other "
               "parts. With refuse nothing is merged, with skip the others are.")  # fmt: skip
-def merge(state: Path, files: tuple[Path, ...], unreadable: str) -> None:
+def merge(state: Path, files: tuple[Path, ...], dask: str, unreadable: str) -> None:
     """Merge FILES into STATE, as if it had been taught all of their pictures.
 
     STATE is created if it does not exist. The result is a union of what was taught: what several
     states have of the same robot counts once, so a newer export of it can be merged again. A
     picture that was taught to two robots counts twice. `robocle undo` undoes a merge.
     """
-    from robocle.learner import Learner
+    from robocle.fleet.tree import merge_on_dask
+    from robocle.learner.editing import merge_into
 
     is_new = not os.path.exists(state)
     if is_new:
         _create_like(files, state, unreadable)
     try:
-        with Learner.edit(state) as learner:
-            before, version = learner.labels, learner.version
-            skipped = learner.merge_files(*files, skip=unreadable == "skip")
-            labels, is_changed = learner.labels, learner.version != version
-            pictures = plural(sum(learner.counts.values()), "picture")
+        version, before = _content(state)
+        skip = unreadable == "skip"
+        if dask:
+            skipped = merge_on_dask(state, files, dask, skip)
+        else:
+            skipped = merge_into(state, files, skip)
+        now, labels = _content(state)
+        is_changed, pictures = now != version, plural(sum(labels.values()), "picture")
     except BaseException:
         if is_new:
             _remove_empty(state)
@@ -57,6 +67,20 @@ def merge(state: Path, files: tuple[Path, ...], unreadable: str) -> None:
     merged = plural(len(files) - len(skipped), "state")
     done = f"merged {merged} into {state}" if is_changed else f"{state} had all of it already"
     echo(f"{done}; it knows {plural(len(labels), 'label')}, {pictures}")
+
+
+def _content(state: Path) -> tuple[int, dict[str, int]]:
+    """Return the clock of a state, and its labels with their numbers of pictures."""
+    from robocle.classifiers.labels import UNKNOWN
+    from robocle.store.state import State
+
+    opened = State.open(state)
+    try:
+        counts = opened.counts()
+        counts.pop(UNKNOWN, None)
+        return opened.position()[1], counts
+    finally:
+        opened.close()
 
 
 def _create_like(files: tuple[Path, ...], state: Path, unreadable: str) -> None:

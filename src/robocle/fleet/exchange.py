@@ -12,7 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from robocle._internal.wording import plural
 from robocle.errors import RobocleError
+from robocle.fleet.folded import FoldedLabels
 from robocle.fleet.membership import AT_ONCE, Entry, Membership
 from robocle.fleet.messages import (
     EVERYONE,
@@ -122,6 +124,7 @@ class Exchange:
             with self.known.writing():
                 self.known["sharing"], self.known["cursor"] = repr(sharing), "0"
                 self.known["unsettled"] = "1"
+        self._folded = FoldedLabels(self.state, self.known, self._wanted)
         self._labels: set[str | None] = set()
         self.published = self.taken_in = 0
         self.refused: list[str] = []
@@ -143,7 +146,10 @@ class Exchange:
         found = self._reverted(changed)
         for start in range(0, len(changed), AT_ONCE):
             found += self._compared(changed[start : start + AT_ONCE]).publish
-        return clock, self._drafted(found)
+        drafts = self._drafted(found)
+        if any(row.fold for row in changed) and not self.sharing.read_only:
+            drafts += [Draft(each, is_sample=False) for each in self._folded.decisions()]
+        return clock, drafts
 
     def _changed_rows(self) -> tuple[int, list[Held]]:
         """Return the clock of the state, and the rows that changed since what was published."""
@@ -221,6 +227,7 @@ class Exchange:
                 self.published += 1
             if clock is not None:
                 self.known["cursor"] = str(clock)
+                self._folded.note()
 
     # What is taken in
 
@@ -261,13 +268,16 @@ class Exchange:
             own = int(message.robot == robot)
             entries += [Entry(id, message.sequence, *values, own) for id in decision.ids]
             ids.update(decision.ids)
-        with self.known.writing():
+        with self.known.writing(flush=pin != before):
             self.known.add(entries)
             self.known["pin"], self.known["pinned_at"] = map(str, pin)
             was_unsettled, self.known["unsettled"] = self.known["unsettled"], "1"
         missing = self._settle(list(ids), rows)
         if pin != before:
-            return self.settle_all()
+            missing = self.settle_all()
+            if kept := self._folded.kept():
+                self.refused.append(f"{plural(kept, 'sample')} after the pin stay: they are folded")
+            return missing
         with self.known.writing():
             self.known["unsettled"] = was_unsettled
         return missing
@@ -287,10 +297,10 @@ class Exchange:
 
     def _checked(self, payload: bytes) -> Row:
         """Return the row of a message that this state could have."""
-        row = read_sample(payload)
+        row, numbers = read_sample(payload)
         if self._empty.width is None:
             self._empty.width = self.state.width()
-        kept = self._empty.require_sample(row.numbers(), row.label or "")
+        kept = self._empty.require_sample(numbers, row.label or "")
         self._empty.width = len(kept)
         if row.label not in self._labels:
             query = "SELECT DISTINCT label FROM samples WHERE label IS NOT NULL"
@@ -351,8 +361,9 @@ class Exchange:
                     missing.append(content)
                 elif not wanted[1] or content == 0 or id in rows:
                     ready.append((id, wanted))
-            if ready:
-                self._follow(ready, rows, {row.id: row for row in held})
+            folded = [row.id for row in held if row.fold]
+            if ready or folded:
+                self._follow(ready, rows, {row.id: row for row in held}, folded)
         return missing
 
     def _follow(
@@ -360,6 +371,7 @@ class Exchange:
         decisions: Sequence[tuple[bytes, tuple[int, str]]],
         rows: dict[bytes, Row],
         held: dict[bytes, Held],
+        folded: Sequence[bytes],
     ) -> None:
         """Write what the fleet has decided to the state."""
         with changing(self.state) as change:
@@ -379,8 +391,8 @@ class Exchange:
                 change.decide(label or None, "id = ?", id, decided=decided)
             if removed:
                 change.erases = f"id IN ({','.join(f'x{id.hex()!r}' for id in removed)})"
+            self.taken_in += len(decisions) + (bool(folded) and self._folded.follow(change, folded))
             fold(change, self._empty, whose="all")
-            self.taken_in += len(decisions)
 
 
 class Comparison(NamedTuple):

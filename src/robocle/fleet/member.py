@@ -10,7 +10,7 @@ from robocle._internal.wording import plural
 from robocle.errors import FleetError
 from robocle.fleet.exchange import Draft, Exchange, Sharing
 from robocle.fleet.messages import EVERYONE, hello_message, require_token
-from robocle.fleet.server import Log, RefusedError, Server, UnreachableError, connected
+from robocle.fleet.server import FAREWELL, Log, RefusedError, Server, UnreachableError, connected
 from robocle.store.state import FilePath
 
 log = logging.getLogger("robocle")
@@ -138,7 +138,7 @@ class Member:
         finally:
             for task in tasks:
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.wait(tasks, timeout=FAREWELL)
 
     async def _begin(self, found: Log) -> None:
         """Find out whether the log is the one that was followed, and what pin holds."""

@@ -29,6 +29,7 @@ CREATE TABLE IF NOT EXISTS entries (
   own INTEGER NOT NULL, -- 1: this robot has published it
   PRIMARY KEY (id, sequence)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS sums (id BLOB PRIMARY KEY, label TEXT) STRICT; -- of folded samples
 """
 AT_ONCE = 500
 """How many ids a query names."""
@@ -67,7 +68,7 @@ class Membership:
             with translated(self.path, "write"):
                 self._connection.execute("PRAGMA locking_mode = EXCLUSIVE")
                 self._connection.execute("PRAGMA journal_mode = WAL")
-                self._connection.execute("PRAGMA synchronous = FULL")
+                self._connection.execute("PRAGMA synchronous = NORMAL")
                 self._connection.executescript(TABLES)
         except BaseException as error:
             self._connection.close()
@@ -102,10 +103,18 @@ class Membership:
         return int(self[name] or 0)
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Write all that is changed until the context ends, or nothing."""
+    def writing(self, flush: bool = False) -> Iterator[None]:
+        """Write all that is changed until the context ends, or nothing.
+
+        A power failure may take back the last changes: they are read from the log again.
+
+        Args:
+            flush: Whether all of it is on the disk afterwards, as a pin must be before the state
+                follows it. Otherwise what it hides would be taken for removed.
+        """
         before = dict(self._about)
         try:
+            self._connection.execute(f"PRAGMA synchronous = {'FULL' if flush else 'NORMAL'}")
             self._connection.execute("BEGIN")
             yield
             self._connection.execute("COMMIT")
@@ -138,6 +147,14 @@ class Membership:
         while some := [id for (id,) in self._connection.execute(query, (last, AT_ONCE))]:
             yield some
             last = some[-1]
+
+    def labels(self) -> dict[bytes, str | None]:
+        """Return the labels that the sums of the state had."""
+        return dict(self._connection.execute("SELECT id, label FROM sums"))
+
+    def note_labels(self, labels: Iterable[tuple[bytes, str | None]]) -> None:
+        """Note the labels that the sums of the state have."""
+        self._connection.executemany("INSERT OR REPLACE INTO sums VALUES (?, ?)", labels)
 
     def without_content(self, sequence: int) -> None:
         """Note that the embedding of a message was erased from the log."""

@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from numpy.typing import NDArray
+
 from robocle._internal.wording import one_line
 from robocle.classifiers.labels import plain_label
 from robocle.errors import FleetError
@@ -122,8 +124,8 @@ def read(payload: bytes) -> tuple[dict[str, Any], bytes]:
     return head, body
 
 
-def read_sample(payload: bytes) -> Row:
-    """Return the row that a message has.
+def read_sample(payload: bytes) -> tuple[Row, NDArray[Any]]:
+    """Return the row that a message has, and its embedding.
 
     Raises:
         FleetError: It is not one that a state could have.
@@ -144,10 +146,9 @@ def read_sample(payload: bytes) -> Row:
             raise ValueError("its sketch has another size")
         if type(row.bits) is not int or row.bits not in (32, 64):
             raise ValueError("its numbers have another size")
-        row.numbers()
+        return row, row.numbers()
     except (KeyError, *UNREADABLE) as error:
         raise FleetError(f"it has no sample ({one_line(error, 100)})") from error
-    return row
 
 
 def read_decision(payload: bytes) -> Decision:

@@ -16,10 +16,13 @@ from robocle.fleet.exchange import Received
 from robocle.fleet.membership import Membership, file_beside
 from robocle.fleet.messages import (
     ID,
+    Decision,
     fingerprint,
     read,
+    read_decision,
     read_hello,
     read_pin,
+    read_sample,
     require_token,
     written,
 )
@@ -99,6 +102,18 @@ async def history(server: Server, most: int) -> list[Line]:
     return [_line(each) for each in found if each is not None]
 
 
+def decisions_of(message: Received) -> list[Decision]:
+    """Return the decisions that a message has.
+
+    Raises:
+        FleetError: It is not a message that robots take in.
+    """
+    if message.kind == "sample":
+        row, _ = read_sample(message.payload)
+        return [Decision((row.id,), row.label, row.decided)]
+    return [read_decision(message.payload)] if message.kind == "decision" else []
+
+
 def _line(message: Received) -> Line:
     time = datetime.fromtimestamp(message.time / 1e6, UTC).isoformat(" ", "seconds")
     robot = message.group if message.kind == "pin" else message.robot
@@ -162,6 +177,30 @@ async def pinned(server: Server, sequence: int, group: str) -> int:
             subject = server.subject("pin", parts=parts, robot=group)
             await log.publish(subject, payload, f"pin-{secrets.token_hex(8)}")
     return len(kinds)
+
+
+async def erase_removed(server: Server) -> int:
+    """Erase the messages about samples that were removed, and return how many there were.
+
+    Raises:
+        FleetError: The server cannot be reached, or has no such fleet.
+    """
+    latest: dict[bytes, tuple[int, str]] = {}
+    samples: dict[int, bytes] = {}
+    async with connected(server, OPERATOR) as log:
+        state = (await log.info()).state
+        for sequence in range(state.first_seq, state.last_seq + 1):
+            message = await log.message(sequence)
+            with suppress(FleetError):
+                for decision in decisions_of(message) if message else ():
+                    if message and message.kind == "sample":
+                        samples[sequence] = decision.ids[0]
+                    for id in decision.ids:
+                        latest[id] = max(latest.get(id, decision.order), decision.order)
+        removed = [sequence for sequence, id in samples.items() if not latest[id][1]]
+        for sequence in removed:
+            await log.erase(sequence)
+    return len(removed)
 
 
 async def created_like(server: Server, path: FilePath) -> None:

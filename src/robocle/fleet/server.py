@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 PASSWORD_VARIABLE = "ROBOCLE_FLEET_PASSWORD"
 PATIENCE = 20.0
 """Seconds that the server may take to answer."""
+FAREWELL = 2.0
+"""Seconds that a connection may take to end."""
 HEARTBEAT = 3.0
 """Seconds between two signs of life of the server."""
 IN_FLIGHT = 256
@@ -146,22 +148,24 @@ async def connected(server: Server, name: str) -> AsyncIterator["Log"]:
     finally:
         if client is not None:
             with _quiet():
-                await client.close()
+                await asyncio.wait_for(client.close(), FAREWELL)
 
 
 async def _opened(server: Server, options: dict[str, Any]) -> "Client":
-    import nats
+    from nats.aio.client import Client
+    from nats.errors import Error
 
+    client = Client()
     try:
-        return await nats.connect(server.url, **options)
-    except (TimeoutError, nats.errors.Error, OSError):
-        raise
-    except Exception as error:  # each library that reads credentials has errors of its own
-        if server.creds is None:
+        await client.connect(server.url, **options)
+    except BaseException as error:
+        with _quiet():
+            await asyncio.wait_for(client.close(), FAREWELL)
+        # Each library that reads credentials has errors of its own.
+        if server.creds is None or isinstance(error, (TimeoutError, Error, OSError)):
             raise
-        raise RefusedError(
-            f"{server.creds} has no credentials that can be used: get new ones"
-        ) from error
+        raise RefusedError(f"{server.creds} has no credentials to log in: get new ones") from error
+    return client
 
 
 class _quiet:  # noqa: N801  (a context, like contextlib's)
@@ -285,8 +289,7 @@ class Log:
             message = await subscription.next_msg(4 * HEARTBEAT)
             batch, raw = list[Received](), [message]
             while subscription.pending_msgs and len(raw) < IN_FLIGHT:
-                with _quiet():
-                    raw.append(await subscription.next_msg(0.01))
+                raw.append(await subscription.next_msg(HEARTBEAT))
             data = [each for each in raw if not await self._is_sign_of_life(each)]
             pending = 0
             for each in data:

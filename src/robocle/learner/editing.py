@@ -204,8 +204,20 @@ def merge(learned: Learned, others: Iterable[State], title: str) -> None:
             _require_mergeable(learned, other)
             change.unite(other)
         change.forget_folded_steps()
-        learned.empty.require_room(_names(each[1] for each in learned.state.summary()))
+        learned.empty.require_room(_names(learned.state.counts()))
         _require_usable(learned)
+
+
+def merge_into(state: FilePath, paths: Sequence[FilePath], skip: bool) -> list[RobocleError]:
+    """Merge state files into another, and return why some were left out.
+
+    The memory that this takes does not grow with their number.
+    """
+    opened = State.open(state)
+    try:
+        return merge_files(Learned(opened, Parts.of(str(state), opened.parts)), paths, skip)
+    finally:
+        opened.close()
 
 
 def merge_files(learned: Learned, paths: Sequence[FilePath], skip: bool) -> list[RobocleError]:

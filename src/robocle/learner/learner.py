@@ -26,7 +26,15 @@ from robocle.images.quality import Complaint, Poor
 from robocle.images.views import first_share
 from robocle.learner import editing
 from robocle.learner.embedding import BATCH_SIZE, Embedder, Embedding, values_for
-from robocle.learner.finding import BOXES, LEAST, Find, embedded_boxes, found, with_best_box
+from robocle.learner.finding import (
+    BOXES,
+    LEAST,
+    Find,
+    embedded_boxes,
+    found,
+    second_rate,
+    with_best_box,
+)
 from robocle.learner.learned import Learned
 from robocle.learner.opening import created, opened, restored
 from robocle.learner.pipeline import Parts, Pipeline
@@ -384,8 +392,9 @@ class Learner:
         if self.finder is None or box is not None:
             return self.predict_many([picture], false_accept=false_accept, boxes=[box])[0]
         recognise = partial(self.predict_embedding, false_accept=false_accept)
+        strictly = partial(self.predict_embedding, false_accept=second_rate(false_accept))
         rows = embedded_boxes(self._recognising(), self.finder, picture, BOXES)
-        return with_best_box(rows, recognise)
+        return with_best_box(rows, recognise, strictly)
 
     def predict_many(
         self,

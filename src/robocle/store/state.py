@@ -293,6 +293,15 @@ class State:
                 plain_label(label)
             return found
 
+    def counts(self) -> dict[str, int]:
+        """Return the number of pictures per label, in the order of their first picture."""
+        with self.reading():
+            found = self.query(
+                """SELECT label, sum(pictures) FROM samples WHERE label IS NOT NULL AND bits > 0
+                GROUP BY label ORDER BY min(time)"""
+            )
+            return {plain_label(label): int(count) for label, count in found}
+
     def folds(self) -> dict[bytes, int]:
         """Return the version of the folded sums of each origin."""
         return dict(self.query("SELECT origin, max(fold) FROM sums GROUP BY origin"))

@@ -11,6 +11,9 @@ import pytest
 
 pytest.importorskip("rclpy", reason="needs ROS 2: `make ros` installs it and runs these tests")
 
+from rclpy.qos import qos_profile_sensor_data
+from sensor_msgs.msg import CompressedImage
+
 from ros_robot import compressed_image, scene
 from waiting import wait_for
 
@@ -33,16 +36,19 @@ FRAMES = 1000
 def test_a_thousand_frames_leave_no_memory_behind_though_a_listener_hangs_and_dies(
     robot: "Robot", start: Callable[..., "Process"], tmp_path: Any
 ) -> None:
-    options = ("-p", "image_transport:=compressed", "-p", "filter:=false")
-    node = start(tmp_path / "home.robocle", "--ros-args", *options)
+    # As image_transport has it: /compressed is added to what `image` is remapped to.
+    options = ("-r", "image:=/front/image_raw", "-p", "image_transport:=compressed")
+    node = start(tmp_path / "home.robocle", "--ros-args", *options, "-p", "filter:=false")
+    topic = "/front/image_raw/compressed"
+    camera = robot.node.create_publisher(CompressedImage, topic, qos_profile_sensor_data)
     robot.teach_all("mug", "clock")
     content = scene(mug=40, clock=370)
-    robot.show(compressed_image(content), robot.compressed)
+    robot.show(compressed_image(content), camera)
     with (
         subprocess.Popen(
             [sys.executable, "-c", LISTENER], stdout=subprocess.PIPE, text=True
         ) as listener,
-        robot.streaming(robot.compressed, lambda: compressed_image(content), rate=100),
+        robot.streaming(camera, lambda: compressed_image(content), rate=100),
     ):
         assert listener.stdout
         assert listener.stdout.readline() == "heard\n"
