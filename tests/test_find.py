@@ -1,6 +1,7 @@
 """`Learner.find`: taught objects in the boxes of a finder."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from bright_detector import bright_detector
 from home_pictures import home_picture, taught_home
 from robocle import Learner, NothingTaughtError, Prediction, SpecError
 from robocle.backbones import Backbone
-from robocle.learner.finding import LEAST, Find, found, merged
+from robocle.learner.embedding import Embedding
+from robocle.learner.finding import LEAST, Find, found, merged, with_best_box
 from robocle.types import Pixels
 
 WHOLE = (0.0, 0.0, 640.0, 480.0)
@@ -79,6 +81,23 @@ def test_a_prediction_looks_nearer_if_that_makes_the_picture_more_familiar(
     learner.finder = Corners([(0.6, 0.1, 0.8, 0.4)])  # where it is dark
     assert learner.predict(room).scores == pytest.approx(alone.scores, abs=1e-5)
     assert learner.predict(room, box=around).nearest == "mug"
+
+
+@pytest.mark.parametrize(("alone", "expected"), [(None, "strictly"), ("mug", "usual")])
+def test_what_the_picture_alone_does_not_show_is_judged_more_strictly(
+    alone: str | None, expected: str
+) -> None:
+    rows = [(WHOLE, Embedding(np.zeros(2, np.float32), "prediction")) for _ in range(2)]
+    looks = iter([find(WHOLE, alone, 0.1), find(NEAR, "mug", 0.5), find(NEAR, "usual", 0.6)])
+
+    def usual(_: Embedding) -> Prediction:
+        seen = next(looks).prediction
+        return replace(seen, familiarity=seen.confidence)
+
+    def strictly(_: Embedding) -> Prediction:
+        return replace(find(NEAR, "strictly", 0.6).prediction, familiarity=0.6)
+
+    assert with_best_box(rows, usual, strictly).label == expected
 
 
 def test_without_a_finder_only_the_whole_picture_is_looked_at(learner: Learner, room: Path) -> None:

@@ -1,6 +1,6 @@
 """Measure how well taught objects are found in rooms: `python tools/measure_rooms.py DETECTOR`.
 
-DETECTOR is the spec of a finder, such as onnx:picodet.onnx. Rooms of two rendered homes are
+DETECTOR is the spec of a finder, such as onnx:picodet.onnx. Rooms of the rendered home are
 searched, with four to six objects each. Half of the categories are taught, five clean pictures
 each, in five orderings. The table is written to docs/finders.md.
 """
@@ -14,23 +14,21 @@ from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
-from PIL import Image
 from tabulate import tabulate
 
 from robocle import Find, Learner, finder
 from robocle._internal.randomness import keyed_rng
+from robocle.evaluation.datasets import dataset
 from robocle.finders.boxes import PixelBox, overlap
-from robocle.learner.embedding import Embedder
+from robocle.learner.embedding import Embedder, Embedding
 from robocle.learner.finding import BOXES, Rows, embedded_boxes, shows_same
 from robocle.learner.finding import found as found_in
-from robocle_sim.home import categories, render
 from robocle_sim.room import Room, Visible
-from robocle_sim.stage import PlannedPicture
 
 PAGE = Path(__file__).parents[1] / "docs" / "finders.md"
 MARK = "<!-- begin rooms: python tools/measure_rooms.py DETECTOR -->"
 END = "<!-- end rooms -->"
-SEEDS, ROOMS = (0, 1), 30
+ROOMS = 60
 ORDERINGS, SHOTS = 5, 5
 HIT = 0.5
 """The overlap of a find with an object from which on it has found it."""
@@ -113,17 +111,14 @@ def main() -> None:
     embedder = Embedder(base.pipeline, "prediction")
     alone, boxed = Tally(), Tally()
     with Pool() as pool:
-        for seed in SEEDS:
-            rooms = pool.map(Room.render, [Room(seed, number) for number in range(ROOMS)], 4)
-            searched = [
-                (objects, embedded_boxes(embedder, found, picture, BOXES))
-                for picture, objects in rooms
-            ]
-            clean = dict(pool.map(clean_pictures, [(seed, each) for each in categories()]))
-            for learner in learners(base, clean):
-                for room in searched:
-                    look(learner, room, boxed)
-                    look(learner, (room[0], room[1][:1]), alone)
+        rooms = pool.map(Room.render, [Room(0, number) for number in range(ROOMS)], 4)
+    searched = [
+        (objects, embedded_boxes(embedder, found, picture, BOXES)) for picture, objects in rooms
+    ]
+    for learner in learners(base):
+        for room in searched:
+            look(learner, room, boxed)
+            look(learner, (room[0], room[1][:1]), alone)
     rows = [["whole frame only", *alone.figures()], ["with the finder", *boxed.figures()]]
     columns = ["average precision", "found", "found, if in a box", "false finds per frame"]
     table = tabulate(rows, ["", *columns], "pipe", floatfmt=("", ".1f", ".1f", ".1f", ".2f"))
@@ -134,25 +129,18 @@ def main() -> None:
     PAGE.write_text(f"{begin}{MARK}\n{table}\n\n{covered}\n{END}{end}", "utf-8")
 
 
-def clean_pictures(key: tuple[int, str]) -> tuple[str, list[Image.Image]]:
-    """Return a category of a home and the pictures of it that are taught."""
-    seed, category = key
-    planned = [PlannedPicture(seed, category, 1, number=number) for number in range(SHOTS)]
-    return category, [render(each) for each in planned]
-
-
-def learners(base: Learner, clean: dict[str, list[Image.Image]]) -> Iterable[Learner]:
+def learners(base: Learner) -> Iterable[Learner]:
     """Yield a learner per ordering, each taught half of the categories."""
-    embedded = {
-        label: [base.embed_for_teaching(each) for each in pictures]
-        for label, pictures in clean.items()
-    }
+    embedded: dict[str, list[Embedding]] = defaultdict(list)
+    for each in dataset("home").examples():
+        if each.split == "train" and len(embedded[each.label]) < SHOTS:
+            embedded[each.label].append(base.embed_for_teaching(each.path))
     for seed in range(ORDERINGS):
         rng = keyed_rng(seed, "measure_rooms")
         learner = Learner(base.backbone)
         for label in sorted(rng.permutation(sorted(embedded))[: len(embedded) // 2].tolist()):
-            for each in embedded[label]:
-                learner.teach_embedding(each, label)
+            for sample in embedded[label]:
+                learner.teach_embedding(sample, label)
         yield learner
 
 

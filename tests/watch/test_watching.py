@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
+from bright_detector import bright_detector
 from command_line import error_of, run, run_subprocess
 from refusal import Refusal
 from robocle import Learner
@@ -74,6 +76,33 @@ def test_without_paho_the_error_names_the_extra(
 ) -> None:
     monkeypatch.setitem(sys.modules, "paho.mqtt.client", None)
     assert "robocle[mqtt]" in error_of("watch", state, "--camera", video, "--mqtt", "localhost")
+
+
+@pytest.mark.slow
+def test_with_a_finder_objects_have_boxes_and_keep_their_numbers(
+    state: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "bright.onnx").write_bytes(bright_detector())
+    finder = ("--finder", f"onnx:{tmp_path / 'bright.onnx'},pixels=unit")
+    frames = []
+    for number in range(12):
+        frame = Image.new("RGB", (320, 240), (10, 10, 10))
+        mug = Image.open(home_picture("clean/mug_01/5")).resize((110, 110))
+        frame.paste(mug, (100 + 3 * number, 60))
+        frames.append(tmp_path / f"{number}.png")
+        frame.save(frames[-1])
+    video = write_video(tmp_path / "room.avi", frames, rate=4)
+    result = run("watch", state, "--camera", video, "--json", "--every", "0.2", *finder)
+    assert result.exit_code == 0, result.stderr
+    seen = [json.loads(line) for line in result.stdout.splitlines()]
+    assert seen[-1]["label"] == "mug"
+    assert seen[-1]["seen"] == ["mug"]
+    boxes = [each["box"] for one in seen for each in one.get("objects") or () if each["label"]]
+    numbers = {each["number"] for one in seen for each in one.get("objects") or () if each["label"]}
+    assert boxes[0][0] < 125
+    assert len(numbers) == 1
+    assert boxes[-1] == pytest.approx([100 + 3 * 11, 60, 110, 110], abs=14)
+    assert "--box" in run("watch", state, "--camera", video, *finder, "--box", "0,0,9,9").stderr
 
 
 def test_frames_that_stop_coming_are_reported_as_nothing_to_see(

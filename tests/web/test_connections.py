@@ -3,6 +3,8 @@
 import json
 import logging
 import socket
+import ssl
+import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -32,9 +34,26 @@ def half_open(port: int, number: int) -> Iterator[list[socket.socket]]:
         yield opened
 
 
+def trusting(port: int) -> int:
+    """Return the status of a request over https, whatever the certificate."""
+    context = ssl._create_unverified_context()
+    with urllib.request.urlopen(f"https://127.0.0.1:{port}/api/v1/health", context=context) as it:
+        return int(it.status)
+
+
 @pytest.mark.slow
-def test_any_number_of_half_open_connections_keeps_nobody_out(tmp_path: Path) -> None:
-    server = ServeProcess(tmp_path / "home.robocle", "--token", TOKEN)
+@pytest.mark.parametrize("options", [[], ["--https"]], ids=["http", "https"])
+def test_any_number_of_half_open_connections_keeps_nobody_out(
+    options: list[str], tmp_path: Path
+) -> None:
+    server = ServeProcess(tmp_path / "home.robocle", "--token", TOKEN, *options)
+    if options:
+        with half_open(server.port, HALF_OPEN) as opened:
+            for _ in range(3):
+                assert trusting(server.port) == 200
+            wait_for(lambda: all(map(is_cut_off, opened)), "all of them to be closed")
+        assert server.stop()[::2] == (0, "")
+        return
     with half_open(server.port, HALF_OPEN) as opened:
         assert server.api.get("/api/v1/labels").status == 200
         wait_for(lambda: sum(map(is_cut_off, opened)) >= HALF_OPEN - 256, "the oldest to be closed")

@@ -3,6 +3,7 @@
 import os
 from dataclasses import fields
 from pathlib import Path
+from typing import Literal
 
 import click
 from click.core import ParameterSource
@@ -114,11 +115,19 @@ def _remove_empty(state: Path) -> None:
 @main.command(short_help="Write an ONNX model, or a state file to send.")
 @click.argument("state", type=StatePath)
 @click.argument("out", type=StatePath)
+@click.option("--float32", is_flag=True,
+              help="Write a model without text and float64, for converters to TensorRT, LiteRT and "
+              "the like.")  # fmt: skip
 @false_accept_option
 @replace_option
 @click.pass_context
 def export(
-    context: click.Context, state: Path, out: Path, false_accept: float, replace: bool
+    context: click.Context,
+    state: Path,
+    out: Path,
+    float32: bool,
+    false_accept: float,
+    replace: bool,
 ) -> None:
     """Write STATE to OUT, as a state file to send (.robocle) or as an ONNX model (.onnx).
 
@@ -131,6 +140,8 @@ def export(
     from robocle.learner import Learner
 
     given = context.get_parameter_source("false_accept") is not ParameterSource.DEFAULT
+    if float32 and out.suffix != ".onnx":
+        raise click.UsageError("--float32 is for ONNX models")
     if given and out.suffix != ".onnx":
         raise click.UsageError(
             "--false-accept is for ONNX models: a state takes it in every prediction"
@@ -143,7 +154,8 @@ def export(
     _require_other(out, state)
     learner = Learner.load(state)
     if out.suffix == ".onnx":
-        learner.export_onnx(out, false_accept=false_accept, replace=replace)
+        numbers: Literal["float64", "float32"] = "float32" if float32 else "float64"
+        learner.export_onnx(out, false_accept=false_accept, numbers=numbers, replace=replace)
     else:
         learner.save(out, replace=replace)
     echo(f"exported {plural(len(learner.labels), 'label')} to {out}")

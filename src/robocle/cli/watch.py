@@ -51,12 +51,15 @@ ROS_ARGUMENTS = "--ros-args"
 @click.option("--forget-discovery", is_flag=True,
               help="Remove the camera from the broker, and so from Home Assistant, and "
               "end.")  # fmt: skip
+@click.option("--finder", metavar="FINDER",
+              help="Also find the objects in the frame, with any exported detector, such as "
+              "onnx:picodet.onnx.")  # fmt: skip
 @box_option
 @false_accept_option
 def watch(state: Path, camera: str | None, as_json: bool, every: float, changes: bool, loop: bool,
           mqtt: str | None, mqtt_ca: Path | None, name: str | None, label_sensors: bool,
           image: bool, topic_prefix: str, discovery_prefix: str, forget_discovery: bool,
-          box: BoxOption, false_accept: float) -> None:  # fmt: skip
+          finder: str | None, box: BoxOption, false_accept: float) -> None:  # fmt: skip
     """Say once per second what a camera sees that STATE was taught.
 
     Prints the time, the label (or "unknown", or "nothing" and why) and its probability. A filter
@@ -71,11 +74,15 @@ def watch(state: Path, camera: str | None, as_json: bool, every: float, changes:
     target = _target(mqtt, mqtt_ca, name or state.stem, *entities) if mqtt else None
     if target and forget_discovery:
         return _forget(*target)
+    if finder and box:
+        raise click.UsageError("--finder looks at the whole frame: leave out --box")
     if camera is None:
         raise click.UsageError("Missing option '--camera'.")
     with activity("starting"):
         from robocle.cameras import Frame, open_camera
+        from robocle.finders import finder as finder_of
         from robocle.learner import Learner
+        from robocle.learner.finding import Find
         from robocle.recognition.temporal_filter import TemporalFilter
         from robocle.types import Prediction
         from robocle.watch import observations
@@ -88,6 +95,8 @@ def watch(state: Path, camera: str | None, as_json: bool, every: float, changes:
             learner = stack.enter_context(Learner.open(state))
             if not learner.labels:
                 raise NothingTaughtError
+            if finder:
+                learner.finder = finder_of(finder)
         source = stack.enter_context(open_camera(camera, loop=loop, reconnect=True))
         before = None
 
@@ -97,7 +106,16 @@ def watch(state: Path, camera: str | None, as_json: bool, every: float, changes:
             except NothingTaughtError:  # another program has made the state forget everything
                 return Prediction.of_nothing("nothing is taught any more")
 
-        for seen in observations(source, recognised, TemporalFilter(), every):
+        def found(frame: Frame) -> list[Find]:
+            try:
+                return learner.find(frame.pixels, false_accept=false_accept)
+            except NothingTaughtError:
+                height, width = frame.pixels.shape[:2]
+                return [Find((0.0, 0.0, float(width), float(height)), recognised(frame))]
+
+        for seen in observations(
+            source, recognised, TemporalFilter(), every, found if finder else None
+        ):
             if publisher:
                 publisher.publish(seen, learner.labels)
             if not changes or (seen.state, seen.nothing) != before:

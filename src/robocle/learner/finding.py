@@ -15,6 +15,7 @@ from robocle.finders.boxes import PixelBox, area, chosen, covered, looked_at
 from robocle.images import Picture, read
 from robocle.images.reading import decoded
 from robocle.learner.embedding import Embedder, Embedding
+from robocle.recognition import NEVER_UNKNOWN, SMALLEST_RATE, Rate, require_rate
 from robocle.recognition.temporal_filter import Announcement
 from robocle.spec import require_whole
 from robocle.types import Prediction, numbers_of
@@ -78,6 +79,8 @@ def described(box: PixelBox, seen: Prediction | Announcement, top: int) -> dict[
     }
 
 
+Recognise = Callable[[Embedding], Prediction]
+"""Returns the prediction for an embedding."""
 Rows = Sequence[tuple[PixelBox, Embedding]]
 """The whole picture and the boxes, each with its embedding."""
 
@@ -108,9 +111,7 @@ def embedded_boxes(embedder: Embedder, finder: Finder | None, picture: Picture, 
     return list(zip([(0.0, 0.0, float(width), float(height)), *boxes], rows, strict=True))
 
 
-def found(
-    rows: Rows, recognise: Callable[[Embedding], Prediction], least: float = LEAST
-) -> list[Find]:
+def found(rows: Rows, recognise: Recognise, least: float = LEAST) -> list[Find]:
     """Return each object in a picture once: known ones by confidence, then unknown ones.
 
     Args:
@@ -133,24 +134,40 @@ def _known_from(found: Prediction, least: float) -> Prediction:
     return replace(found, label=None, sure=False, scores=scores, confidences=confidences)
 
 
-def with_best_box(rows: Rows, recognise: Callable[[Embedding], Prediction]) -> Prediction:
+def with_best_box(rows: Rows, recognise: Recognise, strictly: Recognise) -> Prediction:
     """Return the prediction for a picture and the most familiar of its boxes together.
 
     Their embeddings are averaged. That counts if it is more familiar than the picture alone: in
-    clutter, the boxes may show other objects.
+    clutter, the boxes may show other objects. What the picture alone does not show as known has a
+    second chance in this way, and so has an object that was not taught.
 
     Args:
         rows: The embeddings of the whole picture and of the boxes, as `embedded_boxes` returns
             them.
         recognise: Returns the prediction for an embedding.
+        strictly: Returns it for a second chance.
     """
     whole, *boxes = (recognise(embedding) for _, embedding in rows)
     if whole.nothing or not boxes:
         return whole
     best = max(range(len(boxes)), key=lambda number: boxes[number].familiarity)
     values = (rows[0][1].values + rows[1 + best][1].values) * np.float32(0.5)
-    both = recognise(Embedding(values, "prediction"))
+    seen = Embedding(values, "prediction")
+    both = recognise(seen) if whole.label is not None else strictly(seen)
     return both if both.familiarity > whole.familiarity else whole
+
+
+def second_rate(false_accept: Rate) -> float:
+    """Return the rate for a second chance: half of it, so that both together keep about to it.
+
+    Raises:
+        SpecError: The rate is out of range.
+
+    >>> second_rate("normal"), second_rate(0.001), second_rate(1)
+    (0.025, 0.001, 1.0)
+    """
+    rate = require_rate(false_accept)
+    return rate if rate == NEVER_UNKNOWN else max(rate / 2, SMALLEST_RATE)
 
 
 def merged(finds: Iterable[Find]) -> list[Find]:

@@ -26,7 +26,15 @@ from robocle.images.quality import Complaint, Poor
 from robocle.images.views import first_share
 from robocle.learner import editing
 from robocle.learner.embedding import BATCH_SIZE, Embedder, Embedding, values_for
-from robocle.learner.finding import BOXES, LEAST, Find, embedded_boxes, found, with_best_box
+from robocle.learner.finding import (
+    BOXES,
+    LEAST,
+    Find,
+    embedded_boxes,
+    found,
+    second_rate,
+    with_best_box,
+)
 from robocle.learner.learned import Learned
 from robocle.learner.opening import created, opened, restored
 from robocle.learner.pipeline import Parts, Pipeline
@@ -40,6 +48,7 @@ from robocle.store.steps import Step
 from robocle.types import Prediction
 
 if TYPE_CHECKING:
+    from robocle.export.onnx_model import Numbers
     from robocle.recognition.decision import Decision
     from robocle.recognition.explanation import Explanation
     from robocle.recognition.readiness import Readiness, TaughtSample
@@ -383,8 +392,9 @@ class Learner:
         if self.finder is None or box is not None:
             return self.predict_many([picture], false_accept=false_accept, boxes=[box])[0]
         recognise = partial(self.predict_embedding, false_accept=false_accept)
+        strictly = partial(self.predict_embedding, false_accept=second_rate(false_accept))
         rows = embedded_boxes(self._recognising(), self.finder, picture, BOXES)
-        return with_best_box(rows, recognise)
+        return with_best_box(rows, recognise, strictly)
 
     def predict_many(
         self,
@@ -793,18 +803,25 @@ class Learner:
             write_state(path, state, replace=replace)
 
     def export_onnx(
-        self, path: FilePath, *, false_accept: Rate = DEFAULT_RATE, replace: bool = False
+        self,
+        path: FilePath,
+        *,
+        false_accept: Rate = DEFAULT_RATE,
+        numbers: "Numbers" = "float64",
+        replace: bool = False,
     ) -> None:
         """Write the learner as one ONNX model, which needs neither robocle nor the state.
 
         Args:
             path: The file to write.
             false_accept: The rate, as in `predict`. It is fixed in the model.
+            numbers: "float32" for a model without text and float64, for converters: it has the
+                numbers of labels in place of labels.
             replace: Whether an existing file is replaced.
 
         Raises:
             NothingTaughtError: Nothing has been taught yet.
-            SpecError: The pooling or the views cannot be exported, or the rate is out of range.
+            SpecError: The pooling or the views cannot be exported, or an option is out of range.
             InexactError: The classifier has no linear scores.
             BackboneError: The backbone does not provide its ONNX model.
             StateAccessError: The file exists and is not replaced, or it cannot be written.
@@ -814,7 +831,7 @@ class Learner:
         pipeline = self.pipeline
         embedding = pipeline.backbone, pipeline.pooling, pipeline.prediction_views
         with self._learned.judged() as judged:
-            export = OnnxExport(*embedding, *judged, vars(self.parts))
+            export = OnnxExport(*embedding, *judged, vars(self.parts), numbers)
             export.write(Path(path), require_rate(false_accept), replace)
 
     @property

@@ -34,6 +34,8 @@ FAREWELL = 2.0
 """Seconds to wait until the last message has been sent."""
 ANSWER = 10.0
 """Seconds to wait for the answer of a broker whose messages are to be removed."""
+SHOWN = ("state", "nothing", "online", "seen")
+"""What of an observation is published when it changes."""
 SHOWN_SIDE = 640
 """The longer side of the frame that is published, at most."""
 
@@ -216,7 +218,7 @@ def forget(broker: Broker, device: Device) -> int:
 def _differs(seen: Observation, before: Observation | None) -> bool:
     if before is None:
         return True
-    if any(getattr(seen, name) != getattr(before, name) for name in ("state", "nothing", "online")):
+    if any(getattr(seen, name) != getattr(before, name) for name in SHOWN):
         return True
     return abs(seen.confidence - before.confidence) >= NOTICEABLE
 

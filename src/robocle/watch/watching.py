@@ -2,13 +2,15 @@
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from robocle._internal.wording import in_words
 from robocle.cameras import Camera, Frame
 from robocle.errors import CameraError
+from robocle.learner.finding import Find
+from robocle.learner.tracking import Track, Tracker
 from robocle.recognition.temporal_filter import Announced, Announcement, TemporalFilter
 from robocle.types import Prediction
 
@@ -23,6 +25,7 @@ RESERVED = (UNKNOWN, "unknown", "nothing", "undecided", "none", "unavailable")
 """What `state` cannot be for a label: it has another meaning here or in Home Assistant."""
 
 Recognise = Callable[[Frame], Prediction]
+FindIn = Callable[[Frame], Sequence[Find]]
 
 
 @dataclass(frozen=True)
@@ -58,10 +61,16 @@ class Observation:
     """Whether the camera sends pictures."""
     frame: Frame | None = field(default=None, repr=False, compare=False)
     """The last frame."""
+    objects: tuple[Track, ...] | None = None
+    """The objects that were found in the last frame; None without a finder."""
 
     @classmethod
     def of(
-        cls, announcement: Announcement, when: float, frame: Frame | None = None
+        cls,
+        announcement: Announcement,
+        when: float,
+        frame: Frame | None = None,
+        objects: tuple[Track, ...] | None = None,
     ) -> "Observation":
         """Return what an announcement says, with its best labels only."""
         unknown = announcement.unknown_probability
@@ -76,6 +85,7 @@ class Observation:
             unknown,
             announcement.sure,
             frame=frame,
+            objects=objects,
         )
 
     @property
@@ -88,11 +98,12 @@ class Observation:
     @property
     def seen(self) -> tuple[str, ...]:
         """The labels of the objects that are seen."""
-        return () if self.label is None else (self.label,)
+        found = (each.announcement.label for each in self.objects or ())
+        return tuple(dict.fromkeys(label for label in (self.label, *found) if label is not None))
 
     def as_values(self) -> dict[str, Any]:
         """Return the observation as values for JSON, with rounded confidences."""
-        return {
+        values: dict[str, Any] = {
             "time": _written(self.time),
             "camera": "online" if self.online else "offline",
             "state": self.state,
@@ -105,6 +116,9 @@ class Observation:
             "confidences": {key: round(value, 3) for key, value in self.confidences.items()},
             "unknown_probability": round(self.unknown_probability, 3),
         }
+        if self.objects is not None:
+            values["objects"] = [each.as_values() for each in self.objects]
+        return values
 
     def as_line(self) -> str:
         """Return the observation as one line: the time, what is seen and its probability."""
@@ -131,6 +145,7 @@ def observations(
     recognise: Recognise,
     steady: TemporalFilter,
     every: float = 1.0,
+    find: FindIn | None = None,
 ) -> Iterator[Observation]:
     """Yield what a camera sees, at regular intervals, until a video ends.
 
@@ -142,12 +157,15 @@ def observations(
         recognise: What returns the prediction for a frame.
         steady: The temporal filter.
         every: Seconds between two observations.
+        find: What returns the objects found in a frame, the best one first, in place of
+            `recognise`.
 
     Raises:
         CameraError: The camera failed.
         ImageError: A frame cannot be used.
+        FinderError: The finder failed.
     """
-    eye = _Eye(camera, recognise, steady)
+    eye = _Eye(camera, recognise, steady, find)
     try:
         while True:
             until = time.monotonic() + every
@@ -163,8 +181,12 @@ def observations(
 class _Eye:
     """What was announced for the frames so far."""
 
-    def __init__(self, camera: Camera, recognise: Recognise, steady: TemporalFilter) -> None:
+    def __init__(
+        self, camera: Camera, recognise: Recognise, steady: TemporalFilter, find: FindIn | None
+    ) -> None:
         self._camera, self._recognise, self._steady = camera, recognise, steady
+        self._find, self._tracker = find, Tracker(steady.frames, steady.sure)
+        self._objects: tuple[Track, ...] | None = None
         self._frame: Frame | None = None
         self._seen = time.monotonic()
         self._announcement: Announcement | None = None
@@ -174,13 +196,24 @@ class _Eye:
         frame = self._camera.newest(self._frame.number if self._frame else -1, timeout)
         if frame is not None:
             self._frame, self._seen = frame, time.monotonic()
-            self._announcement = self._steady.update(self._recognise(frame))
+            self._announcement = self._steady.update(self._prediction(frame))
         elif time.monotonic() - self._seen > STALE:
             self._steady.reset()
+            self._tracker.reset()
             self._announcement = None
+
+    def _prediction(self, frame: Frame) -> Prediction:
+        """Return what a frame shows: with a finder, the best of the objects that are found."""
+        if self._find is None:
+            return self._recognise(frame)
+        finds = self._find(frame)
+        tracks = self._tracker.update(finds)
+        # An object that was missed is somewhere, but not known to be where it was.
+        self._objects = tuple(each for each in tracks if not each.missed)
+        return finds[0].prediction
 
     def observation(self) -> Observation:
         """Return what is announced now."""
         if self._announcement is None:
             return Observation(time.time(), "nothing", None, nothing=NO_FRAME, online=False)
-        return Observation.of(self._announcement, time.time(), self._frame)
+        return Observation.of(self._announcement, time.time(), self._frame, self._objects)

@@ -18,10 +18,23 @@ REQUEST_SECONDS = 10.0
 """How long a client may take to send the header of a request."""
 MOST_WAITING = 256
 """How many connections may wait for a request."""
+MOST_FILES = 8192
 NO_LINGERING = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
 
 _waiting: "dict[Requests, asyncio.TimerHandle]" = {}
 """The connections that wait for a request, the one that has waited longest first."""
+
+
+def allow_connections() -> None:
+    """Let this process have many open files: one per connection, encrypted or not yet."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(MOST_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 class Requests(H11Protocol):

@@ -160,7 +160,7 @@ class Search(_Query):
     """`camera` for the newest frame of the robot's camera; no body then."""
 
 
-class Trial(_Query):
+class ToCheck(_Query):
     """How one picture is to be tested."""
 
     label: Label

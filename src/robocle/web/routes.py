@@ -184,11 +184,11 @@ async def rename(request: Request, service: Served) -> answers.Renamed:
 
 @api.post("/api/v1/check", openapi_extra=PICTURE)
 async def check(
-    request: Request, service: Served, trial: Annotated[requests.Trial, Query()]
+    request: Request, service: Served, given: Annotated[requests.ToCheck, Query()]
 ) -> answers.Check:
     """Test one picture clean and under corruptions; nothing is taught."""
     async with _uploaded(request) as picture:
-        work = partial(service.shared.check, picture, trial.label, trial.draws)
+        work = partial(service.shared.check, picture, given.label, given.draws)
         return await service.workers.predict(work)
 
 

@@ -3,6 +3,7 @@
 Ctrl-C or SIGTERM ends it: it answers what it has begun and closes the state.
 """
 
+import asyncio
 import os
 import secrets
 import signal
@@ -13,6 +14,7 @@ import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -27,7 +29,7 @@ from robocle.profiles import DEFAULT_PROFILE, ProfileName
 from robocle.recognition import DEFAULT_RATE
 from robocle.web.app import create_app
 from robocle.web.certificate import certificate, own_address
-from robocle.web.connections import Messages, Requests
+from robocle.web.connections import REQUEST_SECONDS, Messages, Requests, allow_connections
 from robocle.web.requests import MAX_FRAME_BYTES
 from robocle.web.robot_camera import RobotCamera
 from robocle.web.security import LOOPBACK, AllowedHosts, is_loopback
@@ -98,6 +100,7 @@ def serve(path: Path, settings: Settings, tell: Callable[[str], None]) -> None:
         address = _address(settings, listener.getsockname()[1], token)
         server.when_stopped = service.stop
         server.when_started = lambda: _started(address, path, settings, tell)
+        allow_connections()
         server.run([listener])
     tell("stopped; everything that was taught is saved" if file_identity(path) == opened else
          f"stopped; {path} was deleted or replaced meanwhile, so what was taught before is not in "
@@ -161,6 +164,9 @@ class _Server(uvicorn.Server):
     when_stopped: Callable[[], None] = staticmethod(lambda: None)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        loop: Any = asyncio.get_running_loop()
+        if self.config.ssl is not None:  # who never encrypts may not wait for a minute
+            loop.create_server = partial(loop.create_server, ssl_handshake_timeout=REQUEST_SECONDS)
         await super().startup(sockets)
         if self.started:
             self.when_started()

@@ -33,7 +33,7 @@ const NEXT = [
   "Good. Further away",
 ];
 
-const MANY_POOR = 3; // refused pictures after which they can be taught anyway
+const MANY_POOR = 2; // refused pictures after which they can be taught anyway
 const LONGEST = 20000; // milliseconds for the pictures that are taken without holding
 
 let held = false;
@@ -43,7 +43,8 @@ let undoTimer = 0;
 let doneStep; // the id of the step that the last message is about
 let poorLabel = ""; // whose pictures were too poor
 let answered = () => {};
-const agreed = new Set(); // contradictions that were confirmed
+const agreed = new Set(); // contradictions that were confirmed since the object was chosen
+let chosen = "";
 
 export const isRecording = () => recording;
 export const goesOn = () => !cancelled;
@@ -170,6 +171,8 @@ async function record(lasts, most, between, { label = store.selected, poor = "re
       const refused = await teachOne(label, picture, { lesson, number, poor, box: boxInPixels(), goesOn: wanted });
       taught += refused ? 0 : 1;
       poorOnes += refused?.isPoor ? 1 : 0;
+      poorLabel = label;
+      byId("anyway").hidden = poorOnes < MANY_POOR || taught > poorOnes;
       mark(true, taught);
       showHint(refused ? refused.hint : NEXT[(taught - 1) % NEXT.length], refused ? "hint" : "good");
       if (wanted() && taught < most) await pause(refused ? 120 : between);
@@ -181,8 +184,6 @@ async function record(lasts, most, between, { label = store.selected, poor = "re
   }
   end();
   mark(false, 0);
-  poorLabel = label;
-  byId("anyway").hidden = poorOnes < MANY_POOR || taught > poorOnes;
 }
 
 // Teaches a picture; returns a hint if it was refused as poor.
@@ -235,6 +236,8 @@ async function revert(verb, step) {
 
 listen(() => {
   const name = store.selected;
+  if (name !== chosen) agreed.clear();
+  chosen = name;
   hold.disabled = !name;
   byId("five").disabled = byId("files-open").disabled = !name;
   byId("other").disabled = !store.labels.length;
