@@ -236,7 +236,8 @@ class Member:
                 sent = await asyncio.gather(*(self._send(found, draft) for draft in some))
                 noted = [each for each in zip(sent, some, strict=True) if each[0]]
                 await self._do(self.exchange.note, noted)
-        await self._do(self.exchange.note, [], clock)
+        async with self._turn:  # two threads must not write the membership at once
+            await self._do(self.exchange.note, [], clock)
         if drafts:
             self._report(f"published {plural(len(drafts), 'change')}")
 
