@@ -11,7 +11,7 @@ endif
 READY := $(VENV)/ready
 TORCH := $(VENV)/torch
 
-.PHONY: demo serve test test-exhaustive check lint other-platforms docs hooks bench bench-quick parity results torch aarch64 ros clean
+.PHONY: demo serve test test-exhaustive exhaustive environments check lint other-platforms page docs hooks bench bench-quick parity results torch aarch64 ros clean
 
 demo: $(READY)
 	$(BIN)/robocle demo
@@ -32,13 +32,17 @@ PYTEST = $(BIN)/python -m pytest -n 2 --dist worksteal
 test: lint
 	COVERAGE_CORE=$(CORE) $(PYTEST) -m "not exhaustive" $(COVERAGE)
 
-# What takes minutes: every export, hundreds of kills, fuzzing, quick benchmarks, other platforms. What
-# uses one core runs beside something else that does. There are wheels of ROS 2 for Python 3.11 only.
+# What takes minutes: exports, hundreds of kills, fuzzing, quick benchmarks, other platforms. Each of
+# the parts uses one core, and two run at a time. There are wheels of ROS 2 for Python 3.11 only.
 HAS_ROS = $(shell $(PYTHON) -c 'import sys; print("yes" if sys.version_info[:2] == (3, 11) else "")')
 test-exhaustive: $(TORCH)
-	$(MAKE) --jobs=2 --output-sync=target other-platforms bench-quick aarch64 $(if $(HAS_ROS),$(ROS)/ready)
-	$(PYTEST) -m exhaustive
-	$(if $(HAS_ROS),$(MAKE) ros,@echo "no wheels of ROS 2 for this Python: the node is not tested")
+	$(if $(HAS_ROS),,@echo "no wheels of ROS 2 for this Python: the node is not tested")
+	$(MAKE) --jobs=2 --output-sync=target $(if $(HAS_ROS),$(ROS)/ready) exhaustive $(if $(HAS_ROS),ros) \
+		bench-quick aarch64 other-platforms $(if $(HAS_HOME_ASSISTANT),home-assistant)
+
+# Only the files that have such tests are collected.
+exhaustive: $(TORCH)
+	$(BIN)/python -m pytest -m exhaustive $$(grep -rlE "exhaustive" tests --include="test_*.py")
 
 # The types, as Windows and macOS see them.
 other-platforms: $(READY)
@@ -55,24 +59,40 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Lints the scripts of the teach page and checks their format, with Node. `npm run format` mends the format.
+page:
+	npm install --silent --no-audit --no-fund --no-package-lock
+	npm run --silent check
+
 # Compares an emulated aarch64 (Raspberry Pi, Jetson) with this machine, on x86-64 Linux with apt.
 # It installs nothing: what it needs is unpacked into ~/.cache/robocle-aarch64.
 aarch64: $(READY)
 	$(BIN)/python tools/aarch64_check.py
 
-# Tests of the ROS 2 node with real processes, in an environment of their own: two minutes to set it
-# up, three to run. They run again with the messages of vision_msgs where these matter.
+# Tests of the ROS 2 node with real processes, in an environment of their own, into which colcon builds
+# the packages in ros/: three minutes to set it up, two to run.
 ROS := .venv-ros
-VISION := $(abspath $(ROS))/vision_msgs
 ros: $(ROS)/ready
 	$(ROS)/bin/python -m pytest -W default tests/ros/live
-	VISION_MSGS=1 PYTHONPATH=$(VISION)/lib/python3.11/site-packages LD_LIBRARY_PATH=$(VISION)/lib \
-		AMENT_PREFIX_PATH=$(VISION):$(abspath $(ROS)) \
-		$(ROS)/bin/python -m pytest -W default tests/ros/live -k "detector or classification"
 
-$(ROS)/ready: pyproject.toml tools/ros_environment.sh \
-		$(wildcard ros/*/CMakeLists.txt ros/*/msg/*.msg ros/*/srv/*.srv)
+$(ROS)/ready: pyproject.toml tools/ros_environment.sh $(shell find ros tests/ros/live/vision_msgs -type f)
 	tools/ros_environment.sh $(ROS) $(PYTHON)
+
+# Home Assistant's own code checks what `robocle watch` sends it, in an environment of its own.
+HOME_ASSISTANT := .venv-home-assistant
+PYTHON_HA ?= python3.13
+HAS_HOME_ASSISTANT = $(shell $(PYTHON_HA) --version 2>/dev/null)
+.PHONY: home-assistant
+home-assistant: $(READY) $(HOME_ASSISTANT)/ready
+	HOME_ASSISTANT=$(HOME_ASSISTANT)/bin/python $(BIN)/python -m pytest tests/watch/test_home_assistant.py
+
+$(HOME_ASSISTANT)/ready:
+	$(PYTHON_HA) -m venv $(HOME_ASSISTANT)
+	$(HOME_ASSISTANT)/bin/pip install --quiet homeassistant==2025.1.4 paho-mqtt==1.6.1
+	touch $@
+
+# All that CI installs. One pip takes one core, so `make --jobs=2 environments` takes half the time.
+environments: $(TORCH) $(if $(HAS_ROS),$(ROS)/ready)
 
 # The documentation as a site in site/. `$(BIN)/mkdocs serve` shows it while you write.
 docs: $(READY)

@@ -17,7 +17,7 @@ from measuring import finish, report, workload
 from PIL import Image
 
 from robocle.bags import write_bag
-from robocle.bags.recording import Storage
+from robocle.bags.writing import Storage
 from robocle.types import Example
 
 READING = """

@@ -81,15 +81,15 @@ def run(quick: bool) -> None:
         state = taught(Path(folder))
         expected = Learner.load(state).predict(content)
         rclpy.init()
-        robot = Robot()
-        node = Process(state, "-p", "transport:=compressed", "-p", "filter:=false")
-        seen = robot.show(compressed_image(content), robot.compressed)
-        assert (seen.label or None) == expected.label
-        assert abs(dict(zip(seen.labels, seen.confidences, strict=True))["mug"]
-                   - expected.confidences["mug"]) < 1e-6  # fmt: skip
-        process, learner, images = measured(robot, content, 2 if quick else 12)
-        node.end()
-        robot.close()
+        options = ("-p", "image_transport:=compressed", "-p", "filter:=false")
+        node = Process(state, "--ros-args", *options)
+        with Robot() as robot:
+            seen = robot.show(compressed_image(content), robot.compressed)
+            assert (seen.label or None) == expected.label
+            assert abs(dict(zip(seen.labels, seen.confidences, strict=True))["mug"]
+                       - expected.confidences["mug"]) < 1e-6  # fmt: skip
+            process, learner, images = measured(robot, content, 2 if quick else 12)
+            node.end()
         rclpy.shutdown()
     workload("640x480 JPEG, 20 images per second")
     detail = (

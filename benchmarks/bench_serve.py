@@ -44,7 +44,7 @@ class Server:
     def __init__(self, process: "subprocess.Popen[str]", port: int) -> None:
         self.process = process
         self.url = f"http://127.0.0.1:{port}"
-        self.live = f"ws://127.0.0.1:{port}/api/live"
+        self.live = f"ws://127.0.0.1:{port}/api/v1/live"
         self.port = port
 
     @property
@@ -187,7 +187,7 @@ def stalled(server: Server, picture: bytes, number: int) -> None:
 def _stall(raw: socket.socket, port: int, picture: bytes) -> None:
     raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     raw.sendall(
-        f"GET /api/live HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\n"
+        f"GET /api/v1/live HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\n"
         "Connection: Upgrade\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
         "Sec-WebSocket-Version: 13\r\n\r\n".encode()
     )

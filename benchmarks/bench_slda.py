@@ -28,7 +28,7 @@ from slda_reference import TorchSLDA, float64_scores
 from threadpoolctl import threadpool_limits
 
 from robocle.classifiers import StreamingClassifier, classifier
-from robocle.classifiers.slda.scatter import PENDING
+from robocle.classifiers.scatter import PENDING
 
 PUBLISHED = "slda:scatter=published,shrinkage=1e-4,keep=0"
 TIMED_REFERENCE_UPDATES = 60

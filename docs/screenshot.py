@@ -72,6 +72,8 @@ def _teach_page(about: PngInfo) -> bytes:
                 user.teach(label)
             user.expect_verdict(SHOWN[-1])
             page.evaluate("document.querySelector('#cameras option').textContent = 'Webcam'")
+            page.evaluate("document.getElementById('speed').hidden = true")  # of this machine
+            page.evaluate("document.getElementById('tray-clear').click()")
             page.mouse.move(0, 0)
             page.wait_for_timeout(500)
             return page.screenshot()

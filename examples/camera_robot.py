@@ -44,7 +44,6 @@ class Robot:
         self._empty: NDArray[np.uint8] | None = None
         self._seen: tuple[NDArray[np.uint8], Box] | None = None
         self._number = -1
-        self.is_closed = False
 
     def look(self) -> str | None:
         """Recognise the newest frame, and return what is announced if that changed."""
@@ -85,7 +84,7 @@ def watch(robot: Robot) -> None:
             if found := robot.look():
                 print(found, flush=True)
     except CameraError as error:
-        if not robot.is_closed:
+        if not robot.camera.is_closed:
             print(f"{error}; Ctrl-D ends the program", file=sys.stderr)
 
 
@@ -106,7 +105,6 @@ def main() -> None:
                     print(f"undid {learner.undo()}" if undo else robot.teach(line))
                 except RobocleError as error:
                     print(error, file=sys.stderr)
-            robot.is_closed = True
         watcher.join()  # a closed camera ends it
 
 

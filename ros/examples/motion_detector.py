@@ -1,8 +1,8 @@
 """A detector for trying the node: finds what changed since the first image, and knows no labels.
 
     python3 motion_detector.py --ros-args -r image/compressed:=/camera/image_raw/compressed
-    robocle ros home.robocle --ros-args -p boxes:=true -p transport:=compressed \
-        -r image/compressed:=/camera/image_raw/compressed
+    ros2 launch robocle_ros recogniser.launch.py state:=home.robocle boxes:=true \
+        image:=/camera/image_raw image_transport:=compressed
 
 The camera must not move. Start with an empty table, then put an object on it.
 """
@@ -18,11 +18,7 @@ from PIL import Image, ImageFilter
 from rclpy.executors import ExternalShutdownException
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import CompressedImage
-
-try:
-    from vision_msgs.msg import Detection2D, Detection2DArray
-except ImportError:
-    from robocle_interfaces.msg import Detection2D, Detection2DArray
+from vision_msgs.msg import Detection2D, Detection2DArray
 
 DIFFERENT = 25
 """How many grey levels a pixel must change."""

@@ -99,6 +99,11 @@ class Camera:
                 raise CameraError(str(self._error), ended=self._error.ended)
             return None
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._closed
+
     def close(self) -> None:
         """Stop reading and release the source."""
         with self._changed:

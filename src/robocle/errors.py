@@ -16,6 +16,7 @@
     ├── FinderError          (RuntimeError)  a finder that cannot be loaded or run
     ├── DataError            (ValueError)    a data set that is missing or has another layout
     ├── BrokerError          (ValueError)    the address of an MQTT broker that cannot be used
+    ├── FleetError           (RuntimeError)  a fleet whose server or messages cannot be used
     ├── CameraError          (RuntimeError)  a camera or video that cannot be read, or has ended
     ├── RosError             (RuntimeError)  ROS 2 is not set up, or the node cannot start
     ├── StateError           (ValueError)    a state file that is damaged or does not fit
@@ -157,6 +158,10 @@ class DataError(RobocleError, ValueError):
 
 class BrokerError(RobocleError, ValueError):
     """The address, the certificate or the name for an MQTT broker that cannot be used."""
+
+
+class FleetError(RobocleError, RuntimeError):
+    """A fleet that cannot be joined, or a message of it that is refused."""
 
 
 class CameraError(RobocleError, RuntimeError):

@@ -20,11 +20,9 @@ pytestmark = pytest.mark.slow
 # name: tokens before the positions, whether one is a class token, how the features are laid out,
 # and the module whose output is the earlier map
 NETWORKS = {
-    "mobilenetv4_conv_small": (0, False, "channels first", "blocks.3.0.pw_exp"),
     "convnext_atto": (0, False, "channels first", "stages.3.downsample.0"),
     "resnet10t": (0, False, "channels first", "layer3"),
     "tf_efficientnet_lite0": (0, False, "channels first", "blocks.5.0.bn1"),
-    "vit_tiny_patch16_224": (1, True, "tokens", "blocks.7"),
     "deit_tiny_distilled_patch16_224": (2, True, "tokens", "blocks.7"),
     "vit_medium_patch16_reg4_gap_256": (4, False, "tokens", "blocks.7"),
 }

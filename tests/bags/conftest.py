@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from home_pictures import home_picture
-from robocle.bags.recording import Storage, write_bag
+from robocle.bags.writing import Storage, write_bag
 from robocle.types import Example
 
 SHOWN = ("mug", "clock", "umbrella", "mug")

@@ -10,14 +10,16 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from bright_detector import bright_detector
 from command_line import error_of, run
 from environments import unmeasured_environment
 from home_pictures import home_picture
 from robocle import Learner
-from robocle.bags import Tally, write_bag
+from robocle.bags import Bag, Tally, write_bag
 from robocle.reports.recording import label_table, plot_recording, time_table
 from robocle.types import Example
 from robocle_sim.openloris import Recording, render_openloris
+from video_sources import write_video
 
 pytestmark = pytest.mark.slow
 TOPICS = ("--label-topic", "/label")
@@ -125,6 +127,80 @@ def test_a_rendered_recording_is_written_taught_and_evaluated(tmp_path: Path) ->
     assert set(values["labels"]) == {"mug", "bottle"}
 
 
+def test_a_video_is_written_taught_and_recognised(tmp_path: Path) -> None:
+    state = tmp_path / "new.robocle"
+    for label, rate in (("mug", 30), ("clock", 12.5)):
+        pictures = [home_picture(f"clean/{label}_01/{number}") for number in range(6)]
+        video = write_video(tmp_path / f"{label}.avi", pictures, rate)
+        written = run("bag", "write", tmp_path / label, video, "--label", label)
+        assert written.stdout == f"wrote 6 frames to {tmp_path / label}\n"
+        with Bag(tmp_path / label) as bag:
+            assert bag.seconds == pytest.approx(5 / rate, abs=0.01)
+        options = (*TOPICS, "--every", "0", "--poor", "accept")
+        assert run("bag", "teach", state, tmp_path / label, *options).exit_code == 0
+    assert Learner.load(state).predict(home_picture("clean/mug_01/7")).label == "mug"
+    notes = tmp_path / "notes.mp4"
+    notes.write_text("milk, eggs")
+    assert "cannot be read as a video" in error_of("bag", "write", tmp_path / "bag", notes)
+    assert not (tmp_path / "bag").exists()
+    assert "there is no" in error_of("bag", "write", tmp_path / "bag", tmp_path / "missing.mp4")
+
+
+def test_black_frames_read_alike_in_all_commands(state: Path, tmp_path: Path) -> None:
+    black = tmp_path / "black.png"
+    Image.new("RGB", (224, 224)).save(black)
+    write_bag(tmp_path / "bag", [Example(black, "night")] * 8)
+    video = write_video(tmp_path / "black.avi", [black], repeat=8)
+    last = [
+        run(*arguments).stdout.splitlines()[-1].split("\t")[1]
+        for arguments in (
+            ("predict", state, black),
+            ("bag", "predict", state, tmp_path / "bag"),
+            ("watch", state, "--camera", video, "--every", "0.05"),
+        )
+    ]
+    assert last == ["nothing: the picture is black"] * 3
+    for arguments in (("predict", state, black), ("bag", "predict", state, tmp_path / "bag")):
+        values = json.loads(run(*arguments, "--json").stdout.splitlines()[-1])
+        assert (values["verdict"], values["nothing"]) == ("nothing", "the picture is black")
+
+
+def test_with_a_finder_the_objects_in_view_keep_their_numbers(state: Path, tmp_path: Path) -> None:
+    model = tmp_path / "bright.onnx"
+    model.write_bytes(bright_detector())
+    frames = []
+    for number in range(10):
+        canvas = Image.new("RGB", (640, 480), (40, 40, 40))
+        canvas.paste(Image.open(home_picture("clean/clock_01/5")), (20 + 30 * number, 100))
+        canvas.save(tmp_path / f"{number}.png")
+        frames.append(Example(tmp_path / f"{number}.png", "clock"))
+    write_bag(tmp_path / "bag", frames)
+    finder = ("--finder", f"onnx:{model}")
+    result = run("bag", "predict", state, tmp_path / "bag", *finder)
+    assert result.exit_code == 0, result.output
+    lines = [line.split("\t") for line in result.stdout.splitlines()]
+    found = [line for line in lines if line[3] == "clock"]
+    assert len(found) >= 8
+    assert len({line[1] for line in found}) == 1
+    lefts = [float(line[2].split(",")[0]) for line in found]
+    assert lefts == sorted(lefts)
+    assert lefts[-1] > lefts[0] + 150
+    values = json.loads(
+        run("bag", "predict", state, tmp_path / "bag", *finder, "--json").stdout.splitlines()[-1]
+    )
+    assert (values["label"], values["seconds"]) == ("clock", 0.9)
+    box = ("--box", "0,0,99,99")
+    assert "--finder" in run("bag", "predict", state, tmp_path / "bag", *finder, *box).stderr
+    alone, nearer = (
+        json.loads(
+            run("bag", "evaluate", state, tmp_path / "bag", *TOPICS, "--json", *given).stdout
+        )
+        for given in ((), finder)
+    )
+    assert nearer["accuracy"] >= alone["accuracy"]
+    assert nearer["accuracy"] == 1
+
+
 def test_a_label_that_cannot_be_used_ends_the_lesson_and_says_what_was_taught(
     tmp_path: Path,
 ) -> None:
@@ -146,7 +222,7 @@ def test_poor_frames_are_named_skipped_or_refused(tmp_path: Path) -> None:
     refused = error_of(*teach, "--poor", "refuse")
     assert refused.startswith("the frame at 0.10 s: almost the same picture")
     assert refused.endswith("nothing was taught")
-    assert Learner.load(state).counts == {}
+    assert not state.exists()
     skipped = run(*teach, "--poor", "skip")
     assert skipped.stderr.count("s is skipped: almost the same picture") == 3
     assert skipped.stderr.endswith("robocle: 4 frames are skipped in all\n")

@@ -15,7 +15,7 @@ from home_pictures import home_picture
 from peak_memory import output_of
 from refusal import Refusal
 from robocle.bags import Bag, Intervals, write_bag
-from robocle.bags.recording import IMAGE_TOPIC, LABEL_TOPIC
+from robocle.bags.writing import IMAGE_TOPIC, LABEL_TOPIC
 from robocle.errors import DataError, ImageError, MissingExtraError
 from robocle.types import Example
 
@@ -100,7 +100,7 @@ def test_raw_images_are_read_in_their_encoding(tmp_path: Path) -> None:
 
 
 def test_an_image_that_cannot_be_used_is_part_of_the_shot(tmp_path: Path) -> None:
-    with Bag(raw_bag(tmp_path / "bag", encoding="bayer_rggb8")) as bag:
+    with Bag(raw_bag(tmp_path / "bag", encoding="32FC1")) as bag:
         (shot,) = bag.shots("/left/image_raw")
     assert isinstance(shot.picture, ImageError)
 
@@ -119,12 +119,12 @@ def test_a_bag_that_is_missing_or_damaged_is_one_line(
 ) -> None:
     assert "no bag" in refusal(DataError, lambda: Bag(tmp_path / "missing"))
     (tmp_path / "empty").mkdir()
-    assert refusal(DataError, lambda: Bag(tmp_path / "empty"))
-    (tmp_path / "bag.mcap").write_bytes(b"no bag at all")
-    assert refusal(DataError, lambda: Bag(tmp_path / "bag.mcap"))
+    assert "ros2 bag record" in refusal(DataError, lambda: Bag(tmp_path / "empty"))
+    (tmp_path / "bag.mcap").write_bytes(b"")
+    assert "nothing was recorded" in refusal(DataError, lambda: Bag(tmp_path / "bag.mcap"))
     (tmp_path / "bag.txt").write_bytes(b"no bag at all")
-    assert refusal(DataError, lambda: Bag(tmp_path / "bag.txt"))
-    cut = tmp_path / "cut"
+    assert ".mcap or .db3" in refusal(DataError, lambda: Bag(tmp_path / "bag.txt"))
+    cut = tmp_path / "the cut"
     shutil.copytree(recording, cut)
     (file,) = (each for each in cut.iterdir() if each.suffix in (".mcap", ".db3"))
     file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
@@ -133,7 +133,10 @@ def test_a_bag_that_is_missing_or_damaged_is_one_line(
         with Bag(cut) as bag:
             list(bag.shots(IMAGE_TOPIC))
 
-    assert refusal(DataError, read)
+    repair = {".mcap": f"mcap recover '{file}'", ".db3": f"sqlite3 '{file}' .recover"}[file.suffix]
+    assert repair in refusal(DataError, read)
+    (cut / "metadata.yaml").unlink()
+    assert f"ros2 bag reindex '{cut}'" in refusal(DataError, read)
 
 
 def test_without_rosbags_the_error_names_the_extra(

@@ -12,9 +12,9 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 import robocle
 from robocle.classifiers.samples import Sample
+from robocle.classifiers.scatter import Inverse, Scatter
 from robocle.classifiers.slda.answer import Answer
 from robocle.classifiers.slda.estimates import shrunk
-from robocle.classifiers.slda.scatter import Inverse, Scatter
 from robocle.errors import FeatureError, SpecError
 from slda_formulas import Formulas, assert_formulas
 from slda_samples import (
@@ -357,7 +357,7 @@ def test_an_interrupted_query_leaves_the_next_one_right(monkeypatch: pytest.Monk
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("robocle.classifiers.slda.scatter.Scatter.add", interrupted)
+        patched.setattr("robocle.classifiers.scatter.Scatter.add", interrupted)
         with pytest.raises(KeyboardInterrupt):
             clf.scores(queries)
     again = robocle.classifier("slda:shrinkage=0.1")

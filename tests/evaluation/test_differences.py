@@ -114,14 +114,16 @@ def test_the_report_shows_the_difference_to_the_method_that_the_gain_is_over(
         ):
             made = record(method, 0, seed, over=over, shows=["accuracy"])
             made["result"]["measured"] = measured(right)
+            made["result"]["accuracy"] = {"test/clean": 50.0, "test/blur": 50.0}
             records.append(made)
     table = build_report(written(tmp_path / "some.jsonl", records)).tables[1]
-    assert table.title == "OpenLORIS-small, resnet152: difference to NCM, with 95 % interval"
+    shows = "OpenLORIS-small, resnet152: differences with 95 % interval, tested on test/clean"
+    assert table.title == shows
     rows = {row.name: [cell.mean for cell in row.cells if cell] for row in table.rows}
-    assert rows.keys() == {"SLDA", "CBCL"}
-    assert rows["SLDA"][0] == 25
-    assert rows["CBCL"][0] == -25
-    assert rows["SLDA"][1] <= 25 <= rows["SLDA"][2]
+    assert rows.keys() == {"SLDA, minus NCM", "CBCL, minus NCM"}
+    assert rows["CBCL, minus NCM"][0] == -25
+    difference, low, high = rows["SLDA, minus NCM"]
+    assert low <= difference == 25 <= high
 
 
 def test_methods_that_were_tested_on_other_pictures_are_not_compared(tmp_path: Path) -> None:

@@ -182,6 +182,24 @@ def test_an_experiment_can_be_run_on_other_data(experiment: Experiment) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "dataset", "ending"),
+    [
+        ("table2", "folder:layout=split", "on other pictures in place of OpenLORIS-Object and F-"),
+        ("moments", "core50", "; on core50 in place of OpenLORIS-Object"),
+        ("table1", "openloris:tested=validation", ""),
+        ("comparison", "folder", ""),
+    ],
+)
+def test_the_title_says_if_other_data_take_the_place_of_the_papers(
+    name: str, dataset: str, ending: str
+) -> None:
+    experiment = load_experiment(name)
+    title = experiment.changed(dataset=dataset).title
+    assert ending in title
+    assert (title == experiment.title) == (not ending)
+
+
+@pytest.mark.parametrize(
     ("text", "complaint"),
     [
         ("title = ", "cannot read the experiment"),

@@ -475,6 +475,7 @@ def on_disk(examples: list[Example], folder: Path) -> list[Example]:
         ("cross_domain:shots=4", DOMAINS),
         ("low_shot_instance", VIDEOS),
         ("instance", VIDEOS),
+        ("new_classes:first=2,each=1", VIDEOS),
     ],
 )
 def test_copies_of_taught_pictures_are_tested_unless_contents_are_disjoint(

@@ -6,6 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from refusal import Refusal
+from robocle.errors import FinderError
 from robocle.finders.boxes import chosen, looked_at
 
 SIZE = (640, 480)
@@ -35,6 +37,11 @@ def test_boxes_that_are_tiny_inverted_or_almost_the_picture_are_left_out(
     corners: tuple[float, ...],
 ) -> None:
     assert chosen(np.array([corners]), (100, 100), 8) == []
+
+
+@pytest.mark.parametrize("wrong", [np.zeros((2, 3)), [1, 2], [[1, 2, 3, 4], [1]], "none", [None]])
+def test_what_is_no_array_of_boxes_is_refused(wrong: object, refusal: Refusal) -> None:
+    assert "boxes" in refusal(FinderError, lambda: chosen(wrong, SIZE, 8))  # type: ignore[arg-type]
 
 
 def test_only_the_likeliest_of_thousands_of_boxes_are_considered() -> None:

@@ -4,6 +4,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
 
 from bright_detector import OUTPUTS, SIDE, bright_detector, constant_detector
@@ -11,6 +14,7 @@ from home_pictures import home_picture
 from refusal import Refusal
 from robocle.errors import FinderError, SpecError
 from robocle.finders import FINDERS, finder
+from robocle.finders.boxes import chosen
 from robocle.finders.outputs import READERS
 from robocle.images import read
 
@@ -91,6 +95,30 @@ def test_a_model_that_is_no_such_detector_is_refused(
     message = refusal(FinderError, lambda: finder(f"onnx:{path}{options}").corners(bright))
     assert str(path) in message
     assert reason in message
+
+
+SIZES = st.lists(st.integers(0, 9) | st.sampled_from([4, 6, 84]), max_size=3).map(tuple)
+NUMBERS = st.sampled_from([np.nan, np.inf, -np.inf, 1e30, -5, 0, 0.5, 1, 70])
+FLOATS, WHOLE = arrays(np.float32, SIZES, elements=NUMBERS), arrays(np.int64, SIZES)
+
+
+@pytest.mark.parametrize("layout", READERS)
+@given(outputs=st.lists(FLOATS | WHOLE, min_size=1, max_size=3))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+def test_any_outputs_are_boxes_or_one_line(
+    layout: str, outputs: list[np.ndarray], tmp_path: Path
+) -> None:
+    path = tmp_path / "model.onnx"
+    path.write_bytes(constant_detector(outputs, (1, 3, 64, 64)))
+    try:
+        found = finder(f"onnx:{path},layout={layout}").corners(np.zeros((64, 64, 3), np.uint8))
+    except FinderError as error:
+        message = str(error)
+    else:
+        message, boxes = str(path), chosen(found, (640, 480), 8)
+        assert len(boxes) <= 8
+    assert str(path) in message
+    assert "\n" not in message
 
 
 def test_a_file_that_is_no_model_is_refused(refusal: Refusal, tmp_path: Path) -> None:

@@ -68,8 +68,11 @@ def test_every_picture_is_tested_once_per_draw(objects: Path) -> None:
 
 
 @pytest.mark.slow
-def test_another_seed_changes_the_corruptions_but_not_the_clean_pictures() -> None:
-    labels = [HOME / name for name in ("ball_01", "apple_01", "bowl_01", "mug_01", "hammer_01")]
+def test_another_seed_changes_the_corruptions_but_not_the_clean_pictures(tmp_path: Path) -> None:
+    labels = [
+        copied(sorted((HOME / name).iterdir())[:4], tmp_path / name)
+        for name in ("ball_01", "apple_01", "bowl_01", "mug_01", "hammer_01")
+    ]
     one, other = (counts(*labels, "--seed", seed) for seed in ("0", "1"))
     assert one["taught"]["clean"] == other["taught"]["clean"]
     assert one["labels"] != other["labels"]

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from command_line import assert_refused, run
-from robocle.cli.paper import EXPERIMENTS, FULL_NAMES, _on_rendered
+from robocle.cli.paper import EXPERIMENTS, RENDERED
 from robocle.evaluation.experiment_file import experiment_names, load_experiment
+from robocle.evaluation.paper import FULL_NAMES
 
 
 def test_every_table_and_figure_is_an_experiment_on_data_that_have_a_name() -> None:
@@ -35,7 +36,7 @@ def test_a_study_that_does_not_exist_is_an_error_of_one_line() -> None:
 
 @pytest.mark.parametrize("name", EXPERIMENTS.values())
 def test_on_rendered_pictures_the_title_says_so_and_nothing_is_the_papers(name: str) -> None:
-    moved = _on_rendered(load_experiment(name), ())
+    moved = load_experiment(name).changed(**RENDERED)
     assert "; on rendered pictures in place of OpenLORIS-Object" in moved.title
     assert {study.dataset for study in moved.studies} == {"home"}
     assert {study.backbones for study in moved.studies} == {("efficientnet_lite0",)}

@@ -16,7 +16,7 @@ def test_predictions_as_json_contain_all_scores(state: Path, objects: Path) -> N
     result = run("predict", "--json", state, objects / "ball" / "2.jpg", objects / "box" / "2.jpg")
     first, second = (json.loads(line) for line in result.stdout.splitlines())
     keys = {"picture", "label", "confidence", "scores", "nearest", "known_probability", "nothing"}
-    assert first.keys() == keys | {"familiarity", "sure"}
+    assert first.keys() == keys | {"familiarity", "sure", "verdict"}
     assert first["nothing"] == ""
     assert (first["label"], second["label"]) == ("ball", "box")
     assert first["picture"] == str(objects / "ball" / "2.jpg")
@@ -25,10 +25,10 @@ def test_predictions_as_json_contain_all_scores(state: Path, objects: Path) -> N
     assert 0.5 <= first["confidence"] <= 1
 
 
-def test_a_black_picture_is_unknown_and_the_line_says_why(state: Path, tmp_path: Path) -> None:
+def test_a_black_picture_shows_nothing_and_the_line_says_why(state: Path, tmp_path: Path) -> None:
     Image.new("RGB", (320, 240)).save(tmp_path / "black.png")
     result = run("predict", state, tmp_path / "black.png")
-    assert result.stdout == f"{tmp_path / 'black.png'}\tunknown\t0.00\tthe picture is black\n"
+    assert result.stdout == f"{tmp_path / 'black.png'}\tnothing: the picture is black\t1.00\n"
 
 
 def test_nested_folders_are_searched_and_hidden_ones_are_not(
@@ -85,9 +85,9 @@ def test_an_object_that_was_not_taught_is_unknown(state: Path, tmp_path: Path) -
     noise = np.random.default_rng(0).integers(0, 255, (240, 320, 3), np.uint8)
     Image.fromarray(noise).save(tmp_path / "noise.png")
     result = run("predict", state, tmp_path / "noise.png")
-    _, label, known, nearest = result.stdout.strip().split("\t")
+    _, label, probability, nearest = result.stdout.strip().split("\t")
     assert label == "unknown"
-    assert 0 <= float(known) < 0.5
+    assert 0.5 < float(probability) <= 1
     assert nearest in ("most like ball", "most like box")
     line = run("predict", state, tmp_path / "noise.png", "--top", "2").stdout
     _, label, _, *best = line.rstrip("\n").split("\t")

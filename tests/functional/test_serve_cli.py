@@ -45,9 +45,9 @@ def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
     server.kill()
     assert counts_of(state) == {"mug": 4}
     again = ServeProcess(state)
-    (step,) = again.api.get("/api/state").json["steps"]
+    (step,) = again.api.get("/api/v1/state").json["steps"]
     assert step["description"] == "teaching 4 pictures of 'mug'"
-    assert again.api.post("/api/undo").status == 200
+    assert again.api.post("/api/v1/undo").status == 200
     again.kill()
     assert counts_of(state) == {}
 
@@ -60,7 +60,7 @@ def test_other_devices_need_the_token_and_https(tmp_path: Path) -> None:
         token = server.address.partition("#token=")[2]
         assert len(token) > 20
         trusting = ssl._create_unverified_context()
-        url = f"https://127.0.0.1:{server.port}/api/labels"
+        url = f"https://127.0.0.1:{server.port}/api/v1/labels"
         request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})
         with urllib.request.urlopen(request, context=trusting) as answer:
             assert answer.status == 200
@@ -75,8 +75,8 @@ def test_other_devices_need_the_token_and_https(tmp_path: Path) -> None:
 def test_a_token_can_be_chosen(tmp_path: Path) -> None:
     server = ServeProcess(tmp_path / "home.robocle", "--token", "swordfish")
     assert server.address.endswith("/#token=swordfish")
-    assert server.api.get("/api/labels").status == 200
-    assert Api(server.port).get("/api/labels").status == 401
+    assert server.api.get("/api/v1/labels").status == 200
+    assert Api(server.port).get("/api/v1/labels").status == 401
     server.stop()
 
 
@@ -89,7 +89,7 @@ def test_two_servers_and_a_command_teach_the_same_state(tmp_path: Path) -> None:
     taught = run("teach", state, "key", home_picture("clean/key_01/0"))
     assert taught.stdout == f"taught 1 picture of key; {state} knows 3 labels\n"
     for server in (first, second):
-        labels = server.api.get("/api/labels").json["labels"]
+        labels = server.api.get("/api/v1/labels").json["labels"]
         assert [each["label"] for each in labels] == ["mug", "clock", "key"]
         assert server.stop()[0] == 0
     assert counts_of(state) == {"mug": 1, "clock": 1, "key": 1}
@@ -124,6 +124,22 @@ def test_a_port_that_is_in_use_is_refused_with_what_to_do(tmp_path: Path) -> Non
         result = run("serve", tmp_path / "home.robocle", "--port", port, "--no-browser")
     assert_refused(result, port, "choose another with --port")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("state", "options", "words"),
+    [
+        ("missing/home.robocle", [], ("missing",)),
+        ("home.robocle", ["--proxy", "home.example"], ("--proxy home.example is not",)),
+        ("home.robocle", ["--finder", "onnx:none.onnx"], ("none.onnx",)),
+    ],
+)
+def test_what_cannot_be_served_is_refused_for_its_own_reason(
+    state: str, options: list[str], words: tuple[str, ...], tmp_path: Path
+) -> None:
+    result = run("serve", tmp_path / state, "--port", "0", "--no-browser", *options)
+    assert_refused(result, *words)
+    assert "cannot listen" not in result.stderr
 
 
 def test_a_camera_that_is_not_there_is_refused(tmp_path: Path) -> None:

@@ -205,6 +205,8 @@ def test_a_state_to_send_has_no_rate(state: Path, tmp_path: Path) -> None:
     result = run("export", state, tmp_path / "sent", "--false-accept", "0.05")
     assert result.exit_code == 2
     assert "--false-accept is for ONNX models" in result.stderr
+    assert "--float32 is for ONNX" in run("export", state, tmp_path / "sent", "--float32").stderr
+    assert run("export", state, tmp_path / "model.onnx", "--float32").exit_code == 0
     assert not (tmp_path / "sent").exists()
 
 

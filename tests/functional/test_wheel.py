@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from plain_wheel import run_in
 from robocle.cli import main
@@ -55,9 +56,15 @@ def test_results_from_the_wheel_name_the_commit_that_it_was_built_from(
 def test_the_demo_runs_from_the_wheel_and_writes_its_page(program: Path, tmp_path: Path) -> None:
     done = run_in(tmp_path, program, "demo")
     assert done.returncode == 0, done.stderr  # a busy machine prints its progress there
-    assert "robocle default" in done.stdout
+    rows = [line for line in done.stdout.splitlines() if line.startswith("robocle default")]
+    assert len(rows) == 2  # the taught instances, and other instances
+    clean, *_, mean = (float(cell) for cell in rows[0].split()[2:])
+    assert clean > 90
+    with Image.open(ROOT / "docs" / "demo.png") as screenshot:  # made by docs/screenshot.py
+        assert float(screenshot.info["accuracy"]) == pytest.approx(mean, abs=0.3)
     page = (tmp_path / "robocle-demo.html").read_text("utf-8")
     assert page.count("data:image/jpeg") > 40
+    assert not re.search(r"(src|href)=\"(?!data:|#)", page)  # it needs no other file
 
 
 @pytest.mark.slow

@@ -109,7 +109,8 @@ def test_results_on_different_data_are_never_averaged(tmp_path: Path) -> None:
     theirs["trial"] |= {"data": "ffff"}
     tables = build_report(written(tmp_path / "mixed.jsonl", [ours, theirs])).tables
     titles = [table.title for table in tables if "accuracy, %" in table.title]
-    assert titles == ["OpenLORIS-small, 0a1b: accuracy, %", "OpenLORIS-small, ffff: accuracy, %"]
+    names = ("OpenLORIS-small, data 0a1b", "OpenLORIS-small, data ffff")
+    assert titles == [f"{name}: accuracy, %" for name in names]
     assert [table.rows[0].cells for table in tables[:2]] == [(Cell(90.0),), (Cell(50.0),)]
 
 

@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from robocle.ros.encodings import ENCODINGS
 from robocle.ros.settings import PARAMETERS
 
 ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "ros/robocle_interfaces"
+PACKAGES = ROOT / "ros"
+PACKAGE = PACKAGES / "robocle_interfaces"
+NODE = PACKAGES / "robocle_ros"
 PAGE = (ROOT / "docs/ros.md").read_text("utf-8")
 FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.glob("*/*.[ms][sr][gv]"))
 
@@ -20,23 +23,44 @@ FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.glob("*/
 def test_every_message_and_service_is_built() -> None:
     built = re.findall(r'"((?:msg|srv)/\w+\.\w+)"', (PACKAGE / "CMakeLists.txt").read_text("utf-8"))
     assert sorted(built) == FILES
-    assert len(FILES) == 15
+    assert len(FILES) == 11
 
 
-def test_the_manifest_names_all_packages_that_are_built_against() -> None:
-    manifest = ElementTree.parse(PACKAGE / "package.xml")
-    named = {each.text for each in manifest.iter() if each.tag.endswith("depend")}
-    found = re.findall(
-        r"find_package\((\w+) REQUIRED\)", (PACKAGE / "CMakeLists.txt").read_text("utf-8")
-    )
-    assert set(found) <= named
+def depended_on(package: Path) -> set[str | None]:
+    manifest = ElementTree.parse(package / "package.xml")
+    return {each.text for each in manifest.iter() if each.tag.endswith("depend")}
+
+
+def test_the_manifests_name_all_packages_that_are_used() -> None:
+    built = (PACKAGE / "CMakeLists.txt").read_text("utf-8")
+    named = depended_on(PACKAGE)
+    assert set(re.findall(r"find_package\((\w+) REQUIRED\)", built)) <= named
     used = {
         package
         for name in FILES
         for package in re.findall(r"^(\w+)/", (PACKAGE / name).read_text("utf-8"), re.MULTILINE)
     }
-    assert used == {"geometry_msgs", "sensor_msgs", "std_msgs"}
-    assert used <= named
+    assert used == {"builtin_interfaces", "sensor_msgs", "std_msgs"} & named
+
+    sources = (ROOT / "src/robocle/ros").glob("*.py")
+    text = "".join(path.read_text("utf-8") for path in sources)
+    imported = set(re.findall(r'required\("(\w+)', text)) - {"rclpy_that_is_not_there"}
+    launch = ast.parse((NODE / "launch/recogniser.launch.py").read_text("utf-8"))
+    modules = [each.module or "" for each in ast.walk(launch) if isinstance(each, ast.ImportFrom)]
+    imported |= {module.split(".")[0] for module in modules} - {"pathlib"}
+    assert imported <= depended_on(NODE)
+
+
+def test_rosdep_knows_how_to_install_robocle() -> None:
+    (key,) = yaml.safe_load((PACKAGES / "rosdep.yaml").read_text("utf-8")).items()
+    assert key[0] in depended_on(NODE)
+    assert key[1]["ubuntu"] == {"pip": {"packages": ["robocle"]}}
+
+
+def test_the_file_of_parameters_has_every_default() -> None:
+    given = yaml.safe_load((NODE / "config/recogniser.yaml").read_text("utf-8"))
+    expected = {name: parameter.default for name, parameter in PARAMETERS.items()}
+    assert given == {"/**": {"ros__parameters": expected}}
 
 
 @pytest.mark.parametrize("name", PARAMETERS)
@@ -59,25 +83,6 @@ def test_every_service_is_on_the_page_with_the_fields_of_its_request(name: str) 
 
 def test_the_encodings_on_the_page_are_read() -> None:
     (row,) = [line for line in PAGE.splitlines() if line.startswith("| `image` |")]
-    named = re.findall(r"\b(?:rgb|bgr|rgba|bgra|mono)8\b|\byuv422(?:_yuy2)?\b", row)
-    assert len(named) == 7
-    assert set(named) <= set(ENCODINGS)
-
-
-def test_the_launch_file_sets_parameters_that_there_are() -> None:
-    tree = ast.parse((PACKAGE / "launch/robocle.launch.py").read_text("utf-8"))
-    values = {
-        statement.targets[0].id: statement.value
-        for statement in tree.body
-        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
-    }
-    arguments = ast.literal_eval(values["ARGUMENTS"])
-    names = {*ast.literal_eval(values["TEXTS"])}
-    assert isinstance(values["VALUES"], ast.Dict)
-    names |= {ast.literal_eval(key) for key in values["VALUES"].keys if key is not None}
-    assert names <= set(PARAMETERS)
-    assert names <= set(arguments)
-    for name in names:
-        assert arguments[name][0] == str(PARAMETERS[name].default).replace("True", "true").replace(
-            "False", "false"
-        )
+    named = re.findall(r"\b(?:rgb|bgr|rgba|bgra|mono)\d+\b|\byuv422(?:_yuy2)?\b|\bnv\d+\b", row)
+    assert len(named) == 10
+    assert {*named, "bayer_rggb8", "bayer_bggr16"} <= set(ENCODINGS)

@@ -92,6 +92,7 @@ class Subscriber:
 
     def __init__(self, broker: Mosquitto) -> None:
         self.messages: list[tuple[str, str, bool]] = []
+        self.retained: dict[str, bytes] = {}
         self._guard = threading.Lock()
         self._client = paho.Client(CallbackAPIVersion.VERSION2)
         if broker.certificate:
@@ -104,13 +105,22 @@ class Subscriber:
 
     def _received(self, _client: Any, _data: Any, message: paho.MQTTMessage) -> None:
         with self._guard:
-            text = message.payload.decode()
+            text = message.payload.decode(errors="replace")
             self.messages.append((message.topic, text, message.retain))
+            self.retained[message.topic] = bytes(message.payload)
+            if not message.payload:
+                del self.retained[message.topic]
 
     def of(self, ending: str) -> list[str]:
         """Return the messages of the topics that end like this, in order."""
         with self._guard:
             return [text for topic, text, _ in self.messages if topic.endswith(ending)]
+
+    def described(self) -> dict[str, dict[str, Any]]:
+        """Return what Home Assistant knows now, by topic."""
+        with self._guard:
+            found = [each for each in self.retained.items() if each[0].endswith("/config")]
+        return {topic: json.loads(text) for topic, text in found}
 
     def labels(self) -> list[str]:
         """Return what the camera saw, in order."""

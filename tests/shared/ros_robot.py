@@ -4,6 +4,7 @@ Only tests that run where rclpy is installed import this module.
 """
 
 import array
+import io
 import os
 import signal
 import subprocess
@@ -12,48 +13,70 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from PIL import Image as PillowImage
+from rcl_interfaces.srv import SetParameters
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from robocle_interfaces.msg import Info, Prediction
-from robocle_interfaces.srv import Forget, List, Rename, Save, Teach, Undo
+from robocle_interfaces.srv import Forget, List, Remove, Rename, Samples, Save, Teach, Undo
 from sensor_msgs.msg import CompressedImage, Image
 from std_srvs.srv import SetBool
+from vision_msgs.msg import Classification, Detection2DArray
 
+from home_pictures import home_picture
 from waiting import wait_for
 
-# The node's detections are those of vision_msgs where it is installed.
-vision: Any = import_module("robocle_interfaces.msg")
-with suppress(ImportError):
-    vision = import_module("vision_msgs.msg")
-
+RECOGNISER = Path(sys.prefix) / "lib/robocle_ros/recogniser"
+"""What `ros2 run robocle_ros recogniser` runs."""
 SERVICES = {
     "teach": Teach,
     "undo": Undo,
     "forget": Forget,
     "rename": Rename,
     "list": List,
+    "samples": Samples,
+    "remove": Remove,
     "save": Save,
     "enable": SetBool,
 }
 
 
+def picture_of(label: str, number: int) -> Path:
+    """Return a picture of the shipped home."""
+    return home_picture(f"clean/{label}_01/{number}")
+
+
 def raw_image(path: Path, encoding: str = "rgb8") -> Image:
     """Return a picture file as a raw image of 8 bits per channel."""
     pixels = np.asarray(PillowImage.open(path).convert("RGB"))
-    channels = {"rgb8": pixels, "bgr8": pixels[..., ::-1], "mono8": pixels.mean(2, keepdims=True)}
+    mosaic = pixels[..., 1].copy()
+    mosaic[::2, ::2], mosaic[1::2, 1::2] = pixels[::2, ::2, 0], pixels[1::2, 1::2, 2]
+    channels = {
+        "rgb8": pixels,
+        "bgr8": pixels[..., ::-1],
+        "mono8": pixels.mean(2, keepdims=True),
+        "bayer_rggb8": mosaic[..., None],
+    }
     content = np.ascontiguousarray(channels[encoding].astype(np.uint8))
     height, width, size = content.shape
     message = Image(height=height, width=width, encoding=encoding, step=width * size)
     message.data = array.array("B", content.tobytes())
     return message
+
+
+def scene(**objects: int) -> bytes:
+    """Return a JPEG of a table of 640 x 480, with objects at these distances from the left."""
+    canvas = PillowImage.new("RGB", (640, 480), (60, 56, 52))
+    for label, left in objects.items():
+        canvas.paste(PillowImage.open(picture_of(label, 5)), (left, 100))
+    canvas.save(file := io.BytesIO(), "JPEG", quality=90)
+    return file.getvalue()
 
 
 def compressed_image(content: bytes, kind: str = "jpeg") -> CompressedImage:
@@ -64,11 +87,9 @@ def compressed_image(content: bytes, kind: str = "jpeg") -> CompressedImage:
 class Process:
     """The node in a process of its own."""
 
-    def __init__(self, state: Path | None, *arguments: str, options: tuple[str, ...] = ()) -> None:
-        given = [str(state)] if state else []
-        command = [sys.executable, "-m", "robocle", "ros", *options, *given]
+    def __init__(self, *arguments: object) -> None:
         self.process = subprocess.Popen(
-            [*command, "--ros-args", *arguments],
+            [RECOGNISER, *map(str, arguments)],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
         self.lines: list[str] = []
@@ -110,19 +131,17 @@ class Robot:
         create = self.node.create_publisher
         self.raw = create(Image, "image", best_effort)
         self.compressed = create(CompressedImage, "image/compressed", best_effort)
-        self.boxes = create(vision.Detection2DArray, "boxes", 10)
+        self.boxes = create(Detection2DArray, "boxes", 10)
         self.predictions: list[Any] = []
         self.detections: list[Any] = []
         self.infos: list[Any] = []
         self.diagnostics: list[Any] = []
-        listen = self.node.create_subscription
-        listen(Prediction, "prediction", self.predictions.append, 10)
-        listen(vision.Detection2DArray, "detections", self.detections.append, 10)
         self.classifications: list[Any] = []
-        if hasattr(vision, "Classification"):
-            listen(vision.Classification, "classification", self.classifications.append, 10)
-        listen(Info, "info", self.infos.append, latched)
-        listen(DiagnosticArray, "/diagnostics", self._diagnosed, 10)
+        self.listen(Prediction, "/robocle/prediction", self.predictions)
+        self.listen(Classification, "/robocle/classification", self.classifications)
+        self.listen(Detection2DArray, "/robocle/detections", self.detections)
+        self.listen(Info, "/robocle/info", self.infos, latched)
+        self.node.create_subscription(DiagnosticArray, "/diagnostics", self._diagnosed, 10)
         self.clients = {
             name: self.node.create_client(kind, f"/robocle/{name}")
             for name, kind in SERVICES.items()
@@ -132,6 +151,18 @@ class Robot:
         self._executor.add_node(self.node)
         self._thread = threading.Thread(target=self._spin, daemon=True)
         self._thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._executor.shutdown()
+        self._thread.join(10)
+        self.node.destroy_node()
+
+    def listen(self, kind: Any, topic: str, heard: list[Any], qos: Any = 10) -> Any:
+        """Append the messages of a topic to a list."""
+        return self.node.create_subscription(kind, topic, heard.append, qos)
 
     def _spin(self) -> None:
         with suppress(ExternalShutdownException):
@@ -143,7 +174,14 @@ class Robot:
     def connected(self, publisher: Any) -> None:
         """Wait until the node listens to a publisher and its predictions can be heard."""
         wait_for(lambda: publisher.get_subscription_count() > 0, "the node subscribes")
-        wait_for(lambda: self.node.count_publishers("prediction") > 0, "the node publishes")
+        wait_for(
+            lambda: self.node.count_publishers("/robocle/prediction") > 0, "the node publishes"
+        )
+
+    @property
+    def last_stamp(self) -> int:
+        """The seconds of the last stamp."""
+        return 1000 + self._stamp
 
     def stamped(self, message: Any) -> Any:
         """Give a message the next stamp."""
@@ -167,19 +205,45 @@ class Robot:
                 time.sleep(0.01)
         raise AssertionError("no prediction came")
 
-    def call(self, name: str, seconds: float = 90, **fields: Any) -> Any:
-        """Call a service and return its response."""
+    def ask(self, name: str, **fields: Any) -> Any:
+        """Call a service and return the future of its response."""
         client = self.clients[name]
         assert client.wait_for_service(30), f"there is no service {name}"
-        future = client.call_async(SERVICES[name].Request(**fields))
+        return client.call_async(SERVICES[name].Request(**fields))
+
+    def call(self, name: str, seconds: float = 90, **fields: Any) -> Any:
+        """Call a service and return its response."""
+        future = self.ask(name, **fields)
         wait_for(future.done, f"an answer of {name}", seconds)
         return future.result()
+
+    def call_of(self, kind: Any, name: str, **fields: Any) -> Any:
+        """Call a service that is not robocle's own, and return its response."""
+        client = self.node.create_client(kind, name)
+        assert client.wait_for_service(30), f"there is no service {name}"
+        future = client.call_async(kind.Request(**fields))
+        wait_for(future.done, f"an answer of {name}", 90)
+        return future.result()
+
+    def set_parameter(self, name: str, value: Any) -> Any:
+        """Set a parameter of the node, and return whether it was taken and why not."""
+        parameter = rclpy.Parameter(name, value=value).to_parameter_msg()
+        service = "/robocle/set_parameters"
+        return self.call_of(SetParameters, service, parameters=[parameter]).results[0]
 
     def teach(self, label: str, *messages: Any, **fields: Any) -> Any:
         """Teach the images of a request."""
         raw = [each for each in messages if isinstance(each, Image)]
         rest = [each for each in messages if not isinstance(each, Image)]
         return self.call("teach", label=label, images=raw, compressed_images=rest, **fields)
+
+    def teach_all(self, *labels: str) -> None:
+        """Teach four pictures of each label."""
+        for label in labels:
+            pictures = [picture_of(label, number) for number in range(4)]
+            answer = self.teach(label, *(raw_image(each) for each in pictures))
+            assert answer.success, answer.message
+            assert answer.taught == 4
 
     @contextmanager
     def streaming(self, publisher: Any, make: Callable[[], Any], rate: float) -> Iterator[None]:
@@ -197,9 +261,3 @@ class Robot:
         finally:
             stop.set()
             thread.join()
-
-    def close(self) -> None:
-        """Stop listening."""
-        self._executor.shutdown()
-        self._thread.join(10)
-        self.node.destroy_node()

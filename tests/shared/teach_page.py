@@ -75,12 +75,24 @@ class TeachPage:
         self.show(label)
         self.page.wait_for_timeout(700)  # the pictures that are still on their way
         self.name(label)
-        self.page.locator("#hold").hover()
-        self.page.mouse.down()
-        several = "|".join(str(number) for number in range(pictures, 31))
-        expect(self.page.locator("#count")).to_have_text(re.compile(f"^({several})$"))
-        self.page.mouse.up()
+        self.hold(pictures)
         expect(self.page.locator("#done-text")).to_contain_text(f"of {label}")
+
+    def hold(self, pictures: int) -> None:
+        """Hold the button until so many pictures are learned; confirm it if that is asked."""
+        page = self.page
+        page.locator("#hold").hover()
+        page.mouse.down()
+        several = "|".join(str(number) for number in range(pictures, 31))
+        learned = page.locator("#count", has_text=re.compile(f"^({several})$"))
+        expect(learned.or_(page.locator("#ask-yes:visible")).first).to_be_visible()
+        if page.locator("#ask").is_visible():
+            page.mouse.up()
+            page.click("#ask-yes")
+            page.locator("#hold").hover()
+            page.mouse.down()
+            expect(learned).to_be_visible()
+        page.mouse.up()
 
     def choose(self, label: str, what: str) -> None:
         """Choose something in the menu of an object."""

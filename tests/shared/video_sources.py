@@ -1,5 +1,12 @@
-"""A video file and a network camera on this machine, both from pictures of the shipped home."""
+"""A video file and a network camera on this machine, both from pictures of the shipped home.
 
+    python video_sources.py PORT PICTURE...
+
+runs the network camera as a program, which can be killed and stopped.
+"""
+
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -85,3 +92,22 @@ def network_camera(
         camera.server.shutdown()
         camera.server.server_close()
         thread.join()
+
+
+@contextmanager
+def camera_program(port: int, *pictures: Path) -> Iterator[subprocess.Popen[str]]:
+    """Run a network camera as a program of its own, until it is killed or the context ends."""
+    command = [sys.executable, __file__, str(port), *map(str, pictures)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout
+            assert process.stdout.readline() == "ready\n"
+            yield process
+        finally:
+            process.kill()
+
+
+if __name__ == "__main__":
+    with network_camera([Path(each) for each in sys.argv[2:]], port=int(sys.argv[1])):
+        print("ready", flush=True)
+        threading.Event().wait()

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from robocle.watch.mqtt import PASSWORD_VARIABLE
+from robocle.watch.broker import PASSWORD_VARIABLE
 from waiting import wait_for
 
 

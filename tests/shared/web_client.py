@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -10,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -80,7 +81,7 @@ class Api:
         return self.post(path, json.dumps(values).encode(), Content_Type="application/json")
 
     def teach(self, label: str, picture: bytes, **query: Any) -> Answer:
-        return self.post(f"/api/teach?{urlencode({'label': label, **query})}", picture)
+        return self.post(f"/api/v1/teach?{urlencode({'label': label, **query})}", picture)
 
 
 @contextmanager
@@ -91,6 +92,7 @@ def served(
     token: str = "",
     host: str = "127.0.0.1",
     camera: str = "",
+    finder: str = "",
     send_buffer: int = 0,
 ) -> Iterator[Api]:
     """Serve a state in a thread of this process, until the context ends."""
@@ -100,6 +102,7 @@ def served(
     ):
         if send_buffer:  # connections inherit it
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
+        learner.finder = finder or None
         robot = RobotCamera(camera) if camera else None
         service = Service(SharedLearner(learner, path, 0.05), robot)
         app = create_app(service, AllowedHosts(host), token)
@@ -137,7 +140,7 @@ class ServeProcess:
         line = self.process.stdout.readline()
         assert " at http" in line, line + self.process.communicate(timeout=30)[1]
         self.address = line.split(" at ")[1].strip()
-        self.port = int(self.address.split("/")[2].rpartition(":")[2])
+        self.port = port or int(self.address.split("/")[2].rpartition(":")[2])
         self.api = Api(self.port, self.address.partition("#token=")[2])
 
     def stop(self, number: int = signal.SIGTERM) -> tuple[int, str, str]:
@@ -175,5 +178,34 @@ class Listener:
 @contextmanager
 def listening(api: Api) -> Iterator[Listener]:
     """Open a WebSocket until the context ends."""
-    with connect(f"ws://127.0.0.1:{api.port}/api/live", max_size=None) as connection:
+    with connect(f"ws://127.0.0.1:{api.port}/api/v1/live", max_size=None) as connection:
         yield Listener(connection)
+
+
+@contextmanager
+def stalled(api: Api, picture: bytes) -> Iterator[tuple[socket.socket, Callable[[], None]]]:
+    """A WebSocket that reads nothing, with a small buffer, and a function that sends a frame."""
+    content = b'{"id": 1}\n' + picture
+    frame = b"\x82\xfe" + len(content).to_bytes(2, "big") + bytes(4) + content  # with an empty mask
+    assert len(content) < 65536
+    with socket.socket() as raw:
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        raw.connect(("127.0.0.1", api.port))
+        raw.sendall(
+            f"GET /api/v1/live HTTP/1.1\r\nHost: 127.0.0.1:{api.port}\r\nUpgrade: websocket\r\n"
+            "Connection: Upgrade\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+            "Sec-WebSocket-Version: 13\r\n\r\n".encode()
+        )
+
+        def send() -> None:
+            with suppress(OSError):  # the server had enough of it
+                raw.sendall(frame)
+
+        yield raw, send
+
+
+def is_cut_off(connection: socket.socket) -> bool:
+    """Return whether the other side has ended a connection from which nothing is read."""
+    poll = select.poll()
+    poll.register(connection, select.POLLRDHUP)
+    return bool(poll.poll(0))

@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
+from bright_detector import bright_detector
 from command_line import error_of, run, run_subprocess
 from refusal import Refusal
 from robocle import Learner
@@ -18,9 +20,9 @@ from robocle.errors import BrokerError
 from robocle.recognition.temporal_filter import TemporalFilter
 from robocle.types import Prediction
 from robocle.watch import Observation, observations
-from robocle.watch.home_assistant import Topics
-from robocle.watch.mqtt import Broker
-from robocle.watch.watching import NO_FRAME
+from robocle.watch.broker import Broker
+from robocle.watch.home_assistant import Device
+from robocle.watch.watching import NO_FRAME, RESERVED
 from video_sources import home_picture, write_video
 from waiting import wait_for
 from watch_process import watching
@@ -74,6 +76,33 @@ def test_without_paho_the_error_names_the_extra(
 ) -> None:
     monkeypatch.setitem(sys.modules, "paho.mqtt.client", None)
     assert "robocle[mqtt]" in error_of("watch", state, "--camera", video, "--mqtt", "localhost")
+
+
+@pytest.mark.slow
+def test_with_a_finder_objects_have_boxes_and_keep_their_numbers(
+    state: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "bright.onnx").write_bytes(bright_detector())
+    finder = ("--finder", f"onnx:{tmp_path / 'bright.onnx'},pixels=unit")
+    frames = []
+    for number in range(12):
+        frame = Image.new("RGB", (320, 240), (10, 10, 10))
+        mug = Image.open(home_picture("clean/mug_01/5")).resize((110, 110))
+        frame.paste(mug, (100 + 3 * number, 60))
+        frames.append(tmp_path / f"{number}.png")
+        frame.save(frames[-1])
+    video = write_video(tmp_path / "room.avi", frames, rate=4)
+    result = run("watch", state, "--camera", video, "--json", "--every", "0.2", *finder)
+    assert result.exit_code == 0, result.stderr
+    seen = [json.loads(line) for line in result.stdout.splitlines()]
+    assert seen[-1]["label"] == "mug"
+    assert seen[-1]["seen"] == ["mug"]
+    boxes = [each["box"] for one in seen for each in one.get("objects") or () if each["label"]]
+    numbers = {each["number"] for one in seen for each in one.get("objects") or () if each["label"]}
+    assert boxes[0][0] < 125
+    assert len(numbers) == 1
+    assert boxes[-1] == pytest.approx([100 + 3 * 11, 60, 110, 110], abs=14)
+    assert "--box" in run("watch", state, "--camera", video, *finder, "--box", "0,0,9,9").stderr
 
 
 def test_frames_that_stop_coming_are_reported_as_nothing_to_see(
@@ -159,17 +188,34 @@ def test_an_address_that_is_none_is_refused_in_one_line(address: str, refusal: R
 
 def test_topics_hold_no_character_that_mqtt_gives_a_meaning() -> None:
     names = ["kitchen", "a/b", "a#", "+", "Küche", "a b", "a_b", os.sep, "$SYS"]
-    topics = [Topics(name) for name in names]
-    assert len({each.state for each in topics}) == len(names)
-    for each in topics:
-        assert each.state.count("/") == 2
-        assert not set("#+$ ") & set(each.state)
-        for topic, entity in each.discovery().items():
-            assert topic.startswith("homeassistant/sensor/robocle_")
-            assert entity["state_topic"] == each.state
-            assert entity["availability_topic"] == each.availability
-            assert entity["device"]["name"] == each.name
+    devices = [Device(name, label_sensors=True) for name in names]
+    assert len({each.state for each in devices}) == len(names)
+    for each in devices:
+        topics = [each.state, each.camera, each.event, *each.discovery(names)]
+        assert not set("#+$ ") & set("".join(topics))
+        assert all(topic.count("/") in (2, 4) for topic in topics)
+        assert len(topics) == 6 + 3 * len(names)
+
+
+@pytest.mark.parametrize("prefix", ["", "a/", "/a", "a//b", "a/+", "#", "$SYS", "a b", "a\0"])
+def test_what_cannot_begin_a_topic_is_refused(prefix: str, refusal: Refusal) -> None:
+    for device in (lambda: Device("kitchen", prefix), lambda: Device("kitchen", "a/b", prefix)):
+        assert "cannot begin a topic" in refusal(BrokerError, device)
 
 
 def test_a_name_of_spaces_is_refused(refusal: Refusal) -> None:
-    assert "--name" in refusal(BrokerError, lambda: Topics(" "))
+    assert "--name" in refusal(BrokerError, lambda: Device(" "))
+
+
+def test_no_label_reads_like_a_state() -> None:
+    labels = [*RESERVED, "None", "Unavailable", "mug", "None (object)", "None (object) (object)"]
+    seen = [Observation(0.0, "known", label).state for label in labels]
+    assert not {each.casefold() for each in seen} & {*RESERVED}
+    assert len({*seen}) == len(labels)
+    assert "mug" in seen
+
+
+@pytest.mark.parametrize("option", ["--label-sensors", "--image", "--forget-discovery"])
+def test_what_is_for_the_broker_requires_one(option: str, state: Path) -> None:
+    assert f"{option} requires --mqtt" in run("watch", state, "--camera", "0", option).stderr
+    assert "--camera" in run("watch", state).stderr

@@ -1,9 +1,6 @@
 """The WebSocket: one frame in flight, everyone sees every change, and nobody delays another."""
 
-import socket
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -12,7 +9,8 @@ from websockets.sync.client import connect
 
 from robocle.backbones import Backbone
 from robocle.web import live, requests, shared_learner
-from web_client import Api, PictureOf, listening, served
+from waiting import wait_for
+from web_client import Api, PictureOf, is_cut_off, listening, served, stalled
 
 
 def test_frames_are_recognised_and_bars_sum_to_one(taught: Api, picture_of: PictureOf) -> None:
@@ -49,12 +47,12 @@ def test_every_client_sees_a_change_and_who_made_it(api: Api, picture_of: Pictur
         for client in (one, other):
             assert client.event("state")["labels"] == []
         headers = {"X_Robocle_Client": str(number)}
-        api.post("/api/teach?label=mug", picture_of(), **headers)
+        api.post("/api/v1/teach?label=mug", picture_of(), **headers)
         for client in (one, other):
             taught = client.event("taught")
             assert (taught["by"], taught["label"]) == (number, "mug")
             assert client.event("state")["labels"][0]["pictures"] == 1
-        api.post("/api/undo")
+        api.post("/api/v1/undo")
         assert other.event("state")["labels"] == []
 
 
@@ -107,7 +105,7 @@ def test_a_message_that_is_too_large_ends_the_connection(taught: Api) -> None:
             client.connection.send(bytes(requests.MAX_FRAME_BYTES + 1))
         with pytest.raises(ConnectionClosed):
             client.event("prediction")
-    assert taught.get("/api/health").status == 200
+    assert taught.get("/api/v1/health").status == 200
 
 
 def test_only_the_newest_of_many_frames_is_recognised(taught: Api, picture_of: PictureOf) -> None:
@@ -132,15 +130,13 @@ def test_a_client_that_stops_reading_delays_no_other_and_is_disconnected(
     with served(tmp_path / "home.robocle", lite0, send_buffer=4096) as api:
         for number, sign in enumerate("abcd"):  # long names make long answers
             api.teach(sign + 199 * "\N{WATER WAVE}", picture_of("mug", number), poor="accept")
-        with stalled(api, picture_of("mug", 5)) as send, listening(api) as client:
+        with stalled(api, picture_of("mug", 5)) as (raw, send), listening(api) as client:
             for number in range(150):
                 send()
                 client.send({"id": number}, picture_of("clock", 5))
                 assert client.event("prediction")["id"] == number
-            end = time.monotonic() + 20
-            while _clients(api) > 1 and time.monotonic() < end:
-                time.sleep(0.2)
-            assert _clients(api) == 1
+            wait_for(lambda: _clients(api) == 1, "the client to be disconnected")
+            wait_for(lambda: is_cut_off(raw), "its connection to be cut off")
             client.send({"id": 999}, picture_of("clock", 5))
             assert client.event("prediction")["id"] == 999
 
@@ -150,34 +146,10 @@ def _clients(api: Api) -> int:
     return int(float(text.split("\nrobocle_clients ")[1].split()[0]))
 
 
-@contextmanager
-def stalled(api: Api, picture: bytes) -> Iterator[Callable[[], None]]:
-    """A client that reads nothing, with a small buffer; the function sends another frame."""
-    content = b'{"id": 1}\n' + picture
-    frame = b"\x82\xfe" + len(content).to_bytes(2, "big") + bytes(4) + content  # with an empty mask
-    assert len(content) < 65536
-    with socket.socket() as raw:
-        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        raw.connect(("127.0.0.1", api.port))
-        raw.sendall(
-            f"GET /api/live HTTP/1.1\r\nHost: 127.0.0.1:{api.port}\r\nUpgrade: websocket\r\n"
-            "Connection: Upgrade\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
-            "Sec-WebSocket-Version: 13\r\n\r\n".encode()
-        )
-
-        def send() -> None:
-            with suppress(OSError):  # the server had enough of it
-                raw.sendall(frame)
-
-        yield send
-
-
 def test_there_is_a_limit_of_clients(taught: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    end = time.monotonic() + 20
-    while _clients(taught) and time.monotonic() < end:  # those of other tests are leaving
-        time.sleep(0.1)
+    wait_for(lambda: not _clients(taught), "the clients of other tests to leave")
     monkeypatch.setattr("robocle.web.queues.MAX_CLIENTS", 1)
     with listening(taught) as client:
         client.event("hello")
         with pytest.raises(InvalidStatus, match="403"):
-            connect(f"ws://127.0.0.1:{taught.port}/api/live")
+            connect(f"ws://127.0.0.1:{taught.port}/api/v1/live")

@@ -1,5 +1,6 @@
 """The page: what the documents say about it is true, and its files are small and self-contained."""
 
+import gzip
 import json
 import re
 import subprocess
@@ -10,7 +11,7 @@ import pytest
 
 from robocle.recognition.explanation import Explanation
 from robocle.types import Prediction
-from robocle.web import live, requests, security, shared_learner
+from robocle.web import connections, live, requests, security, shared_learner
 from robocle.web.app import PAGE
 from video_sources import home_picture
 from web_client import Api, PictureOf
@@ -35,13 +36,13 @@ def test_the_client_in_five_lines_works(api: Api, tmp_path: Path) -> None:
 
 
 def test_every_address_of_the_served_description_is_documented(empty: Api) -> None:
-    described = empty.get("/api/openapi.json").json
+    described = empty.get("/api/v1/openapi.json").json
     assert described["openapi"].startswith("3.1")
     assert described["security"] == [{"token": []}, {}]
     for path, methods in described["paths"].items():
         for method in methods:
             assert f"{method.upper()} {path}" in HTTP
-    assert "GET /api/openapi.json" in HTTP
+    assert "GET /api/v1/openapi.json" in HTTP
     for path in ("/docs", "/redoc"):  # pages of FastAPI that load scripts from other hosts
         assert empty.get(path).status == 404
 
@@ -53,10 +54,10 @@ def test_the_fields_of_a_prediction_are_those_of_the_answer_and_of_python(
         r'^    (\{"label": "mug", "verdict".*?\})$', HTTP, re.MULTILINE | re.DOTALL
     )
     fields = json.loads(shown).keys()
-    answer = taught.post("/api/predict", picture_of("mug", 5)).json
+    answer = taught.post("/api/v1/predict", picture_of("mug", 5)).json
     assert list(fields) == list(answer)
     assert all(hasattr(Prediction, name) or name in Prediction.__annotations__ for name in fields)
-    explained = taught.post("/api/predict?explain=true", picture_of("mug", 5)).json
+    explained = taught.post("/api/v1/predict?explain=true", picture_of("mug", 5)).json
     for name in explained.keys() - fields:
         assert f"`{name}`" in HTTP
         assert name in Explanation.__annotations__
@@ -68,12 +69,17 @@ def test_every_event_is_documented(event: str) -> None:
 
 
 def test_the_limits_are_those_of_the_code() -> None:
-    picture, pixels = requests.MAX_PICTURE_BYTES // 10**6, requests.MAX_PICTURE_PIXELS // 10**6
+    most = requests.MAX_PICTURE_PIXELS
+    pixels, others = most["JPEG"] // 10**6, most["PNG"] // 10**6
     for text in (
-        f"{picture} MB and {pixels} million",
+        f"{requests.MAX_PICTURE_BYTES // 10**6} MB, and {pixels} million pixels if it is a JPEG, "
+        f"otherwise {others} million",
+        f"hold at most {requests.MAX_BYTES_IN_FLIGHT // 10**6} MB",
+        f"after {connections.REQUEST_SECONDS:.0f} seconds is closed",
+        f"more than {connections.MOST_WAITING} such",
         f"a frame {requests.MAX_FRAME_BYTES // 1_000_000} MB",
         f"a state {requests.MAX_STATE_BYTES // 1_000_000} MB",
-        f"{requests.MAX_LABELS}\n  labels and {requests.MAX_CLIENTS} WebSockets",
+        f"{requests.MAX_LABELS} labels and {requests.MAX_CLIENTS} WebSockets",
         f"{security.REQUESTS_PER_SECOND:.0f} requests per second",
         f"disconnected after {live.STALLED_SECONDS:.0f} seconds",
         f"the last {shared_learner.REMEMBERED_LESSONS} pictures",
@@ -99,8 +105,13 @@ def test_what_the_page_says_about_the_camera_is_explained(name: str) -> None:
     assert f"| {what} |" in TEACH
 
 
-def test_the_first_load_is_below_100_kb() -> None:
-    assert sum((PAGE / name).stat().st_size for name in FILES) < 100_000
+def test_the_page_is_small(empty: Api) -> None:
+    scripts = [name for name in FILES if name.endswith(".js")]
+    assert sum((PAGE / name).stat().st_size for name in scripts) < 90_000
+    loaded = [empty.get(f"/{name}", Accept_Encoding="gzip") for name in FILES if name[0] != "i"]
+    loaded.append(empty.get("/", Accept_Encoding="gzip"))
+    assert sum(len(each.content) for each in loaded) < 40_000
+    assert gzip.decompress(loaded[-1].content) == (PAGE / "index.html").read_bytes()
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -32,9 +32,9 @@ def robot(video: Path, tmp_path_factory: pytest.TempPathFactory, lite0: Backbone
 
 @pytest.mark.slow
 def test_the_robots_camera_teaches_and_is_recognised(robot: Api, picture_of: PictureOf) -> None:
-    assert robot.post("/api/teach?label=mug&source=camera").json["pictures"] == 1
+    assert robot.post("/api/v1/teach?label=mug&source=camera").json["pictures"] == 1
     robot.teach("clock", picture_of("clock"))
-    assert robot.post("/api/predict?source=camera").json["nearest"] == "mug"
+    assert robot.post("/api/v1/predict?source=camera").json["nearest"] == "mug"
     with listening(robot) as client:
         assert client.event("hello")["camera"] is True
         for number in range(5):
@@ -46,7 +46,7 @@ def test_the_robots_camera_teaches_and_is_recognised(robot: Api, picture_of: Pic
 
 def test_the_stream_shows_one_jpeg_after_another(robot: Api) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", robot.port, timeout=30)
-    connection.request("GET", "/api/camera")
+    connection.request("GET", "/api/v1/camera")
     answer = connection.getresponse()
     assert answer.headers["content-type"].startswith("multipart/x-mixed-replace")
     for _ in range(3):

@@ -52,7 +52,7 @@ def test_clients_are_told_what_another_program_changes(
         other.undo()
         state = told(client, lambda state: counts_in(state) == {})
         assert state["undone"][0]["description"] == "teaching 'mug'"
-        assert api.post("/api/redo").json["redone"] == "teaching 'mug'"
+        assert api.post("/api/v1/redo").json["redone"] == "teaching 'mug'"
         assert other.counts == {"mug": 1}
 
 
@@ -62,7 +62,7 @@ def test_both_recognise_what_the_other_was_taught(
     for number in range(3):
         api.teach("mug", picture_of("mug", number))
         other.teach(picture_of("clock", number), "clock")
-    assert api.post("/api/predict", picture_of("clock", 5)).json["label"] == "clock"
+    assert api.post("/api/v1/predict", picture_of("clock", 5)).json["label"] == "clock"
     assert other.predict(picture_of("mug", 5)).label == "mug"
 
 
@@ -71,15 +71,15 @@ def test_a_step_is_not_undone_after_another_program_has_changed_the_state(
 ) -> None:
     mine = quote(api.teach("mug", picture_of("mug"), lesson="a1").json["step"])
     other.teach(picture_of("clock"), "clock")
-    refused = api.post(f"/api/undo?step={mine}")
+    refused = api.post(f"/api/v1/undo?step={mine}")
     assert refused.status == 409
     assert "the next step to undo is now teaching 'clock'" in refused.json["error"]
     assert other.counts == {"mug": 1, "clock": 1}
     other.undo()
-    assert api.post(f"/api/redo?step={mine}").status == 409
-    assert api.post(f"/api/undo?step={mine}").json["undone"] == "teaching 'mug'"
+    assert api.post(f"/api/v1/redo?step={mine}").status == 409
+    assert api.post(f"/api/v1/undo?step={mine}").json["undone"] == "teaching 'mug'"
     assert other.counts == {}
-    assert api.post(f"/api/redo?step={mine}").json["redone"] == "teaching 'mug'"
+    assert api.post(f"/api/v1/redo?step={mine}").json["redone"] == "teaching 'mug'"
     assert other.counts == {"mug": 1}
 
 
@@ -87,14 +87,14 @@ def test_each_change_is_answered_with_the_id_of_its_step(api: Api, picture_of: P
     answers = [
         api.teach("mug", picture_of("mug")),
         api.teach("clock", picture_of("clock"), lesson="a1"),
-        api.post_json("/api/rename", label="mug", new_label="cup"),
-        api.post_json("/api/forget", label="clock"),
+        api.post_json("/api/v1/rename", label="mug", new_label="cup"),
+        api.post_json("/api/v1/forget", label="clock"),
     ]
     steps = [each.json["step"] for each in answers]
-    assert [each["id"] for each in api.get("/api/state").json["steps"]] == steps[::-1]
+    assert [each["id"] for each in api.get("/api/v1/state").json["steps"]] == steps[::-1]
     for step in reversed(steps):
-        assert api.post(f"/api/undo?step={quote(step)}").status == 200
-    assert api.post("/api/undo").status == 409
+        assert api.post(f"/api/v1/undo?step={quote(step)}").status == 200
+    assert api.post("/api/v1/undo").status == 409
 
 
 def test_while_another_program_writes_the_server_answers_and_changes_wait(
@@ -107,7 +107,7 @@ def test_while_another_program_writes_the_server_answers_and_changes_wait(
         with ThreadPoolExecutor(1) as pool:
             change = pool.submit(api.teach, "clock", picture_of("clock"))
             for _ in range(15):  # for longer than it takes to look for changes
-                assert api.get("/api/health").status == 200
+                assert api.get("/api/v1/health").status == 200
                 time.sleep(0.1)
             assert not change.done()
             writer.execute("COMMIT")
@@ -122,11 +122,11 @@ def test_after_the_file_was_deleted_changes_are_refused_and_predictions_go_on(
         for number in range(2):
             api.teach(label, picture_of(label, number))
     path.unlink()
-    for refused in (api.teach("mug", picture_of("mug", 2)), api.post("/api/undo")):
+    for refused in (api.teach("mug", picture_of("mug", 2)), api.post("/api/v1/undo")):
         assert refused.status == 503
         assert "was deleted or replaced" in refused.json["error"]
-    assert api.post("/api/predict", picture_of("mug", 5)).json["label"] == "mug"
-    assert counts_in(api.get("/api/state").json) == {"mug": 2, "clock": 2}
+    assert api.post("/api/v1/predict", picture_of("mug", 5)).json["label"] == "mug"
+    assert counts_in(api.get("/api/v1/state").json) == {"mug": 2, "clock": 2}
     assert list(path.parent.iterdir()) == []
 
 
@@ -157,7 +157,7 @@ def test_while_something_else_is_in_place_of_the_file_nothing_is_taught(
         refused = api.teach("mug", picture_of("mug", 3))
         assert refused.status >= 400
         assert "is not a robocle state" in refused.json["error"]
-        answer = api.post("/api/predict", picture_of("mug", 5))
+        answer = api.post("/api/v1/predict", picture_of("mug", 5))
         assert answer.status == (200 if pictures else 409)
         os.replace(tmp_path / "aside", path)
         assert api.teach("mug", picture_of("mug", 3)).json["pictures"] == pictures + 1

@@ -57,6 +57,15 @@ def printable(text: object, keep: str = "") -> str:
     return _escaped(str(text), keep, lambda sign: sign.encode("unicode_escape").decode())
 
 
+def in_words(label: str | None, verdict: str, nothing: str) -> str:
+    """Return what a picture shows, as all programs print it.
+
+    >>> in_words(None, "nothing", "the picture is black"), in_words("mug", "known", "")
+    ('nothing: the picture is black', 'mug')
+    """
+    return label or (f"nothing: {nothing}" if verdict == "nothing" and nothing else verdict)
+
+
 def as_json(value: object) -> str:
     """Return a value as one line of JSON that is safe to print.
 

@@ -1,29 +1,29 @@
-"""Bags: reading their images, one at a time, and writing pictures as a bag."""
+"""Bags: reading their images, one at a time."""
 
 import itertools
-from collections.abc import Iterable, Iterator
+import shlex
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Self
 
 from robocle.bags.tally import Intervals
 from robocle.errors import DataError, ImageError, MissingExtraError
 from robocle.ros.encodings import RosPicture, picture_of
-from robocle.types import Example
 
 if TYPE_CHECKING:
     from rosbags.highlevel import AnyReader
 
 IMAGES = ("sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage")
 TEXT = "std_msgs/msg/String"
-Storage = Literal["mcap", "sqlite3"]
-IMAGE_TOPIC, LABEL_TOPIC = "/camera/image/compressed", "/label"
-"""The topics of a bag that is written."""
-START = 1_700_000_000_000_000_000
-"""The time of its first frame, in nanoseconds; bags from the same pictures are the same."""
+REPAIRS = {
+    ".mcap": "mcap recover {file} --output {new}",
+    ".db3": "sqlite3 {file} .recover | sqlite3 {new}",
+}
+"""What recovers a damaged file, by its ending."""
+METADATA = "Expected metadata", "Invalid bag metadata", "Some database files are missing"
+"""How the reader begins what it says of a folder without the metadata that fits its files."""
 
 
 @dataclass(frozen=True)
@@ -166,72 +166,20 @@ def _readable(path: Path) -> Iterator[None]:
     except (GeneratorExit, DataError, ImageError):
         raise
     except Exception as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise DataError(f"cannot read the bag {path}: {reason}") from error
+        reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+        raise DataError(f"cannot read the bag {path}: {reason}{_advice(path, reason)}") from error
 
 
-def write_bag(
-    path: Path, examples: Iterable[Example], rate: float = 10.0, storage: Storage = "mcap"
-) -> int:
-    """Write pictures as a bag with compressed images and their labels.
-
-    Args:
-        path: The folder to create.
-        examples: JPEG or PNG files with their labels, in the order of time.
-        rate: Frames per second.
-        storage: The format.
-
-    Returns:
-        The number of frames.
-
-    Raises:
-        DataError: The folder exists, or a picture cannot be read.
-        MissingExtraError: The writer of bags is not installed.
-    """
-    try:
-        from rosbags.rosbag2 import StoragePlugin, Writer
-        from rosbags.typesys import Stores, get_typestore
-    except ImportError as error:
-        raise MissingExtraError("bag", "a bag needs rosbags") from error
-    if path.exists():
-        raise DataError(f"{path} exists already: give another name")
-    types = get_typestore(Stores.ROS2_HUMBLE)
-    messages = _Messages(types)
-    number, before = 0, ""
-    with Writer(path, version=9, storage_plugin=StoragePlugin[storage.upper()]) as writer:
-        images = writer.add_connection(IMAGE_TOPIC, messages.image_type, typestore=types)
-        labels = writer.add_connection(LABEL_TOPIC, messages.label_type, typestore=types)
-        for number, example in enumerate(examples, 1):
-            stamp = START + round((number - 1) * 1e9 / rate)
-            if example.label != before:
-                writer.write(labels, stamp, messages.label(example.label))
-                before = example.label
-            writer.write(images, stamp, messages.image(stamp, example.path))
-    return number
-
-
-class _Messages:
-    """The messages of a bag, as bytes."""
-
-    image_type = "sensor_msgs/msg/CompressedImage"
-    label_type = "std_msgs/msg/String"
-
-    def __init__(self, types: Any) -> None:
-        self._types = types
-
-    def label(self, text: str) -> bytes:
-        return self._bytes(self._types.types[self.label_type](text), self.label_type)
-
-    def image(self, stamp: int, path: Path) -> bytes:
-        try:
-            content = np.frombuffer(path.read_bytes(), np.uint8)
-        except OSError as error:
-            raise DataError(f"cannot read {path}: {error.strerror}") from error
-        make = self._types.types
-        time = make["builtin_interfaces/msg/Time"](stamp // 10**9, stamp % 10**9)
-        header = make["std_msgs/msg/Header"](time, "camera")
-        kind = "png" if path.suffix.lower() == ".png" else "jpeg"
-        return self._bytes(make[self.image_type](header, kind, content), self.image_type)
-
-    def _bytes(self, message: Any, kind: str) -> bytes:
-        return bytes(self._types.serialize_cdr(message, kind))
+def _advice(path: Path, reason: str) -> str:
+    """Return what to do about a bag that cannot be read, such as after a power cut."""
+    files = sorted(each for each in ([*path.iterdir()] if path.is_dir() else [path])
+                   if each.suffix in REPAIRS)  # fmt: skip
+    if not files:
+        return "; give a folder of `ros2 bag record`, or an .mcap or .db3 file"
+    if not any(each.stat().st_size for each in files):
+        return "; nothing was recorded"
+    if reason.startswith(METADATA):
+        return f"; `ros2 bag reindex {shlex.quote(str(path))}` writes its metadata.yaml anew"
+    file, new = (shlex.quote(str(each)) for each in (files[0], f"recovered{files[0].suffix}"))
+    repair = REPAIRS[files[0].suffix].format(file=file, new=new)
+    return f"; `{repair}` saves what can be read"

@@ -6,6 +6,7 @@ the taught objects: it can be taught, and shows what else there is, but it is ne
 """
 
 import difflib
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
@@ -13,8 +14,11 @@ from robocle._internal.wording import plural
 from robocle.errors import LabelError, UnknownLabelError
 
 MAX_LABEL_LENGTH = 200
+MAX_LOOK_LENGTH = 16
 LISTED = 10
 """How many labels a message lists."""
+JOINED = re.compile("(?<=[\u2000-\U0010ffff])\u200d(?=[\u2000-\U0010ffff])")
+"""The invisible character that makes one emoji of two, such as a technologist."""
 UNKNOWN = "unknown"
 """What is printed for objects that were not taught, and the label to teach examples of them."""
 
@@ -76,6 +80,8 @@ def plain_label(label: str) -> str:
     Raises:
         LabelError: The label is not text, is empty or too long, or cannot be shown on one line.
 
+    >>> len(plain_label("\\N{MAN}\\N{ZERO WIDTH JOINER}\\N{PERSONAL COMPUTER}"))  # one emoji
+    3
     >>> plain_label(" ")
     Traceback (most recent call last):
     robocle.errors.LabelError: the label is empty: give the object a name
@@ -90,11 +96,39 @@ def plain_label(label: str) -> str:
             f"use at most {MAX_LABEL_LENGTH}",
             label,
         )
-    if not label.isprintable():
+    if not JOINED.sub("", label).isprintable():
         raise LabelError(
             f"the label {label!r} contains control or invisible characters: use plain text", label
         )
     return str(label)  # numpy's texts, for example, are of a subclass
+
+
+def require_look(look: str) -> str:
+    """Return the look of a label.
+
+    Args:
+        look: An emoji, or a colour such as "#2a6fdb"; empty for none.
+
+    Raises:
+        LabelError: It is something else.
+
+    >>> require_look("#2A6FDB"), require_look("\\N{HOT BEVERAGE}") != ""
+    ('#2a6fdb', True)
+    >>> require_look("mug")
+    Traceback (most recent call last):
+    robocle.errors.LabelError: a look is an emoji or a colour such as #2a6fdb, not 'mug'
+    """
+    if look == "":
+        return ""
+    found = plain_label(look)
+    if re.fullmatch("#[0-9a-fA-F]{6}", found):
+        return found.lower()
+    is_symbol = any(unicodedata.category(sign) in ("So", "Me") for sign in found)
+    if len(found) > MAX_LOOK_LENGTH or not is_symbol or any(map(str.isalpha, found)):
+        raise LabelError(
+            f"a look is an emoji or a colour such as #2a6fdb, not {found[:20]!r}", look
+        )
+    return found
 
 
 def require_labels(labels: Iterable[str]) -> list[str]:

@@ -10,8 +10,8 @@ import numpy as np
 
 from robocle._internal.blas import one_blas_thread
 from robocle.classifiers.samples import Matrix, Vector
+from robocle.classifiers.scatter import Inverse, Scatter
 from robocle.classifiers.shared import rectified_features
-from robocle.classifiers.slda.scatter import Inverse, Scatter
 from robocle.classifiers.streaming import StreamingClassifier
 from robocle.spec import require_between
 from robocle.types import Scores

@@ -10,6 +10,8 @@ from robocle.cli import (  # noqa: F401  (each adds its commands)
     check,
     data,
     edit,
+    finders,
+    fleet,
     inspect,
     paper,
     predict,

@@ -1,17 +1,18 @@
 """The commands that teach and evaluate from recordings of ROS 2."""
 
 import itertools
+import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from robocle._internal.wording import as_json
+from robocle._internal.wording import as_json, in_words
 from robocle.cli.app import (
-    FolderPath,
     NonemptyPath,
     StatePath,
     main,
@@ -26,7 +27,7 @@ from robocle.errors import DataError, ImageError, NothingTaughtError, QualityErr
 
 if TYPE_CHECKING:
     from robocle.bags import Intervals, Shot
-    from robocle.bags.recording import Storage
+    from robocle.bags.writing import Storage
     from robocle.images.quality import Poor
     from robocle.learner import Learner
     from robocle.learner.embedding import Embedding
@@ -100,14 +101,20 @@ def bag_teach(state: Path, path: Path, topic: str | None, label_topic: str | Non
     with Bag(path) as recording:
         shots = Shots(recording, topic, labels, every)
         frames = _with_first(shots.frames("teaching"), path)
-        with stop_requests() as stop, Learner.open(state) as learner:
+        with stop_requests() as stop, ExitStack() as stack:
+            # With refuse, nothing is taught or created before all frames are checked.
+            is_later = poor == "refuse" and not os.path.exists(state)
+            learner = Learner() if is_later else stack.enter_context(Learner.open(state))
             before = learner.labels
             until = itertools.takewhile(lambda _: stop.received is None, frames)
             try:
+                lessons = _lessons(learner, shots, until, most, poor, box)
+                if poor == "refuse":
+                    lessons = iter(list(lessons))
+                if is_later:
+                    learner = stack.enter_context(Learner.open(state))
                 with learner.step():
-                    lessons = _lessons(learner, shots, until, most, poor, box)
-                    # With refuse, nothing is taught before all frames are checked.
-                    for embedding, label in list(lessons) if poor == "refuse" else lessons:
+                    for embedding, label in lessons:
                         learner.teach_embedding(embedding, label)
                         taught[label] += 1
             except QualityError as error:
@@ -169,34 +176,74 @@ def _lessons(learner: "Learner", shots: Shots, frames: "Iterator[Shot]", most: i
             yield embedding, label
 
 
+finder_option = click.option(
+    "--finder", metavar="FINDER",
+    help="What finds boxes around objects, such as onnx:picodet.onnx: any exported detector.",
+)  # fmt: skip
+
+
 @bag.command("predict", short_help="Recognise the frames of a bag.")
 @bag_arguments
 @every_option
 @click.option("--json", "json_lines", is_flag=True, help="Print one JSON object per line.")
+@finder_option
 @false_accept_option
 def bag_predict(state: Path, path: Path, topic: str | None, every: float, json_lines: bool,
-                box: BoxOption, false_accept: float) -> None:  # fmt: skip
+                box: BoxOption, finder: str | None, false_accept: float) -> None:  # fmt: skip
     """Recognise the frames of BAG that STATE was taught.
 
     Prints the seconds since the start of the bag, the label of the frame, its probability, and the
     label that a filter over the frames announces.
+
+    With a finder, it prints one line per object that is in view: the seconds, a number that the
+    object keeps while it is in view, its box as x,y,width,height in pixels, and its filtered label
+    and probability.
     """
     from robocle.bags import Bag
 
-    learner = _loaded(state)
+    if finder and box:
+        raise click.UsageError("--box and --finder both say where to look: give one of them")
+    learner = _loaded(state, finder)
     with Bag(path) as recording:
         shots = Shots(recording, topic, None, every)
-        for shot, found, said in shots.recognised(learner, box, false_accept):
-            if json_lines:
-                names = ("label", "confidence", "nearest", "nothing")
-                values = {name: getattr(found, name) for name in names}
-                filtered = {"filtered": said.label, "filtered_verdict": said.verdict}
-                line = as_json({"seconds": round(shot.seconds, 3), **values, **filtered})
-            else:
-                label, steady = (each.label or each.verdict for each in (found, said))
-                line = "\t".join([f"{shot.seconds:.2f}", label, f"{found.confidence:.2f}", steady])
+        if finder:
+            lines = _tracked(shots, learner, json_lines, false_accept)
+        else:
+            lines = _recognised(shots, learner, json_lines, box, false_accept)
+        for line in lines:
             echo_above_bar(line, err=False)
     shots.print_counts()
+
+
+def _recognised(shots: Shots, learner: "Learner", json_lines: bool, box: BoxOption,
+                false_accept: float) -> Iterator[str]:  # fmt: skip
+    """Yield a line per frame."""
+    for shot, found, said in shots.recognised(learner, box, false_accept):
+        if json_lines:
+            names = ("verdict", "label", "confidence", "nearest", "nothing")
+            values = {name: getattr(found, name) for name in names}
+            filtered = {"filtered": said.label, "filtered_verdict": said.verdict}
+            yield as_json({"seconds": round(shot.seconds, 3), **values, **filtered})
+        else:
+            label, steady = (in_words(each.label, each.verdict, each.nothing)
+                             for each in (found, said))  # fmt: skip
+            yield "\t".join([f"{shot.seconds:.2f}", label, f"{found.confidence:.2f}", steady])
+
+
+def _tracked(
+    shots: Shots, learner: "Learner", json_lines: bool, false_accept: float
+) -> Iterator[str]:
+    """Yield a line per object in each frame."""
+    for shot, tracks in shots.tracked(learner, false_accept):
+        for each in tracks:
+            if json_lines:
+                yield as_json({"seconds": round(shot.seconds, 3), **each.as_values()})
+                continue
+            said = each.announcement
+            box = ",".join(f"{number:.0f}" for number in each.box)
+            label = in_words(said.label, said.verdict, said.nothing)
+            fields = (f"{shot.seconds:.2f}", str(each.number), box, label)
+            yield "\t".join([*fields, f"{said.confidence:.2f}"])
 
 
 @bag.command("evaluate", short_help="Compare what is recognised in a bag with its labels.")
@@ -206,10 +253,11 @@ def bag_predict(state: Path, path: Path, topic: str | None, every: float, json_l
 @click.option("--plot", type=NonemptyPath(dir_okay=False), metavar="FILE",
               help="Draw what was recognised when into this file: .png, .svg or .pdf.")  # fmt: skip
 @click.option("--json", "as_values", is_flag=True, help="Print the counts as JSON.")
+@finder_option
 @false_accept_option
 def bag_evaluate(state: Path, path: Path, topic: str | None, label_topic: str | None,
                  intervals: Path | None, every: float, plot: Path | None, as_values: bool,
-                 box: BoxOption, false_accept: float) -> None:  # fmt: skip
+                 box: BoxOption, finder: str | None, false_accept: float) -> None:  # fmt: skip
     """Compare what STATE recognises in the frames of BAG with their labels.
 
     Prints, per label and over time, how many frames are right alone and with a filter over the
@@ -226,7 +274,7 @@ def bag_evaluate(state: Path, path: Path, topic: str | None, label_topic: str | 
     if plot:
         require_plot_format(plot)
     labels = _labels(label_topic, intervals)
-    learner = _loaded(state)
+    learner = _loaded(state, finder)
     with Bag(path) as recording:
         shots = Shots(recording, topic, labels, every)
         tally = Tally(learner.labels, recording.seconds)
@@ -247,31 +295,42 @@ def bag_evaluate(state: Path, path: Path, topic: str | None, label_topic: str | 
         echo(f"wrote {plot}", err=as_values)
 
 
-@bag.command("write", short_help="Write pictures as a bag.")
+@bag.command("write", short_help="Write pictures or a video as a bag.")
 @click.argument("path", type=BagPath, metavar="BAG")
-@click.argument("folder", type=FolderPath)
+@click.argument("source", type=NonemptyPath())
 @click.option("--dataset", "spec", default="openloris", show_default=True, metavar="SPEC",
-              help="The layout of FOLDER.")  # fmt: skip
+              help="The layout of a folder of pictures.")  # fmt: skip
 @click.option("--split", help="Only pictures of this split, such as train or test.")
-@click.option("--rate", type=click.FloatRange(0.01, 1000), default=10.0, show_default=True,
-              help="Frames per second.")  # fmt: skip
+@click.option("--label", help="What a video shows from its start to its end.")
+@click.option("--rate", type=click.FloatRange(0.01, 1000),
+              help="Frames per second.  [default: that of the video; 10 for pictures]")  # fmt: skip
 @click.option("--storage", type=click.Choice(["mcap", "sqlite3"]), default="mcap",
               show_default=True, help="The format of the bag.")  # fmt: skip
-def bag_write(path: Path, folder: Path, spec: str, split: str | None, rate: float,
-              storage: "Storage") -> None:  # fmt: skip
-    """Write the pictures of FOLDER, such as videos of `robocle sim`, as the bag BAG.
+def bag_write(path: Path, source: Path, spec: str, split: str | None, label: str | None,
+              rate: float | None, storage: "Storage") -> None:  # fmt: skip
+    """Write SOURCE, a video file or a folder of pictures as of `robocle sim`, as the bag BAG.
 
     The images are in the topic /camera/image/compressed, the labels in /label.
     """
-    from robocle.bags import write_bag
+    from robocle.bags import write_bag, write_video
+    from robocle.classifiers.labels import require_label
     from robocle.evaluation.datasets import dataset
 
     if path.suffix == ".bag":
         raise DataError(f"{path} would be a bag of ROS 1: choose a name without .bag")
-    examples = [each for each in dataset(spec).examples(folder) if split in (None, each.split)]
-    if not examples:
-        raise DataError(f"{folder} has no pictures of the split {split}")
-    count = write_bag(path, progress(examples, "writing"), rate, storage)
+    if not source.exists():
+        raise DataError(f"there is no {source}: give a video file, or a folder of pictures")
+    if source.is_file():
+        with activity("writing"):
+            count = write_video(path, source, label and require_label(label), rate, storage)
+    else:
+        if label:
+            raise click.UsageError("--label is for a video: the pictures have labels of their own")
+        found = dataset(spec).examples(source)
+        examples = [each for each in found if split in (None, each.split)]
+        if not examples:
+            raise DataError(f"{source} has no pictures of the split {split}")
+        count = write_bag(path, progress(examples, "writing"), rate or 10.0, storage)
     echo(f"wrote {plural(count, 'frame')} to {path}")
 
 
@@ -285,11 +344,13 @@ def _labels(label_topic: str | None, intervals: Path | None) -> "Intervals | str
     raise click.UsageError("give either --label-topic or --intervals")
 
 
-def _loaded(state: Path) -> "Learner":
+def _loaded(state: Path, finder: str | None) -> "Learner":
     with activity("loading the backbone"):
+        from robocle.finders import finder as finder_of
         from robocle.learner import Learner
 
         learner = Learner.load(state)
+        learner.finder = finder_of(finder) if finder else None
     if not learner.labels:
         raise NothingTaughtError
     return learner

@@ -1,7 +1,6 @@
 """The command for the paper's tables and figures, each of which is an experiment."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,10 +16,12 @@ if TYPE_CHECKING:
 EXPERIMENTS = {str(number): f"table{number}" for number in range(1, 7)}
 EXPERIMENTS |= {"figure2": "moments", "figure5": "per_step"}
 """What the paper calls them, and their experiments."""
-FULL_NAMES = {"openloris": "OpenLORIS-Object", "fsiol": "F-SIOL-310"}
-RENDERED = {"dataset": "home", "scenario": "class_iid:shots=5"}
+RENDERED = {
+    "dataset": "home",
+    "scenario": "class_iid:shots=5",
+    "backbones": ("efficientnet_lite0",),
+}
 """What --rendered runs on."""
-RENDERED_BACKBONES = ("efficientnet_lite0",)
 
 
 @main.command(short_help="Run a table or figure of the paper.")
@@ -41,7 +42,7 @@ def paper(which: str, rendered: bool, **options: Any) -> None:
     name = EXPERIMENTS[which]
     experiment = load_experiment(name).only(options["studies"])
     if rendered:
-        experiment, name = _on_rendered(experiment, options["backbones"]), f"{name}-rendered"
+        experiment, name = experiment.changed(**RENDERED), f"{name}-rendered"
         options["data"] = ()
     else:
         _require_data(experiment, options["data"])
@@ -49,26 +50,16 @@ def paper(which: str, rendered: bool, **options: Any) -> None:
     run_and_report(experiment, name, options)
 
 
-def _on_rendered(experiment: "Experiment", backbones: Sequence[str]) -> "Experiment":
-    """Return the experiment on rendered pictures, with a title that says so."""
-    instead = " and ".join(FULL_NAMES[name] for name in _datasets(experiment))
-    title = f"{experiment.title}; on rendered pictures in place of {instead}"
-    return replace(experiment, title=title).changed(
-        **RENDERED, backbones=tuple(backbones) or RENDERED_BACKBONES
-    )
-
-
 def _require_data(experiment: "Experiment", data: Sequence[str]) -> None:
     roots = named_roots(data)
-    names = _datasets(experiment)
-    if "" in roots or roots.keys() & set(names):
+    names = dict.fromkeys(study.dataset_name for study in experiment.studies)
+    if "" in roots or roots.keys() & names.keys():
         return
-    needed = " or ".join(FULL_NAMES[name] for name in names)
     options = " ".join(f"--data {name}=DIR" for name in names)
     raise DataError(
-        f"{experiment.title!r} needs {needed}, which the page on data sets says how to get: give "
-        f"{options}; or try it on rendered pictures with --rendered, or on rendered videos in the "
-        "layout of OpenLORIS from `robocle sim --layout openloris DIR`"
+        f"{experiment.title!r} needs {experiment.paper_data}, which the page on data sets says how "
+        f"to get: give {options}; or try it on rendered pictures with --rendered, or on rendered "
+        "videos in the layout of OpenLORIS from `robocle sim --layout openloris DIR`"
     )
 
 
@@ -85,7 +76,3 @@ def _require_backbone(experiment: "Experiment", given: Sequence[str]) -> None:
         f"{experiment.title!r} can be run on no backbone that is here ({missing}): `robocle "
         f"backbones add {names[-1]}`, or give --backbone efficientnet_lite0"
     )
-
-
-def _datasets(experiment: "Experiment") -> list[str]:
-    return list(dict.fromkeys(study.dataset_name for study in experiment.studies))

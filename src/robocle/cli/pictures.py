@@ -19,10 +19,11 @@ from robocle.errors import ImageError, LabelError
 if TYPE_CHECKING:
     from robocle.bags import Bag, Intervals, Shot
     from robocle.learner import Learner
+    from robocle.learner.tracking import Track
     from robocle.recognition.temporal_filter import Announcement
     from robocle.types import Prediction
 
-Lesson = tuple[Path, str]
+Labelled = tuple[Path, str]
 """A picture and its label."""
 Unreadable = Literal["refuse", "skip"]
 """What to do about pictures that cannot be read."""
@@ -99,7 +100,7 @@ def list_unreadable(
         )
 
 
-def lessons_of(what: tuple[str, ...]) -> list[Lesson]:
+def lessons_of(what: tuple[str, ...]) -> list[Labelled]:
     """Return the pictures to teach with their labels, in the order in which they are taught.
 
     Args:
@@ -170,7 +171,7 @@ def _label_folders(folder: Path) -> list[Path]:
     return found
 
 
-def _lessons_of_folders(folders: list[Path]) -> list[Lesson]:
+def _lessons_of_folders(folders: list[Path]) -> list[Labelled]:
     """Return the pictures of folders, each labelled with the name of its folder."""
     from robocle.classifiers.labels import require_label
     from robocle.images import pictures_in
@@ -187,7 +188,7 @@ def _lessons_of_folders(folders: list[Path]) -> list[Lesson]:
     return lessons
 
 
-def spelled_as_known(lessons: list[Lesson], known: Iterable[str], state: Path) -> list[Lesson]:
+def spelled_as_known(lessons: list[Labelled], known: Iterable[str], state: Path) -> list[Labelled]:
     """Return the lessons, with the labels as they are known already if the user prefers that.
 
     A new label that differs from another one in upper and lower case only is probably the same. On
@@ -257,6 +258,22 @@ class Shots:
                 self.note("skipped", shot, error)
                 continue
             yield shot, found, steady.update(found)
+
+    def tracked(
+        self, learner: "Learner", false_accept: float
+    ) -> "Iterator[tuple[Shot, list[Track]]]":
+        """Yield frames with the objects that are in view."""
+        from robocle.learner.tracking import Tracker
+
+        tracker = Tracker()
+        for shot in self.frames("finding"):
+            picture: Any = shot.picture
+            try:
+                found = learner.find(picture, false_accept=false_accept)
+            except ImageError as error:
+                self.note("skipped", shot, error)
+                continue
+            yield shot, tracker.update(found)
 
     def note(self, what: str, shot: "Shot", why: object) -> None:
         """Count a frame that is skipped or poor, and say why for the first ones."""

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from robocle._internal.wording import as_json as in_json
-from robocle._internal.wording import printable
+from robocle._internal.wording import in_words, printable
 from robocle.cli.app import FolderPath, PicturePath, StatePath, main
 from robocle.cli.options import (
     BoxOption,
@@ -48,9 +48,9 @@ def predict(state: Path, pictures: tuple[Path, ...], top: int | None, as_json: b
 
     Prints the picture, the label, and the probability from 0 to 1 that the label is right. A label
     that is not certain is printed as "probably mug" or, below 0.5, "perhaps mug": teach a picture
-    of it there. For an unknown object it prints "unknown", the probability that it is a taught
-    object after all, and the nearest label. Probabilities do not depend on --false-accept. With
-    --top, the best labels follow, each with its confidence.
+    of it there. For an unknown object it prints "unknown", the probability of that, and the nearest
+    label. Probabilities do not depend on --false-accept. With --top, the best labels follow, each
+    with its confidence.
 
     Pictures that cannot be read are listed, and the others are recognised.
     """
@@ -172,7 +172,8 @@ def _writing_to(folder: Path) -> Iterator[None]:
 def _as_json(path: Path, found: "Prediction", top: int | None) -> str:
     # The confidences are as many numbers as the scores; --top has those that matter.
     names = [each.name for each in fields(found) if each.name != "confidences"]
-    values = {"picture": str(path), **{name: getattr(found, name) for name in names}}
+    values: dict[str, Any] = {"picture": str(path), "verdict": found.verdict}
+    values |= {name: getattr(found, name) for name in names}
     if top:
         values["top"] = dict(found.top(top))
     return in_json(values)
@@ -188,5 +189,6 @@ def _words(found: "Prediction", top: int | None, is_judged: bool) -> list[str]:
     if found.label is not None:
         first = f"{found.likelihood} {best[0]}" if is_judged and not found.sure else best[0]
         return [first, *best[1:]]
-    nearest = best if top else [found.nothing or f"most like {found.nearest}"]
-    return ["unknown", f"{found.known_probability:.2f}", *nearest]
+    nearest = best if top else [] if found.nothing else [f"most like {found.nearest}"]
+    said = in_words(None, found.verdict, found.nothing)
+    return [said, f"{found.unknown_probability:.2f}", *nearest]

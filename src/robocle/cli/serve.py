@@ -29,7 +29,12 @@ from robocle.profiles import DEFAULT_PROFILE, PROFILES
               help="Also offer a camera of this machine or robot: its number, an RTSP or MJPEG "
               "URL, or a video file. Needs robocle[camera].")  # fmt: skip
 @click.option("--allow-host", "allowed_hosts", multiple=True, metavar="NAME",
-              help="A further name of this server, such as that of a proxy.")  # fmt: skip
+              help="A further name of this server.")  # fmt: skip
+@click.option("--proxy", default="", metavar="URL",
+              help="The address of the page behind a proxy on this machine, such as nginx, "
+              "which says who sends a request.")  # fmt: skip
+@click.option("--finder", default="", metavar="SPEC",
+              help="What suggests boxes around objects, such as onnx:picodet.onnx.")  # fmt: skip
 @click.option("--profile", type=click.Choice(list(PROFILES)), default=DEFAULT_PROFILE,
               show_default=True, help="The parts of a new state: speed or accuracy.")  # fmt: skip
 @click.option("--browser/--no-browser", "opens_browser", default=True,

@@ -21,7 +21,7 @@ from robocle.cli.output import activity, echo, progress
 from robocle.cli.pictures import (
     ORDER,
     SKIPPING,
-    Lesson,
+    Labelled,
     Unreadable,
     lessons_of,
     list_unreadable,
@@ -149,7 +149,7 @@ def _require_new_state(state: Path) -> None:
 
 def _embedded(
     embedder: "Embedder",
-    lessons: list[Lesson],
+    lessons: list[Labelled],
     box: BoxOption,
     threads: int | None,
     unreadable: Unreadable,
@@ -171,11 +171,11 @@ def _embedded(
 
 
 def _readable(
-    lessons: list[Lesson],
+    lessons: list[Labelled],
     outcomes: "list[Embedding | ImageError]",
     unreadable: Unreadable,
     interruption: Interrupted | None,
-) -> "list[tuple[Lesson, Embedding]]":
+) -> "list[tuple[Labelled, Embedding]]":
     """Return the pictures to teach with their embeddings: the first ones, if interrupted."""
     errors = [outcome for outcome in outcomes if isinstance(outcome, ImageError)]
     if not interruption:
@@ -190,8 +190,8 @@ def _readable(
 
 
 def _good_enough(
-    samples: "list[tuple[Lesson, Embedding]]", checks: "QualityGate"
-) -> "list[tuple[Lesson, Embedding]]":
+    samples: "list[tuple[Labelled, Embedding]]", checks: "QualityGate"
+) -> "list[tuple[Labelled, Embedding]]":
     """Print the faults of pictures, and return those to teach: see --poor.
 
     Raises:
@@ -216,7 +216,7 @@ def _good_enough(
 def _teach(
     state: Path,
     learner: "Learner",
-    samples: "list[tuple[Lesson, Embedding]]",
+    samples: "list[tuple[Labelled, Embedding]]",
     given: int,
     interruption: Interrupted | None,
 ) -> None:
@@ -235,7 +235,7 @@ def _teach(
 
 
 def _end_interrupted(
-    interruption: Interrupted, taught: list[Lesson], given: int, state: Path
+    interruption: Interrupted, taught: list[Labelled], given: int, state: Path
 ) -> NoReturn:
     """Say what was taught before the interruption, and exit."""
     kept = "nothing was taught"

@@ -3,6 +3,7 @@
 import os
 from dataclasses import fields
 from pathlib import Path
+from typing import Literal
 
 import click
 from click.core import ParameterSource
@@ -19,27 +20,37 @@ replace_option = click.option("--replace", is_flag=True, help="Overwrite OUT if 
 @main.command(short_help="Merge other states into one.")
 @click.argument("state", type=StatePath)
 @click.argument("files", nargs=-1, required=True, type=StatePath)
+@click.option(
+    "--dask",
+    default="",
+    metavar="ADDRESS",
+    help="Merge on a Dask cluster, whose workers see the files at the same paths.",
+)
 @click.option("--unreadable", type=click.Choice(["refuse", "skip"]), default="refuse",
               show_default=True, help="What to do about files that are damaged or have other "
               "parts. With refuse nothing is merged, with skip the others are.")  # fmt: skip
-def merge(state: Path, files: tuple[Path, ...], unreadable: str) -> None:
+def merge(state: Path, files: tuple[Path, ...], dask: str, unreadable: str) -> None:
     """Merge FILES into STATE, as if it had been taught all of their pictures.
 
     STATE is created if it does not exist. The result is a union of what was taught: what several
     states have of the same robot counts once, so a newer export of it can be merged again. A
     picture that was taught to two robots counts twice. `robocle undo` undoes a merge.
     """
-    from robocle.learner import Learner
+    from robocle.fleet.tree import merge_on_dask
+    from robocle.learner.editing import merge_into
 
     is_new = not os.path.exists(state)
     if is_new:
         _create_like(files, state, unreadable)
     try:
-        with Learner.edit(state) as learner:
-            before, version = learner.labels, learner.version
-            skipped = learner.merge_files(*files, skip=unreadable == "skip")
-            labels, is_changed = learner.labels, learner.version != version
-            pictures = plural(sum(learner.counts.values()), "picture")
+        version, before = _content(state)
+        skip = unreadable == "skip"
+        if dask:
+            skipped = merge_on_dask(state, files, dask, skip)
+        else:
+            skipped = merge_into(state, files, skip)
+        now, labels = _content(state)
+        is_changed, pictures = now != version, plural(sum(labels.values()), "picture")
     except BaseException:
         if is_new:
             _remove_empty(state)
@@ -56,6 +67,20 @@ def merge(state: Path, files: tuple[Path, ...], unreadable: str) -> None:
     merged = plural(len(files) - len(skipped), "state")
     done = f"merged {merged} into {state}" if is_changed else f"{state} had all of it already"
     echo(f"{done}; it knows {plural(len(labels), 'label')}, {pictures}")
+
+
+def _content(state: Path) -> tuple[int, dict[str, int]]:
+    """Return the clock of a state, and its labels with their numbers of pictures."""
+    from robocle.classifiers.labels import UNKNOWN
+    from robocle.store.state import State
+
+    opened = State.open(state)
+    try:
+        counts = opened.counts()
+        counts.pop(UNKNOWN, None)
+        return opened.position()[1], counts
+    finally:
+        opened.close()
 
 
 def _create_like(files: tuple[Path, ...], state: Path, unreadable: str) -> None:
@@ -90,11 +115,19 @@ def _remove_empty(state: Path) -> None:
 @main.command(short_help="Write an ONNX model, or a state file to send.")
 @click.argument("state", type=StatePath)
 @click.argument("out", type=StatePath)
+@click.option("--float32", is_flag=True,
+              help="Write a model without text and float64, for converters to TensorRT, LiteRT and "
+              "the like.")  # fmt: skip
 @false_accept_option
 @replace_option
 @click.pass_context
 def export(
-    context: click.Context, state: Path, out: Path, false_accept: float, replace: bool
+    context: click.Context,
+    state: Path,
+    out: Path,
+    float32: bool,
+    false_accept: float,
+    replace: bool,
 ) -> None:
     """Write STATE to OUT, as a state file to send (.robocle) or as an ONNX model (.onnx).
 
@@ -107,6 +140,8 @@ def export(
     from robocle.learner import Learner
 
     given = context.get_parameter_source("false_accept") is not ParameterSource.DEFAULT
+    if float32 and out.suffix != ".onnx":
+        raise click.UsageError("--float32 is for ONNX models")
     if given and out.suffix != ".onnx":
         raise click.UsageError(
             "--false-accept is for ONNX models: a state takes it in every prediction"
@@ -119,7 +154,8 @@ def export(
     _require_other(out, state)
     learner = Learner.load(state)
     if out.suffix == ".onnx":
-        learner.export_onnx(out, false_accept=false_accept, replace=replace)
+        numbers: Literal["float64", "float32"] = "float32" if float32 else "float64"
+        learner.export_onnx(out, false_accept=false_accept, numbers=numbers, replace=replace)
     else:
         learner.save(out, replace=replace)
     echo(f"exported {plural(len(learner.labels), 'label')} to {out}")

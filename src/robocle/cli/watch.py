@@ -3,23 +3,27 @@
 import os
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from robocle.cli.app import NonemptyPath, StatePath, main
+from robocle.cli.app import NonemptyPath, StatePath, main, plural
 from robocle.cli.edit import require_file
 from robocle.cli.options import BoxOption, box_option, false_accept_option
 from robocle.cli.output import activity, echo, echo_json
 from robocle.errors import NothingTaughtError
 
 if TYPE_CHECKING:
+    from robocle.watch.broker import Broker
+    from robocle.watch.home_assistant import Device
     from robocle.watch.mqtt import Publisher
+
+ROS_ARGUMENTS = "--ros-args"
 
 
 @main.command(short_help="Say what a camera sees.")
 @click.argument("state", type=StatePath)
-@click.option("--camera", required=True, metavar="N|URL|VIDEO",
+@click.option("--camera", metavar="N|URL|VIDEO",
               help="The number of a webcam, the URL of a network camera (rtsp://... or http://...) "
               "or a video file.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
@@ -35,11 +39,27 @@ if TYPE_CHECKING:
               "of the system's. TLS is used.")  # fmt: skip
 @click.option("--name", help="The name of the camera in topics and in Home Assistant.  "
               "[default: the name of STATE]")  # fmt: skip
+@click.option("--label-sensors", is_flag=True,
+              help="Home Assistant gets a binary sensor per label: whether that object is "
+              "seen.")  # fmt: skip
+@click.option("--image", is_flag=True,
+              help="Also publish the frame, when something else is seen.")  # fmt: skip
+@click.option("--topic-prefix", default="robocle", show_default=True, metavar="PREFIX",
+              help="What the MQTT topics begin with.")  # fmt: skip
+@click.option("--discovery-prefix", default="homeassistant", show_default=True, metavar="PREFIX",
+              help="What the topics begin with that Home Assistant listens to.")  # fmt: skip
+@click.option("--forget-discovery", is_flag=True,
+              help="Remove the camera from the broker, and so from Home Assistant, and "
+              "end.")  # fmt: skip
+@click.option("--finder", metavar="FINDER",
+              help="Also find the objects in the frame, with any exported detector, such as "
+              "onnx:picodet.onnx.")  # fmt: skip
 @box_option
 @false_accept_option
-def watch(state: Path, camera: str, as_json: bool, every: float, changes: bool, loop: bool,
-          mqtt: str | None, mqtt_ca: Path | None, name: str | None, box: BoxOption,
-          false_accept: float) -> None:  # fmt: skip
+def watch(state: Path, camera: str | None, as_json: bool, every: float, changes: bool, loop: bool,
+          mqtt: str | None, mqtt_ca: Path | None, name: str | None, label_sensors: bool,
+          image: bool, topic_prefix: str, discovery_prefix: str, forget_discovery: bool,
+          finder: str | None, box: BoxOption, false_accept: float) -> None:  # fmt: skip
     """Say once per second what a camera sees that STATE was taught.
 
     Prints the time, the label (or "unknown", or "nothing" and why) and its probability. A filter
@@ -47,11 +67,22 @@ def watch(state: Path, camera: str, as_json: bool, every: float, changes: bool, 
     taught by another program meanwhile, the command uses what is new. It ends with Ctrl-C, or when
     a video file ends.
     """
-    if mqtt_ca and not mqtt:
-        raise click.UsageError("--mqtt-ca requires --mqtt")
+    for option in ("mqtt_ca", "label_sensors", "image", "forget_discovery"):
+        if click.get_current_context().params[option] and not mqtt:
+            raise click.UsageError(f"--{option.replace('_', '-')} requires --mqtt")
+    entities = topic_prefix, discovery_prefix, label_sensors, image
+    target = _target(mqtt, mqtt_ca, name or state.stem, *entities) if mqtt else None
+    if target and forget_discovery:
+        return _forget(*target)
+    if finder and box:
+        raise click.UsageError("--finder looks at the whole frame: leave out --box")
+    if camera is None:
+        raise click.UsageError("Missing option '--camera'.")
     with activity("starting"):
         from robocle.cameras import Frame, open_camera
+        from robocle.finders import finder as finder_of
         from robocle.learner import Learner
+        from robocle.learner.finding import Find
         from robocle.recognition.temporal_filter import TemporalFilter
         from robocle.types import Prediction
         from robocle.watch import observations
@@ -59,13 +90,13 @@ def watch(state: Path, camera: str, as_json: bool, every: float, changes: bool, 
     require_file(state)
 
     with ExitStack() as stack:
-        publisher = _publisher(mqtt, mqtt_ca, name or state.stem) if mqtt else None
-        if publisher:
-            stack.enter_context(publisher)
+        publisher = stack.enter_context(_publisher(*target)) if target else None
         with activity("loading the backbone"):
             learner = stack.enter_context(Learner.open(state))
             if not learner.labels:
                 raise NothingTaughtError
+            if finder:
+                learner.finder = finder_of(finder)
         source = stack.enter_context(open_camera(camera, loop=loop, reconnect=True))
         before = None
 
@@ -75,30 +106,62 @@ def watch(state: Path, camera: str, as_json: bool, every: float, changes: bool, 
             except NothingTaughtError:  # another program has made the state forget everything
                 return Prediction.of_nothing("nothing is taught any more")
 
-        for seen in observations(source, recognised, TemporalFilter(), every):
+        def found(frame: Frame) -> list[Find]:
+            try:
+                return learner.find(frame.pixels, false_accept=false_accept)
+            except NothingTaughtError:
+                height, width = frame.pixels.shape[:2]
+                return [Find((0.0, 0.0, float(width), float(height)), recognised(frame))]
+
+        for seen in observations(
+            source, recognised, TemporalFilter(), every, found if finder else None
+        ):
             if publisher:
-                publisher.publish(seen)
+                publisher.publish(seen, learner.labels)
             if not changes or (seen.state, seen.nothing) != before:
                 echo_json(seen.as_values()) if as_json else echo(seen.as_line())
             before = seen.state, seen.nothing
 
 
-def _publisher(address: str, certificates: Path | None, name: str) -> "Publisher":
-    from robocle.watch.mqtt import PASSWORD_VARIABLE, Broker, Publisher
+def _target(
+    address: str, certificates: Path | None, name: str, *entities: Any
+) -> "tuple[Broker, Device]":
+    from robocle.watch.broker import PASSWORD_VARIABLE, Broker
+    from robocle.watch.home_assistant import Device
 
     password = os.environ.get(PASSWORD_VARIABLE, "")
-    return Publisher(Broker.parse(address, password, certificates), name)
+    return Broker.parse(address, password, certificates), Device(name, *entities)
 
 
-@main.command(
-    short_help="Run the ROS 2 node.",
-    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
-)
+def _publisher(broker: "Broker", device: "Device") -> "Publisher":
+    from robocle.watch.mqtt import Publisher
+
+    return Publisher(broker, device)
+
+
+def _forget(broker: "Broker", device: "Device") -> None:
+    from robocle.watch.mqtt import forget
+
+    removed = plural(forget(broker, device), "message")
+    echo(f"removed {removed} of the camera {device.name} from {broker}")
+
+
+class RosCommand(click.Command):
+    """A command whose arguments from --ros-args on belong to ROS."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the arguments of ROS from being read as options."""
+        first = args.index(ROS_ARGUMENTS) if ROS_ARGUMENTS in args else len(args)
+        ctx.obj = args[first:]
+        return super().parse_args(ctx, args[:first])
+
+
+@main.command(short_help="Run the ROS 2 node.", cls=RosCommand)
 @click.option("--no-autostart", is_flag=True,
               help="Wait for a lifecycle manager to configure and activate the node.")  # fmt: skip
 @click.argument("state", type=StatePath, required=False)
-@click.argument("ros_arguments", nargs=-1, type=click.UNPROCESSED)
-def ros(no_autostart: bool, state: Path | None, ros_arguments: tuple[str, ...]) -> None:
+@click.pass_obj
+def ros(ros_arguments: list[str], no_autostart: bool, state: Path | None) -> None:
     """Run a ROS 2 lifecycle node that learns and recognises objects in the images of a camera.
 
     STATE is created if it does not exist. The parameter `state` can name it instead. Arguments
@@ -110,8 +173,4 @@ def ros(no_autostart: bool, state: Path | None, ros_arguments: tuple[str, ...]) 
     """
     from robocle.ros.program import run
 
-    if state is not None and str(state).startswith("-"):
-        state, ros_arguments = None, (str(state), *ros_arguments)
-    if ros_arguments and ros_arguments[0] != "--ros-args":
-        raise click.UsageError(f"unexpected {ros_arguments[0]}: ROS takes what follows --ros-args")
     run(ros_arguments, None if state is None else str(state), autostart=not no_autostart)

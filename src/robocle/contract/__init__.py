@@ -25,8 +25,10 @@ from robocle.contract.checking import Check, Given, GivenClassifier
 from robocle.contract.classifiers import CLASSIFIER_CHECKS
 from robocle.contract.evaluation import CORRUPTION_CHECKS, DATASET_CHECKS
 from robocle.contract.features import BACKBONE_CHECKS, POOLING_CHECKS, VIEW_CHECKS
+from robocle.contract.finders import FINDER_CHECKS
 from robocle.evaluation.corruptions import Corruption
 from robocle.evaluation.datasets import Dataset
+from robocle.finders import Finder
 from robocle.images.views import Views
 from robocle.poolings import Pooling
 
@@ -35,12 +37,14 @@ __all__ = [
     "CLASSIFIER_CHECKS",
     "CORRUPTION_CHECKS",
     "DATASET_CHECKS",
+    "FINDER_CHECKS",
     "POOLING_CHECKS",
     "VIEW_CHECKS",
     "check_backbone",
     "check_classifier",
     "check_corruption",
     "check_dataset",
+    "check_finder",
     "check_pooling",
     "check_views",
 ]
@@ -119,6 +123,19 @@ def check_backbone(given: Given[Backbone]) -> None:
         >>> check_backbone("efficientnet_lite0")
     """
     _run(BACKBONE_CHECKS, given)
+
+
+def check_finder(given: Given[Finder]) -> None:
+    """Check a finder against every rule of its kind.
+
+    Args:
+        given: A spec, such as "onnx:picodet.onnx", a class or an instance.
+
+    Raises:
+        AssertionError: The finder breaks a rule.
+        FinderError: The finder cannot be loaded, or returns something other than boxes.
+    """
+    _run(FINDER_CHECKS, given)
 
 
 def check_dataset(given: Given[Dataset], root: Path) -> None:

@@ -16,7 +16,7 @@ from robocle.errors import BackboneError, DataError, SpecError
 from robocle.evaluation.corruptions import corruption
 from robocle.evaluation.datasets import dataset
 from robocle.evaluation.embedding import backbone_facts
-from robocle.evaluation.paper import PaperTable, printed_as
+from robocle.evaluation.paper import FULL_NAMES, PaperTable, printed_as
 from robocle.evaluation.results import Place
 from robocle.evaluation.trial import Trial
 from robocle.images.views import views
@@ -33,6 +33,8 @@ Show = Literal[
 SHOWS: tuple[Show, ...] = get_args(Show)
 Roots = Mapping[str, str]
 """The folder of each data set by name; "" stands for all others."""
+OTHER_DATA = {"home": "rendered pictures", "folder": "other pictures"}
+"""What titles call data that take the place of the paper's."""
 MOMENTS = ("moments:r=3,form=root", "moments:r=3,form=standardised")
 
 
@@ -127,13 +129,25 @@ class Experiment:
     def changed(self, **changes: Any) -> "Experiment":
         """Return the same experiment on other data, backbones or orderings.
 
+        If the paper's data are replaced, the title says so.
+
         Args:
             changes: New values for fields of the studies. Empty values change nothing.
         """
         given = {key: value for key, value in changes.items() if value}
         kept = (study for study in self.studies if study.outlasts(given))
         studies = dict.fromkeys(study.changed(given) for study in kept)
-        return replace(self, studies=tuple(studies)) if given else self
+        name = parse_spec(given["dataset"]).name if "dataset" in given else ""
+        title = self.title
+        if name and name not in FULL_NAMES and self.paper_data:
+            title += f"; on {OTHER_DATA.get(name, name)} in place of {self.paper_data}"
+        return replace(self, title=title, studies=tuple(studies)) if given else self
+
+    @property
+    def paper_data(self) -> str:
+        """The paper's data sets among those of the studies, such as "F-SIOL-310"; "" if none is."""
+        names = dict.fromkeys(study.dataset_name for study in self.studies)
+        return " and ".join(FULL_NAMES[name] for name in names if name in FULL_NAMES)
 
     def only(self, names: Sequence[str]) -> "Experiment":
         """Return the experiment with the studies whose name is given; with all, if none is.

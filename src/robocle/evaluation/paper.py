@@ -46,6 +46,8 @@ class PaperData:
     in_words: str
 
 
+FULL_NAMES = {"openloris": "OpenLORIS-Object", "fsiol": "F-SIOL-310"}
+"""The paper's data sets, by the names of their readers."""
 FULL = PaperData(40, 10_000, 10**9, "40 classes and more than 10,000 test pictures")
 PAPER_DATA = {
     "openloris": FULL,

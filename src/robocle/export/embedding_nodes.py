@@ -81,16 +81,14 @@ def _look(builder: GraphBuilder, pixels: str, share: float, side: int) -> str:
 def _resized(builder: GraphBuilder, value: str, axis: int, neighbours: list[Neighbours]) -> str:
     node, constant = builder.node, builder.constant
     shape = [-1 if each == axis else 1 for each in range(4)]
-    parts = [
-        node(
-            "Mul",
-            node("Gather", value, constant(places), axis=axis),
-            constant(weights.reshape(shape)),
-        )
-        for places, weights in neighbours
-    ]
+    first, second = (node("Gather", value, constant(each), axis=axis) for each, _ in neighbours)
+    weight, excess = neighbours[0][1], neighbours[0][1] + neighbours[1][1] - 1
+    # Only the difference is weighed: many are rounded from close to a half, even in float32.
+    change = node("Mul", node("Sub", first, second), constant(weight.reshape(shape)))
+    if excess.any():
+        change = node("Add", change, node("Mul", second, constant(excess.reshape(shape))))
     half = constant(np.array(0.5))
-    return node("Floor", node("Add", node("Add", *parts), half))
+    return node("Add", second, node("Floor", node("Add", change, half)))
 
 
 def _neighbours(share: float, side: int) -> list[Neighbours]:

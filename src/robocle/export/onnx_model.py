@@ -13,6 +13,9 @@ needs ONNX Runtime and nothing else. Its outputs have the names and the meaning 
     familiarity        (n)          float64: how much the picture looks like something taught
     sure               (n)          bool: whether the label can be relied on
 
+With `numbers="float32"`, the pixels and all numbers are float32, and `label` and `nearest` are
+int32, the position of the label in the metadata; `label` is -1 for an unknown object.
+
 The metadata holds the labels, the parts of the learner, the rate, and the threshold of the
 familiarity below which an object is unknown.
 """
@@ -23,7 +26,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import onnx
@@ -39,14 +42,18 @@ from robocle.classifiers.labels import UNKNOWN
 from robocle.classifiers.slda.answer import Familiarity
 from robocle.errors import NothingTaughtError, StateAccessError
 from robocle.export.embedding_nodes import add_mean, add_pooling, add_views
+from robocle.export.float32 import narrow
 from robocle.images.views import Views
 from robocle.poolings import Pooling
 from robocle.recognition import require_rate
 from robocle.recognition.decision import Decision
 from robocle.recognition.meaning import known_without_decision
+from robocle.spec import require_choice
 from robocle.types import SURE
 
 PREFIX = "robocle"
+Numbers = Literal["float64", "float32"]
+NUMBERS = ("float64", "float32")
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +68,7 @@ class OnnxExport:
     decision: Decision | None
     parts: Mapping[str, str]
     """The specs of all parts, for the metadata."""
+    numbers: Numbers = "float64"
 
     def write(self, path: Path, false_accept: float, replace: bool) -> None:
         """Write the model to a file, atomically; see `Learner.export_onnx`.
@@ -87,6 +95,7 @@ class OnnxExport:
             InexactError: The classifier has no linear scores.
         """
         require_rate(false_accept)
+        require_choice("numbers", self.numbers, NUMBERS)
         if not self.classifier.labels:
             raise NothingTaughtError
         network, answer = self.backbone, self.classifier.answer()
@@ -99,9 +108,11 @@ class OnnxExport:
         scores = _add_scores(builder, embeddings, *self.classifier.linear())
         familiarity = answer.familiarity() if answer is not None else None
         familiar = _add_familiarity(builder, embeddings, scores, familiarity)
-        nodes = _RecognitionNodes(builder, self.classifier.labels, self.decision, false_accept)
-        nodes.add_outputs(scores, familiar)
+        settled = self.classifier.labels, self.decision, false_accept
+        _RecognitionNodes(builder, *settled, self.numbers).add_outputs(scores, familiar)
         remove_unused(model.graph)
+        if self.numbers == "float32":
+            narrow(model)
         self._describe(model, false_accept)
         onnx.checker.check_model(model)
         return model
@@ -149,6 +160,7 @@ class _RecognitionNodes:
     decision: Decision | None
     false_accept: float
     """The rate, as in `Learner.predict`."""
+    numbers: Numbers
 
     def add_outputs(self, scores: str, familiar: str) -> None:
         """Add all outputs.
@@ -162,7 +174,7 @@ class _RecognitionNodes:
         column = self._best(scores)
         threshold = self._number(self._threshold())
         unknown = node("Less", familiarity, threshold, output="is_unknown")
-        self._add_texts(self._flat(column), unknown)
+        self._add_labels(self._flat(column), unknown)
         known = self._known(familiarity)
         share = self._entries(self._softmax(scores), column)
         confidence = node("Mul", known, share, output="confidence")
@@ -174,17 +186,23 @@ class _RecognitionNodes:
 
     def _declare(self) -> None:
         """Declare the outputs in the order of the fields of `Prediction`."""
-        self.builder.add_output("label", TensorProto.STRING)
+        label = TensorProto.STRING if self.numbers == "float64" else TensorProto.INT32
+        self.builder.add_output("label", label)
         self.builder.add_output("confidence", TensorProto.DOUBLE)
         self.builder.add_output("scores", TensorProto.DOUBLE, len(self.labels))
-        self.builder.add_output("nearest", TensorProto.STRING)
+        self.builder.add_output("nearest", label)
         self.builder.add_output("known_probability", TensorProto.DOUBLE)
         self.builder.add_output("is_unknown", TensorProto.BOOL)
         self.builder.add_output("familiarity", TensorProto.DOUBLE)
         self.builder.add_output("sure", TensorProto.BOOL)
 
-    def _add_texts(self, best: str, unknown: str) -> None:
+    def _add_labels(self, best: str, unknown: str) -> None:
         node = self.builder.node
+        if self.numbers == "float32":
+            nearest = node("Cast", best, output="nearest", to=TensorProto.INT32)
+            none = self.builder.constant(np.array(-1, np.int32))
+            node("Where", unknown, none, nearest, output="label")
+            return
         texts = self.builder.constant(np.array([*self.labels, UNKNOWN], dtype=object))
         last = self.builder.constant(np.array(len(self.labels), np.int64))
         node("Gather", texts, best, output="nearest", axis=0)

@@ -43,7 +43,13 @@ class Finder(Protocol):
         """
 
 
-FINDERS: Registry[Finder] = Registry("finder", {"onnx": "robocle.finders.detector:Detector"})
+FINDERS: Registry[Finder] = Registry(
+    "finder",
+    {
+        "onnx": "robocle.finders.detector:Detector",
+        "torchvision": "robocle.finders.adding:TorchvisionDetector",
+    },
+)
 
 
 def finder(spec: str) -> Finder:

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from robocle.errors import FinderError
 from robocle.finders import Corners
 from robocle.images.square import MIN_SIDE
 
@@ -34,11 +35,14 @@ def chosen(corners: Corners, size: Size, most: int) -> list[PixelBox]:
         size: Width and height of the picture.
         most: How many boxes to return, at most.
 
+    Raises:
+        FinderError: What the finder returned is no array of boxes.
+
     >>> found = np.array([[0.1, 0.2, 0.4, 1.2], [0.1, 0.2, 0.41, 1.0], [0.0, 0.0, 1.0, 0.5]])
     >>> chosen(found, (100, 50), most=8)
     [(10.0, 10.0, 30.0, 40.0)]
     """
-    found = np.asarray(corners, np.float64).reshape(-1, 4)[:CONSIDERED]
+    found = _boxes(corners)[:CONSIDERED]
     inside = np.clip(found[np.isfinite(found).all(axis=1)], 0, 1) * np.array([*size, *size])
     kept: list[PixelBox] = []
     for left, top, right, bottom in inside.tolist():
@@ -83,6 +87,19 @@ def covered(one: PixelBox, other: PixelBox) -> float:
     """
     shared = _intersection(one, other)
     return shared / min(area(one), area(other)) if shared > 0 else 0.0
+
+
+def _boxes(corners: Corners) -> Corners:
+    try:
+        found = np.asarray(corners, np.float64)
+    except (TypeError, ValueError) as error:
+        raise FinderError(f"the finder returned no boxes ({error}): check it") from error
+    if found.size and (found.ndim != 2 or found.shape[1] != 4):
+        raise FinderError(
+            f"the finder returned an array of shape {found.shape}: boxes are (n, 4), with left, "
+            "top, right and bottom"
+        )
+    return found.reshape(-1, 4)
 
 
 def _is_usable(box: PixelBox, size: Size) -> bool:

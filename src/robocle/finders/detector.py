@@ -97,9 +97,11 @@ class Detector(Described):
         except Exception as error:  # ONNX Runtime has an exception type of its own for each fault
             raise self._error(f"cannot be run: {one_line(error)}") from error
         try:
-            corners, scores = READERS[self._layout](outputs, len(pixels))
-        except FinderError as error:
-            raise self._error(f"has not the layout {self._layout}: {error}") from error
+            with np.errstate(all="ignore"):  # what is not finite is left out
+                corners, scores = READERS[self._layout](outputs, len(pixels))
+        except (FinderError, AttributeError, IndexError, TypeError, ValueError) as error:
+            reason = one_line(error)
+            raise self._error(f"has not the layout {self._layout}: {reason}") from error
         order = np.argsort(-scores, kind="stable")
         likely: Corners = corners[order[scores[order] >= self.threshold]] / len(pixels)
         return likely

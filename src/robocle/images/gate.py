@@ -91,6 +91,7 @@ def _under_another_label(similar: Similar) -> Complaint:
         "duplicate",
         similar.distance,
         f"{how} picture was taught as {similar.label!r}: teach it under one label only",
+        similar.label,
     )
 
 
@@ -100,4 +101,5 @@ def _taught_before(similar: Similar) -> Complaint:
         similar.distance,
         f"near-duplicate of a picture already taught as {similar.label!r} (difference "
         f"{similar.distance:.2f}, must be at least {DUPLICATE}): turn the object, or move it",
+        similar.label,
     )

@@ -68,11 +68,13 @@ class Complaint:
         kind: The kind of fault.
         value: The measured value that is beyond the limit.
         advice: One sentence that states the fault and what to do.
+        label: The label of the picture that it repeats; empty if it repeats none.
     """
 
     kind: Kind
     value: float
     advice: str
+    label: str = ""
 
     def __str__(self) -> str:
         return self.advice

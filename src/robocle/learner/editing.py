@@ -12,6 +12,7 @@ from robocle.classifiers.labels import (
     never_taught,
     require_label,
     require_labels,
+    require_look,
     require_name,
     spelling_of,
 )
@@ -130,7 +131,23 @@ def rename(learned: Learned, label: str, new_label: str) -> None:
         old = known(learned, label)
         if old != new_label:
             what = f"renaming {old!r} to {new_label!r}"
-            _relabel(learned, what, new_label, "label", [old])
+            with learned.change() as change:
+                change.decide(new_label, "label IS NOT NULL AND label = ?", old)
+                change.did(what)
+                _require_usable(learned)
+                looks = learned.state.looks()
+                if old in looks and new_label not in looks:
+                    change.set_look(new_label, looks[old][1])
+
+
+def set_look(learned: Learned, label: str, look: str) -> None:
+    """Choose the look of a label; see `Learner.set_look`."""
+    look = require_look(look)
+    with learned.guard:
+        old = known(learned, label)
+        if learned.state.looks().get(old, (0, ""))[1] != look:
+            with learned.change() as change:
+                change.set_look(old, look)
 
 
 def _relabel(
@@ -187,8 +204,20 @@ def merge(learned: Learned, others: Iterable[State], title: str) -> None:
             _require_mergeable(learned, other)
             change.unite(other)
         change.forget_folded_steps()
-        learned.empty.require_room(_names(each[1] for each in learned.state.summary()))
+        learned.empty.require_room(_names(learned.state.counts()))
         _require_usable(learned)
+
+
+def merge_into(state: FilePath, paths: Sequence[FilePath], skip: bool) -> list[RobocleError]:
+    """Merge state files into another, and return why some were left out.
+
+    The memory that this takes does not grow with their number.
+    """
+    opened = State.open(state)
+    try:
+        return merge_files(Learned(opened, Parts.of(str(state), opened.parts)), paths, skip)
+    finally:
+        opened.close()
 
 
 def merge_files(learned: Learned, paths: Sequence[FilePath], skip: bool) -> list[RobocleError]:

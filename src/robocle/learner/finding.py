@@ -5,6 +5,7 @@ one object, and so does the whole picture, if it shows one only. Then the best b
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,14 +15,19 @@ from robocle.finders.boxes import PixelBox, area, chosen, covered, looked_at
 from robocle.images import Picture, read
 from robocle.images.reading import decoded
 from robocle.learner.embedding import Embedder, Embedding
+from robocle.recognition import NEVER_UNKNOWN, SMALLEST_RATE, Rate, require_rate
 from robocle.recognition.temporal_filter import Announcement
 from robocle.spec import require_whole
-from robocle.types import Prediction
+from robocle.types import Prediction, numbers_of
 
 BOXES, MOST_BOXES = 8, 64
 """How many boxes are looked at unless a program says otherwise, and at most."""
 SAME_OBJECT = 0.6
 """Two boxes show one object if one of them covers this fraction of the other."""
+LEAST = 0.7
+"""The lowest confidence of a label in a frame with boxes. Confidences assume that half of all
+objects were taught. Of the boxes in a frame, about three in ten show a taught object; with these
+odds, a label from here on is more probable than not."""
 
 
 class Find(NamedTuple):
@@ -73,9 +79,13 @@ def described(box: PixelBox, seen: Prediction | Announcement, top: int) -> dict[
     }
 
 
-def embedded_boxes(
-    embedder: Embedder, finder: Finder | None, picture: Picture, most: int
-) -> list[tuple[PixelBox, Embedding]]:
+Recognise = Callable[[Embedding], Prediction]
+"""Returns the prediction for an embedding."""
+Rows = Sequence[tuple[PixelBox, Embedding]]
+"""The whole picture and the boxes, each with its embedding."""
+
+
+def embedded_boxes(embedder: Embedder, finder: Finder | None, picture: Picture, most: int) -> Rows:
     """Return the embedding of the whole picture and of each box, in one run of the backbone.
 
     Args:
@@ -101,26 +111,63 @@ def embedded_boxes(
     return list(zip([(0.0, 0.0, float(width), float(height)), *boxes], rows, strict=True))
 
 
-def with_best_box(
-    rows: Sequence[tuple[PixelBox, Embedding]], recognise: Callable[[Embedding], Prediction]
-) -> Prediction:
-    """Return the prediction for a picture and the most familiar of its boxes together.
-
-    Their embeddings are averaged. That counts if it is more familiar than the picture alone: in
-    clutter, the boxes may show other objects.
+def found(rows: Rows, recognise: Recognise, least: float = LEAST) -> list[Find]:
+    """Return each object in a picture once: known ones by confidence, then unknown ones.
 
     Args:
         rows: The embeddings of the whole picture and of the boxes, as `embedded_boxes` returns
             them.
         recognise: Returns the prediction for an embedding.
+        least: The lowest confidence of a known object, if there are boxes.
+    """
+    finds = [Find(box, recognise(embedding)) for box, embedding in rows]
+    if len(finds) > 1:
+        finds = [Find(box, _known_from(each, least)) for box, each in finds]
+    return merged(finds)
+
+
+def _known_from(found: Prediction, least: float) -> Prediction:
+    """Return a prediction that is known only from a confidence on."""
+    if found.label is None or found.confidence >= least:
+        return found
+    scores, confidences = (numbers_of(found, each).unread() for each in ("scores", "confidences"))
+    return replace(found, label=None, sure=False, scores=scores, confidences=confidences)
+
+
+def with_best_box(rows: Rows, recognise: Recognise, strictly: Recognise) -> Prediction:
+    """Return the prediction for a picture and the most familiar of its boxes together.
+
+    Their embeddings are averaged. That counts if it is more familiar than the picture alone: in
+    clutter, the boxes may show other objects. What the picture alone does not show as known has a
+    second chance in this way, and so has an object that was not taught.
+
+    Args:
+        rows: The embeddings of the whole picture and of the boxes, as `embedded_boxes` returns
+            them.
+        recognise: Returns the prediction for an embedding.
+        strictly: Returns it for a second chance.
     """
     whole, *boxes = (recognise(embedding) for _, embedding in rows)
     if whole.nothing or not boxes:
         return whole
     best = max(range(len(boxes)), key=lambda number: boxes[number].familiarity)
     values = (rows[0][1].values + rows[1 + best][1].values) * np.float32(0.5)
-    both = recognise(Embedding(values, "prediction"))
+    seen = Embedding(values, "prediction")
+    both = recognise(seen) if whole.label is not None else strictly(seen)
     return both if both.familiarity > whole.familiarity else whole
+
+
+def second_rate(false_accept: Rate) -> float:
+    """Return the rate for a second chance: half of it, so that both together keep about to it.
+
+    Raises:
+        SpecError: The rate is out of range.
+
+    >>> second_rate("normal"), second_rate(0.001), second_rate(1)
+    (0.025, 0.001, 1.0)
+    """
+    rate = require_rate(false_accept)
+    return rate if rate == NEVER_UNKNOWN else max(rate / 2, SMALLEST_RATE)
 
 
 def merged(finds: Iterable[Find]) -> list[Find]:

@@ -5,6 +5,7 @@ a pipeline, which embeds pictures, and what was learned: a classifier that follo
 """
 
 import logging
+import math
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from functools import partial
@@ -25,13 +26,21 @@ from robocle.images.quality import Complaint, Poor
 from robocle.images.views import first_share
 from robocle.learner import editing
 from robocle.learner.embedding import BATCH_SIZE, Embedder, Embedding, values_for
-from robocle.learner.finding import BOXES, Find, embedded_boxes, merged, with_best_box
+from robocle.learner.finding import (
+    BOXES,
+    LEAST,
+    Find,
+    embedded_boxes,
+    found,
+    second_rate,
+    with_best_box,
+)
 from robocle.learner.learned import Learned
 from robocle.learner.opening import created, opened, restored
 from robocle.learner.pipeline import Parts, Pipeline
 from robocle.poolings import Pooling
 from robocle.profiles import DEFAULT_PROFILE, Objects, ProfileName
-from robocle.recognition import DEFAULT_RATE
+from robocle.recognition import DEFAULT_RATE, Rate, require_rate
 from robocle.spec import parse_spec, require_whole
 from robocle.store.copying import require_place, write_state
 from robocle.store.state import FilePath, State, located
@@ -39,6 +48,7 @@ from robocle.store.steps import Step
 from robocle.types import Prediction
 
 if TYPE_CHECKING:
+    from robocle.export.onnx_model import Numbers
     from robocle.recognition.decision import Decision
     from robocle.recognition.explanation import Explanation
     from robocle.recognition.readiness import Readiness, TaughtSample
@@ -365,7 +375,7 @@ class Learner:
     # Predicting
 
     def predict(
-        self, picture: Picture, *, false_accept: float = DEFAULT_RATE, box: Box | None = None
+        self, picture: Picture, *, false_accept: Rate = DEFAULT_RATE, box: Box | None = None
     ) -> Prediction:
         """Recognise the object in one picture, or report that it is unknown.
 
@@ -382,14 +392,15 @@ class Learner:
         if self.finder is None or box is not None:
             return self.predict_many([picture], false_accept=false_accept, boxes=[box])[0]
         recognise = partial(self.predict_embedding, false_accept=false_accept)
+        strictly = partial(self.predict_embedding, false_accept=second_rate(false_accept))
         rows = embedded_boxes(self._recognising(), self.finder, picture, BOXES)
-        return with_best_box(rows, recognise)
+        return with_best_box(rows, recognise, strictly)
 
     def predict_many(
         self,
         pictures: Iterable[Picture],
         *,
-        false_accept: float = DEFAULT_RATE,
+        false_accept: Rate = DEFAULT_RATE,
         boxes: Iterable[Box | None] | None = None,
         batch_size: int = BATCH_SIZE,
         threads: int | None = None,
@@ -410,7 +421,7 @@ class Learner:
         return embedder
 
     def predict_embedding(
-        self, embedding: Embedding | ArrayLike, *, false_accept: float = DEFAULT_RATE
+        self, embedding: Embedding | ArrayLike, *, false_accept: Rate = DEFAULT_RATE
     ) -> Prediction:
         """Recognise a picture that has already been embedded.
 
@@ -424,13 +435,13 @@ class Learner:
         """
         values = values_for("prediction", embedding)
         nothing = embedding.nothing if isinstance(embedding, Embedding) else ""
-        return self._learned.scored(values).prediction(false_accept, nothing)
+        return self._learned.scored(values).prediction(require_rate(false_accept), nothing)
 
     def explain(
         self,
         picture: Picture,
         *,
-        false_accept: float = DEFAULT_RATE,
+        false_accept: Rate = DEFAULT_RATE,
         box: Box | None = None,
         top: int = 3,
     ) -> "Explanation":
@@ -449,7 +460,7 @@ class Learner:
             seen = self.pooling, maps.grid[0], self._learned.world
             share = first_share(self.pipeline.prediction_views)
             heat = heat_of(classifier, prediction.nearest, *seen, share)
-        return explanation(prediction, decision, false_accept, top, heat)
+        return explanation(prediction, decision, require_rate(false_accept), top, heat)
 
     def embed_for_teaching(self, picture: Picture, *, box: Box | None = None) -> Embedding:
         """Return the embedding that `teach_embedding` takes: the mean over the picture's views."""
@@ -474,7 +485,7 @@ class Learner:
         self._finder = finder(given) if isinstance(given, str) else given
 
     def find(
-        self, picture: Picture, *, most: int = BOXES, false_accept: float = DEFAULT_RATE
+        self, picture: Picture, *, most: int = BOXES, false_accept: Rate = DEFAULT_RATE
     ) -> list[Find]:
         """Recognise the objects in the boxes that the finder finds, and in the whole picture.
 
@@ -489,7 +500,8 @@ class Learner:
             Where and what: each a box (x, y, width, height) and a prediction. Taught objects come
             first, the most confident one first, then boxes with unknown objects. Boxes that show
             the same object are listed once. The whole picture is listed if no box has its label,
-            or if no box shows a taught object.
+            or if no box shows a taught object. If there are boxes, an object is known only with a
+            confidence of at least 0.7, unless `false_accept` is 1.
 
         Raises:
             ImageError: The picture cannot be used.
@@ -499,7 +511,8 @@ class Learner:
         """
         rows = embedded_boxes(self._recognising(), self.finder, picture, most)
         recognise = partial(self.predict_embedding, false_accept=false_accept)
-        return merged(Find(box, recognise(each)) for box, each in rows)
+        is_judged = self.unknown_below(false_accept) not in (None, -math.inf)
+        return found(rows, recognise, LEAST if is_judged else 0.0)
 
     # Inspecting what was learned
 
@@ -556,13 +569,13 @@ class Learner:
         with self._learned.judged() as (_, decision):
             return decision
 
-    def unknown_below(self, false_accept: float = DEFAULT_RATE) -> float | None:
+    def unknown_below(self, false_accept: Rate = DEFAULT_RATE) -> float | None:
         """Return the threshold: an object whose familiarity is below it is called unknown.
 
         It is None if this learner calls no object unknown.
         """
         decision = self.decision()
-        return decision.threshold(false_accept) if decision else None
+        return decision.threshold(require_rate(false_accept)) if decision else None
 
     @property
     def forgets_exactly(self) -> bool:
@@ -607,6 +620,32 @@ class Learner:
             InexactError: The two have sums of the published scatter, which cannot be joined.
         """
         editing.rename(self._learned, label, new_label)
+
+    @property
+    def looks(self) -> dict[str, str]:
+        """The emoji or colour that was chosen for labels, for programs that show them."""
+        chosen = self._learned.state.looks() if self._learned.state.is_open else {}
+        return {label: chosen[label][1] for label in self.labels if chosen.get(label, (0, ""))[1]}
+
+    def set_look(self, label: str, look: str) -> None:
+        """Choose how programs show a label. It is no step: to undo it, choose another look.
+
+        Args:
+            label: The label.
+            look: An emoji, or a colour such as "#2a6fdb"; empty for none.
+
+        Raises:
+            UnknownLabelError: The label was never taught.
+            LabelError: The look is something else.
+
+        Example:
+            >>> learner = Learner(pooling="avg")
+            >>> learner.teach_embedding([0.9, 0.1], "mug")
+            >>> learner.set_look("mug", "#2a6fdb")
+            >>> learner.looks
+            {'mug': '#2a6fdb'}
+        """
+        editing.set_look(self._learned, label, look)
 
     def merge(self, other: "Learner") -> None:
         """Add what another learner with the same parts was taught. This can be undone.
@@ -701,6 +740,34 @@ class Learner:
         with self._learned.change() as change:
             return change.revert(0, step).description
 
+    def revert(self, step: str) -> str:
+        """Undo a step that others may have followed. These stay.
+
+        Unless it is the last step, that is a step of its own, which can be undone as well.
+
+        Args:
+            step: The id of the step, as in `steps`.
+
+        Returns:
+            A description of what was undone.
+
+        Raises:
+            NothingToUndoError: There is no such step.
+            NotLastStepError: A later step has changed the same pictures, or the step is a merge.
+
+        Example:
+            >>> learner = Learner(pooling="avg")
+            >>> learner.teach_embedding([0.9, 0.1], "mug")
+            >>> learner.teach_embedding([0.2, 0.8], "pan")
+            >>> learner.revert(learner.steps[1].id), learner.labels
+            ("teaching 'mug'", ('pan',))
+        """
+        with self._learned.change() as change:
+            last = next(iter(self._learned.state.steps(most=1)), None)
+            if last is not None and last.id == step:
+                return change.revert(0, step).description
+            return change.revert_earlier(step).description
+
     def redo(self, step: str | None = None) -> str:
         """Redo the step that was undone last. A new step makes that impossible.
 
@@ -736,18 +803,25 @@ class Learner:
             write_state(path, state, replace=replace)
 
     def export_onnx(
-        self, path: FilePath, *, false_accept: float = DEFAULT_RATE, replace: bool = False
+        self,
+        path: FilePath,
+        *,
+        false_accept: Rate = DEFAULT_RATE,
+        numbers: "Numbers" = "float64",
+        replace: bool = False,
     ) -> None:
         """Write the learner as one ONNX model, which needs neither robocle nor the state.
 
         Args:
             path: The file to write.
             false_accept: The rate, as in `predict`. It is fixed in the model.
+            numbers: "float32" for a model without text and float64, for converters: it has the
+                numbers of labels in place of labels.
             replace: Whether an existing file is replaced.
 
         Raises:
             NothingTaughtError: Nothing has been taught yet.
-            SpecError: The pooling or the views cannot be exported, or the rate is out of range.
+            SpecError: The pooling or the views cannot be exported, or an option is out of range.
             InexactError: The classifier has no linear scores.
             BackboneError: The backbone does not provide its ONNX model.
             StateAccessError: The file exists and is not replaced, or it cannot be written.
@@ -757,8 +831,8 @@ class Learner:
         pipeline = self.pipeline
         embedding = pipeline.backbone, pipeline.pooling, pipeline.prediction_views
         with self._learned.judged() as judged:
-            export = OnnxExport(*embedding, *judged, vars(self.parts))
-            export.write(Path(path), false_accept, replace)
+            export = OnnxExport(*embedding, *judged, vars(self.parts), numbers)
+            export.write(Path(path), require_rate(false_accept), replace)
 
     @property
     def is_saved(self) -> bool:

@@ -219,11 +219,9 @@ def _accuracy(tables: Sequence[Table]) -> Iterator[Term]:
 def _metrics(tables: Sequence[Table]) -> Iterator[Term]:
     columns = [column for table in tables for column in table.columns]
     used = {column.replace(ELSEWHERE, "") for column in columns}
-    for metric in METRICS.values():
+    for metric in (NEAREST, *METRICS.values()):
         if metric.meaning and {metric.heading, metric.title} & used:
             yield metric.heading, metric.meaning
-    if NEAREST in used:
-        yield NEAREST, "taught objects whose own label has the highest score, called unknown or not"
     if any(ELSEWHERE in column for column in columns):
         yield ELSEWHERE.strip(), "the mean over all tests but the one in the taught condition"
 

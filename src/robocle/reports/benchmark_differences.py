@@ -9,10 +9,10 @@ from robocle.evaluation.metrics import (
     paired_difference,
     right_predictions,
 )
-from robocle.reports.benchmark_tables import Methods, Record, by_setting
+from robocle.reports.benchmark_tables import Methods, Record, by_setting, tested_on
 from robocle.reports.tables import Cell, Row, Table
 
-TITLE = "difference to"
+TITLE = "differences with 95 % interval"
 COLUMNS = {
     "difference, points": "the accuracy minus that of the other method on the same orderings and "
     "pictures, in percentage points",
@@ -24,26 +24,25 @@ COLUMNS = {
 
 
 def difference_tables(records: Sequence[Record]) -> Iterator[Table]:
-    """Yield one table per study, backbone and reference: methods down, difference and interval.
+    """Yield one table per study and backbone: pairs of methods, their difference and its interval.
 
-    The reference is the method that the gain is computed over, or the first one. Results of older
-    versions have no predictions, and so no differences.
+    The second method of a pair is the one that the gain is computed over, or the first of all.
+    Results of older versions have no predictions, and so no differences.
     """
     for where, methods in by_setting(records):
-        rows: dict[str, list[Row]] = {}
+        rows = []
         for method, of_method in methods.items():
             reference = _reference(methods, method)
             found = _difference(methods[reference], of_method) if reference != method else None
             if found:
-                rows.setdefault(reference, []).append(Row(method, tuple(map(Cell, found))))
-        for reference, of_reference in rows.items():
-            title = f"{where}: {TITLE} {reference}, with 95 % interval"
-            yield Table(title, tuple(COLUMNS), tuple(of_reference))
+                rows.append(Row(f"{method}, minus {reference}", tuple(map(Cell, found))))
+        if rows:
+            yield Table(f"{where}: {TITLE}{tested_on(methods)}", tuple(COLUMNS), tuple(rows))
 
 
 def difference_terms(tables: Sequence[Table]) -> Iterator[tuple[str, str]]:
     """Yield what the columns of the tables of differences mean, if there are any."""
-    if any(f": {TITLE} " in table.title for table in tables):
+    if any(TITLE in table.title for table in tables):
         yield from COLUMNS.items()
 
 

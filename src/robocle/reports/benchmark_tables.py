@@ -25,8 +25,8 @@ OTHERS = "avg_od"
 """What the paper calls the test on the other corruptions."""
 Gain = tuple[Record, Cell, str]
 """A record of a method, a gain of the method, and what the gain is on, if there are several."""
-NEAREST = "nearest label right, %"
-"""The heading of the accuracy in the tables of known or unknown objects."""
+NEAREST = replace(METRICS["accuracy"], title="nearest label right")
+"""The accuracy in the tables of known or unknown objects."""
 ENOUGH_PICTURES, ENOUGH_ERRORS = 100, 10
 """A gain in percent of a method's errors needs so many test pictures, and so many errors in all."""
 
@@ -40,7 +40,7 @@ def by_study(records: Sequence[Record], *, together: bool = False) -> dict[str, 
 
     def facts(record: Record) -> tuple[str, ...]:
         trial = record["trial"]
-        found = (record["study"], trial["dataset"], trial["scenario"], trial["data"])
+        found = (record["study"], trial["dataset"], trial["scenario"], f"data {trial['data'][:8]}")
         return found if together else (*found, f"taught {trial['taught']}")
 
     groups = grouped(records, facts)
@@ -210,30 +210,19 @@ def unknown_tables(records: Sequence[Record]) -> Iterator[Table]:
 
     The accuracy, for which the nearest label counts even if it is called unknown, is beside them.
     """
-    metrics = {name: metric for name, metric in METRICS.items() if metric.table == "unknown"}
+    metrics = {"accuracy": NEAREST}
+    metrics |= {name: metric for name, metric in METRICS.items() if metric.table == "unknown"}
     for where, methods in by_setting(records):
-        first = next(iter(methods.values()))[0]["result"]
-        tests = ("", " elsewhere")[: len(first[next(iter(metrics))])]
+        tests = ("", " elsewhere")[: len(next(iter(methods.values()))[0]["result"]["accuracy"])]
         columns = {
-            NEAREST.replace(",", f"{test},"): (
-                _open_set_column("accuracy", test),
-                METRICS["accuracy"].better,
-            )
-            for test in tests
-        }
-        columns |= {
             replace(metric, title=metric.title + test).heading: (
-                _open_set_column(name, test),
+                partial(_open_set_cell, name=name, elsewhere=bool(test)),
                 metric.better,
             )
             for name, metric in metrics.items()
             for test in tests
         }
         yield _table(f"{where}: known or unknown", methods, columns).sorted_by(0)
-
-
-def _open_set_column(name: str, test: str) -> Callable[[list[Record]], Cell | None]:
-    return partial(_open_set_cell, name=name, elsewhere=bool(test))
 
 
 def _open_set_cell(records: Sequence[Record], name: str, *, elsewhere: bool) -> Cell | None:

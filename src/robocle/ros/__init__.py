@@ -9,6 +9,13 @@ from types import ModuleType
 
 from robocle.errors import RosError
 
+ADVICE = {
+    "rclpy": "source the setup file of your ROS 2, such as /opt/ros/jazzy/setup.bash",
+    "robocle_interfaces": "build the packages in ros/ of the robocle repository with colcon, and "
+    "source install/setup.bash of that workspace",
+    "vision_msgs": "sudo apt install ros-$ROS_DISTRO-vision-msgs",
+}
+
 
 def required(name: str) -> ModuleType:
     """Import a module of ROS 2.
@@ -20,10 +27,5 @@ def required(name: str) -> ModuleType:
         return import_module(name)
     except ImportError as error:
         package = name.split(".")[0]
-        advice = (
-            "build ros/robocle_interfaces of the robocle repository with colcon, and source the "
-            "workspace"
-            if package == "robocle_interfaces"
-            else "source the setup file of your ROS 2, such as /opt/ros/jazzy/setup.bash"
-        )
+        advice = ADVICE.get(package, ADVICE["rclpy"])
         raise RosError(f"the node needs {package}, which cannot be imported: {advice}") from error

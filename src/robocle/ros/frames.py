@@ -18,7 +18,8 @@ MOST_FRAMES = 100
 WAITING = 30
 """How many images wait for their boxes: one second of a usual camera."""
 
-Then = Callable[[list[RosPicture]], None]
+Then = Callable[[list[RosPicture], str], None]
+"""Takes the frames, and why there are no more; empty if all have come."""
 Image = TypeVar("Image")
 Boxes = TypeVar("Boxes")
 
@@ -26,58 +27,70 @@ Boxes = TypeVar("Boxes")
 @dataclass(eq=False)
 class _Request:
     count: int
-    end: float
+    seconds: float
     then: Then
     pictures: list[RosPicture] = field(default_factory=list)
 
 
 class AwaitedFrames:
-    """Requests for the next frames. All methods are called by one thread.
+    """Requests for the next frames, one after another: no frame is for two of them.
+
+    All methods are called by one thread.
 
     Example:
         >>> frames = AwaitedFrames()
-        >>> frames.request(2, seconds=30, then=print)
+        >>> frames.request(2, seconds=30, then=lambda frames, why: print(frames, why or "done"))
         >>> frames.offer(b"1"), frames.offer(b"2")
         [b'1', b'2']
         (None, None)
     """
 
     def __init__(self) -> None:
-        self._requests: list[_Request] = []
+        self._requests: deque[_Request] = deque()
+        self._end = 0.0
 
     def request(self, count: int, seconds: float, then: Then) -> None:
-        """Ask for the next frames.
+        """Ask for the next frames, after all requests before.
 
         Args:
             count: How many.
-            seconds: How long to wait for them.
-            then: Called with the frames; with fewer if the others do not come in time.
+            seconds: How long to wait for them, once it is their turn.
+            then: Called with the frames; with fewer and the reason if the others do not come.
         """
-        self._requests.append(_Request(count, time.monotonic() + seconds, then))
+        self._requests.append(_Request(count, seconds, then))
+        if len(self._requests) == 1:
+            self._begin()
 
     def offer(self, picture: RosPicture) -> None:
-        """Add a frame to every request."""
-        for request in self._requests:
-            request.pictures.append(picture)
-        self._finish(lambda request: len(request.pictures) >= request.count)
+        """Add a frame to the first request."""
+        if self._requests:
+            first = self._requests[0]
+            first.pictures.append(picture)
+            if len(first.pictures) >= first.count:
+                self._end_first("")
 
     def expire(self) -> None:
-        """End the requests that have waited long enough."""
-        now = time.monotonic()
-        self._finish(lambda request: now >= request.end)
+        """End the first request if it has waited long enough."""
+        if self._requests and time.monotonic() >= self._end:
+            seconds = self._requests[0].seconds
+            self._end_first(f"the others did not come within {seconds:g} s, check the camera")
 
-    def cancel(self) -> None:
+    def cancel(self, why: str) -> None:
         """End all requests, because no more frames will come."""
-        self._finish(lambda _: True)
+        while self._requests:
+            self._end_first(why)
 
     def __bool__(self) -> bool:
         return bool(self._requests)
 
-    def _finish(self, is_over: Callable[[_Request], bool]) -> None:
-        over = [request for request in self._requests if is_over(request)]
-        self._requests = [request for request in self._requests if request not in over]
-        for request in over:
-            request.then(request.pictures)
+    def _begin(self) -> None:
+        if self._requests:
+            self._end = time.monotonic() + self._requests[0].seconds
+
+    def _end_first(self, why: str) -> None:
+        first = self._requests.popleft()
+        self._begin()
+        first.then(first.pictures, why)
 
 
 class StampMatcher(Generic[Image, Boxes]):

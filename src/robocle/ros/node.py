@@ -10,9 +10,10 @@ import os
 from typing import Any
 
 from robocle.errors import ImageError, RobocleError, RosError, SpecError
+from robocle.finders import finder
 from robocle.learner import Learner
 from robocle.ros import required
-from robocle.ros.encodings import RosPicture, picture_of
+from robocle.ros.encodings import RosPicture, decoded, picture_of
 from robocle.ros.frames import AwaitedFrames, StampMatcher
 from robocle.ros.messages import Publishers
 from robocle.ros.recogniser import Health, Recogniser
@@ -48,10 +49,13 @@ class RobocleNode:
         self._images: Any = None
         self._boxes: Any = None
         self._results = required("rclpy.lifecycle").TransitionCallbackReturn
-        self._parameters = DeclaredParameters(node, self._apply)
+        self._parameters = DeclaredParameters(node, lambda: self._settings, self._apply)
         self._publish = Publishers(node)
         self._create_services()
-        node.create_timer(REPORT_SECONDS, self._report)
+        # With use_sim_time, the clock of the node may stand still.
+        clocks = required("rclpy.clock")
+        steady = clocks.Clock(clock_type=clocks.ClockType.STEADY_TIME)
+        node.create_timer(REPORT_SECONDS, self._report, clock=steady)
         node.add_managed_entity(_entity(self))
 
     # --- transitions -----------------------------------------------------------------------------
@@ -62,8 +66,11 @@ class RobocleNode:
             settings = Settings.of(self._parameters.values())
             if not settings.state:
                 raise SpecError("the parameter state is empty: give the path of a state file")
+            self._require_no_loop(settings)
             path = os.path.expanduser(settings.state)  # nobody else does it in a launch file
+            boxes = finder(settings.finder) if settings.finder else None
             learner = Learner.open(path, profile=settings.profile)
+            learner.finder = boxes
         except RobocleError as error:
             self.failure = str(error)
             log.error("cannot configure: %s", error)
@@ -87,7 +94,7 @@ class RobocleNode:
     def on_deactivate(self, _state: Any) -> Any:
         """Stop recognising."""
         self._active = False
-        self._frames.cancel()
+        self._frames.cancel("the node was deactivated")
         return self._results.SUCCESS
 
     def on_cleanup(self, _state: Any) -> Any:
@@ -100,7 +107,7 @@ class RobocleNode:
     def close(self) -> None:
         """Unsubscribe, finish what was begun, and close the state."""
         self._active = False
-        self._frames.cancel()
+        self._frames.cancel("the node was cleaned up")
         for subscription in (self._images, self._boxes):
             if subscription is not None:
                 self.node.destroy_subscription(subscription)
@@ -115,10 +122,28 @@ class RobocleNode:
     def _running(self) -> bool:
         return self._active and self._enabled
 
-    def _apply(self, values: dict[str, Any]) -> None:
-        """Use other values of parameters at once."""
+    @property
+    def _settings(self) -> Settings | None:
+        """What the node was configured with."""
+        return None if self._recogniser is None else self._recogniser.settings
+
+    def _apply(self, settings: Settings) -> None:
+        """Use other settings at once."""
         if self._recogniser is not None:
-            self._recogniser.apply(self._recogniser.settings.changed(values))
+            self._recogniser.apply(settings)
+
+    def _require_no_loop(self, settings: Settings) -> None:
+        """Refuse to label the boxes that this node publishes.
+
+        Raises:
+            RosError: They have the same topic.
+        """
+        boxes = self.node.resolve_topic_name("boxes")
+        if settings.boxes and boxes == self._publish.detections_topic:
+            raise RosError(
+                f"the node would label its own boxes in {boxes}: remap boxes to the topic of the "
+                "detector, as in -r boxes:=/detector/boxes"
+            )
 
     # --- topics and services ---------------------------------------------------------------------
 
@@ -133,6 +158,8 @@ class RobocleNode:
             ("forget", own.Forget, services.forget),
             ("rename", own.Rename, services.rename),
             ("list", own.List, services.list_labels),
+            ("samples", own.Samples, services.samples),
+            ("remove", own.Remove, services.remove),
             ("save", own.Save, services.save),
             ("enable", standard.SetBool, self._enable),
         ):
@@ -148,15 +175,15 @@ class RobocleNode:
         profile = qos.QoSProfile(
             depth=1, reliability=getattr(qos.ReliabilityPolicy, settings.reliability.upper())
         )
-        kind, topic = (
-            (messages.CompressedImage, "image/compressed")
-            if settings.transport == "compressed"
-            else (messages.Image, "image")
-        )
+        # As image_transport does it: /compressed is added to what `image` is remapped to.
+        kind, topic = messages.Image, self.node.resolve_topic_name("image")
+        if settings.image_transport == "compressed":
+            kind, topic = messages.CompressedImage, f"{topic}/compressed"
         create = self.node.create_subscription
         self._images = create(kind, topic, self._image, profile)
         if settings.boxes:
-            self._boxes = create(self._publish.detection_array, "boxes", self._detected, profile)
+            boxes = required("vision_msgs.msg").Detection2DArray
+            self._boxes = create(boxes, "boxes", self._detected, profile)
 
     # --- callbacks -------------------------------------------------------------------------------
 
@@ -183,8 +210,11 @@ class RobocleNode:
             self._worker.show((image, detections))
 
     def _offer(self, message: Any) -> None:
+        """Hand a frame over to the lesson that waits for it, unless it cannot be used."""
         try:
-            self._frames.offer(picture_of(message))
+            picture = picture_of(message)
+            decoded(picture)
+            self._frames.offer(picture)
         except ImageError as error:
             if self._work is not None:
                 self._work.refuse(error)
@@ -203,8 +233,9 @@ class RobocleNode:
         answer = required("rclpy.task").Future(executor=self.node.executor)
         answer.add_done_callback(lambda _: None)  # wakes the executor
 
-        def learn(frames: list[RosPicture]) -> None:
-            worker.do(lambda: answer.set_result(self._taught(request, response, frames)))
+        def learn(frames: list[RosPicture], why: str = "") -> None:
+            teach = self._services.teach
+            worker.do(lambda: answer.set_result(teach(request, response, frames, why)))
 
         if count:
             self._frames.request(count, recogniser.settings.teach_timeout, learn)
@@ -212,20 +243,12 @@ class RobocleNode:
             learn([])
         return await answer
 
-    def _taught(self, request: Any, response: Any, frames: list[RosPicture]) -> Any:
-        """Learn; whatever goes wrong, the request is answered."""
-        try:
-            return self._services.teach(request, response, frames)
-        except Exception as error:
-            log.exception("an unexpected error in teach")
-            return self._services.refuse(RosError(f"an unexpected error: {error}"), response)
-
     def _enable(self, request: Any, response: Any) -> Any:
         """Pause or resume recognition, without a transition."""
         self._enabled = request.data
         self._health.resume()
         if not self._enabled:
-            self._frames.cancel()
+            self._frames.cancel("the node was disabled")
         response.success, response.message = True, "enabled" if request.data else "disabled"
         return response
 

@@ -56,7 +56,10 @@ def _spin(rclpy: Any, state: str | None, autostart: bool) -> None:
     from robocle.ros.node import RobocleNode
 
     overrides = [] if state is None else [rclpy.Parameter("state", value=state)]
-    node = required("rclpy.lifecycle").LifecycleNode("robocle", parameter_overrides=overrides)
+    try:
+        node = required("rclpy.lifecycle").LifecycleNode("robocle", parameter_overrides=overrides)
+    except Exception as error:  # such as a file of parameters that cannot be read
+        raise RosError(f"the node cannot be created: {error}") from error
     log = logging.getLogger("robocle")
     log.handlers, log.propagate = [RosLogHandler(node.get_logger())], False
     log.setLevel(logging.INFO)

@@ -2,7 +2,8 @@
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -10,35 +11,15 @@ from robocle.errors import ImageError
 from robocle.images.boxes import Box, region_of
 from robocle.images.square import MIN_SIDE
 from robocle.learner import Learner
-from robocle.recognition.temporal_filter import Announced, Announcement, TemporalFilter
+from robocle.learner.tracking import Track, Tracker
+from robocle.recognition.temporal_filter import Announcement, TemporalFilter
 from robocle.ros.encodings import RosPicture, decoded
 from robocle.ros.settings import Settings
-from robocle.types import Pixels, Prediction, numbers_of
+from robocle.types import Pixels, Prediction
 
 Level = Literal["ok", "warn"]
 SILENCE = 5.0
 """Seconds without an image after which an active node warns."""
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What one image shows."""
-
-    verdict: Announced
-    label: str | None
-    nothing: str
-    nearest: str
-    confidences: dict[str, float]
-    """Every label with its probability, the best first."""
-    unknown_probability: float
-    changed: bool
-    sure: bool = False
-    """Whether the label can be relied on."""
-
-    @property
-    def confidence(self) -> float:
-        """The probability of the label, or of the nearest one if there is no label."""
-        return self.confidences.get(self.label or self.nearest, 0.0)
 
 
 @dataclass
@@ -50,7 +31,8 @@ class Recogniser:
     learner_seconds: float = 0.0
     """CPU time spent in the learner, to recognise images."""
     _steady: TemporalFilter | None = field(default=None, init=False)
-    _last: tuple[str, str | None, str] | None = field(default=None, init=False)
+    _tracker: Tracker | None = field(default=None, init=False)
+    _versions: tuple[int, int] = field(default=(0, 0), init=False)  # the file's, and ours
     _guard: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def __post_init__(self) -> None:
@@ -59,17 +41,26 @@ class Recogniser:
     def apply(self, settings: Settings) -> None:
         """Use other settings from now on. The filter starts anew if its options change."""
         with self._guard:
-            before, self.settings = self._steady, settings
-            self._steady = settings.steady()
-            if before == self._steady:
-                self._steady = before
+            self.settings, steady = settings, settings.steady()
+            if steady != self._steady:
+                self._steady = steady
+                self._tracker = Tracker(steady.frames, steady.sure) if steady else None
 
     @property
     def version(self) -> int:
-        """The version of what was taught. It grows with every change, by whichever program."""
-        return self.learner.version
+        """The version of what was taught. It grows with every change, by whichever program.
 
-    def see(self, picture: RosPicture) -> Seen:
+        That of the file goes back if an older copy replaces it. This one does not.
+        """
+        with self._guard:
+            before, ours = self._versions
+            now = self.learner.version
+            if now != before:
+                ours = max(ours + 1, now)
+                self._versions = now, ours
+            return ours
+
+    def see(self, picture: RosPicture) -> Announcement:
         """Recognise an image, or the region of interest in it.
 
         Raises:
@@ -77,28 +68,36 @@ class Recogniser:
         """
         settings = self.settings
         if not self.learner.labels:
-            return self._as_seen(Announcement("unknown", None, 0.0, "", {}, 1.0))
-        start = time.thread_time()
-        found = self.learner.predict(picture, false_accept=settings.false_accept, box=settings.roi)
-        self.learner_seconds += time.thread_time() - start
+            return Announcement("unknown", None, 0.0, "", {}, 1.0)
+        with self._timed():
+            found = self.learner.predict(
+                picture, false_accept=settings.false_accept, box=settings.roi
+            )
         with self._guard:
-            steady = self._steady
-            return self._as_seen(steady.update(found) if steady else Announcement.of(found))
+            return self._steady.update(found) if self._steady else Announcement.of(found)
 
-    def _as_seen(self, said: Announcement) -> Seen:
-        confidences = numbers_of(said, "confidences")
-        ranked = dict(confidences.best(len(confidences.labels)))
-        before, self._last = self._last, (said.verdict, said.label, said.nothing)
-        return Seen(
-            said.verdict,
-            said.label,
-            said.nothing,
-            said.nearest,
-            ranked,
-            said.unknown_probability,
-            before != self._last,
-            said.sure,
-        )
+    def find(self, picture: RosPicture) -> list[Track]:
+        """Find the objects in an image, and follow them from image to image.
+
+        Raises:
+            ImageError: The image cannot be used.
+            FinderError: The finder fails.
+        """
+        if not self.learner.labels:
+            return []
+        with self._timed():
+            found = self.learner.find(picture, false_accept=self.settings.false_accept)
+        with self._guard:
+            if self._tracker is None:
+                return [Track(0, box, Announcement.of(each)) for box, each in found]
+            # An object that was missed is somewhere, but not known to be where it was.
+            return [each for each in self._tracker.update(found) if not each.missed]
+
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
+        start = time.thread_time()
+        yield
+        self.learner_seconds += time.thread_time() - start
 
     def see_boxes(
         self, picture: RosPicture, boxes: Sequence[Box]
@@ -117,11 +116,10 @@ class Recogniser:
         usable = [box for box, error in zip(boxes, errors, strict=True) if error is None]
         predictions: Sequence[Prediction | None] = [None] * len(usable)
         if self.learner.labels and usable:
-            start = time.thread_time()
-            predictions = self.learner.predict_many(
-                [pixels] * len(usable), false_accept=self.settings.false_accept, boxes=usable
-            )
-            self.learner_seconds += time.thread_time() - start
+            with self._timed():
+                predictions = self.learner.predict_many(
+                    [pixels] * len(usable), false_accept=self.settings.false_accept, boxes=usable
+                )
         rest = iter(predictions)
         return [next(rest) if error is None else error for error in errors]
 

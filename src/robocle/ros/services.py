@@ -1,4 +1,4 @@
-"""The services of the node: teach, undo, forget, rename, list, save.
+"""The services of the node: teach, undo, forget, rename, list, samples, remove, save.
 
 An error of robocle is an answer with `success` false and its message; the node goes on.
 """
@@ -9,9 +9,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from robocle._internal.wording import plural
+from robocle.classifiers.labels import never_taught
 from robocle.errors import ImageError, RobocleError, RosError, SpecError
 from robocle.ros.encodings import RosPicture, picture_of
 from robocle.ros.frames import MOST_FRAMES
+from robocle.ros.messages import sample_message
 from robocle.ros.recogniser import Recogniser
 
 log = logging.getLogger("robocle")
@@ -45,17 +47,25 @@ class Services:
             raise ImageError("no frame will come: activate and enable the node, or send images")
         return int(count)
 
-    def teach(self, request: Any, response: Any, frames: Sequence[RosPicture] = ()) -> Any:
-        """Learn the images of the request, or the frames that it asked for."""
+    def teach(
+        self, request: Any, response: Any, frames: Sequence[RosPicture] = (), why: str = ""
+    ) -> Any:
+        """Learn the images of the request, or the frames that it asked for.
+
+        Args:
+            request: The request.
+            response: The response to fill.
+            frames: The frames that came.
+            why: Why no more came.
+        """
         with self._answering(response):
             recogniser = self._recogniser()
             given = [picture_of(each) for each in (*request.images, *request.compressed_images)]
             pictures, wanted = given or frames, len(given) or request.frames or 1
             if len(pictures) < wanted:
                 raise ImageError(
-                    f"only {len(pictures)} of {plural(wanted, 'frame')} came within "
-                    f"{recogniser.settings.teach_timeout:g} s, so nothing was taught: check the "
-                    "camera"
+                    f"only {len(pictures)} of {plural(wanted, 'frame')} came, so nothing was "
+                    f"taught: {why}"
                 )
             taught, complaints = recogniser.teach(pictures, request.label, _box(request.box))
             response.taught, response.complaints = taught, complaints
@@ -97,25 +107,47 @@ class Services:
             response.message = f"wrote {request.path}"
         return response
 
+    def remove(self, request: Any, response: Any) -> Any:
+        """Remove taught pictures."""
+        with self._answering(response):
+            self._recogniser().learner.remove(*request.ids)
+            response.message = f"removed {plural(len(request.ids), 'picture')}"
+        return self._changed(response)
+
     def list_labels(self, _request: Any, response: Any) -> Any:
         """Return the labels, and what can be undone."""
-        try:
+        with self._answering(response):
             recogniser = self._recogniser()
-        except RosError:
-            return response
-        counts = recogniser.learner.counts
-        response.labels, response.counts = [*counts], [*counts.values()]
-        response.steps = [str(step) for step in recogniser.learner.steps]
-        response.version = recogniser.version
+            counts = recogniser.learner.counts
+            response.labels, response.counts = [*counts], [*counts.values()]
+            response.steps = [str(step) for step in recogniser.learner.steps]
+            response.version = recogniser.version
+            response.message = f"{plural(len(counts), 'label')}"
+        return response
+
+    def samples(self, request: Any, response: Any) -> Any:
+        """Return the taught pictures of a label, or of all."""
+        with self._answering(response):
+            recogniser = self._recogniser()
+            samples = recogniser.learner.samples
+            found = [each for each in samples if request.label in ("", each.label)]
+            if request.label and not found:
+                raise never_taught(request.label, recogniser.learner.labels)
+            response.samples = [sample_message(each) for each in found]
+            response.version = recogniser.version
+            response.message = plural(len(found), "picture")
         return response
 
     @contextmanager
     def _answering(self, response: Any) -> Iterator[None]:
-        """Answer that the request succeeded, unless an error of robocle is raised."""
+        """Answer that the request succeeded, unless an error is raised; whatever it is, answer."""
         try:
             yield
         except RobocleError as error:
             self.refuse(error, response)
+        except Exception as error:
+            log.exception("an unexpected error in a service")
+            self.refuse(RosError(f"an unexpected error: {error}"), response)
         else:
             log.info("%s", response.message)
             response.success = True

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Literal
 
-from robocle.errors import SpecError
+from robocle.errors import RosError, SpecError
 from robocle.images.gate import POOR
 from robocle.images.quality import Poor
 from robocle.profiles import ProfileName
@@ -30,14 +30,17 @@ class Parameter:
 
 PARAMETERS: Mapping[str, Parameter] = {
     "state": Parameter("", "The state file. It is created if it does not exist."),
-    "transport": Parameter(
-        "raw", "raw subscribes to `image`, compressed to `image/compressed` (JPEG or PNG)."
+    "image_transport": Parameter(
+        "raw", "How the images are sent: raw, or compressed (JPEG or PNG in <image>/compressed)."
     ),
     "reliability": Parameter(
         "best_effort", "The reliability of the subscriptions: best_effort or reliable."
     ),
     "boxes": Parameter(
         False, "Subscribe to the `boxes` of a detector, and label each box instead of the image."
+    ),
+    "finder": Parameter(
+        "", "What finds boxes in the image, such as onnx:picodet.onnx; empty for nothing."
     ),
     "tolerance": Parameter(
         0.02, "By how many seconds the stamps of boxes and image may differ.", (0.0, 10.0)
@@ -86,9 +89,10 @@ class Settings:
     """The values of the parameters, checked."""
 
     state: str
-    transport: Literal["raw", "compressed"]
+    image_transport: Literal["raw", "compressed"]
     reliability: Literal["best_effort", "reliable"]
     boxes: bool
+    finder: str
     tolerance: float
     profile: ProfileName
     poor: Poor
@@ -114,27 +118,38 @@ class Settings:
             >>> Settings.of({"state": "home.robocle", "roi": [0, 0, 64, 48]}).roi
             (0, 0, 64, 48)
         """
-        given = {name: values.get(name, known.default) for name, known in PARAMETERS.items()}
-        require_choice("transport", given["transport"], ("raw", "compressed"))
+        given = {
+            name: _typed(name, values.get(name, known.default))
+            for name, known in PARAMETERS.items()
+        }
+        require_choice("image_transport", given["image_transport"], ("raw", "compressed"))
         require_choice("reliability", given["reliability"], ("best_effort", "reliable"))
         require_choice("poor", given["poor"], POOR)
         for name, known in PARAMETERS.items():
             if known.limits is not None:
                 require_between(name, given[name], *known.limits)
         require_rate(given["false_accept"])
+        if given["boxes"] and given["finder"]:
+            raise SpecError("boxes and finder both say where to look: set only one of them")
         return cls(**{**given, "roi": _roi(given["roi"])})
-
-    def changed(self, values: Mapping[str, Any]) -> "Settings":
-        """Return the settings with other values of some parameters.
-
-        Raises:
-            SpecError: A value is out of range or is not one of the choices.
-        """
-        return Settings.of({**vars(self), "roi": self.roi or [0, 0, 0, 0], **values})
 
     def steady(self) -> TemporalFilter | None:
         """Return a new temporal filter, if predictions are to be filtered."""
         return TemporalFilter(self.filter_frames, self.filter_sure) if self.filter else None
+
+
+def _typed(name: str, value: Any) -> Any:
+    """Return a value with the type of its parameter: a whole number is a number, too.
+
+    Raises:
+        SpecError: It has another type.
+    """
+    default = PARAMETERS[name].default
+    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(default, float) and not isinstance(value, float):
+        raise SpecError(f"{name}={value!r} is not a number: give one such as {default}")
+    return value
 
 
 def _roi(numbers: Any) -> tuple[int, int, int, int] | None:
@@ -154,16 +169,27 @@ class DeclaredParameters:
 
     Args:
         node: The node of rclpy.
-        apply: Called with the new values of parameters that take effect at once.
+        in_use: Returns the settings that the node was configured with, if it is configured.
+        apply: Called with the new settings when some that take effect at once have changed.
+
+    Raises:
+        RosError: A value that was given at the start has the wrong type.
     """
 
-    def __init__(self, node: Any, apply: Callable[[dict[str, Any]], None]) -> None:
-        self._node = node
-        self._apply = apply
+    def __init__(
+        self,
+        node: Any,
+        in_use: Callable[[], Settings | None],
+        apply: Callable[[Settings], None],
+    ) -> None:
+        self._node, self._in_use, self._apply = node, in_use, apply
         self._interfaces = required("rcl_interfaces.msg")
         for name, parameter in PARAMETERS.items():
             descriptor = _descriptor(self._interfaces, parameter)
-            node.declare_parameter(name, parameter.default, descriptor)
+            try:
+                node.declare_parameter(name, parameter.default, descriptor)
+            except required("rclpy.exceptions").InvalidParameterTypeException as error:
+                raise RosError(f"the parameter {name} has the wrong type: {error}") from error
         node.add_on_set_parameters_callback(self._set)
 
     def values(self) -> dict[str, Any]:
@@ -174,17 +200,29 @@ class DeclaredParameters:
         result = self._interfaces.SetParametersResult
         given = {each.name: each.value for each in parameters if each.name in PARAMETERS}
         try:
-            Settings.of(self.values() | given)
+            after, before = Settings.of(self.values() | given), self._in_use()
+            if before is not None:
+                _require_live(before, after)
+                self._apply(after)
         except SpecError as error:
             return result(successful=False, reason=str(error))
-        live = {name: value for name, value in given.items() if PARAMETERS[name].live}
-        if live:
-            self._apply(live)
         return result(successful=True)
 
 
+def _require_live(before: Settings, after: Settings) -> None:
+    for name, parameter in PARAMETERS.items():
+        if not parameter.live and getattr(before, name) != getattr(after, name):
+            raise SpecError(
+                f"{name} is read when the node is configured: deactivate it and clean it up first"
+            )
+
+
 def _descriptor(interfaces: ModuleType, parameter: Parameter) -> Any:
-    descriptor = interfaces.ParameterDescriptor(description=parameter.description)
+    is_number = isinstance(parameter.default, float)
+    # The type of a number is not fixed, so that 5 may be written for 5.0.
+    descriptor = interfaces.ParameterDescriptor(
+        description=parameter.description, dynamic_typing=is_number
+    )
     if parameter.limits is not None:
         low, high = parameter.limits
         limits = interfaces.FloatingPointRange(from_value=low, to_value=high)

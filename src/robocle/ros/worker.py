@@ -8,12 +8,21 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from robocle.errors import ImageError, RobocleError
-from robocle.ros.encodings import picture_of
-from robocle.ros.messages import Publishers, boxes_of
+from robocle.images.boxes import Box
+from robocle.images.drawing import drawn, upright_image
+from robocle.ros.encodings import RosPicture, picture_of
+from robocle.ros.messages import (
+    Publishers,
+    Shown,
+    boxes_of,
+    detections_message,
+    labelled,
+    words_of,
+)
 from robocle.ros.recogniser import Health, Recogniser
 
 log = logging.getLogger("robocle")
@@ -91,17 +100,20 @@ class ImageWork:
         self._recogniser, self._health, self._publish = recogniser, health, publish
         self._due = 0.0
         self._warned = 0.0
+        self._last: tuple[str, str | None, str] | None = None
 
     def __call__(self, work: Work) -> None:
-        """Recognise an image, or label the boxes in it."""
+        """Recognise an image, find objects in it, or label the boxes in it."""
         message, detections = work
         try:
             if not self._is_due(self._recogniser.settings.max_rate):
                 return
-            if detections is None:
-                self._recognise(message)
-            else:
+            if detections is not None:
                 self._label(message, detections)
+            elif self._recogniser.learner.finder is not None:
+                self._find(message)
+            else:
+                self._recognise(message)
             self._health.recognised += 1
         except RobocleError as error:
             self.refuse(error)
@@ -114,15 +126,35 @@ class ImageWork:
             log.warning("an image was not used: %s", error)
 
     def _recognise(self, message: Any) -> None:
-        seen = self._recogniser.see(picture_of(message))
-        self._publish.prediction(message.header, seen, self._recogniser.version)
+        picture = picture_of(message)
+        said = self._recogniser.see(picture)
+        before, self._last = self._last, (said.verdict, said.label, said.nothing)
+        changed = self._last != before
+        self._publish.prediction(message.header, said, changed, self._recogniser.version)
+        self._draw(message, picture, [(None, said)])
+
+    def _find(self, message: Any) -> None:
+        picture = picture_of(message)
+        tracks = self._recogniser.find(picture)
+        self._publish.detections(detections_message(message.header, tracks))
+        self._draw(message, picture, [(each.box, each.announcement) for each in tracks])
 
     def _label(self, message: Any, detections: Any) -> None:
-        found = self._recogniser.see_boxes(picture_of(message), boxes_of(detections))
+        picture, boxes = picture_of(message), boxes_of(detections)
+        found = self._recogniser.see_boxes(picture, boxes)
         for each in found:
             if isinstance(each, ImageError):
                 self.refuse(each)
-        self._publish.detections(detections, found)
+        self._publish.detections(labelled(detections, found))
+        self._draw(message, picture, list(zip(boxes, found, strict=True)))
+
+    def _draw(
+        self, message: Any, picture: RosPicture, shown: Sequence[tuple[Box | None, Shown]]
+    ) -> None:
+        """Publish the image with what it shows, if anybody listens."""
+        if self._publish.draws:
+            texts = [(box, words_of(each)) for box, each in shown]
+            self._publish.debug_image(message.header, drawn(upright_image(picture), texts))
 
     def _is_due(self, rate: float) -> bool:
         now = time.monotonic()

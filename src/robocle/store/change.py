@@ -18,12 +18,13 @@ from typing import Any, Literal
 
 from numpy.typing import NDArray
 
+from robocle.classifiers.labels import plain_label, require_look
 from robocle.errors import NothingToUndoError, NotLastStepError
 from robocle.images.sketches import sketch
 from robocle.store.rows import LATEST, Row, checked, packed
 from robocle.store.state import State, clock_of
 from robocle.store.steps import MAX_TEXT, Step, StepName
-from robocle.store.tables import translated
+from robocle.store.tables import FORMAT_WITH_LOOKS, LOOKS, translated
 
 INSERT = f"INSERT OR REPLACE INTO samples VALUES ({','.join('?' * len(Row._fields))})"
 CONTENT = "pictures = ?, fold = ?, quality = ?, sketch = ?, crc = ?, bits = ?, embedding = ?"
@@ -180,7 +181,71 @@ class Change:
         """Make all steps permanent, and erase everything that was removed."""
         self.forget_steps("1")
         self.erases = "1"
-        # Other programs notice a change of steps by a row that has changed.
+        if self.state.looks():
+            self.execute(
+                "DELETE FROM looks WHERE label NOT IN (SELECT label FROM samples WHERE label > '')"
+            )
+        self._touch()
+
+    def revert_earlier(self, id: str) -> Step:
+        """Undo a step that others followed, as a step of its own, and return it.
+
+        Args:
+            id: The id of the step.
+
+        Raises:
+            NothingToUndoError: There is no such step.
+            NotLastStepError: A later step has changed the same samples, or it was a merge.
+        """
+        steps = self.state.steps()
+        step = next((each for each in steps if each.id == id), None)
+        if step is None:
+            raise NothingToUndoError("undo")
+        later = self.execute(
+            """SELECT max(step) FROM changes WHERE merged = 1 AND step = ?1 OR step > ?1 AND
+            sample IN (SELECT sample FROM changes WHERE step = ?1)
+            AND step IN (SELECT number FROM steps WHERE undone = 0)""",
+            (step.number,),
+        ).fetchone()[0]
+        if later is not None:
+            by = next(each for each in steps if each.number == later)
+            raise NotLastStepError(by.description, "undo")
+        changes = self.execute(
+            "SELECT sample, label_before FROM changes WHERE step = ? ORDER BY rowid DESC",
+            (step.number,),
+        )
+        for sample, label in changes.fetchall():
+            self.decide(label, "number = ?", sample)
+        self.did(f"undoing {step.description}")
+        return step
+
+    def set_look(self, label: str, look: str, decided: int | None = None) -> None:
+        """Decide on the look of a label.
+
+        Args:
+            label: The label.
+            look: An emoji, a colour, or nothing.
+            decided: When that was decided; None for now.
+        """
+        self.execute(LOOKS.replace("CREATE TABLE looks", "CREATE TABLE IF NOT EXISTS looks"))
+        self.execute(f"PRAGMA user_version = {FORMAT_WITH_LOOKS}")
+        values = self.decided if decided is None else decided, label, look
+        self.execute("INSERT OR REPLACE INTO looks VALUES (?, ?, ?)", values)
+        self._touch()
+
+    def unite_looks(self, theirs: dict[str, tuple[int, str]]) -> None:
+        """Merge looks: of two, the later decision counts.
+
+        Args:
+            theirs: When each was decided, and the look, by label.
+        """
+        ours = self.state.looks()
+        for label, (decided, look) in theirs.items():
+            if (decided, look) > ours.get(label, (0, "")):
+                self.set_look(plain_label(label), require_look(look), decided)
+
+    def _touch(self) -> None:
+        """Mark a row as changed: by that, other programs notice a change of something else."""
         query = "UPDATE samples SET changed = ? WHERE number = (SELECT max(number) FROM samples)"
         self.execute(query, (self.now,))
 
@@ -219,6 +284,7 @@ class Change:
             self.now = max(self.now, (latest or 0) + 1)
             for values in connection.execute("SELECT * FROM samples WHERE decided OR fold > 0"):
                 self._unite(checked(values))
+            self.unite_looks(other.looks())
             ours = self.state.folds()
             for origin, fold in other.folds().items():
                 if fold > ours.get(origin, 0):
@@ -237,7 +303,7 @@ class Change:
             self.insert(row)
             return
         if (row.fold or 0, bool(row.bits)) > (ours.fold or 0, bool(ours.bits)):
-            query = f"UPDATE samples SET {CONTENT}, changed = ? WHERE id = ?"
-            self.execute(query, (*row[7:], self.now, row.id))
+            query = f"UPDATE samples SET {CONTENT}, origin = ?, changed = ? WHERE id = ?"
+            self.execute(query, (*row[7:], row.origin, self.now, row.id))
         if row.decision > ours.decision:
             self.decide(row.label, "id = ?", row.id, decided=row.decided)

@@ -1,12 +1,16 @@
 """From the rows of a state to a classifier, and sums in place of the samples that are not kept.
 
-A state folds only samples that it was taught itself, into sums of its own origin. So each sample is
-in one place, a row or the sums of one origin, and a later version of these sums contains all
-earlier ones: merged in any order, nothing counts twice. What is left of a folded sample is its id.
+A state folds samples that it was taught itself, into sums of its own origin. So each sample is in
+one place, a row or the sums of one origin, and a later version of these sums contains all earlier
+ones: merged in any order, nothing counts twice. What is left of a folded sample is its id.
+
+A robot of a fleet folds samples of others as well, and its origin becomes theirs. Two states that
+have folded the same sample are not merged.
 """
 
 import hashlib
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -20,7 +24,7 @@ from robocle.store.state import State
 SPARE = 64
 """How many samples more than `keep` a file has before they are folded, at least: it takes time."""
 CLASSES = "fold > 0 AND origin = ? AND label IS NOT NULL AND bits > 0"
-REMOVE = f"UPDATE samples SET label = NULL, changed = ?, {CONTENT} WHERE number = ?"
+REMOVE = f"UPDATE samples SET label = NULL, origin = ?, changed = ?, {CONTENT} WHERE number = ?"
 
 
 def built(name: str, spec: str) -> StreamingClassifier:
@@ -72,13 +76,19 @@ def _taught(state: State, origin: bytes, rows: Sequence[Row]) -> StreamingClassi
     return classifier
 
 
-def fold(change: Change, classifier: StreamingClassifier, spare: int | None = None) -> None:
+def fold(
+    change: Change,
+    classifier: StreamingClassifier,
+    spare: int | None = None,
+    whose: Literal["own", "all"] = "own",
+) -> None:
     """Fold the samples that were taught to a state beyond those that its classifier keeps.
 
     Args:
         change: The change that adds samples.
         classifier: Any classifier with the options of the state.
         spare: How many samples more there may be; None for a twentieth, or SPARE.
+        whose: Which samples: those that the state was taught itself, or all.
     """
     state, keep = change.state, getattr(classifier, "keep", 0)
     most = keep + (max(SPARE, keep // 20) if spare is None else spare)
@@ -86,7 +96,7 @@ def fold(change: Change, classifier: StreamingClassifier, spare: int | None = No
     if not classifier.FOLDS or (last or 0) <= most:  # there are no more rows than that
         return
     # What was taught as unknown is never folded. A label that is NULL is not unequal to it.
-    own = f"label != '{UNKNOWN}' AND fold IS NULL AND origin = ?"
+    own = f"label != '{UNKNOWN}' AND fold IS NULL AND ({int(whose == 'all')} OR origin = ?)"
     if state.query(f"SELECT count(*) FROM samples WHERE {own}", state.origin)[0][0] <= most:
         return
     if getattr(classifier, "scatter", "") == "published" and state.folds().keys() - {state.origin}:
@@ -105,7 +115,7 @@ def _write(change: Change, gone: Sequence[Row], taught: ClassifierState) -> None
     first: dict[str | None, int] = {}
     for row in (*before, *gone):
         first[row.label] = min(row.time, first.get(row.label, row.time))
-        change.execute(REMOVE, (now, 0, now, None, None, None, None, None, row.number))
+        change.execute(REMOVE, (origin, now, 0, now, None, None, None, None, None, row.number))
     change.forget_folded_steps()
     sums = dict(taught.folded)
     means, counts = sums.pop("means"), sums.pop("counts").tolist()

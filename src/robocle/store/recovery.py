@@ -18,6 +18,7 @@ import numpy as np
 
 from robocle._internal.wording import plural
 from robocle.errors import RobocleError, StateError
+from robocle.store.change import changing
 from robocle.store.folding import classifier_of
 from robocle.store.rows import LATEST, UNREADABLE, Row, checked, unpacked
 from robocle.store.state import FilePath, Specs, State, located
@@ -53,6 +54,7 @@ def recovered(path: FilePath, like: Specs | None = None) -> tuple[State, list[st
     parts: dict[str, set[str]] = {}
     intact, broken = list[list[Any]](), list[list[Any]]()
     indexed: set[bytes] = set()
+    looks: dict[str, tuple[int, str]] = {}
     for record in _records(content):
         kinds = list(map(type, record))
         if len(record) == WIDEST and kinds[:3] == [int, bytes, bytes]:
@@ -63,8 +65,12 @@ def recovered(path: FilePath, like: Specs | None = None) -> tuple[State, list[st
                 state.connection.execute("INSERT OR IGNORE INTO sums VALUES (?,?,?,?,?)", record)
         elif kinds == [bytes, int] and len(record[0]) == 16:
             indexed.add(record[0])
+        elif kinds == [int, str, str]:
+            looks[record[1]] = max(looks.get(record[1], (0, "")), (record[0], record[2]))
         elif kinds[:2] == [str, str] and len(record) < 4:
             parts.setdefault(record[0], set()).add(record[1])
+    with suppress(StateError), changing(state) as change:
+        change.unite_looks(looks)
     # The file has each part twice. Which one is damaged cannot be known.
     known = {name: found.pop() for name, found in parts.items() if len(found) == 1}
     known.pop("origin", None)

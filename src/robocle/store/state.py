@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocle._internal.files import file_identity, is_writable
-from robocle.classifiers.labels import plain_label
+from robocle.classifiers.labels import plain_label, require_look
 from robocle.classifiers.samples import new_id
 from robocle.errors import InexactError, StateAccessError, StateError
 from robocle.store.rows import MICRO, UNREADABLE, Row, checked, unpacked
@@ -293,6 +293,15 @@ class State:
                 plain_label(label)
             return found
 
+    def counts(self) -> dict[str, int]:
+        """Return the number of pictures per label, in the order of their first picture."""
+        with self.reading():
+            found = self.query(
+                """SELECT label, sum(pictures) FROM samples WHERE label IS NOT NULL AND bits > 0
+                GROUP BY label ORDER BY min(time)"""
+            )
+            return {plain_label(label): int(count) for label, count in found}
+
     def folds(self) -> dict[bytes, int]:
         """Return the version of the folded sums of each origin."""
         return dict(self.query("SELECT origin, max(fold) FROM sums GROUP BY origin"))
@@ -308,7 +317,7 @@ class State:
             return {str(name): unpacked(numbers, crc, 64, np.inf) for name, numbers, crc in found}
 
     def has_diverged(self, other: "State") -> bool:
-        """Return whether both have sums of one origin, and neither contains the other's."""
+        """Return whether sums of both have a sample in common that cannot be told apart."""
         ours, theirs = self.folds(), other.folds()
         folded = "SELECT id FROM samples WHERE fold > 0 AND origin = ?"
         for origin in ours.keys() & theirs.keys():
@@ -317,7 +326,25 @@ class State:
                 mine <= yours if ours[origin] < theirs[origin] else yours <= mine
             ):
                 return True
-        return False
+        if not (ours and theirs):
+            return False
+        folded = "SELECT id, origin FROM samples WHERE fold > 0 AND pictures = 0"
+        where = dict(other.query(folded))
+        return any(where.get(id, origin) != origin for id, origin in self.query(folded))
+
+    def looks(self) -> dict[str, tuple[int, str]]:
+        """Return when the look of each label was decided, and the look.
+
+        Raises:
+            StateError: One is damaged.
+        """
+        with self.reading():
+            if not self.query("SELECT 1 FROM sqlite_master WHERE name = 'looks'"):
+                return {}
+            found = self.query("SELECT label, decided, look FROM looks")
+            return {
+                plain_label(label): (decided, require_look(look)) for label, decided, look in found
+            }
 
     def steps(self, undone: int = 0, most: int = -1) -> list[Step]:
         """Return the steps that can be undone, the last one first, or redone, the next one first.

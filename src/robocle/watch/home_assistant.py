@@ -6,79 +6,175 @@ describes an entity: the topic of its state and how to read it. Nothing has to b
 
 import hashlib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import robocle
+from robocle._internal.wording import as_json
 from robocle.errors import BrokerError
+from robocle.watch.watching import UNKNOWN, state_of
 
 ONLINE, OFFLINE = "online", "offline"
-DISCOVERY = "homeassistant"
+Entities = dict[str, dict[str, Any]]
+"""What is described, by `<kind>/<entity>`."""
+
+
+def identifier(name: str) -> str:
+    """Return a name as it may occur in topics: letters, digits, - and _.
+
+    >>> identifier("kitchen"), identifier("Küche / 1")
+    ('kitchen', 'K_che_1-5d2b')
+    """
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "_", name)
+    if plain == name:
+        return plain
+    return f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:4]}"
 
 
 @dataclass(frozen=True)
-class Topics:
-    """The topics of one camera."""
+class Device:
+    """A camera as a device of Home Assistant: its topics, and the entities that it has."""
 
     name: str
     """The name of the camera, such as "kitchen"."""
+    prefix: str = "robocle"
+    """What the topics of all cameras begin with."""
+    discovery_prefix: str = "homeassistant"
+    """What the topics begin with that Home Assistant listens to."""
+    label_sensors: bool = False
+    """Whether there is a binary sensor per label: whether that object is seen."""
+    image: bool = False
+    """Whether the frame is published when something else is seen."""
 
     def __post_init__(self) -> None:
         if not self.name.strip():
             raise BrokerError("the name of the camera is empty: give one with --name")
+        for prefix in (self.prefix, self.discovery_prefix):
+            if not re.fullmatch(r"[^$/#+\s\0][^#+\s\0]*(?<!/)", prefix) or "//" in prefix:
+                raise BrokerError(
+                    f"{prefix!r} cannot begin a topic: use names with / between them, without +, #,"
+                    " spaces, and $ or / at the start"
+                )
 
     @property
     def identity(self) -> str:
-        """The name as it may occur in topics: letters, digits, - and _.
-
-        >>> Topics("kitchen").identity, Topics("Küche / 1").identity
-        ('kitchen', 'K_che_1-5d2b')
-        """
-        plain = re.sub(r"[^A-Za-z0-9_-]+", "_", self.name)
-        if plain == self.name:
-            return plain
-        return f"{plain}-{hashlib.sha256(self.name.encode()).hexdigest()[:4]}"
+        """The name as it occurs in topics."""
+        return identifier(self.name)
 
     @property
     def state(self) -> str:
-        """What the camera sees, as JSON."""
-        return f"robocle/{self.identity}/state"
+        """The topic of what the camera sees, as JSON."""
+        return self._topic("state")
 
     @property
     def availability(self) -> str:
-        """Whether the camera is watched: online or offline."""
-        return f"robocle/{self.identity}/availability"
+        """The topic of whether the program runs: online or offline."""
+        return self._topic("availability")
 
-    def discovery(self) -> dict[str, dict[str, Any]]:
-        """Return the discovery messages by topic."""
-        folder = f"{DISCOVERY}/sensor/robocle_{self.identity}"
+    @property
+    def camera(self) -> str:
+        """The topic of whether the camera sends pictures: online or offline."""
+        return self._topic("camera")
+
+    @property
+    def event(self) -> str:
+        """The topic of objects that come into view and leave it, as JSON."""
+        return self._topic("event")
+
+    @property
+    def picture(self) -> str:
+        """The topic of the frame, as JPEG."""
+        return self._topic("image")
+
+    def _topic(self, kind: str) -> str:
+        return f"{self.prefix}/{self.identity}/{kind}"
+
+    @property
+    def descriptions(self) -> str:
+        """The filter of the topics of all discovery messages."""
+        return self._description("+/+")
+
+    @property
+    def topics(self) -> str:
+        """The filter of all other topics."""
+        return self._topic("+")
+
+    def _description(self, place: str) -> str:
+        kind, entity = place.split("/")
+        return f"{self.discovery_prefix}/{kind}/robocle_{self.identity}/{entity}/config"
+
+    def discovery(self, labels: Iterable[str]) -> dict[str, str]:
+        """Return the discovery messages by topic.
+
+        Args:
+            labels: The labels taught.
+        """
+        labels = list(labels)
+        described = self._entities(labels) | self._triggers(labels)
+        origin = {"name": "robocle", "sw_version": robocle.__version__}
+        device = {
+            "identifiers": [f"robocle_{self.identity}"],
+            "name": self.name,
+            "manufacturer": "robocle",
+            "model": "robocle watch",
+            "sw_version": robocle.__version__,
+        }
         return {
-            f"{folder}/object/config": self._entity("object", "Object", "{{ value_json.state }}")
-            | {"icon": "mdi:eye", "json_attributes_topic": self.state},
-            f"{folder}/confidence/config": self._entity(
-                "confidence", "Confidence", "{{ (value_json.confidence * 100) | round(0) }}"
-            )
-            | {
-                "icon": "mdi:percent",
-                "unit_of_measurement": "%",
-                "state_class": "measurement",
-                "entity_category": "diagnostic",
-            },
+            self._description(place): as_json({**each, "device": device, "origin": origin})
+            for place, each in described.items()
         }
 
-    def _entity(self, key: str, name: str, template: str) -> dict[str, Any]:
-        return {
-            "name": name,
-            "unique_id": f"robocle_{self.identity}_{key}",
-            "state_topic": self.state,
-            "value_template": template,
-            "availability_topic": self.availability,
-            "device": {
-                "identifiers": [f"robocle_{self.identity}"],
-                "name": self.name,
-                "manufacturer": "robocle",
-                "model": "robocle watch",
-                "sw_version": robocle.__version__,
-            },
-            "origin": {"name": "robocle", "sw_version": robocle.__version__},
+    def _entities(self, labels: list[str]) -> Entities:
+        states = [*map(state_of, labels), UNKNOWN, "nothing", "undecided"]
+        percent = {"unit_of_measurement": "%", "state_class": "measurement"}
+        entities = {
+            "sensor/object": self._read("{{ value_json.state }}")
+            | {"name": "Object", "icon": "mdi:eye", "json_attributes_topic": self.state}
+            | {"device_class": "enum", "options": states},
+            "sensor/confidence": self._read("{{ (value_json.confidence * 100) | round(0) }}")
+            | {"name": "Confidence", "icon": "mdi:percent", "entity_category": "diagnostic"}
+            | percent,
+            "binary_sensor/camera": self._reports(ONLINE, OFFLINE)
+            | {"name": "Camera", "state_topic": self.camera, "device_class": "connectivity"}
+            | {"entity_category": "diagnostic", "availability_topic": self.availability},
         }
+        if self.image:
+            entities["image/image"] = {"name": "Image", "image_topic": self.picture} | {
+                "content_type": "image/jpeg", **self._while_there(),
+            }  # fmt: skip
+        for label in labels if self.label_sensors else ():
+            seen = f"{{{{ 'ON' if {as_json(label)} in value_json.seen else 'OFF' }}}}"
+            entities[f"binary_sensor/sees_{identifier(label)}"] = (
+                {"name": label, "device_class": "occupancy"} | self._read(seen)
+            ) | self._reports("ON", "OFF")
+        for place, entity in entities.items():
+            entity["unique_id"] = f"robocle_{self.identity}_{place.split('/')[1]}"
+        return entities
+
+    def _triggers(self, labels: list[str]) -> Entities:
+        return {
+            f"device_automation/{event}_{identifier(label)}": {
+                "automation_type": "trigger",
+                "type": event,
+                "subtype": label,
+                "topic": self.event,
+                "value_template": "{{ value_json.event }} {{ value_json.label }}",
+                "payload": f"{event} {label}",
+            }
+            for label in labels
+            for event in ("seen", "gone")
+        }
+
+    def _read(self, template: str) -> dict[str, Any]:
+        """Return how a value is read from the state."""
+        return {"state_topic": self.state, "value_template": template, **self._while_there()}
+
+    def _while_there(self) -> dict[str, Any]:
+        """Return that an entity is available while the program and its camera are."""
+        topics = [{"topic": topic} for topic in (self.availability, self.camera)]
+        return {"availability": topics, "availability_mode": "all"}
+
+    @staticmethod
+    def _reports(on: str, off: str) -> dict[str, Any]:
+        return {"payload_on": on, "payload_off": off}

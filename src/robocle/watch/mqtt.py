@@ -2,108 +2,42 @@
 
 A thread of the client talks to the broker, so a slow or dead broker never holds up the camera. Only
 the newest observation counts: while there is no connection nothing is queued, and when there is one
-again, everything that is retained is published anew.
+again, everything that is retained is published anew. Therefore messages need no acknowledgement:
+one that is sent again after a reconnection could replace a newer one.
 """
 
-import json
+import io
 import logging
-import re
-import ssl
 import sys
 import threading
-from dataclasses import dataclass
-from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
-from urllib.parse import unquote, urlsplit
 
-from robocle.errors import BrokerError, MissingExtraError
-from robocle.watch.home_assistant import OFFLINE, ONLINE, Topics
+from PIL import Image
+
+from robocle._internal.wording import as_json
+from robocle.errors import BrokerError
+from robocle.types import Pixels
+from robocle.watch.broker import Broker, client_of, refusal, unreachable
+from robocle.watch.home_assistant import OFFLINE, ONLINE, Device
 from robocle.watch.watching import Observation
 
 if TYPE_CHECKING:
-    from paho.mqtt.client import Client
+    from paho.mqtt.client import Client, MQTTMessage
 
 log = logging.getLogger("robocle")
 
-PASSWORD_VARIABLE = "ROBOCLE_MQTT_PASSWORD"
-PORTS = {"mqtt": 1883, "mqtts": 8883}
 KEEPALIVE = 15
 """Seconds without a message after which the broker publishes the last will."""
 NOTICEABLE = 0.1
 """A change of the confidence that is published although the label stays."""
-LONGEST_PAUSE = 30
-"""Seconds between two attempts to connect, at most."""
 FAREWELL = 2.0
 """Seconds to wait until the last message has been sent."""
-
-
-@dataclass(frozen=True)
-class Broker:
-    """Where an MQTT broker is and how to log in."""
-
-    host: str
-    port: int = 1883
-    user: str = ""
-    tls: bool = False
-    password: str = ""
-    certificates: Path | None = None
-    """The file with the certificate of the authority that signed the broker's; None uses those of
-    the system."""
-
-    def __str__(self) -> str:
-        return f"{'mqtts' if self.tls else 'mqtt'}://{self.host}:{self.port}"
-
-    def __repr__(self) -> str:
-        return f"<Broker {self}>"  # without the password
-
-    @classmethod
-    def parse(cls, address: str, password: str = "", certificates: Path | None = None) -> "Broker":
-        """Return the broker of an address.
-
-        Args:
-            address: HOST, HOST:PORT, or a URL mqtt[s]://[USER@]HOST[:PORT].
-            password: The password of the user.
-            certificates: The file with the certificate of the broker's authority; TLS is used.
-
-        Raises:
-            BrokerError: The address cannot be understood or has a password in it.
-
-        Example:
-            >>> Broker.parse("mqtts://watcher@broker.local")
-            <Broker mqtts://broker.local:8883>
-        """
-        url = address if "://" in address else f"mqtt://{address}"
-        host, port, user, scheme = _pieces(url, address)
-        tls = scheme == "mqtts" or certificates is not None
-        if certificates is not None and not certificates.is_file():
-            raise BrokerError(f"there is no certificate file {certificates}")
-        default = PORTS["mqtts" if tls else "mqtt"]
-        return cls(host, port or default, user, tls, password, certificates)
-
-
-def _pieces(url: str, address: str) -> tuple[str, int | None, str, str]:
-    """Return the host, the port, the user and the scheme of a URL."""
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
-    except ValueError as error:
-        raise BrokerError(f"{_hidden(address)} is not the address of a broker: {error}") from error
-    if parts.password is not None:
-        raise BrokerError(
-            f"the password does not belong in the address of the broker, where other programs see"
-            f" it: set the variable {PASSWORD_VARIABLE}"
-        )
-    if not host or parts.scheme not in PORTS or parts.path.strip("/") or re.search(r"\s", host):
-        raise BrokerError(
-            f"{_hidden(address)!r} is not the address of a broker: give HOST, HOST:PORT or "
-            "mqtts://USER@HOST:PORT"
-        )
-    return host, port, unquote(parts.username or ""), parts.scheme
-
-
-def _hidden(address: str) -> str:
-    return re.sub(r":[^:@/]*@", ":...@", address)
+ANSWER = 10.0
+"""Seconds to wait for the answer of a broker whose messages are to be removed."""
+SHOWN = ("state", "nothing", "online", "seen")
+"""What of an observation is published when it changes."""
+SHOWN_SIDE = 640
+"""The longer side of the frame that is published, at most."""
 
 
 class Publisher:
@@ -111,38 +45,55 @@ class Publisher:
 
     Args:
         broker: The broker. It need not be there yet.
-        name: The name of the camera.
+        device: The camera.
 
     Raises:
         MissingExtraError: The MQTT client is not installed.
-        BrokerError: The name or the certificate cannot be used.
+        BrokerError: The certificate cannot be used.
     """
 
-    def __init__(self, broker: Broker, name: str) -> None:
+    def __init__(self, broker: Broker, device: Device) -> None:
         self._broker = broker
-        self._topics = Topics(name)
+        self._device = device
         self._guard = threading.Lock()
         self._newest: Observation | None = None
         self._published: Observation | None = None
+        self._labels: tuple[str, ...] = ()
+        self._seen: tuple[str, ...] = ()
+        self._described: dict[str, str] | None = None
         self._complaint = ""
-        self._client = _client(broker, self._topics)
+        self._client = client_of(broker)
+        self._client.will_set(device.availability, OFFLINE, 1, retain=True)
+        self._client.on_message = self._found
         self._client.on_connect = self._connected
         self._client.on_connect_fail = self._unreachable
         self._client.on_disconnect = self._disconnected
         self._client.connect_async(broker.host, broker.port, KEEPALIVE)
         self._client.loop_start()
 
-    def publish(self, seen: Observation) -> None:
-        """Publish an observation if it differs from the one published before. Never waits."""
+    def publish(self, seen: Observation, labels: tuple[str, ...]) -> None:
+        """Publish an observation if it differs from the one published before. Never waits.
+
+        Args:
+            seen: The observation.
+            labels: The labels taught. Home Assistant is told if they have changed.
+        """
         with self._guard:
-            self._newest = seen
-            if self._client.is_connected() and _differs(seen, self._published):
-                self._send_state(seen)
+            before = self._seen
+            if seen.online:  # otherwise it is not known whether an object is gone
+                self._seen = seen.seen
+            self._newest, self._labels = seen, labels
+            if self._client.is_connected():
+                self._describe()
+                if _differs(seen, self._published):
+                    self._send_state(seen)
+                self._send_events("gone", before, self._seen)
+                self._send_events("seen", self._seen, before)
 
     def close(self) -> None:
         """Say that the camera is no longer watched, and disconnect."""
         if self._client.is_connected():
-            farewell = self._client.publish(self._topics.availability, OFFLINE, 1, retain=True)
+            farewell = self._client.publish(self._device.availability, OFFLINE, 1, retain=True)
             try:
                 farewell.wait_for_publish(FAREWELL)
             except (RuntimeError, ValueError):
@@ -156,41 +107,62 @@ class Publisher:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _describe(self) -> None:
+        """Publish the discovery messages that have changed, and remove those of other labels."""
+        before, self._described = self._described, self._device.discovery(self._labels)
+        if before is None:
+            self._client.subscribe(self._device.descriptions)
+            before = {}
+        for topic in before.keys() - self._described.keys():
+            self._client.publish(topic, None, retain=True)
+        for topic, description in self._described.items():
+            if before.get(topic) != description:
+                self._client.publish(topic, description, retain=True)
+
+    def _found(self, _client: "Client", _data: object, message: "MQTTMessage") -> None:
+        """Remove a discovery message of an earlier run that holds no longer."""
+        with self._guard:
+            known = self._described is None or message.topic in self._described
+            if message.retain and not known:
+                self._client.publish(message.topic, None, retain=True)
+
     def _send_state(self, seen: Observation) -> None:
-        self._client.publish(self._topics.state, _json(seen.as_values()), 0, retain=True)
+        device, send = self._device, self._client.publish
+        if device.image and seen.online and seen.frame is not None:
+            send(device.picture, _jpeg(seen.frame.pixels), retain=True)
+        send(device.state, as_json(seen.as_values()), retain=True)
+        send(device.camera, ONLINE if seen.online else OFFLINE, retain=True)
         self._published = seen
+
+    def _send_events(self, event: str, labels: tuple[str, ...], others: tuple[str, ...]) -> None:
+        """Publish that objects are seen that were not, or are gone."""
+        for label in labels:
+            if label not in others:
+                self._client.publish(self._device.event, as_json({"event": event, "label": label}))
 
     def _connected(self, client: "Client", _data: object, _flags: object, reason: Any,
                    _properties: object) -> None:  # fmt: skip
         if reason.is_failure:
-            user = f" the user {self._broker.user!r}" if self._broker.user else " without a user"
-            self._complain(
-                f"the broker {self._broker} refuses{user} ({reason}): check the name, and the "
-                f"password in {PASSWORD_VARIABLE}"
-            )
-            return
+            return self._complain(refusal(self._broker, reason))
         self._complaint = ""
         log.info("connected to the broker %s", self._broker)
         with self._guard:
-            for topic, entity in self._topics.discovery().items():
-                client.publish(topic, _json(entity), 1, retain=True)
             if self._newest is not None:
+                self._describe()
                 self._send_state(self._newest)
-            client.publish(self._topics.availability, ONLINE, 1, retain=True)
+            else:
+                client.publish(self._device.camera, OFFLINE, retain=True)
+            client.publish(self._device.availability, ONLINE, 1, retain=True)
 
     def _disconnected(self, _client: "Client", _data: object, _flags: object, reason: Any,
                       _properties: object) -> None:  # fmt: skip
         with self._guard:
-            self._published = None
+            self._published = self._described = None
         if reason.is_failure and not self._complaint:
             self._complain(f"the broker {self._broker} is gone ({reason}): trying again")
 
     def _unreachable(self, _client: "Client", _data: object) -> None:
-        error = sys.exception()
-        advice = "check the address and that it runs"
-        if isinstance(error, ssl.SSLError):
-            advice = "check its certificate, or give that of its authority"
-        self._complain(f"cannot connect to the broker {self._broker} ({error}): {advice}")
+        self._complain(unreachable(self._broker, sys.exception()))
 
     def _complain(self, message: str) -> None:
         """Log a message, once until there is a connection or another message."""
@@ -199,37 +171,60 @@ class Publisher:
             log.warning("%s", message)
 
 
-def _client(broker: Broker, topics: Topics) -> "Client":
-    paho = _paho()
-    client: Client = paho.Client(paho.CallbackAPIVersion.VERSION2)
-    client.reconnect_delay_set(1, LONGEST_PAUSE)
-    client.will_set(topics.availability, OFFLINE, 1, retain=True)
-    if broker.user:
-        client.username_pw_set(broker.user, broker.password or None)
-    if broker.tls:
-        try:
-            client.tls_set_context(ssl.create_default_context(cafile=broker.certificates))
-        except OSError as error:
-            raise BrokerError(
-                f"{broker.certificates} is not a certificate ({error}): give a PEM file"
-            ) from error
-    return client
+def forget(broker: Broker, device: Device) -> int:
+    """Remove everything that a broker retains of a camera, and return how many messages it was.
 
+    Raises:
+        MissingExtraError: The MQTT client is not installed.
+        BrokerError: The broker cannot be reached, refuses or does not answer.
+    """
+    client, retained, answered = client_of(broker), set[str](), threading.Event()
+    refusals: list[str] = []
+    marker = f"{device.prefix}/{device.identity}/forgetting"
 
-def _paho() -> ModuleType:
+    def connected(_client: object, _data: object, _flags: object, reason: Any,
+                  _properties: object) -> None:  # fmt: skip
+        if reason.is_failure:
+            refusals.append(refusal(broker, reason))
+            return answered.set()
+        client.subscribe([(device.descriptions, 1), (device.topics, 1)])
+        client.publish(marker, "", 1)  # it comes back after all that is retained
+
+    def received(_client: object, _data: object, message: "MQTTMessage") -> None:
+        if message.retain:
+            retained.add(message.topic)
+        elif message.topic == marker:
+            answered.set()
+
+    client.on_connect, client.on_message = connected, received
     try:
-        import paho.mqtt.client as paho
-    except ImportError as error:
-        raise MissingExtraError("mqtt", "publishing to a broker needs paho-mqtt") from error
-    return paho
+        client.connect(broker.host, broker.port, KEEPALIVE)
+    except OSError as error:
+        raise BrokerError(unreachable(broker, error)) from error
+    client.loop_start()
+    try:
+        if not answered.wait(ANSWER):
+            raise BrokerError(f"the broker {broker} does not answer: try again")
+        if refusals:
+            raise BrokerError(refusals[0])
+        for sent in [client.publish(topic, None, 1, retain=True) for topic in retained]:
+            sent.wait_for_publish(FAREWELL)
+    finally:
+        client.disconnect()
+        client.loop_stop()
+    return len(retained)
 
 
 def _differs(seen: Observation, before: Observation | None) -> bool:
     if before is None:
         return True
-    same = (seen.state, seen.nothing) == (before.state, before.nothing)
-    return not same or abs(seen.confidence - before.confidence) >= NOTICEABLE
+    if any(getattr(seen, name) != getattr(before, name) for name in SHOWN):
+        return True
+    return abs(seen.confidence - before.confidence) >= NOTICEABLE
 
 
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
+def _jpeg(pixels: Pixels) -> bytes:
+    image, buffer = Image.fromarray(pixels), io.BytesIO()
+    image.thumbnail((SHOWN_SIDE, SHOWN_SIDE))
+    image.save(buffer, "JPEG", quality=80)
+    return buffer.getvalue()

@@ -1,12 +1,16 @@
 """From the frames of a camera to one stable observation per second, as printed and published."""
 
+import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from robocle._internal.wording import in_words
 from robocle.cameras import Camera, Frame
 from robocle.errors import CameraError
+from robocle.learner.finding import Find
+from robocle.learner.tracking import Track, Tracker
 from robocle.recognition.temporal_filter import Announced, Announcement, TemporalFilter
 from robocle.types import Prediction
 
@@ -17,8 +21,11 @@ TOP = 3
 """How many of the best labels are listed with their confidences."""
 UNKNOWN = "unknown object"
 """How a smart home shows an unknown object. Home Assistant uses "unknown" for a missing value."""
+RESERVED = (UNKNOWN, "unknown", "nothing", "undecided", "none", "unavailable")
+"""What `state` cannot be for a label: it has another meaning here or in Home Assistant."""
 
 Recognise = Callable[[Frame], Prediction]
+FindIn = Callable[[Frame], Sequence[Find]]
 
 
 @dataclass(frozen=True)
@@ -50,9 +57,21 @@ class Observation:
     """The probability of an unknown object, or of nothing to see."""
     sure: bool = False
     """Whether the label can be relied on."""
+    online: bool = True
+    """Whether the camera sends pictures."""
+    frame: Frame | None = field(default=None, repr=False, compare=False)
+    """The last frame."""
+    objects: tuple[Track, ...] | None = None
+    """The objects that were found in the last frame; None without a finder."""
 
     @classmethod
-    def of(cls, announcement: Announcement, when: float) -> "Observation":
+    def of(
+        cls,
+        announcement: Announcement,
+        when: float,
+        frame: Frame | None = None,
+        objects: tuple[Track, ...] | None = None,
+    ) -> "Observation":
         """Return what an announcement says, with its best labels only."""
         unknown = announcement.unknown_probability
         is_unknown = announcement.verdict in ("unknown", "nothing")
@@ -65,31 +84,56 @@ class Observation:
             dict(announcement.top(TOP)),
             unknown,
             announcement.sure,
+            frame=frame,
+            objects=objects,
         )
 
     @property
     def state(self) -> str:
-        """The label, or "unknown object", "nothing" or "undecided"."""
-        return self.label or (UNKNOWN if self.verdict == "unknown" else self.verdict)
+        """The label as `state_of` has it, or "unknown object", "nothing" or "undecided"."""
+        if self.label is not None:
+            return state_of(self.label)
+        return UNKNOWN if self.verdict == "unknown" else self.verdict
+
+    @property
+    def seen(self) -> tuple[str, ...]:
+        """The labels of the objects that are seen."""
+        found = (each.announcement.label for each in self.objects or ())
+        return tuple(dict.fromkeys(label for label in (self.label, *found) if label is not None))
 
     def as_values(self) -> dict[str, Any]:
         """Return the observation as values for JSON, with rounded confidences."""
-        return {
+        values: dict[str, Any] = {
             "time": _written(self.time),
+            "camera": "online" if self.online else "offline",
             "state": self.state,
             "verdict": self.verdict,
             "label": self.label,
+            "seen": self.seen,
             "sure": self.sure,
             "nothing": self.nothing,
             "confidence": round(self.confidence, 3),
             "confidences": {key: round(value, 3) for key, value in self.confidences.items()},
             "unknown_probability": round(self.unknown_probability, 3),
         }
+        if self.objects is not None:
+            values["objects"] = [each.as_values() for each in self.objects]
+        return values
 
     def as_line(self) -> str:
         """Return the observation as one line: the time, what is seen and its probability."""
-        seen = f"nothing: {self.nothing}" if self.nothing else self.label or self.verdict
+        seen = in_words(self.label, self.verdict, self.nothing)
         return f"{_written(self.time)}\t{seen}\t{self.confidence:.2f}"
+
+
+def state_of(label: str) -> str:
+    """Return the label, with " (object)" after it if it could be read as something else.
+
+    >>> state_of("mug"), state_of("None"), state_of("None (object)")
+    ('mug', 'None (object)', 'None (object) (object)')
+    """
+    plain = re.sub(r"( \(object\))+$", "", label)
+    return f"{label} (object)" if plain.casefold() in RESERVED else label
 
 
 def _written(seconds: float) -> str:
@@ -101,6 +145,7 @@ def observations(
     recognise: Recognise,
     steady: TemporalFilter,
     every: float = 1.0,
+    find: FindIn | None = None,
 ) -> Iterator[Observation]:
     """Yield what a camera sees, at regular intervals, until a video ends.
 
@@ -112,12 +157,15 @@ def observations(
         recognise: What returns the prediction for a frame.
         steady: The temporal filter.
         every: Seconds between two observations.
+        find: What returns the objects found in a frame, the best one first, in place of
+            `recognise`.
 
     Raises:
         CameraError: The camera failed.
         ImageError: A frame cannot be used.
+        FinderError: The finder failed.
     """
-    eye = _Eye(camera, recognise, steady)
+    eye = _Eye(camera, recognise, steady, find)
     try:
         while True:
             until = time.monotonic() + every
@@ -133,24 +181,39 @@ def observations(
 class _Eye:
     """What was announced for the frames so far."""
 
-    def __init__(self, camera: Camera, recognise: Recognise, steady: TemporalFilter) -> None:
+    def __init__(
+        self, camera: Camera, recognise: Recognise, steady: TemporalFilter, find: FindIn | None
+    ) -> None:
         self._camera, self._recognise, self._steady = camera, recognise, steady
-        self._number = -1
+        self._find, self._tracker = find, Tracker(steady.frames, steady.sure)
+        self._objects: tuple[Track, ...] | None = None
+        self._frame: Frame | None = None
         self._seen = time.monotonic()
         self._announcement: Announcement | None = None
 
     def look(self, timeout: float) -> None:
         """Recognise the next frame, if there is one in time."""
-        frame = self._camera.newest(self._number, timeout)
+        frame = self._camera.newest(self._frame.number if self._frame else -1, timeout)
         if frame is not None:
-            self._number, self._seen = frame.number, time.monotonic()
-            self._announcement = self._steady.update(self._recognise(frame))
+            self._frame, self._seen = frame, time.monotonic()
+            self._announcement = self._steady.update(self._prediction(frame))
         elif time.monotonic() - self._seen > STALE:
             self._steady.reset()
+            self._tracker.reset()
             self._announcement = None
+
+    def _prediction(self, frame: Frame) -> Prediction:
+        """Return what a frame shows: with a finder, the best of the objects that are found."""
+        if self._find is None:
+            return self._recognise(frame)
+        finds = self._find(frame)
+        tracks = self._tracker.update(finds)
+        # An object that was missed is somewhere, but not known to be where it was.
+        self._objects = tuple(each for each in tracks if not each.missed)
+        return finds[0].prediction
 
     def observation(self) -> Observation:
         """Return what is announced now."""
         if self._announcement is None:
-            return Observation(time.time(), "nothing", None, nothing=NO_FRAME)
-        return Observation.of(self._announcement, time.time())
+            return Observation(time.time(), "nothing", None, nothing=NO_FRAME, online=False)
+        return Observation.of(self._announcement, time.time(), self._frame, self._objects)

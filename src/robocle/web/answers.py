@@ -49,6 +49,8 @@ class Complaint(_Answer):
 
     kind: Kind
     advice: str
+    label: str = ""
+    """the label of the picture that it repeats"""
 
 
 class Refusal(_Answer):
@@ -65,12 +67,15 @@ class Label(_Answer):
     pictures: Count
     ready: bool
     advice: str
+    look: str = ""
+    """the emoji or colour that was chosen for it"""
 
     @classmethod
-    def of(cls, label: str, pictures: int, found: LabelReadiness | None) -> "Label":
+    def of(cls, label: str, pictures: int, found: LabelReadiness | None, look: str) -> "Label":
         """Return a label: ready if it was taught enough and is distinguished from the others."""
         ready = found is not None and found.pictures >= GOAL and found.is_ready
-        return cls(label=label, pictures=pictures, ready=ready, advice=advice(pictures, found))
+        words = advice(pictures, found)
+        return cls(label=label, pictures=pictures, ready=ready, advice=words, look=look)
 
 
 class Labels(_Answer):
@@ -104,7 +109,11 @@ class Knowledge(_Answer):
         """
         counts = learner.counts
         ready = {each.label: each for each in found.labels} if found else {}
-        labels = [Label.of(each, number, ready.get(each)) for each, number in counts.items()]
+        looks = learner.looks
+        labels = [
+            Label.of(each, number, ready.get(each), looks.get(each, ""))
+            for each, number in counts.items()
+        ]
         pairs = found.confusable if found else ()
         return cls(
             version=version,
@@ -178,6 +187,48 @@ class Prediction(_Answer):
         return cls(**values, confidences=dict(found.top(top)), **explained)
 
 
+class Find(_Answer):
+    """An object in a picture."""
+
+    box: tuple[float, float, float, float]
+    """x, y, width and height in pixels of the upright picture"""
+    verdict: types.Verdict
+    label: str | None
+    sure: bool
+    likelihood: str
+    """how to read a label that is not sure: probably or perhaps"""
+    nothing: str
+    confidence: float
+    nearest: str
+    confidences: dict[str, float]
+    unknown_probability: float
+
+
+class Finds(_Answer):
+    """The objects in a picture, the best first; the whole picture if no box shows one."""
+
+    finds: list[Find]
+
+
+class Sample(_Answer):
+    """A taught picture, of which only its embedding is kept."""
+
+    id: str
+    time: float
+    recognised: float | None
+    """the probability of its label if it had not been taught; null if that cannot be determined"""
+    taken_for: str | None
+    """the label that it is taken for if it had not been taught, if that is another one"""
+    faults: list[str]
+
+
+class Samples(_Answer):
+    """The pictures of a label, the last one first."""
+
+    label: str
+    samples: list[Sample]
+
+
 class _Changed(_Answer):
     step: str
     """the id of the step, for `undo`; empty if nothing was changed"""
@@ -198,6 +249,20 @@ class Undone(_Answer):
     """A step was undone."""
 
     undone: str
+    version: Count
+
+
+class Removed(_Changed):
+    """Pictures were removed."""
+
+    removed: Count
+
+
+class Looks(_Answer):
+    """A look was chosen."""
+
+    label: str
+    look: str
     version: Count
 
 

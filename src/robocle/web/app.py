@@ -1,6 +1,7 @@
 """The application: which address leads to which function."""
 
 import asyncio
+import gzip
 import hashlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -26,7 +27,7 @@ from robocle.web.service import Service
 
 ABOUT = (
     "Teach a device new objects from a few pictures each, and recognise them later. The WebSocket "
-    "/api/live takes frames and sends predictions and changes."
+    "/api/v1/live takes frames and sends predictions and changes."
 )
 PAGE = Path(__file__).parent / "page"
 KINDS = {
@@ -82,10 +83,10 @@ def create_app(service: Service, hosts: AllowedHosts, token: str = "") -> Securi
         version=robocle.__version__,
         description=ABOUT,
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
-        openapi_url="/api/openapi.json",
+        openapi_url="/api/v1/openapi.json",
         docs_url=None,  # the pages of FastAPI load scripts from other hosts
         redoc_url=None,
-        routes=[WebSocketRoute("/api/live", live), *_page_routes()],
+        routes=[WebSocketRoute("/api/v1/live", live), *_page_routes()],
         exception_handlers={
             RobocleError: _robocle_error,
             HTTPException: _http_error,
@@ -134,12 +135,16 @@ def _page_routes() -> list[Route]:
 
 def _file(path: Path) -> Callable[[Request], Any]:
     content, kind = path.read_bytes(), KINDS[path.suffix]
+    packed = gzip.compress(content, mtime=0)
     tag = f'"{hashlib.sha256(content).hexdigest()[:16]}"'
-    headers = {"ETag": tag, "Cache-Control": "no-cache"}
+    headers = {"ETag": tag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
 
     async def send(request: Request) -> Response:
         if request.headers.get("if-none-match") == tag:
             return Response(status_code=304, headers=headers)
+        if "gzip" in request.headers.get("accept-encoding", ""):
+            zipped = {**headers, "Content-Encoding": "gzip"}
+            return Response(packed, media_type=kind, headers=zipped)
         return Response(content, media_type=kind, headers=headers)
 
     return send

@@ -141,18 +141,23 @@ def _recognised(
     if isinstance(picture, bytes):
         require_picture(picture)
     given = picture, header.box, header.false_accept
-    explained: dict[str, Any] = {}
+    more: dict[str, Any] = {}
     try:
         if header.heat:
             found = service.shared.explain(*given)
             prediction, heat = found.prediction, Heat.of(found.heat)
-            explained = {"reason": found.reason, "heat": heat and heat.model_dump()}
+            more = {"reason": found.reason, "heat": heat and heat.model_dump()}
+            more["heat_of"] = prediction.nearest
+        elif header.find and header.box is None and service.shared.learner.finder is not None:
+            finds = service.shared.finds(picture, header.false_accept)
+            tracks = client.tracker.update(finds)
+            prediction, more = finds[0].prediction, {"finds": [t.as_values() for t in tracks]}
         else:
             prediction = service.shared.predict(*given)
     except NothingTaughtError:
         nothing = {"empty": True, "label": None, "verdict": "unknown", "sure": False, "nothing": ""}
         return {**nothing, "confidences": [], "unknown_probability": 1}
-    return {**_announced(client, prediction, service.shared.is_judged), **explained}
+    return {**_announced(client, prediction, service.shared.is_judged), **more}
 
 
 def _announced(client: Client, prediction: Prediction, is_judged: bool) -> dict[str, Any]:
@@ -163,6 +168,7 @@ def _announced(client: Client, prediction: Prediction, is_judged: bool) -> dict[
         "empty": False,
         "verdict": found.verdict,
         "label": found.label,
+        "nearest": found.nearest,
         "sure": found.sure,
         "likelihood": found.likelihood if is_judged else "",
         "nothing": found.nothing,

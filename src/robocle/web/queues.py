@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from robocle.learner.tracking import Tracker
 from robocle.recognition.temporal_filter import TemporalFilter
 from robocle.web.requests import MAX_CLIENTS, RequestError
 
@@ -63,6 +64,7 @@ class Client:
     number: int
     outbox: Newest[str] = field(default_factory=Newest)
     filter: TemporalFilter = field(default_factory=TemporalFilter)
+    tracker: Tracker = field(default_factory=Tracker)
 
 
 class Clients(set[Client]):

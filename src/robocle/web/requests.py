@@ -7,8 +7,9 @@ format and size are read from its header.
 
 import asyncio
 import io
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeVar
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import IO, Annotated, Any, Literal, TypeVar
 
 from fastapi import Query
 from PIL import Image
@@ -19,6 +20,7 @@ from robocle import recognition
 from robocle.classifiers.labels import MAX_LABEL_LENGTH
 from robocle.errors import ImageError, RobocleError
 from robocle.images.opening import opened
+from robocle.learner.finding import MOST_BOXES
 
 MAX_FRAME_BYTES = 2_000_000
 """The largest message over the WebSocket. A frame of the page has about 20 kB."""
@@ -27,7 +29,8 @@ MAX_HEADER_BYTES = 1000
 """The longest first line of a message over the WebSocket."""
 MAX_PICTURE_BYTES = 25_000_000
 """The largest picture that can be uploaded."""
-MAX_PICTURE_PIXELS = 64_000_000
+MAX_PICTURE_PIXELS = {"JPEG": 64_000_000, "MPO": 64_000_000, "PNG": 16_000_000, "WEBP": 16_000_000}
+"""How many pixels a picture may have, by format: a JPEG is reduced while it is decoded."""
 MAX_STATE_BYTES = 200_000_000
 """The largest state that can be imported."""
 MAX_JSON_BYTES = 20_000
@@ -40,7 +43,6 @@ MAX_FAULT_LENGTH = 200
 """The longest description of a value that cannot be used."""
 BODY_SECONDS = 60
 """How long a client may take to send a request."""
-FORMATS = ("JPEG", "PNG", "WEBP", "MPO")  # an MPO is a JPEG with further pictures
 STARTS = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"RIFF")
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -101,6 +103,10 @@ Step = Annotated[
     str | None, WithJsonSchema({"type": "string", "maxLength": 1000}), Query(description=STEP)
 ]
 
+EarlierStep = Annotated[
+    str, Field(json_schema_extra={"minLength": 1, "maxLength": 1000}), Query(description="Its id.")
+]
+
 
 class _Query(BaseModel):
     model_config = ConfigDict(use_attribute_docstrings=True)
@@ -141,7 +147,20 @@ class Question(_Query):
     """`camera` for the newest frame of the robot's camera; no body then."""
 
 
-class Trial(_Query):
+class Search(_Query):
+    """How objects are to be found in a picture."""
+
+    most: int = Field(8, ge=1, le=MOST_BOXES)
+    """How many boxes to look at."""
+    top: int = Field(5, ge=1, le=1000)
+    """How many labels to list of each."""
+    false_accept: Rate = None
+    """As in `predict`."""
+    source: Source = None
+    """`camera` for the newest frame of the robot's camera; no body then."""
+
+
+class ToCheck(_Query):
     """How one picture is to be tested."""
 
     label: Label
@@ -163,6 +182,19 @@ class Rename(Forget):
     new_label: str
 
 
+class Look(Forget):
+    """How programs show a label: an emoji, a colour such as #2a6fdb, or nothing."""
+
+    look: str
+
+
+class Remove(BaseModel):
+    """The ids of the pictures to remove."""
+
+    model_config = ConfigDict(strict=True)
+    ids: list[str] = Field(min_length=1, max_length=500)
+
+
 class FrameHeader(BaseModel):
     """The first line of a message over the WebSocket."""
 
@@ -170,6 +202,8 @@ class FrameHeader(BaseModel):
     id: int = Field(ge=0, lt=MAX_FRAME_ID)
     box: Box = None
     heat: bool = False
+    find: bool = False
+    """Whether to look for several objects, if the server has a finder."""
     camera: bool = False
     """Whether the frame is the newest one of the robot's camera: no picture follows."""
     false_accept: Rate = None
@@ -216,37 +250,43 @@ def fault(error: Mapping[str, Any]) -> str:
     return f"{name} {said}{shown}"[:MAX_FAULT_LENGTH]
 
 
-async def body_of(request: Request, most: int) -> bytes:
-    """Return the body of a request.
+@asynccontextmanager
+async def body_of(
+    request: Request, most: int, file: IO[bytes] | None = None
+) -> AsyncIterator[IO[bytes]]:
+    """Lend the body of a request. Its bytes count as held until the context ends.
 
     Args:
         request: The request.
         most: How many bytes it may have.
+        file: What the body is written to; None for memory.
 
     Raises:
         RequestError: It is too large, or takes too long.
     """
     service = request.app.state.service
     announced = request.headers.get("content-length", "0")
-    if announced.isdigit() and int(announced) > most:
+    if announced.isdigit() and (len(announced) > 18 or int(announced) > most):
         raise _too_large(most)
-    chunks: list[bytes] = []
+    body = file or io.BytesIO()
     size = 0
     try:
-        async with asyncio.timeout(BODY_SECONDS):
-            async for chunk in request.stream():
-                service.hold(len(chunk))
-                size += len(chunk)
-                if size > most:
-                    raise _too_large(most)
-                chunks.append(chunk)
-    except TimeoutError as error:
-        raise RequestError(408, f"the request took over {BODY_SECONDS} seconds") from error
-    except ClientDisconnect as error:
-        raise RequestError(400, "the request was cut off") from error
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                async for chunk in request.stream():
+                    if size + len(chunk) > most:
+                        raise _too_large(most)
+                    service.hold(len(chunk))
+                    size += len(chunk)
+                    body.write(chunk)
+        except TimeoutError as error:
+            raise RequestError(408, f"the request took over {BODY_SECONDS} seconds") from error
+        except ClientDisconnect as error:
+            raise RequestError(400, "the request was cut off") from error
+        body.seek(0)
+        yield body
     finally:
         service.release(size)
-    return b"".join(chunks)
 
 
 def _too_large(most: int) -> RequestError:
@@ -280,11 +320,12 @@ def require_picture(content: bytes) -> bytes:
 
 
 def _require_size(image: Image.Image) -> None:
-    if image.format not in FORMATS:
+    most = MAX_PICTURE_PIXELS.get(image.format or "", 0)
+    if not most:
         raise ImageError("the picture is not JPEG, PNG or WEBP: convert it to one of these")
     width, height = image.size
-    if width * height > MAX_PICTURE_PIXELS:
+    if width * height > most:
         raise ImageError(
-            f"the picture is {width}x{height}, over {MAX_PICTURE_PIXELS / 1e6:.0f} million pixels: "
-            "make it smaller first"
+            f"the picture is {width}x{height}, over {most / 1e6:.0f} million pixels: make it "
+            "smaller, or send a JPEG"
         )

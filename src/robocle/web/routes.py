@@ -6,6 +6,7 @@ FastAPI: they are limited in size and time while they arrive.
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Annotated, Any
 
@@ -58,7 +59,7 @@ refusal = {"model": answers.Refusal, "description": "It was refused; the error s
 api = APIRouter(responses={"4XX": refusal, "503": refusal})
 
 
-@api.get("/api/health")
+@api.get("/api/v1/health")
 async def health() -> answers.Health:
     """Tell that the server answers."""
     return answers.Health()
@@ -71,7 +72,7 @@ async def metrics(service: Served) -> Response:
     return Response(text, media_type=CONTENT_TYPE_LATEST)
 
 
-@api.post("/api/session")
+@api.post("/api/v1/session")
 async def session(request: Request, response: Response) -> answers.Session:
     """Exchange the token for a cookie, so that a browser can open the WebSocket."""
     token: str = request.app.state.token
@@ -87,97 +88,134 @@ async def session(request: Request, response: Response) -> answers.Session:
     return answers.Session()
 
 
-@api.get("/api/labels")
+@api.get("/api/v1/labels")
 async def labels(service: Served) -> answers.Labels:
     """List the labels with their readiness."""
     knowledge = await service.workers.predict(service.shared.knowledge)
     return answers.Labels(labels=knowledge.labels)
 
 
-@api.get("/api/state")
+@api.get("/api/v1/state")
 async def state(service: Served) -> answers.State:
     """Describe what was learned, and where it is."""
     return await service.workers.predict(service.shared.state)
 
 
-@api.post("/api/teach", openapi_extra=PICTURE_OR_CAMERA)
+@api.post("/api/v1/teach", openapi_extra=PICTURE_OR_CAMERA)
 async def teach(
     request: Request, service: Served, lesson: Annotated[requests.Lesson, Query()]
 ) -> answers.Taught:
     """Teach one picture; it is on disk when the answer arrives."""
-    picture = await _picture_of(request, service, lesson.source)
     given = request.headers.get(CLIENT_HEADER, "")
     by = int(given) if given.isascii() and given.isdigit() and len(given) < 10 else 0
-    return await service.teach(picture, lesson, by)
+    async with _picture_of(request, service, lesson.source) as picture:
+        return await service.teach(picture, lesson, by)
 
 
-@api.post("/api/predict", openapi_extra=PICTURE_OR_CAMERA, response_model_exclude_unset=True)
+@api.post("/api/v1/predict", openapi_extra=PICTURE_OR_CAMERA, response_model_exclude_unset=True)
 async def predict(
     request: Request, service: Served, question: Annotated[requests.Question, Query()]
 ) -> answers.Prediction:
     """Recognise one picture."""
-    picture = await _picture_of(request, service, question.source)
-    return await service.workers.predict(partial(service.shared.answer, picture, question))
+    async with _picture_of(request, service, question.source) as picture:
+        return await service.workers.predict(partial(service.shared.answer, picture, question))
 
 
-@api.post("/api/undo")
+@api.post("/api/v1/find", openapi_extra=PICTURE_OR_CAMERA, response_model_exclude_unset=True)
+async def find(
+    request: Request, service: Served, search: Annotated[requests.Search, Query()]
+) -> answers.Finds:
+    """Find objects in one picture. Without a finder, the whole picture is looked at."""
+    async with _picture_of(request, service, search.source) as picture:
+        return await service.workers.predict(partial(service.shared.find, picture, search))
+
+
+@api.get("/api/v1/samples")
+async def samples(service: Served, label: requests.Label) -> answers.Samples:
+    """List the taught pictures of a label, and how well each is recognised when left out."""
+    return await service.workers.predict(partial(service.shared.samples, label))
+
+
+@api.post("/api/v1/remove", openapi_extra=_json(requests.Remove))
+async def remove(request: Request, service: Served) -> answers.Removed:
+    """Remove taught pictures."""
+    given = await _json_of(request, requests.Remove)
+    return await service.change(partial(service.shared.remove, given.ids))
+
+
+@api.post("/api/v1/look", openapi_extra=_json(requests.Look))
+async def look(request: Request, service: Served) -> answers.Looks:
+    """Choose an emoji or a colour for a label."""
+    given = await _json_of(request, requests.Look)
+    return await service.change(partial(service.shared.set_look, given.label, given.look))
+
+
+@api.post("/api/v1/revert")
+async def revert(service: Served, step: requests.EarlierStep) -> answers.Undone:
+    """Undo a step that others may have followed; these stay."""
+    return await service.change(partial(service.shared.revert, step))
+
+
+@api.post("/api/v1/undo")
 async def undo(service: Served, step: requests.Step = None) -> answers.Undone:
     """Undo the last step."""
     return await service.change(partial(service.shared.undo, step))
 
 
-@api.post("/api/redo")
+@api.post("/api/v1/redo")
 async def redo(service: Served, step: requests.Step = None) -> answers.Redone:
     """Redo the step that was undone last."""
     return await service.change(partial(service.shared.redo, step))
 
 
-@api.post("/api/forget", openapi_extra=_json(requests.Forget))
+@api.post("/api/v1/forget", openapi_extra=_json(requests.Forget))
 async def forget(request: Request, service: Served) -> answers.Forgot:
     """Forget a label."""
     given = await _json_of(request, requests.Forget)
     return await service.change(partial(service.shared.forget, given.label))
 
 
-@api.post("/api/rename", openapi_extra=_json(requests.Rename))
+@api.post("/api/v1/rename", openapi_extra=_json(requests.Rename))
 async def rename(request: Request, service: Served) -> answers.Renamed:
     """Rename a label."""
     given = await _json_of(request, requests.Rename)
     return await service.change(partial(service.shared.rename, given.label, given.new_label))
 
 
-@api.post("/api/check", openapi_extra=PICTURE)
+@api.post("/api/v1/check", openapi_extra=PICTURE)
 async def check(
-    request: Request, service: Served, trial: Annotated[requests.Trial, Query()]
+    request: Request, service: Served, given: Annotated[requests.ToCheck, Query()]
 ) -> answers.Check:
     """Test one picture clean and under corruptions; nothing is taught."""
-    picture = await _uploaded(request)
-    work = partial(service.shared.check, picture, trial.label, trial.draws)
-    return await service.workers.predict(work)
+    async with _uploaded(request) as picture:
+        work = partial(service.shared.check, picture, given.label, given.draws)
+        return await service.workers.predict(work)
 
 
-@api.get("/api/export/state", **_answer(BYTES))
+@api.get("/api/v1/export/state", **_answer(BYTES))
 async def export_state(service: Served) -> Response:
     """Download the state, to send it to another device."""
     content = await service.workers.change(service.shared.state_to_send)
     return _download(content, service.shared.path.name)
 
 
-@api.get("/api/export/onnx", **_answer(BYTES))
+@api.get("/api/v1/export/onnx", **_answer(BYTES))
 async def export_onnx(service: Served) -> Response:
     """Download the learner as an ONNX model."""
     content = await service.workers.predict(service.shared.onnx_model)
     return _download(content, f"{service.shared.path.stem}.onnx")
 
 
-@api.post("/api/import", openapi_extra=STATE)
+@api.post("/api/v1/import", openapi_extra=STATE)
 async def import_state(request: Request, service: Served) -> answers.Merged:
     """Merge a state that was exported elsewhere. This can be undone."""
-    content = await requests.body_of(request, requests.MAX_STATE_BYTES)
-    return await service.change(partial(service.shared.merge, content))
+    with service.shared.folder() as folder, open(folder / "sent", "wb") as file:
+        async with requests.body_of(request, requests.MAX_STATE_BYTES, file):
+            file.close()
+            return await service.change(partial(service.shared.merge, folder / "sent"))
 
 
-@api.get("/api/camera", **_answer(STREAM))
+@api.get("/api/v1/camera", **_answer(STREAM))
 async def camera(service: Served) -> Response:
     """The frames of the robot's camera, as a stream of JPEGs."""
     if service.camera is None:
@@ -205,20 +243,26 @@ async def _frames(service: Service) -> AsyncIterator[bytes]:
             yield head.encode() + content + b"\r\n"
 
 
-async def _picture_of(request: Request, service: Service, source: str | None) -> Picture:
-    """Return the picture of a request: its body, or the newest frame of the robot's camera."""
+@asynccontextmanager
+async def _picture_of(
+    request: Request, service: Service, source: str | None
+) -> AsyncIterator[Picture]:
+    """Lend the picture of a request: its body, or the newest frame of the robot's camera."""
     if source == "camera":
         _, pixels = await service.picture_of_camera()
-        return pixels
-    return await _uploaded(request)
+        yield pixels
+        return
+    async with _uploaded(request) as content:
+        yield content
 
 
-async def _uploaded(request: Request) -> bytes:
-    content = await requests.body_of(request, requests.MAX_PICTURE_BYTES)
-    return requests.require_picture(content)
+@asynccontextmanager
+async def _uploaded(request: Request) -> AsyncIterator[bytes]:
+    async with requests.body_of(request, requests.MAX_PICTURE_BYTES) as body:
+        yield requests.require_picture(body.read())
 
 
 async def _json_of(request: Request, model: type[requests.Model]) -> requests.Model:
     wanted = ", ".join(f'"{name}": "..."' for name in model.model_fields)
-    content = await requests.body_of(request, requests.MAX_JSON_BYTES)
-    return requests.from_json(model, content, f"send {{{wanted}}}")
+    async with requests.body_of(request, requests.MAX_JSON_BYTES) as body:
+        return requests.from_json(model, body.read(), f"send {{{wanted}}}")

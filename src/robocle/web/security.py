@@ -4,15 +4,20 @@
   is refused.
 - Origin: a page of another site can neither send requests nor open the WebSocket.
 - Token: needed for the API if the server can be reached from other machines.
-- Rate: each address may send so many requests per second, and few wrong tokens.
+- Rate: each address may send so many requests per second, and few wrong tokens. The right token
+  and the cookie are always accepted.
+
+A client that is still sending when it is refused gets to send the rest, within limits: if the
+connection were closed at once, its system would throw the answer away.
 """
 
+import asyncio
 import hashlib
 import hmac
 import ipaddress
 import socket
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
 from urllib.parse import urlsplit
@@ -29,9 +34,13 @@ from robocle.web.service import Metrics
 REQUESTS_PER_SECOND, BURST = 200.0, 400.0
 """Requests and messages that one address may send. The page sends one frame at a time."""
 FAILURES_PER_SECOND, FAILURE_BURST = 0.2, 10.0
-"""Wrong tokens that one address may send."""
+"""Wrong tokens that one address may send without delay."""
+GUESS_SECONDS, MOST_GUESSES = 1.0, 2
+"""How long the answer to a further one takes, and how many of them are considered meanwhile."""
+DRAIN_SECONDS, DRAIN_BYTES, MOST_DRAINS = 5.0, 250_000_000, 32
+"""How long and how much a refused client may go on sending, and how many of them at a time."""
 REMEMBERED_ADDRESSES = 4096
-OPEN = ("/api/health", "/api/openapi.json")
+OPEN = ("/api/v1/health", "/api/v1/openapi.json")
 """What needs no token, like the files of the page itself."""
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 POLICY = (
@@ -86,10 +95,6 @@ class RateLimit:
             self._buckets.popitem(last=False)
         return allowed
 
-    def is_exhausted(self, address: str) -> bool:
-        """Return whether the next request would be over the limit; it is not counted."""
-        return self._left(address) < 1
-
     def _left(self, address: str) -> float:
         left, then = self._buckets.get(address, (self._burst, self._clock()))
         return min(self._burst, left + (self._clock() - then) * self._rate)
@@ -141,6 +146,8 @@ class Security:
         self._metrics = metrics
         self._requests = RateLimit(REQUESTS_PER_SECOND, BURST)
         self._failures = RateLimit(FAILURES_PER_SECOND, FAILURE_BURST)
+        self._guesses: Counter[str] = Counter()
+        self._drains = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer or refuse one request."""
@@ -148,8 +155,18 @@ class Security:
             await self._app(scope, receive, send)
             return
 
+        is_sending = scope["type"] == "http"
+
+        async def receive_body() -> Message:
+            nonlocal is_sending
+            message = await receive()
+            is_sending = is_sending and bool(message.get("more_body"))
+            return message
+
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
+                if is_sending and message["status"] >= 400:
+                    await self._drain(scope, receive)
                 self._metrics.responses.labels(message["status"]).inc()
                 headers = MutableHeaders(raw=message["headers"])
                 for name, value in HEADERS.items():
@@ -158,18 +175,40 @@ class Security:
             await send(message)
 
         try:
-            self._require_allowed(scope)
+            await self._require_allowed(scope)
         except RequestError as error:
             await _refusal(scope, error)(scope, receive, send_with_headers)
         else:
-            await self._app(scope, receive, send_with_headers)
+            await self._app(scope, receive_body, send_with_headers)
 
-    def _require_allowed(self, scope: Scope) -> None:
+    async def _drain(self, scope: Scope, receive: Receive) -> None:
+        """Read the rest of a body, and throw it away."""
+        headers = Headers(scope=scope)
+        waits = headers.get("expect", "").lower() == "100-continue"
+        if waits or not {"content-length", "transfer-encoding"}.intersection(headers):
+            return
+        if self._drains >= MOST_DRAINS:
+            return
+        self._drains += 1
+        try:
+            async with asyncio.timeout(DRAIN_SECONDS):
+                left = DRAIN_BYTES
+                while left > 0:
+                    message = await receive()
+                    left -= len(message.get("body", b""))
+                    if not message.get("more_body"):
+                        return
+        except TimeoutError:
+            pass
+        finally:
+            self._drains -= 1
+
+    async def _require_allowed(self, scope: Scope) -> None:
         connection = HTTPConnection(scope)
         headers = connection.headers
         if headers.get("host", "") not in self._hosts:
             raise RequestError(
-                421, "this is not a name of this server: use its address, or --allow-host NAME"
+                421, "this is not a name of this server: use its address, --allow-host or --proxy"
             )
         path: str = scope["path"]
         if path.startswith("/api/") or path == "/metrics" or scope["type"] == "websocket":
@@ -178,19 +217,25 @@ class Security:
             if not self._requests.allows(address):
                 raise RequestError(429, "too many requests: wait a second")
             if self._token and path not in OPEN:
-                self._require_token(connection, address)
+                await self._require_token(connection, address)
 
-    def _require_token(self, connection: HTTPConnection, address: str) -> None:
-        if self._failures.is_exhausted(address):
+    async def _require_token(self, connection: HTTPConnection, address: str) -> None:
+        cookie = connection.cookies.get(cookie_name(connection), "")
+        if cookie and _equal(cookie, cookie_of(self._token)):
+            return
+        if self._guesses[address] >= MOST_GUESSES:
             raise RequestError(429, "too many wrong tokens: wait a minute")
         kind, _, given = connection.headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer" and _equal(given.strip(), self._token):
             return
-        cookie = connection.cookies.get(cookie_name(connection), "")
-        if cookie and _equal(cookie, cookie_of(self._token)):
-            return
-        if given or cookie:
-            self._failures.allows(address)
+        if (given or cookie) and not self._failures.allows(address):
+            self._guesses[address] += 1
+            try:
+                await asyncio.sleep(GUESS_SECONDS)
+            finally:
+                self._guesses[address] -= 1
+                self._guesses += Counter()  # forgets those without guesses
+            raise RequestError(429, "too many wrong tokens: wait a minute")
         raise RequestError(
             401, "the token is missing or wrong: use the link that `robocle serve` printed"
         )

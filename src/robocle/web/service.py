@@ -129,6 +129,7 @@ class Service:
     async def greet(self, client: Client) -> None:
         """Tell a new client who it is and what the learner knows."""
         hello = {"event": "hello", "client": client.number, "camera": self.camera is not None}
+        hello["finder"] = self.shared.learner.finder is not None
         client.outbox.put("hello", json.dumps(hello))
         client.outbox.put("state", await self._state_message())
 

@@ -13,16 +13,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from robocle._internal.wording import plural
-from robocle.classifiers.labels import UNKNOWN, require_label, spelling_of
+from robocle.classifiers.labels import UNKNOWN, never_taught, require_label, spelling_of
 from robocle.errors import StateError
 from robocle.images import Picture
 from robocle.images.boxes import Box
 from robocle.learner import Learner
+from robocle.learner.finding import BOXES, Find
 from robocle.recognition.explanation import Explanation
 from robocle.recognition.readiness import Readiness
 from robocle.types import Prediction
 from robocle.web import answers
-from robocle.web.requests import MAX_LABELS, Lesson, Question, RequestError
+from robocle.web.requests import MAX_LABELS, Lesson, Question, RequestError, Search
 
 REMEMBERED_LESSONS = 5000
 SLOW_SECONDS, QUIET_SECONDS = 0.2, 1.5
@@ -132,6 +133,49 @@ class SharedLearner:
         found = self.explain(*given) if question.explain else self.predict(*given)
         return answers.Prediction.of(found, question.top)
 
+    def finds(
+        self, picture: Picture, false_accept: float | None, most: int = BOXES
+    ) -> Sequence[Find]:
+        """Find objects in a picture; see `Learner.find`."""
+        rate = false_accept or self.false_accept
+        return self.learner.find(picture, most=most, false_accept=rate)
+
+    def find(self, picture: Picture, search: Search) -> answers.Finds:
+        """Find objects in a picture."""
+        found = self.finds(picture, search.false_accept, search.most)
+        return answers.Finds(finds=[answers.Find(**each.as_values(search.top)) for each in found])
+
+    def samples(self, label: str) -> answers.Samples:
+        """Return the taught pictures of a label, the last one first.
+
+        Raises:
+            UnknownLabelError: It was never taught.
+        """
+        learner = self.learner
+        name = spelling_of(label, learner.labels)
+        if name is None:
+            raise never_taught(label, learner.labels)
+        found = [each for each in reversed(learner.samples) if each.label == name]
+        return answers.Samples(
+            label=name, samples=[answers.Sample.model_validate(each) for each in found]
+        )
+
+    def remove(self, ids: Sequence[str]) -> answers.Removed:
+        """Remove taught pictures."""
+        with self._step() as step:
+            self.learner.remove(*ids)
+        return answers.Removed(removed=len(set(ids)), step=step, version=self._changed())
+
+    def set_look(self, label: str, look: str) -> answers.Looks:
+        """Choose an emoji or a colour for a label."""
+        self.learner.set_look(label, look)
+        return answers.Looks(label=label, look=look, version=self._changed())
+
+    def revert(self, step: str) -> answers.Undone:
+        """Undo a step that others may have followed."""
+        undone = self.learner.revert(step)
+        return answers.Undone(undone=undone, version=self._changed())
+
     def undo(self, step: str | None = None) -> answers.Undone:
         """Undo the last step, if it is the one that is expected."""
         undone = self.learner.undo(step)
@@ -187,33 +231,30 @@ class SharedLearner:
 
     def state_to_send(self) -> bytes:
         """Return the state as a file to send, without its history."""
-        with self._folder() as folder:
+        with self.folder() as folder:
             self.learner.save(folder / "state")
             return (folder / "state").read_bytes()
 
     def onnx_model(self) -> bytes:
         """Return the learner as an ONNX model."""
-        with self._folder() as folder:
+        with self.folder() as folder:
             self.learner.export_onnx(folder / "model", false_accept=self.false_accept)
             return (folder / "model").read_bytes()
 
-    def merge(self, content: bytes) -> answers.Merged:
+    def merge(self, path: Path) -> answers.Merged:
         """Merge a state that was exported elsewhere. The step is empty if nothing in it is new.
 
         Raises:
             StateError: It is no state, or has other parts.
         """
-        with self._folder() as folder:
-            (folder / "sent").write_bytes(content)
-            try:
-                other = Learner.load(folder / "sent", self.learner.backbone)
-            except StateError as error:
-                reason = str(error).replace(str(folder / "sent"), "the file")
-                raise StateError(reason) from error
-            size = f"{plural(len(other.labels), 'label')}, "
-            size += plural(sum(other.counts.values()), "picture")
-            with self._step(title=f"merging {size}") as step:
-                self.learner.merge(other)
+        try:
+            other = Learner.load(path, self.learner.backbone)
+        except StateError as error:
+            raise StateError(str(error).replace(str(path), "the file")) from error
+        size = f"{plural(len(other.labels), 'label')}, "
+        size += plural(sum(other.counts.values()), "picture")
+        with self._step(title=f"merging {size}") as step:
+            self.learner.merge(other)
         return answers.Merged(merged=size, step=self._made(step), version=self._changed())
 
     def _made(self, step: str) -> str:
@@ -243,7 +284,7 @@ class SharedLearner:
             yield id
 
     @contextmanager
-    def _folder(self) -> Iterator[Path]:
+    def folder(self) -> Iterator[Path]:
         """Lend a folder inside that of the state: nothing is written anywhere else."""
         parent = Path(os.path.realpath(self.path)).parent
         with tempfile.TemporaryDirectory(prefix=".robocle-", dir=parent) as folder:

@@ -78,7 +78,7 @@ def export(network: TorchNetwork, earlier: str = "") -> tuple[Manifest, bytes]:
     except Exception as error:  # a network that cannot be traced can fail in any way
         raise BackboneError(f"cannot export {network.name}: {one_line(error)}") from error
     modules = _modules(traced)
-    _remove_annotations(traced)
+    remove_annotations(traced)
     manifest, model = standard_model(
         Network(
             name=network.name,
@@ -155,7 +155,7 @@ def _last_tensor_of(module: str, modules: dict[str, list[str]], name: str) -> st
     return tensors[-1]
 
 
-def _remove_annotations(model: onnx.ModelProto) -> None:
+def remove_annotations(model: onnx.ModelProto) -> None:
     """Remove paths of source files, so that the same weights result in the same bytes."""
     graph = model.graph
     for each in (model, graph, *graph.node, *graph.input, *graph.output, *graph.initializer):

@@ -67,7 +67,7 @@ FAMILIES = {
 
 
 @dataclass(frozen=True)
-class _Weights:
+class SelectedWeights:
     """Weights that have been selected but not read yet."""
 
     read: Callable[[], dict[str, Any]]
@@ -86,7 +86,7 @@ def own_size(name: str, weights: str) -> int:
     Raises:
         BackboneError: The weights cannot be found.
     """
-    (side,) = _selected(name, weights).published.transforms().crop_size
+    (side,) = selected_weights(name, weights).published.transforms().crop_size
     return int(side)
 
 
@@ -101,7 +101,7 @@ def load_network(name: str, weights: str, size: int = 0) -> TorchNetwork:
     Raises:
         BackboneError: The weights cannot be found, downloaded or read, or do not fit.
     """
-    selected = _selected(name, weights)
+    selected = selected_weights(name, weights)
     family = next(family for prefix, family in FAMILIES.items() if name.startswith(prefix))
     preprocessing = selected.published.transforms()
     side = own_size(name, weights)
@@ -128,12 +128,21 @@ def _with_positions(module: Any, name: str, size: int) -> Any:
     return sized
 
 
-def _selected(name: str, weights: str) -> _Weights:
+def selected_weights(name: str, weights: str) -> SelectedWeights:
+    """Return the weights of a model of torchvision, which are not read yet.
+
+    Args:
+        name: The name of the model in torchvision.
+        weights: The name of published weights, or a checkpoint file.
+
+    Raises:
+        BackboneError: The weights cannot be found.
+    """
     published = get_model_weights(name).__members__
     if weights in published:
         named = published[weights]
         licence = named.meta.get("license", LICENCE)
-        return _Weights(partial(_downloaded, name, named), licence, named)
+        return SelectedWeights(partial(_downloaded, name, named), licence, named)
     file = Path(weights)
     if not file.is_file():
         raise BackboneError(
@@ -141,7 +150,7 @@ def _selected(name: str, weights: str) -> _Weights:
             f"{suggestion(weights, published)}"
         )
     first = next(iter(published.values()))
-    return _Weights(partial(read_weights, file), "that of the file", first)
+    return SelectedWeights(partial(read_weights, file), "that of the file", first)
 
 
 def _downloaded(name: str, published: Any) -> dict[str, Any]:
@@ -152,7 +161,7 @@ def _downloaded(name: str, published: Any) -> dict[str, Any]:
             )
     except (OSError, RuntimeError) as error:
         raise BackboneError(
-            f"cannot download {published.url} ({one_line(error)}): obtain the file in another way "
-            f"and run robocle backbones add {name} --weights FILE"
+            f"cannot download {published.url} ({one_line(error)}): obtain the file of {name} in "
+            "another way and give it with --weights FILE"
         ) from error
     return tensors

@@ -20,8 +20,8 @@ from typing import Literal
 import numpy as np
 
 from robocle.classifiers.samples import Vector
+from robocle.classifiers.scatter import Scatter
 from robocle.classifiers.slda.left_out import LeftOut
-from robocle.classifiers.slda.scatter import Scatter
 from robocle.errors import SpecError
 from robocle.spec import require_between
 

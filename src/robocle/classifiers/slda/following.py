@@ -24,7 +24,7 @@ from robocle.classifiers.slda.estimates import (
 )
 from robocle.classifiers.slda.left_out import LeaveOneOut, LeftOut, chosen
 from robocle.classifiers.slda.solution import MOST, Solution
-from robocle.classifiers.slda.sums import Lesson, Sums
+from robocle.classifiers.slda.sums import SampleChange, Sums
 
 MOST_LESSONS = 32  # after more lessons without an answer, the solution is computed again
 
@@ -73,7 +73,7 @@ class Following:
         self._members = members
         self._world = world
         self._unknown = unknown[-MOST:]
-        self._lessons: list[Lesson] = []  # since the last answer
+        self._lessons: list[SampleChange] = []  # since the last answer
         self._solution: Solution | None = None  # None: to be computed from the sums
         self._answer: Answer | None = None
         self._scales = np.empty(0)  # of A in each block
@@ -219,7 +219,7 @@ class Following:
         if count < 2:  # its label would be forgotten, which does not help to recognise it
             return 0
         deviation = self._samples[id].embedding - self.sums.origin - self.sums.means.view[row]
-        removal = Lesson(row, deviation, -count / (count - 1), -1 / (count - 1))
+        removal = SampleChange(row, deviation, -count / (count - 1), -1 / (count - 1))
         others = {other: row for other, row in self._chosen.items() if other != id}
         without = self._recognised(solution.after(removal), others, removed=row)
         return sum(without[other] - right[other] for other in others)

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from robocle._internal.blas import blas
 from robocle.classifiers.samples import Matrix, Sample, Vector
-from robocle.classifiers.slda.scatter import Inverse, Scatter
-from robocle.classifiers.slda.sums import Lesson, Sums, parts_of
+from robocle.classifiers.scatter import Inverse, Scatter
+from robocle.classifiers.slda.sums import SampleChange, Sums, parts_of
 from robocle.classifiers.slda.weights import FollowedWeights, Weights, narrow
 
 ROOM = 32  # classes by which tables grow at least
@@ -82,7 +82,7 @@ class Solution:
         self.classes = len(means)
         self._may_narrow = may_narrow
         self._built: dict[int, tuple[Inverse, FollowedWeights]] = {}  # A and A m_j of each block
-        self._last: dict[int, tuple[Lesson, Change]] = {}  # the last lesson in each block
+        self._last: dict[int, tuple[SampleChange, Change]] = {}  # the last lesson in each block
         self._parts = parts_of(widths)
         self._world_points = [self._narrowed(world[:, part]) for part in self._parts]
         blocks, room = len(widths), self.classes + ROOM
@@ -178,7 +178,7 @@ class Solution:
                 tracked.products = _wider(tracked.products, more)
         self.classes += 1
 
-    def follow(self, number: int, lesson: Lesson) -> None:
+    def follow(self, number: int, lesson: SampleChange) -> None:
         """Follow a lesson in one block."""
         inverse, weights = self._built[number]
         change = self._change(number, lesson)
@@ -190,7 +190,7 @@ class Solution:
         if change.gain:
             inverse.add(change.solved, change.gain)
 
-    def after(self, lesson: Lesson) -> "Solution":
+    def after(self, lesson: SampleChange) -> "Solution":
         """Return the products after a lesson, for which no further lesson can be followed."""
         found = copy.copy(self)
         found._squares, found._totals = self._squares.copy(), self._totals.copy()
@@ -210,7 +210,7 @@ class Solution:
         found.points = Tracked(len(self._parts), self.points.points.shape[1], room)
         return found
 
-    def _change(self, number: int, lesson: Lesson) -> "Change":
+    def _change(self, number: int, lesson: SampleChange) -> "Change":
         inverse, weights = self._built[number]
         deviation = lesson.deviation[self._parts[number]]
         solved = inverse.apply(deviation[None])[0]

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocle.classifiers.samples import ClassifierState, Vector
-from robocle.classifiers.slda.scatter import Rows, Scatter
+from robocle.classifiers.scatter import Rows, Scatter
 from robocle.errors import InexactError, StateError
 
 ScatterKind = Literal["exact", "published"]
@@ -29,7 +29,7 @@ LARGEST_COUNT = 2**53  # larger numbers are not exact
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
+class SampleChange:
     """What one sample changes: S += weight v v^T, and the mean of its class += step v."""
 
     row: int
@@ -73,7 +73,7 @@ class Sums:
                 scatter.add(np.ascontiguousarray(rows[:, part]))
         return self._scatters
 
-    def add(self, embedding: NDArray[Any], row: int, id: str = "") -> Lesson:
+    def add(self, embedding: NDArray[Any], row: int, id: str = "") -> SampleChange:
         """Add a sample, and return what it changes."""
         self.require_classes(row + 1)
         count, mean = self.counts[row], self.means.view[row]
@@ -81,7 +81,7 @@ class Sums:
         deviation = embedding - self.origin
         self.largest = max(self.largest, float(deviation.dot(deviation)))
         deviation -= mean
-        lesson = Lesson(row, deviation, before / (before + 1), 1 / (count + 1), id)
+        lesson = SampleChange(row, deviation, before / (before + 1), 1 / (count + 1), id)
         mean += lesson.step * deviation
         self.counts[row] += 1
         self.samples += 1

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocle.classifiers.samples import Matrix, Vector
-from robocle.classifiers.slda.scatter import Rows
+from robocle.classifiers.scatter import Rows
 
 LARGEST_FLOAT32 = 1e15  # sums of products of larger values might be infinite
 MOST_FLOAT64 = 512  # with more classes, the rows are float32

@@ -148,7 +148,8 @@ METRICS: dict[str, Metric] = {
         _per_test(accuracy),
         "metrics",
         "accuracy",
-        meaning="right predictions, in percent of the test pictures; the paper's Acc",
+        meaning="test pictures whose own label has the highest score, called unknown or not; the "
+        "paper's Acc",
     ),
     "macro_accuracy": Metric(
         "macro accuracy",

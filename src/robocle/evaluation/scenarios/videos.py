@@ -38,9 +38,8 @@ class LowShotVideos(Described):
             few: What to do about a class without a video to teach or pictures to test.
             disjoint: With "content", copies of a taught file are not tested.
         """
-        require_count("frames", frames)
+        _require_options(frames, disjoint)
         require_few(few)
-        require_choice("disjoint", disjoint, get_args(Disjoint))
         self.frames, self.few, self.disjoint = frames, few, disjoint
 
     def stream(self, examples: Iterable[Example], seed: int) -> Stream:
@@ -70,9 +69,8 @@ class AllVideos(Described):
             frames: The number of frames per video, evenly spaced, or "all".
             disjoint: With "content", copies of a taught file are not tested.
         """
+        _require_options(frames, disjoint)
         require_between("steps", steps, 1, MOST)
-        require_count("frames", frames)
-        require_choice("disjoint", disjoint, get_args(Disjoint))
         self.steps, self.frames, self.disjoint = steps, frames, disjoint
 
     def stream(self, examples: Iterable[Example], seed: int) -> Stream:
@@ -88,6 +86,51 @@ class AllVideos(Described):
         taught = (frames[0] for frames in videos.values())
         stream = Stream.of(steps, {"test": with_labels_of(taught, to_test)})
         return stream.disjoint_in(self.disjoint)
+
+
+class NewClasses(Described):
+    """Several new classes per step, all their videos in random order (NC of CORe50)."""
+
+    def __init__(
+        self,
+        first: int = 10,
+        each: int = 5,
+        frames: Count = "all",
+        disjoint: Disjoint = "pictures",
+    ) -> None:
+        """Choose the steps and the frames.
+
+        Args:
+            first: The number of classes that the first step teaches.
+            each: The number of classes that each further step teaches.
+            frames: The number of frames per video, evenly spaced, or "all".
+            disjoint: With "content", copies of a taught file are not tested.
+        """
+        _require_options(frames, disjoint)
+        require_between("first", first, 1, MOST)
+        require_between("each", each, 1, MOST)
+        self.first, self.each, self.frames, self.disjoint = first, each, frames, disjoint
+
+    def stream(self, examples: Iterable[Example], seed: int) -> Stream:
+        """Teach the videos of the train split, class by class, and test on the whole test split."""
+        videos, to_test = _train_videos(examples, "new_classes")
+        of_label = by_label(frames[0] for frames in videos.values())
+        order = shuffled(sorted(of_label), seed, "class order")
+        starts = [0, *range(self.first, len(order), self.each)]
+        steps = []
+        for start, end in pairwise([*starts, len(order)]):
+            taught = [frame.video for label in order[start:end] for frame in of_label[label]]
+            mixed = shuffled(sorted(taught), seed, "video order", order[start])
+            steps.append([frame for name in mixed for frame in _spread(videos[name], self.frames)])
+        taught_labels = (frames[0] for frames in videos.values())
+        stream = Stream.of(steps, {"test": with_labels_of(taught_labels, to_test)})
+        return stream.disjoint_in(self.disjoint)
+
+
+def _require_options(frames: Count, disjoint: Disjoint) -> None:
+    """Raise SpecError unless the options that all of these scenarios have can be used."""
+    require_count("frames", frames)
+    require_choice("disjoint", disjoint, get_args(Disjoint))
 
 
 def _train_videos(
@@ -108,34 +151,3 @@ def _spread(frames: list[Example], count: Count) -> list[Example]:
     if isinstance(count, str) or count >= len(frames):
         return frames
     return [frames[len(frames) * k // count] for k in range(count)]
-
-
-class NewClasses(Described):
-    """Several new classes per step, all their videos in random order (NC of CORe50)."""
-
-    def __init__(self, first: int = 10, each: int = 5, frames: Count = "all") -> None:
-        """Choose the steps and the frames.
-
-        Args:
-            first: The number of classes that the first step teaches.
-            each: The number of classes that each further step teaches.
-            frames: The number of frames per video, evenly spaced, or "all".
-        """
-        require_between("first", first, 1, MOST)
-        require_between("each", each, 1, MOST)
-        require_count("frames", frames)
-        self.first, self.each, self.frames = first, each, frames
-
-    def stream(self, examples: Iterable[Example], seed: int) -> Stream:
-        """Teach the videos of the train split, class by class, and test on the whole test split."""
-        videos, to_test = _train_videos(examples, "new_classes")
-        of_label = grouped((frames[0] for frames in videos.values()), lambda frame: frame.label)
-        order = shuffled(sorted(of_label), seed, "class order")
-        starts = [0, *range(self.first, len(order), self.each)]
-        steps = []
-        for start, end in pairwise([*starts, len(order)]):
-            taught = [frame.video for label in order[start:end] for frame in of_label[label]]
-            mixed = shuffled(sorted(taught), seed, "video order", order[start])
-            steps.append([frame for name in mixed for frame in _spread(videos[name], self.frames)])
-        taught_labels = (frames[0] for frames in videos.values())
-        return Stream.of(steps, {"test": with_labels_of(taught_labels, to_test)})

@@ -13,7 +13,9 @@ export class ApiError extends Error {
 
 export async function request(path, options = {}) {
   const headers = { "X-Robocle-Client": String(store.client), ...options.headers };
-  const answer = await fetch(path, { ...options, headers });
+  const answer = await fetch(path, { ...options, headers }).catch(() => {
+    throw new ApiError(0, { error: "The server does not answer. What was learned before is safe." });
+  });
   const content = await answer.json().catch(() => ({}));
   if (!answer.ok) throw new ApiError(answer.status, content);
   return content;
@@ -24,19 +26,18 @@ export const post = (path, body) => request(path, { method: "POST", body });
 export const postJson = (path, values) =>
   request(path, { method: "POST", body: JSON.stringify(values), headers: { "Content-Type": "application/json" } });
 
-// Teaches one picture. If the connection drops before the answer, it is sent again: the server
-// teaches each number of a lesson only once.
-export async function teach(label, picture, { lesson, number, poor, box }) {
+// Teaches one picture. While the server does not answer, it is sent again as long as that is wanted:
+// the server teaches each number of a lesson only once.
+export async function teach(label, picture, { lesson, number, poor, box, goesOn }) {
   const query = new URLSearchParams({ label, lesson, number, poor });
   if (box) query.set("box", box.join(","));
   if (!picture) query.set("source", "camera");
-  for (let wait = 250; ; wait = Math.min(2 * wait, 4000)) {
+  for (let wait = 250; ; wait = Math.min(2 * wait, 2000)) {
     try {
-      return await post(`api/teach?${query}`, picture);
+      return await post(`api/v1/teach?${query}`, picture);
     } catch (error) {
-      const gone = error instanceof TypeError || error.status === 429;
-      if (!gone || wait >= 4000) throw error;
-      if (error instanceof TypeError) query.set("poor", "refuse"); // it may have been taught
+      if (![0, 429].includes(error.status) || !goesOn()) throw error;
+      if (!error.status && poor !== "accept") query.set("poor", "refuse"); // it may have been taught
       await pause(wait);
     }
   }
@@ -48,7 +49,7 @@ export const newLesson = () =>
 // Opens a session with a token; returns whether the token is right.
 export async function openSession(token) {
   try {
-    await request("api/session", { method: "POST", headers: { Authorization: `Bearer ${token}` } });
+    await request("api/v1/session", { method: "POST", headers: { Authorization: `Bearer ${token}` } });
     return true;
   } catch (error) {
     if (error.status === 401 || error.status === 429) return false;

@@ -1,6 +1,6 @@
 // A box on the picture: only this part is taught or recognised.
 
-import { byId } from "./dom.js";
+import { byId, make, say } from "./dom.js";
 import { frameSize } from "./camera.js";
 
 const SMALLEST = 0.1; // of the picture's side
@@ -9,6 +9,8 @@ const STEP = 0.02;
 const view = byId("view");
 const shown = byId("box");
 const toggle = byId("box-toggle");
+const found = byId("finds");
+let suggested = null; // the box that something unknown is probably in
 let part = null; // left, top, width, height, each from 0 to 1, as the camera sees it
 let start = null;
 
@@ -22,8 +24,44 @@ export function boxInPixels() {
 }
 
 export function toggleBox(on = !part) {
-  part = on ? [0.25, 0.2, 0.5, 0.6] : null;
+  setBox(on ? (suggested ?? [0.25, 0.2, 0.5, 0.6]) : null);
+}
+
+export function setBox(box) {
+  part = box;
   show();
+}
+
+// Draws what the server found, with its label. A click takes the box, with what is then to be done.
+export function showFinds(finds, chosen) {
+  const [width, height] = frameSize(true);
+  const boxes = (finds ?? []).map(({ box: [x, y, w, h], ...more }) => {
+    const left = clamp(x / width);
+    const top = clamp(y / height);
+    return { ...more, box: [left, top, Math.min(w / width, 1 - left), Math.min(h / height, 1 - top)] };
+  });
+  const shownOnes = part ? [] : boxes.filter(({ box }) => box[2] * box[3] < 0.95);
+  suggested = (shownOnes.find(({ label }) => label === null) ?? shownOnes[0])?.box ?? null;
+  while (found.children.length > shownOnes.length) found.lastChild.remove();
+  while (found.children.length < shownOnes.length) {
+    const button = make("button", { className: "find" }, make("span"));
+    button.addEventListener("click", () => chosen(button.found));
+    found.append(button);
+  }
+  shownOnes.forEach((each, index) => {
+    const button = found.children[index];
+    button.found = each.box;
+    button.classList.toggle("strange", each.label === null);
+    say(
+      button.firstChild,
+      each.label === null
+        ? each.verdict === "unknown"
+          ? "unknown"
+          : "..."
+        : [each.likelihood, each.label].join(" ").trim(),
+    );
+    placeAt(button, each.box);
+  });
 }
 
 function show() {
@@ -35,7 +73,10 @@ function show() {
 
 // Puts an element where the box is, or over the whole picture.
 export function placeOverBox(element) {
-  const place = part ?? [0, 0, 1, 1];
+  placeAt(element, part ?? [0, 0, 1, 1]);
+}
+
+function placeAt(element, place) {
   ["left", "top", "width", "height"].forEach((side, index) => (element.style[side] = `${100 * place[index]}%`));
 }
 
@@ -49,7 +90,7 @@ function point(event) {
 const clamp = (value, low = 0, high = 1) => Math.min(Math.max(value, low), high);
 
 view.addEventListener("pointerdown", (event) => {
-  if (!part) return;
+  if (!part || event.target.matches(".find")) return;
   start = point(event);
   view.setPointerCapture(event.pointerId);
 });

@@ -71,7 +71,7 @@ export async function open(wanted) {
 }
 
 function openRobot() {
-  stream.src = `api/camera?${Date.now()}`;
+  stream.src = `api/v1/camera?${Date.now()}`;
   stream.hidden = false;
   video.hidden = true;
   byId("view").classList.remove("mirrored");
@@ -149,6 +149,15 @@ export function showMessage(message) {
   say(byId("camera-do"), message.todo);
   byId("camera-again").hidden = !navigator.mediaDevices && !hasRobot;
 }
+
+function fit() {
+  const [width, height] = isRobot()
+    ? [stream.naturalWidth, stream.naturalHeight]
+    : [video.videoWidth, video.videoHeight];
+  if (height) byId("view").style.setProperty("--ratio", width / height);
+}
+for (const event of ["loadedmetadata", "resize"]) video.addEventListener(event, fit);
+stream.addEventListener("load", fit);
 
 picker.addEventListener("change", () => open(picker.value));
 byId("camera-again").addEventListener("click", () => open(isRobot() ? ROBOT : ""));

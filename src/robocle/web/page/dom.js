@@ -33,3 +33,14 @@ export function opens(button, input, take) {
 }
 
 export const hue = (name) => [...name].reduce((sum, sign) => (sum * 31 + sign.codePointAt(0)) % 360, 7);
+
+// The first sign as people see it: an emoji may consist of several characters.
+export const firstSign = (name) => new Intl.Segmenter().segment(name)[Symbol.iterator]().next().value.segment;
+
+// The time of something in seconds since 1970, with the day unless that is today.
+export function clock(seconds) {
+  const then = new Date(1000 * seconds);
+  const isToday = then.toDateString() === new Date().toDateString();
+  const day = isToday ? {} : { day: "numeric", month: "short" };
+  return then.toLocaleString([], { ...day, hour: "2-digit", minute: "2-digit" });
+}

@@ -4,16 +4,18 @@ import { moveBox, toggleBox } from "./box.js";
 import { byId } from "./dom.js";
 import { closeMenu } from "./objects.js";
 import { names, select } from "./store.js";
-import { redo, startHolding, stopHolding, takeFive, teachOther, undo } from "./teach.js";
+import { answer, redo, startHolding, stop, stopHolding, takeFive, teachAnyway, teachOther, undo } from "./teach.js";
 
 const KEYS = {
-  n: () => byId("name").focus(),
+  n: () => answer(false) || byId("name").focus(),
   u: undo,
   r: redo,
   h: () => byId("heat-toggle").click(),
   b: () => toggleBox(),
   f: takeFive,
   o: teachOther,
+  a: teachAnyway,
+  y: () => answer(true),
   "?": () => byId("help-dialog").showModal(),
 };
 
@@ -23,7 +25,7 @@ const onTeachPage = () => !byId("page-teach").hidden;
 
 document.addEventListener("keydown", (event) => {
   const target = event.target instanceof Element ? event.target : document.body;
-  if (event.key === "Escape" && closeMenu()) return;
+  if (event.key === "Escape" && (closeMenu() || answer(false) || stop())) return;
   if (event.ctrlKey || event.altKey || event.metaKey || types(target) || target.closest("dialog")) return;
   if (!onTeachPage() && event.key !== "?") return;
   if (event.key === " " && isFree(target)) {

@@ -27,7 +27,7 @@ async function test(pictures, count) {
   try {
     for await (const picture of pictures) {
       checkStatus(`Testing picture ${++done} of ${count}`, "good");
-      add(await post(`api/check?${new URLSearchParams({ label })}`, picture));
+      add(await post(`api/v1/check?${new URLSearchParams({ label })}`, picture));
     }
     checkStatus("");
   } catch (error) {
@@ -66,7 +66,11 @@ function show() {
   byId("check-rows").replaceChildren(...[...totals.values()].map(row));
   const worst = [...totals.values()].sort((a, b) => share(a) - share(b))[0];
   const fine = worst && share(worst) >= 0.8;
-  const advice = !worst ? "" : fine ? "Recognised well in every condition." : `Weakest when it is shown ${worst.in_words}: ${worst.advice}.`;
+  const advice = !worst
+    ? ""
+    : fine
+      ? "Recognised well in every condition."
+      : `Weakest when it is shown ${worst.in_words}: ${worst.advice}.`;
   say(byId("check-advice"), tested ? `${plural(tested, "picture")} tested. ${advice}` : "");
 }
 
@@ -80,7 +84,9 @@ function row({ in_words, right, unknown, wrong }) {
     part.style.setProperty("--part", count);
     stack.append(part);
   }
-  const cells = [right, unknown, wrong].map((count) => make("td", { textContent: `${Math.round((100 * count) / all)} %` }));
+  const cells = [right, unknown, wrong].map((count) =>
+    make("td", { textContent: `${Math.round((100 * count) / all)} %` }),
+  );
   return make("tr", {}, make("th", { scope: "row", textContent: in_words }), ...cells, make("td", {}, stack));
 }
 
@@ -90,7 +96,7 @@ opens(byId("import-open"), byId("import"), async ([file]) => {
   const status = byId("share-status");
   say(status, `Importing ${file.name}`, "good");
   try {
-    const { merged, step } = await post("api/import", file);
+    const { merged, step } = await post("api/v1/import", file);
     say(status, step ? `Merged ${merged}. Undo reverts it.` : `It has ${merged}, all of them known.`, "good");
   } catch (error) {
     say(status, error.message, "error");
@@ -117,8 +123,8 @@ byId("copy").addEventListener("click", async () => {
 });
 
 export async function showAbout() {
-  byId("api-address").textContent = new URL("api/", location.href).href.split("#")[0];
-  const state = await request("api/state");
+  byId("api-address").textContent = new URL("api/v1/", location.href).href.split("#")[0];
+  const state = await request("api/v1/state");
   const rows = {
     "state file": `${state.file}, ${(state.bytes / 1e6).toFixed(2)} MB`,
     robocle: `${state.robocle}, ${state.licence}`,
@@ -127,6 +133,9 @@ export async function showAbout() {
     classifier: state.parts.classifier,
   };
   byId("about").replaceChildren(
-    ...Object.entries(rows).flatMap(([name, value]) => [make("dt", { textContent: name }), make("dd", { textContent: value })]),
+    ...Object.entries(rows).flatMap(([name, value]) => [
+      make("dt", { textContent: name }),
+      make("dd", { textContent: value }),
+    ]),
   );
 }

@@ -20,7 +20,7 @@ export class Socket {
   }
 
   connect() {
-    const address = new URL("api/live", location.href);
+    const address = new URL("api/v1/live", location.href);
     address.protocol = address.protocol.replace("http", "ws");
     address.hash = "";
     this.#socket = new WebSocket(address);

@@ -4,7 +4,7 @@ const listeners = [];
 
 export const store = {
   client: 0,
-  labels: [], // {label, pictures, ready, advice}, as the server sends them
+  labels: [], // {label, pictures, ready, advice, look}, as the server sends them
   added: [], // names that were typed but not taught yet
   confusable: [],
   unknown: 0, // pictures of what is none of the objects
@@ -13,7 +13,13 @@ export const store = {
   undone: [], // the same that can be redone
   undoable: 0,
   known: false, // whether the server has sent its state
-  selected: "",
+  selected: "", // what is taught; nothing until somebody chooses
+  sort: "",
+};
+
+const ORDERS = {
+  name: (a, b) => a.label.localeCompare(b.label),
+  few: (a, b) => a.pictures - b.pictures,
 };
 
 export const listen = (work) => listeners.push(work);
@@ -21,11 +27,14 @@ export const listen = (work) => listeners.push(work);
 export function changed() {
   const taught = store.labels.map((each) => each.label);
   store.added = store.added.filter((name) => !taught.includes(name));
-  if (!names().includes(store.selected)) store.selected = names()[0] ?? "";
+  if (!names().includes(store.selected)) store.selected = "";
   for (const work of listeners) work(store);
 }
 
-export const names = () => [...store.labels.map((each) => each.label), ...store.added];
+export function names() {
+  const all = [...store.labels, ...store.added.map((label) => ({ label, pictures: 0 }))];
+  return (store.sort ? all.sort(ORDERS[store.sort]) : all).map((each) => each.label);
+}
 
 export function select(name) {
   store.selected = name;

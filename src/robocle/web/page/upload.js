@@ -1,34 +1,59 @@
 // Pictures from files: with the button, or dropped. A dropped folder teaches a label of its name.
 
-import { newLesson, teach } from "./api.js";
+import { newLesson, post, teach } from "./api.js";
 import { byId, opens, plural } from "./dom.js";
 import { addName } from "./objects.js";
 import { store } from "./store.js";
-import { showDone, showHint } from "./teach.js";
+import { agree, begin, end, goesOn, showDone, showHint } from "./teach.js";
 
 const PICTURES = /\.(jpe?g|png|webp)$/i;
 const drop = byId("drop");
 let depth = 0;
 
+// Teaches pairs of label and picture as one lesson. What looks like another object is asked about.
 export async function upload(lessons) {
-  const lesson = newLesson();
+  if (!begin()) return;
   const refused = [];
-  let taught = 0;
   let warned = "";
-  for (const [number, [label, file]] of lessons.entries()) {
-    showHint(`Learning picture ${number + 1} of ${lessons.length}`, "good");
-    try {
-      const answer = await teach(label, file, { lesson, number, poor: "warn" });
-      warned ||= answer.complaints[0] ? `${file.name}: ${answer.complaints[0].advice}` : "";
-      taught += 1;
-    } catch (error) {
-      refused.push(`${file.name}: ${error.message}`);
+  try {
+    const wanted = await withoutContradictions(lessons);
+    const lesson = newLesson();
+    const taught = [];
+    for (const [number, [label, file]] of wanted.entries()) {
+      if (!goesOn()) break;
+      showHint(`Learning picture ${number + 1} of ${wanted.length}`, "good");
+      try {
+        const answer = await teach(label, file, { lesson, number, poor: "warn", goesOn });
+        warned ||= answer.complaints[0] ? `${file.name ?? "picture"}: ${answer.complaints[0].advice}` : "";
+        taught.push(label);
+      } catch (error) {
+        refused.push(`${file.name ?? "picture"}: ${error.message}`);
+      }
     }
+    const labels = [...new Set(taught)];
+    if (taught.length)
+      showDone(`Learned ${plural(taught.length, "picture")} of ${labels.join(", ")}`, `lesson ${lesson}`);
+  } finally {
+    end();
   }
-  const labels = [...new Set(lessons.map(([label]) => label))];
-  if (taught) showDone(`Learned ${plural(taught, "picture")} of ${labels.join(", ")}`, `lesson ${lesson}`);
   const more = refused.length > 1 ? ` (and ${refused.length - 1} more)` : "";
   showHint(refused.length ? refused[0] + more : warned, refused.length ? "error" : "hint");
+}
+
+async function withoutContradictions(lessons) {
+  if (!store.labels.length) return lessons;
+  const likely = new Map();
+  for (const [number, [label, file]] of lessons.entries()) {
+    if (!goesOn()) return [];
+    showHint(`Looking at picture ${number + 1} of ${lessons.length}`, "good");
+    const found = await post("api/v1/predict?top=1", file).catch(() => ({}));
+    if (found.sure && found.label && found.label !== label) likely.set(lessons[number], found.label);
+  }
+  if (!likely.size) return lessons;
+  const [[[label], other]] = likely;
+  const what = likely.size > 1 ? `${likely.size} of these pictures look like ${other}` : `This looks like ${other}`;
+  const yes = await agree(`${what}. Teach ${likely.size > 1 ? "them" : "it"} as ${label}?`, label);
+  return yes ? lessons : lessons.filter((each) => !likely.has(each));
 }
 
 opens(byId("files-open"), byId("files"), (files) => upload(files.map((file) => [store.selected, file])));
@@ -73,6 +98,5 @@ document.addEventListener("drop", async (event) => {
     byId("name").focus();
     return showHint("Name the object first, or drop a folder that has its name.", "error");
   }
-  addName(lessons[0][0]);
-  upload(lessons);
+  if (await addName(lessons[0][0])) upload(lessons);
 });

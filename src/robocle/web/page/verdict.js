@@ -2,11 +2,13 @@
 
 import { placeOverBox } from "./box.js";
 import { byId, make, say } from "./dom.js";
+import { offerTray } from "./tray.js";
 import { store } from "./store.js";
 
 const SPOKEN_EVERY = 1000; // milliseconds
 const SPEED_EVERY = 500;
 const AVERAGED = 20;
+const FRESH = 1500; // milliseconds for which a verdict counts
 
 const bars = byId("bars");
 const heat = byId("heat");
@@ -14,15 +16,24 @@ let times = [];
 let spoken = "";
 let spokenAt = 0;
 let speedShownAt = 0;
+let seen = { label: null, sure: false, at: 0 };
+
+// The label that was recognised just now, if it can be relied on.
+export const recognised = () => (seen.sure && performance.now() - seen.at < FRESH ? seen.label : null);
+// What it probably is.
+export const probable = () => seen.label;
 
 export function showPrediction(answer, milliseconds) {
   const { kind, text, more } = worded(answer);
+  seen = { label: answer.label ?? null, sure: answer.sure && !answer.empty, at: performance.now() };
+  byId("remember").hidden = kind !== "probable";
+  offerTray(kind);
   say(byId("verdict"), text, kind);
   say(byId("verdict-more"), more);
   byId("seen").toggleAttribute("data-wide", kind === "empty");
   speak(text);
   showBars(answer);
-  showHeat(answer.heat);
+  showHeat(answer.heat, answer.heat_of);
   showSpeed(milliseconds);
 }
 
@@ -34,10 +45,10 @@ function worded(answer) {
   if (answer.verdict === "nothing") return { kind: "nothing", text: "Nothing to see", more: sentence(answer.nothing) };
   if (answer.verdict === "undecided") return { kind: "wait", text: "...", more: "Hold it still for a moment." };
   if (answer.verdict === "unknown") {
-    const more = answer.reason ? sentence(answer.reason) : "Type its name and hold the button to teach it.";
-    return { kind: "unknown", text: "I don't know this", more };
+    return { kind: "unknown", text: "I don't know this", more: "It is not enough like anything I was taught." };
   }
-  if (answer.likelihood) return { kind: "probable", text: `${capital(answer.likelihood)} ${answer.label}`, more: "If it is, teach a picture of it here." };
+  if (answer.likelihood)
+    return { kind: "probable", text: `${capital(answer.likelihood)} ${answer.label}`, more: "Is it?" };
   return { kind: "known", text: answer.label, more: "" };
 }
 
@@ -48,7 +59,9 @@ export function showWaiting(text, more = "") {
   say(byId("verdict"), text, "wait");
   say(byId("verdict-more"), more);
   bars.replaceChildren();
-  heat.hidden = true;
+  showHeat(null);
+  byId("remember").hidden = true;
+  offerTray("wait");
   byId("speed").textContent = "";
   times = [];
 }
@@ -83,8 +96,9 @@ function bar() {
   return make("li", {}, make("span", { className: "name" }), track, make("span", { className: "part" }));
 }
 
-function showHeat(map) {
-  heat.hidden = !map;
+function showHeat(map, label) {
+  heat.hidden = byId("heat-of").hidden = !map;
+  if (map) say(byId("heat-of"), `What speaks for ${label}`);
   if (!map) return;
   heat.width = map.columns;
   heat.height = map.rows;

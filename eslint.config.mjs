@@ -1,0 +1,11 @@
+// How the page's scripts are checked: `make page`.
+import js from "@eslint/js";
+import globals from "globals";
+
+export default [
+  js.configs.recommended,
+  {
+    languageOptions: { globals: globals.browser },
+    rules: { eqeqeq: "error", "no-var": "error", "prefer-const": "error", "no-implied-eval": "error" },
+  },
+];

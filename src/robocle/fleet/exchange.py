@@ -1,0 +1,408 @@
+"""The exchange: from a state to messages, and from messages to the state, without a network.
+
+For each sample, the log has decisions on its label. Those that a pin lets through are the view of
+the robot, and the latest of them is what the fleet wants. A row of the state whose decision is not
+in the log was decided on here. If it is later than what the fleet wants, it is published; otherwise
+the row follows the fleet. So the same function serves a message that arrives, a change that was
+made here, a start after any interruption, and a pin.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from robocle._internal.wording import plural
+from robocle.errors import RobocleError
+from robocle.fleet.folded import FoldedLabels
+from robocle.fleet.membership import AT_ONCE, Entry, Membership
+from robocle.fleet.messages import (
+    EVERYONE,
+    MOST_IDS,
+    Decision,
+    Kind,
+    decision_message,
+    fingerprint,
+    read_decision,
+    read_pin,
+    read_sample,
+    sample_message,
+)
+from robocle.learner.pipeline import Parts
+from robocle.store.change import CONTENT, changing
+from robocle.store.folding import built, fold
+from robocle.store.rows import LATEST, Row
+from robocle.store.state import FilePath, State, clock_of, located
+
+LIGHT = "SELECT id, label, decided, bits > 0, fold, pictures FROM samples"
+
+
+class Held(NamedTuple):
+    """A row of the state, without its embedding."""
+
+    id: bytes
+    label: str | None
+    decided: int
+    content: int | None
+    fold: int | None
+    pictures: int
+
+    @property
+    def decision(self) -> tuple[int, str]:
+        """What decides between two versions: the larger one wins."""
+        return self.decided, self.label or ""
+
+
+@dataclass(frozen=True)
+class Received:
+    """A message of the log."""
+
+    sequence: int
+    kind: Kind
+    robot: str
+    payload: bytes
+    group: str = EVERYONE
+    """Of robots that a pin is for."""
+    time: int = 0
+    """When the server received it, in nanoseconds since 1970."""
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """What a robot shares."""
+
+    labels: tuple[str, ...] = ()
+    """Only samples of these labels are published and taken in; empty for all."""
+    private: tuple[str, ...] = ()
+    """Samples of these labels are not published."""
+    read_only: bool = False
+    """Whether nothing is published."""
+    group: str = EVERYONE
+    """The group of robots, for pins."""
+
+    def takes(self, label: str | None) -> bool:
+        """Return whether what has this label is taken in."""
+        return label is None or not self.labels or label in self.labels
+
+    def publishes(self, label: str | None) -> bool:
+        """Return whether what has this label is published."""
+        return not self.read_only and self.takes(label) and label not in self.private
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A message that is to be published: a decision, or a sample with one."""
+
+    decision: Decision
+    is_sample: bool
+
+
+class Exchange:
+    """What a robot of a fleet has to publish, and what it takes in.
+
+    Args:
+        path: The state.
+        sharing: What it shares.
+
+    Raises:
+        StateError: The state cannot be used.
+        FleetError: Another program is in the fleet with this state.
+    """
+
+    def __init__(self, path: FilePath, sharing: Sharing) -> None:
+        self.state = State.open(path)
+        try:
+            self.parts = Parts.of(self.state.name, self.state.parts)
+            self.kind = fingerprint(self.parts)
+            self._empty = built(self.state.name, self.parts.classifier)
+            self.sharing = sharing
+            self.known = Membership(located(path))
+        except BaseException:
+            self.state.close()
+            raise
+        if self.known["sharing"] != repr(sharing):  # what was private may have to be published
+            with self.known.writing():
+                self.known["sharing"], self.known["cursor"] = repr(sharing), "0"
+                self.known["unsettled"] = "1"
+        self._folded = FoldedLabels(self.state, self.known, self._wanted)
+        self._labels: set[str | None] = set()
+        self.published = self.taken_in = 0
+        self.refused: list[str] = []
+
+    def close(self) -> None:
+        """Close the files."""
+        self.state.close()
+        self.known.close()
+
+    # What is published
+
+    def changed(self) -> bool:
+        """Return whether the state has changed since what was published."""
+        return self.state.position()[1] != self.known.number("cursor")
+
+    def drafts(self) -> tuple[int, list[Draft]]:
+        """Return the clock of the state, and what is to be published of the changes up to it."""
+        clock, changed = self._changed_rows()
+        found = self._reverted(changed)
+        for start in range(0, len(changed), AT_ONCE):
+            found += self._compared(changed[start : start + AT_ONCE]).publish
+        drafts = self._drafted(found)
+        if any(row.fold for row in changed) and not self.sharing.read_only:
+            drafts += [Draft(each, is_sample=False) for each in self._folded.decisions()]
+        return clock, drafts
+
+    def _changed_rows(self) -> tuple[int, list[Held]]:
+        """Return the clock of the state, and the rows that changed since what was published."""
+        with self.state.reading() as connection:
+            clock, cursor = clock_of(connection), self.known.number("cursor")
+            query = f"{LIGHT} WHERE changed > ?"
+            since = 0 if cursor > clock else cursor  # an older copy has replaced the file
+            return clock, [Held(*values) for values in connection.execute(query, (since,))]
+
+    def _reverted(self, rows: Sequence[Held]) -> list[Held]:
+        """Decide anew on rows whose label went back, and return them.
+
+        To undo a merge is no decision. But what others know already needs one.
+        """
+        is_older = self.known.number("cursor") > self.state.position()[1]
+        if self.sharing.read_only or self.known["unsettled"] or is_older:
+            return []
+        entries = self.known.entries(row.id for row in rows)
+        again = [
+            row
+            for row in rows
+            if row.fold is None and row.id in entries and self._went_back(row, entries[row.id])
+        ]
+        if not again:
+            return []
+        with changing(self.state) as change:
+            for row in again:
+                change.decide(row.label, "id = ?", row.id)
+            return [row._replace(decided=change.decided) for row in again]
+
+    def _went_back(self, row: Held, entries: Sequence[Entry]) -> bool:
+        wanted = self._wanted(entries)
+        known = {each.decision for each in entries}
+        was_undone = bool(row.content) if row.decided == 0 else row.decision in known
+        return was_undone and row.decision < wanted
+
+    def _drafted(self, rows: Iterable[Held]) -> list[Draft]:
+        """Return the messages about rows; one decision on many rows is one message."""
+        drafts: list[Draft] = []
+        decisions: dict[tuple[int, str | None], list[bytes]] = defaultdict(list)
+        unique = {row.id: row for row in rows}
+        entries = self.known.entries(unique)
+        for row in unique.values():
+            if row.label is None or any(each.content for each in entries[row.id]):
+                decisions[row.decided, row.label].append(row.id)
+            else:
+                drafts.append(Draft(Decision((row.id,), row.label, row.decided), is_sample=True))
+        for (decided, label), ids in decisions.items():
+            for start in range(0, len(ids), MOST_IDS):
+                some = tuple(ids[start : start + MOST_IDS])
+                drafts.append(Draft(Decision(some, label, decided), is_sample=False))
+        return drafts
+
+    def payload(self, draft: Draft) -> bytes | None:
+        """Return the message; None if it is about a sample whose embedding is gone by now."""
+        if not draft.is_sample:
+            return decision_message(draft.decision)
+        rows = self.state.rows("id = ? AND bits > 0 AND fold IS NULL", draft.decision.ids[0])
+        if not rows:
+            return None
+        label, decided = draft.decision.label, draft.decision.decided
+        return sample_message(rows[0]._replace(label=label, decided=decided))
+
+    def note(self, sent: Iterable[tuple[int, Draft]], clock: int | None = None) -> None:
+        """Note what was published.
+
+        Args:
+            sent: The sequences of messages, and the messages.
+            clock: That of the state, if everything up to it was published.
+        """
+        with self.known.writing():
+            for sequence, draft in sent:
+                values = draft.decision.label, draft.decision.decided, int(draft.is_sample), 1
+                self.known.add(Entry(id, sequence, *values) for id in draft.decision.ids)
+                self.published += 1
+            if clock is not None:
+                self.known["cursor"] = str(clock)
+                self._folded.note()
+
+    # What is taken in
+
+    def take(self, messages: Sequence[Received], robot: str) -> list[int]:
+        """Take in messages, and return the sequences of those that are needed again.
+
+        Args:
+            messages: Messages of the log, in any order.
+            robot: The name under which this robot publishes.
+        """
+        self._reverted(self._changed_rows()[1])  # before there are later decisions
+        rows: dict[bytes, Row] = {}
+        entries: list[Entry] = []
+        ids: set[bytes] = set()
+        pin = self.known.number("pin"), self.known.number("pinned_at")
+        before = pin
+        for message in messages:
+            try:
+                if message.kind == "sample":
+                    row = self._checked(message.payload)
+                    rows[row.id] = row
+                    decision = Decision((row.id,), row.label, row.decided)
+                elif message.kind == "decision":
+                    decision = read_decision(message.payload)
+                elif message.kind == "pin":
+                    if message.sequence > pin[1] and message.group in (
+                        EVERYONE, self.sharing.group
+                    ):  # fmt: skip
+                        pin = read_pin(message.payload), message.sequence
+                    continue
+                else:
+                    continue
+            except RobocleError as error:
+                who = f"message {message.sequence} of {message.robot}"
+                self.refused.append(f"refused {who}: {error}")
+                continue
+            values = decision.label, decision.decided, int(message.kind == "sample")
+            own = int(message.robot == robot)
+            entries += [Entry(id, message.sequence, *values, own) for id in decision.ids]
+            ids.update(decision.ids)
+        with self.known.writing(flush=pin != before):
+            self.known.add(entries)
+            self.known["pin"], self.known["pinned_at"] = map(str, pin)
+            was_unsettled, self.known["unsettled"] = self.known["unsettled"], "1"
+        missing = self._settle(list(ids), rows)
+        if pin != before:
+            missing = self.settle_all()
+            if kept := self._folded.kept():
+                self.refused.append(f"{plural(kept, 'sample')} after the pin stay: they are folded")
+            return missing
+        with self.known.writing():
+            self.known["unsettled"] = was_unsettled
+        return missing
+
+    def note_applied(self, message: Received) -> None:
+        """Note that a message and all before it are taken in."""
+        with self.known.writing():
+            self.known["applied"] = str(message.sequence)
+            self.known["applied_time"] = str(message.time)
+
+    def settle_all(self) -> list[int]:
+        """Bring every row of the state in line with the log; see `take`."""
+        missing = [each for ids in self.known.ids() for each in self._settle(ids, {})]
+        with self.known.writing():
+            self.known["unsettled"] = ""
+        return missing
+
+    def _checked(self, payload: bytes) -> Row:
+        """Return the row of a message that this state could have."""
+        row, numbers = read_sample(payload)
+        if self._empty.width is None:
+            self._empty.width = self.state.width()
+        kept = self._empty.require_sample(numbers, row.label or "")
+        self._empty.width = len(kept)
+        if row.label not in self._labels:
+            query = "SELECT DISTINCT label FROM samples WHERE label IS NOT NULL"
+            self._labels = {label for (label,) in self.state.query(query)} | {row.label}
+            self._empty.require_room([each for each in self._labels if each is not None])
+        return row
+
+    def _wanted(self, entries: Sequence[Entry]) -> tuple[int, str]:
+        """Return the decision that the fleet wants; its time is 0 if there is none."""
+        pin, at = self.known.number("pin"), self.known.number("pinned_at")
+        seen = [
+            each.decision for each in entries if not pin or each.sequence <= pin
+            or (each.own and each.sequence > at)
+        ]  # fmt: skip
+        found = max(seen, default=(0, ""))
+        is_taken = self.sharing.takes(found[1] or None) or any(each.own for each in entries)
+        return found if is_taken else (0, "")
+
+    def _compared(self, rows: Sequence[Held], ids: Iterable[bytes] = ()) -> "Comparison":
+        """Compare rows of the state, and samples that it may not have, with the log."""
+        held = {row.id: row for row in rows}
+        entries = self.known.entries({*held, *ids})
+        found = Comparison([], [])
+        for id in {*held, *entries}:
+            row, known = held.get(id), entries.get(id, [])
+            wanted = self._wanted(known)
+            if row is None:
+                if wanted[1]:
+                    found.follow.append((id, wanted, _content(known)))
+            elif row.fold is not None:
+                continue
+            elif row.decided and row.decision not in {each.decision for each in known} and (
+                row.decision > wanted
+            ):  # fmt: skip
+                # Others learn of a removal only if they know of the sample.
+                if self.sharing.publishes(row.label) and (row.label or known):
+                    found.publish.append(row)
+            elif row.decision != wanted:
+                found.follow.append((id, wanted, 0 if row.content else _content(known)))
+        return found
+
+    def _settle(self, ids: Sequence[bytes], rows: dict[bytes, Row]) -> list[int]:
+        """Bring the rows of samples in line with the log, and return which messages are needed."""
+        missing: list[int] = []
+        for start in range(0, len(ids), AT_ONCE):
+            some = list(ids[start : start + AT_ONCE])
+            marks = ",".join("?" * len(some))
+            held = [
+                Held(*each) for each in self.state.query(f"{LIGHT} WHERE id IN ({marks})", *some)
+            ]
+            compared = self._compared(held, some)
+            if compared.publish:  # the change was published before the log was known
+                with self.known.writing():
+                    self.known["cursor"] = "0"
+            ready = []
+            for id, wanted, content in compared.follow:
+                if wanted[1] and content and id not in rows:
+                    missing.append(content)
+                elif not wanted[1] or content == 0 or id in rows:
+                    ready.append((id, wanted))
+            folded = [row.id for row in held if row.fold]
+            if ready or folded:
+                self._follow(ready, rows, {row.id: row for row in held}, folded)
+        return missing
+
+    def _follow(
+        self,
+        decisions: Sequence[tuple[bytes, tuple[int, str]]],
+        rows: dict[bytes, Row],
+        held: dict[bytes, Held],
+        folded: Sequence[bytes],
+    ) -> None:
+        """Write what the fleet has decided to the state."""
+        with changing(self.state) as change:
+            times = [rows[id].time for id, _ in decisions if id in rows]
+            latest = max([0, *times, *(decided for _, (decided, _) in decisions)])
+            change.now = max(change.now, min(latest, LATEST) + 1)
+            removed = []
+            for id, (decided, label) in decisions:
+                if id not in held:
+                    change.insert(rows[id]._replace(label=label, decided=decided))
+                    continue
+                if label and not held[id].content:
+                    query = f"UPDATE samples SET {CONTENT} WHERE id = ?"
+                    change.execute(query, (*rows[id][7:], id))
+                if not label:
+                    removed.append(id)
+                change.decide(label or None, "id = ?", id, decided=decided)
+            if removed:
+                change.erases = f"id IN ({','.join(f'x{id.hex()!r}' for id in removed)})"
+            self.taken_in += len(decisions) + (bool(folded) and self._folded.follow(change, folded))
+            fold(change, self._empty, whose="all")
+
+
+class Comparison(NamedTuple):
+    """What differs between a state and the log."""
+
+    publish: list[Held]
+    follow: list[tuple[bytes, tuple[int, str], int | None]]
+    """The id, the decision, and the sequence of the embedding; 0 if the state has that."""
+
+
+def _content(entries: Sequence[Entry]) -> int | None:
+    """Return the sequence of a message that has the embedding."""
+    return next((each.sequence for each in entries if each.content), None)

@@ -1,0 +1,256 @@
+"""A member: a robot that publishes what it is taught and takes in what others are taught."""
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from robocle._internal.wording import plural
+from robocle.errors import FleetError
+from robocle.fleet.exchange import Draft, Exchange, Sharing
+from robocle.fleet.messages import EVERYONE, hello_message, require_token
+from robocle.fleet.server import FAREWELL, Log, RefusedError, Server, UnreachableError, connected
+from robocle.store.state import FilePath
+
+log = logging.getLogger("robocle")
+
+Result = TypeVar("Result")
+POLL = 0.1
+"""Seconds between two looks at the state."""
+PAUSES = 0.2, 30.0
+"""Seconds before the first and between further attempts to connect."""
+AT_ONCE = 64
+"""How many messages are on their way to the server."""
+
+
+class Member:
+    """A robot of a fleet. Other programs may use its state meanwhile.
+
+    Args:
+        state: The path of the state.
+        server: The server of the fleet.
+        robot: The name of the robot; empty for the name of the state.
+        sharing: What it shares.
+        report: What is called with each line about what happens.
+
+    Raises:
+        StateError: The state cannot be used.
+        FleetError: A name cannot be used, or another program is in the fleet with this state.
+    """
+
+    def __init__(
+        self,
+        state: FilePath,
+        server: Server,
+        robot: str = "",
+        sharing: Sharing | None = None,
+        report: Callable[[str], None] = log.info,
+    ) -> None:
+        sharing = sharing or Sharing()
+        require_token("group", sharing.group)
+        self.server = server
+        self.exchange = Exchange(state, sharing)
+        try:
+            self.robot = self._named(robot)
+        except BaseException:
+            self.exchange.close()
+            raise
+        self._report = report
+        self._turn = asyncio.Lock()
+        self._complaint = ""
+        self._file = 0
+
+    def _named(self, robot: str) -> str:
+        """Return the name of the robot, which no other robot of the fleet has."""
+        known = self.exchange.known
+        stem = self.exchange.state.path.stem if self.exchange.state.path else ""
+        plain = "".join(each if each.isascii() and each.isalnum() else "-" for each in stem)
+        name = require_token("robot", robot or f"{plain[:40]}-{known['token']}")
+        membership = f"{self.server.url} {self.server.fleet}"
+        if known["membership"] not in ("", membership):
+            old_fleet = known["membership"].split(" ")[1]
+            if old_fleet != self.server.fleet:
+                raise FleetError(
+                    f"{self.exchange.state.path} is in the fleet {old_fleet}: `robocle fleet leave`"
+                    " ends that"
+                )
+        with known.writing():
+            known["membership"], known["robot"] = membership, name
+            known["user"], known["creds"] = self.server.user, str(self.server.creds or "")
+            known["tls_ca"] = str(self.server.tls_ca or "")
+        return name
+
+    def close(self) -> None:
+        """Close the files."""
+        self.exchange.close()
+
+    async def run(self, once: bool = False) -> None:
+        """Take part until cancelled.
+
+        Args:
+            once: Return when everything is published and taken in.
+
+        Raises:
+            RefusedError: The server does not accept this robot.
+            StateError: The state cannot be used.
+        """
+        pause, was_connected = PAUSES[0], False
+        while True:
+            try:
+                async with connected(self.server, self.robot) as found:
+                    pause, was_connected = PAUSES[0], True
+                    await self._take_part(found, once)
+                    return
+            except RefusedError as error:
+                if not was_connected:
+                    raise
+                self._complain(error)
+            except UnreachableError as error:
+                if once and not was_connected:
+                    raise
+                self._complain(error)
+            await asyncio.sleep(pause * random.uniform(0.5, 1.0))
+            pause = min(2 * pause, PAUSES[1])
+
+    def _complain(self, error: FleetError) -> None:
+        """Log a problem, once until there is a connection or another problem."""
+        if str(error) != self._complaint:
+            self._complaint = str(error)
+            log.warning("%s: trying again", error)
+
+    async def _do(self, work: Callable[..., Result], *values: Any) -> Result:
+        """Work on the state beside the connection."""
+        return await asyncio.to_thread(work, *values)
+
+    async def _take_part(self, found: Log, once: bool) -> None:
+        """Publish and take in until the connection ends."""
+        await self._begin(found)
+        caught_up = asyncio.Event()
+        tasks = [
+            asyncio.create_task(self._take(found, caught_up)),
+            asyncio.create_task(self._publish(found, caught_up, once)),
+        ]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks, timeout=FAREWELL)
+
+    async def _begin(self, found: Log) -> None:
+        """Find out whether the log is the one that was followed, and what pin holds."""
+        exchange, known = self.exchange, self.exchange.known
+        info = await found.info(create=True, subjects=found.server.subject("*"))
+        subjects = [each.split(".") for each in info.state.subjects or {}]
+        others = {robot for _, _, parts, kind, robot in subjects if parts != exchange.kind}
+        if others:
+            has = f"{plural(len(others), 'robot')} of {found.server.fleet}"
+            log.warning(
+                "%s has other parts: nothing is shared with %s", has, ", ".join(sorted(others)[:5])
+            )
+        applied = known.number("applied")
+        last = await found.message(applied) if applied else None
+        is_other = last is not None and abs(last.time - known.number("applied_time")) > 1000
+        if applied > info.state.last_seq or is_other:
+            log.warning(
+                "%s has lost its log: what is known here is published again", found.server.url
+            )
+            await self._do(known.start_again)
+        if known["greeted"] != str(info.created):
+            subject = found.server.subject("hello", parts=exchange.kind, robot=self.robot)
+            if not exchange.sharing.read_only:
+                await found.publish(subject, hello_message(exchange.parts), f"hello-{self.robot}")
+            with known.writing():
+                known["greeted"] = str(info.created)
+        for group in {EVERYONE, exchange.sharing.group}:
+            pin = await found.last(found.server.subject("pin", parts=exchange.kind, robot=group))
+            if pin is not None:
+                await self._settle(found, exchange.take, [pin], self.robot)
+        await self._follow_file(found)
+        self._complaint = ""
+        sharing = plural(exchange.published, "message")
+        log.info("connected to %s, %s published before", found.server.url, sharing)
+
+    async def _settle(self, found: Log, work: Callable[..., list[int]], *values: Any) -> None:
+        """Bring the state in line with the log, with embeddings that are fetched if need be."""
+        missing = await self._do(work, *values)
+        for start in range(0, len(missing), AT_ONCE):
+            wanted = missing[start : start + AT_ONCE]
+            messages = await asyncio.gather(*map(found.message, wanted))
+            for sequence, message in zip(wanted, messages, strict=True):
+                if message is None:
+                    await self._do(self.exchange.known.without_content, sequence)
+            await self._do(self.exchange.take, [each for each in messages if each], self.robot)
+
+    async def _follow_file(self, found: Log) -> None:
+        """Bring a file in line that was not open before, such as an older copy."""
+        opened, _ = await self._do(self.exchange.state.position)
+        is_unsettled = self.exchange.known["unsettled"]
+        if opened == self._file and not is_unsettled:
+            return
+        if not is_unsettled:  # what was decided here since
+            await self._publish_changes(found)
+        async with self._turn:
+            await self._settle(found, self.exchange.settle_all)
+        self._file = opened
+
+    async def _take(self, found: Log, caught_up: asyncio.Event) -> None:
+        """Take in what others publish."""
+        exchange = self.exchange
+        start = exchange.known.number("applied") + 1
+        async for batch in found.follow(exchange.kind, self.robot, start):
+            if not batch:
+                if not caught_up.is_set():
+                    self._report(f"up to date with fleet {self.server.fleet} as {self.robot}")
+                caught_up.set()
+                continue
+            before = exchange.taken_in
+            async with self._turn:
+                await self._settle(found, exchange.take, batch, self.robot)
+                await self._do(exchange.note_applied, batch[-1])
+            for line in exchange.refused:
+                log.warning("%s", line)
+            exchange.refused.clear()
+            if exchange.taken_in > before:
+                self._report(f"took in {plural(exchange.taken_in - before, 'change')}")
+
+    async def _publish(self, found: Log, caught_up: asyncio.Event, once: bool) -> None:
+        """Publish what is changed here."""
+        while True:
+            await self._follow_file(found)
+            if await self._do(self.exchange.changed):
+                await self._publish_changes(found)
+            elif once and caught_up.is_set():
+                return
+            await asyncio.sleep(POLL)
+
+    async def _publish_changes(self, found: Log) -> None:
+        async with self._turn:
+            clock, drafts = await self._do(self.exchange.drafts)
+        for start in range(0, len(drafts), AT_ONCE):
+            async with self._turn:  # what is sent is noted before it comes back
+                some = drafts[start : start + AT_ONCE]
+                sent = await asyncio.gather(*(self._send(found, draft) for draft in some))
+                noted = [each for each in zip(sent, some, strict=True) if each[0]]
+                await self._do(self.exchange.note, noted)
+        await self._do(self.exchange.note, [], clock)
+        if drafts:
+            self._report(f"published {plural(len(drafts), 'change')}")
+
+    async def _send(self, found: Log, draft: Draft) -> int:
+        """Publish a message and return its sequence; 0 if there is nothing to send."""
+        payload = await self._do(self.exchange.payload, draft)
+        if payload is None:
+            return 0
+        if len(payload) > found.largest:
+            log.warning(
+                "a sample of %s has %d bytes, and %s takes %d: it is not shared",
+                draft.decision.label, len(payload), found.server.url, found.largest,
+            )  # fmt: skip
+            return 0
+        kind = "sample" if draft.is_sample else "decision"
+        subject = found.server.subject(kind, parts=self.exchange.kind, robot=self.robot)
+        return await found.publish(subject, payload, f"{kind}-{draft.decision.message_id}")

@@ -1,0 +1,178 @@
+"""Membership: what a robot knows of the log of its fleet, in a file beside its state.
+
+The file has every decision on a label that is in the log, with its sequence, so that what was not
+published yet is told from what came from others, and so that a pin can be followed. It has no
+embeddings, and what is in it can be read again from the log: a robot that has lost the file joins
+again, and nothing counts twice.
+"""
+
+import os
+import sqlite3
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from robocle.errors import FleetError
+from robocle.store.tables import translated
+
+TABLES = """
+CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS entries (
+  id BLOB NOT NULL, -- of a sample
+  sequence INTEGER NOT NULL, -- of the message in the log
+  label TEXT,
+  decided INTEGER NOT NULL,
+  content INTEGER NOT NULL, -- 1: the message has the embedding
+  own INTEGER NOT NULL, -- 1: this robot has published it
+  PRIMARY KEY (id, sequence)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS sums (id BLOB PRIMARY KEY, label TEXT) STRICT; -- of folded samples
+"""
+AT_ONCE = 500
+"""How many ids a query names."""
+
+
+class Entry(NamedTuple):
+    """What a message of the log says about a sample."""
+
+    id: bytes
+    sequence: int
+    label: str | None
+    decided: int
+    content: int
+    own: int
+
+    @property
+    def decision(self) -> tuple[int, str]:
+        """What decides between two entries: the larger one wins."""
+        return self.decided, self.label or ""
+
+
+class Membership:
+    """The file beside a state. Only one program at a time has it open.
+
+    Args:
+        state: The path of the state.
+
+    Raises:
+        FleetError: Another program has it open.
+    """
+
+    def __init__(self, state: Path) -> None:
+        self.path = file_beside(state)
+        self._connection = sqlite3.connect(self.path, 1.0, 0, None, False)
+        try:
+            with translated(self.path, "write"):
+                self._connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+                self._connection.execute("PRAGMA journal_mode = WAL")
+                self._connection.execute("PRAGMA synchronous = NORMAL")
+                self._connection.executescript(TABLES)
+        except BaseException as error:
+            self._connection.close()
+            if isinstance(error, sqlite3.Error) or "locked" in str(error):
+                raise FleetError(
+                    f"{state} is in a fleet already: another program has {self.path} open"
+                ) from error
+            raise
+        self._about: dict[str, str] = dict(
+            self._connection.execute("SELECT name, value FROM about")
+        )
+        self._notice_copies()
+
+    def _notice_copies(self) -> None:
+        """Let a copy of the file, on this machine or another one, be another robot."""
+        here = f"{uuid.getnode():x}:{os.path.realpath(self.path)}"
+        if self["place"] != here:
+            with self.writing():
+                self["place"], self["token"] = here, uuid.uuid4().hex[:8]
+
+    def __getitem__(self, name: str) -> str:
+        return self._about.get(name, "")
+
+    def __setitem__(self, name: str, value: str) -> None:
+        if self._about.get(name) != value:
+            self._about[name] = value
+            query = "INSERT OR REPLACE INTO about VALUES (?, ?)"
+            self._connection.execute(query, (name, value))
+
+    def number(self, name: str) -> int:
+        """Return a value that is a number; 0 if there is none."""
+        return int(self[name] or 0)
+
+    @contextmanager
+    def writing(self, flush: bool = False) -> Iterator[None]:
+        """Write all that is changed until the context ends, or nothing.
+
+        A power failure may take back the last changes: they are read from the log again.
+
+        Args:
+            flush: Whether all of it is on the disk afterwards, as a pin must be before the state
+                follows it. Otherwise what it hides would be taken for removed.
+        """
+        before = dict(self._about)
+        try:
+            self._connection.execute(f"PRAGMA synchronous = {'FULL' if flush else 'NORMAL'}")
+            self._connection.execute("BEGIN")
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException:
+            self._about = before
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
+
+    def add(self, entries: Iterable[Entry]) -> None:
+        """Add what messages say, unless it is there."""
+        query = "INSERT OR IGNORE INTO entries VALUES (?, ?, ?, ?, ?, ?)"
+        self._connection.executemany(query, entries)
+
+    def entries(self, ids: Iterable[bytes]) -> dict[bytes, list[Entry]]:
+        """Return what the log says about samples."""
+        found: dict[bytes, list[Entry]] = defaultdict(list)
+        listed = list(ids)
+        for start in range(0, len(listed), AT_ONCE):
+            some = listed[start : start + AT_ONCE]
+            query = f"SELECT * FROM entries WHERE id IN ({','.join('?' * len(some))})"
+            for values in self._connection.execute(query, some):
+                found[values[0]].append(Entry(*values))
+        return found
+
+    def ids(self) -> Iterator[list[bytes]]:
+        """Yield the ids of all samples that are in the log, some at a time."""
+        last = b""
+        query = "SELECT DISTINCT id FROM entries WHERE id > ? ORDER BY id LIMIT ?"
+        while some := [id for (id,) in self._connection.execute(query, (last, AT_ONCE))]:
+            yield some
+            last = some[-1]
+
+    def labels(self) -> dict[bytes, str | None]:
+        """Return the labels that the sums of the state had."""
+        return dict(self._connection.execute("SELECT id, label FROM sums"))
+
+    def note_labels(self, labels: Iterable[tuple[bytes, str | None]]) -> None:
+        """Note the labels that the sums of the state have."""
+        self._connection.executemany("INSERT OR REPLACE INTO sums VALUES (?, ?)", labels)
+
+    def without_content(self, sequence: int) -> None:
+        """Note that the embedding of a message was erased from the log."""
+        query = "UPDATE entries SET content = 0 WHERE sequence = ?"
+        self._connection.execute(query, (sequence,))
+
+    def start_again(self) -> None:
+        """Forget what was in a log that is gone."""
+        with self.writing():
+            self._connection.execute("DELETE FROM entries")
+            for name in ("applied", "applied_time", "cursor", "pin", "pinned_at"):
+                self[name] = "0"
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+
+def file_beside(state: Path) -> Path:
+    """Return the path of the file that says what a state's robot knows of its fleet."""
+    return state.with_name(f"{state.name}-fleet")

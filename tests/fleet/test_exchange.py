@@ -1,0 +1,236 @@
+"""From states to messages and back, without a network: any order, pins, choices, folding."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nats_server import labels_of
+from robocle import Learner
+from robocle.errors import StateError
+from robocle.fleet.exchange import Exchange, Received, Sharing
+from robocle.fleet.messages import written
+from robots import are_close, opened, scores, teach
+
+KEEP = "slda:keep=40"
+
+
+class Log:
+    """A log in memory, and robots that follow it."""
+
+    def __init__(self, folder: Path, classifier: str = "slda") -> None:
+        self.messages: list[Received] = []
+        self.ids: set[str] = set()
+        self.folder, self.classifier = folder, classifier
+        self.robots: dict[str, Exchange] = {}
+
+    def robot(self, name: str, **sharing: object) -> Learner:
+        """Return the learner of a new robot."""
+        path = self.folder / f"{name}.robocle"
+        learner = opened(path, self.classifier)
+        if not learner.counts:
+            teach(learner, f"own-{name}", 2, seed=len(self.robots) + 1)
+        self.robots[name] = Exchange(path, Sharing(**sharing))  # type: ignore[arg-type]
+        return learner
+
+    def publish(self) -> None:
+        """Let all robots publish what is new."""
+        for name, exchange in self.robots.items():
+            clock, drafts = exchange.drafts()
+            for draft in drafts:
+                kind = "sample" if draft.is_sample else "decision"
+                payload = exchange.payload(draft)
+                if payload is not None:
+                    sequence = len(self.messages) + 1
+                    self.messages.append(Received(sequence, kind, name, payload, time=sequence))  # type: ignore[arg-type]
+                    exchange.note([(sequence, draft)])
+            exchange.note([], clock)
+
+    def pin(self, sequence: int, group: str = "all") -> None:
+        """Add a pin."""
+        payload = written({"sequence": sequence})
+        self.messages.append(Received(len(self.messages) + 1, "pin", group, payload, group))
+
+    def take(self, rng: np.random.Generator | None = None) -> None:
+        """Let all robots take in everything, in some order."""
+        for name, exchange in self.robots.items():
+            order = (
+                np.arange(len(self.messages))
+                if rng is None
+                else rng.permutation(len(self.messages))
+            )
+            for some in np.array_split(order, 1 if rng is None else 5):
+                self._settle(exchange, name, [self.messages[number] for number in some])
+            assert exchange.refused == []
+
+    def _settle(self, exchange: Exchange, name: str, messages: list[Received]) -> None:
+        missing = exchange.take(messages, name)
+        exchange.take([self.messages[sequence - 1] for sequence in missing], name)
+
+    def exchange(self) -> None:
+        """Let all robots publish and take in."""
+        self.publish()
+        self.take()
+
+    def labels(self) -> list[dict[str, str]]:
+        """Return the labels of the samples of each robot."""
+        return [labels_of(self.folder / f"{name}.robocle") for name in self.robots]
+
+
+@contextmanager
+def logged(folder: Path, classifier: str = "slda") -> Iterator[Log]:
+    """Keep a log until the context ends."""
+    log = Log(folder, classifier)
+    try:
+        yield log
+    finally:
+        for exchange in log.robots.values():
+            exchange.close()
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[Log]:
+    with logged(tmp_path) as found:
+        yield found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.exhaustive)])
+def test_in_any_order_all_states_become_equal(log: Log, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    learners = [log.robot(name) for name in "abc"]
+    for number in range(40):
+        learner = learners[rng.integers(3)]
+        labels = learner.labels
+        what = rng.integers(6)
+        if what < 3 or not labels:
+            teach(learner, ("mug", "pan", "cup")[rng.integers(3)], 1, seed=number + 10)
+        elif what == 3:
+            learner.rename(str(rng.choice(labels)), ("mug", "pan")[rng.integers(2)])
+        elif what == 4:
+            learner.remove(learner.samples[rng.integers(len(learner.samples))].id)
+        elif learner.undoable:
+            learner.undo()
+        if rng.random() < 0.3:
+            log.publish()
+            log.take(rng)
+    for _ in range(3):
+        log.publish()
+        log.take(rng)
+    found = log.labels()
+    assert found[0]
+    assert found[0] == found[1] == found[2]
+    assert all(are_close(scores(each), scores(learners[0]), 1e-6) for each in learners)
+    before = len(log.messages)
+    log.publish()
+    assert len(log.messages) == before
+
+
+def test_what_is_shared_is_a_choice(log: Log) -> None:
+    everyone, kitchen = log.robot("everyone"), log.robot("kitchen", labels=("mug",))
+    private, reader = (
+        log.robot("private", private=("passport",)),
+        log.robot("reader", read_only=True),
+    )
+    for learner in (everyone, kitchen, private, reader):
+        teach(learner, "mug", 1, seed=20 + learner.version % 97)
+        teach(learner, "passport", 1, seed=40 + learner.version % 97)
+    log.exchange()
+    assert everyone.counts == {"own-everyone": 2, "mug": 3, "passport": 1, "own-private": 2}
+    assert kitchen.counts == {"own-kitchen": 2, "mug": 3, "passport": 1}
+    assert private.counts == {"own-everyone": 2, "own-private": 2, "mug": 3, "passport": 2}
+    assert reader.counts == {"own-everyone": 2, "own-private": 2, "own-reader": 2, "mug": 4,
+                             "passport": 2}  # fmt: skip
+    log.robots["private"].close()
+    log.robot("private")  # joins again and keeps nothing private
+    log.robots["kitchen"].close()
+    log.robot("kitchen")
+    log.exchange()
+    assert everyone.counts["passport"] == kitchen.counts["passport"] == 3
+    assert kitchen.counts["own-everyone"] == 2
+
+
+def test_a_pin_holds_what_came_before_it_and_what_the_robot_is_taught_itself(log: Log) -> None:
+    first, second = log.robot("first"), log.robot("second", group="slow")
+    log.exchange()
+    good = len(log.messages)
+    before = log.labels()[0]
+    teach(first, "wrong", 2, seed=30)
+    first.rename("own-second", "wrong")
+    log.exchange()
+    teach(second, "unpublished", 1, seed=31)
+    log.pin(good)
+    log.take()
+    assert log.labels()[0] == before
+    assert second.counts == {"own-first": 2, "own-second": 2, "unpublished": 1}
+    log.exchange()  # what was published after the pin waits for the pin to be lifted
+    assert first.counts == {"own-first": 2, "own-second": 2}
+    assert second.counts["unpublished"] == 1
+    log.pin(0)
+    log.take()
+    assert first.counts == {"own-first": 2, "wrong": 4, "unpublished": 1}
+    log.pin(good, "slow")
+    log.take()
+    assert "wrong" in first.counts
+    assert "wrong" not in second.counts
+    first.forget("wrong")
+    log.pin(0)
+    log.exchange()
+    assert second.counts == first.counts == {"own-first": 2, "unpublished": 1}
+    assert log.labels()[0] == log.labels()[1]
+
+
+def test_an_interrupted_pin_is_finished_at_the_next_start(
+    log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = log.robot("first"), log.robot("second")
+    log.exchange()
+    teach(first, "mug", 3, seed=30)
+    log.exchange()
+    log.pin(4)
+    exchange = log.robots["second"]
+    with monkeypatch.context() as patch:
+        patch.setattr(exchange, "settle_all", lambda: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            log.take()
+    exchange.close()
+    log.robot("second")
+    restarted = log.robots["second"]
+    assert restarted.known["unsettled"]
+    assert restarted.settle_all() == []
+    log.publish()
+    assert second.counts == {"own-first": 2, "own-second": 2}
+    assert not [each for each in log.messages if each.robot == "second" and each.sequence > 8]
+
+
+@pytest.mark.slow
+def test_more_samples_than_a_robot_keeps_are_folded(tmp_path: Path) -> None:
+    with logged(tmp_path, KEEP) as log:
+        learners = [log.robot(name) for name in "abcd"]
+        for number in range(240):
+            label, seed = f"label{number % 5}", 1000 + number
+            teach(learners[number % 4], label, 1, seed=seed)
+            if number % 60 == 59:
+                log.exchange()
+        for learner in learners:
+            assert sum(learner.counts.values()) == 248
+            assert len(learner.samples) <= 40 + 64 + 8
+            assert are_close(scores(learner), scores(learners[0]), 1e-3)
+        learners[0].rename("label0", "joined")  # most of their samples are folded by now
+        log.exchange()
+        learners[1].rename("label1", "joined")
+        log.exchange()
+        learners[2].forget("label2")
+        log.exchange()
+        for learner in learners:
+            assert learner.counts == learners[0].counts
+            assert learner.counts["joined"] == 96
+            assert "label2" not in learner.counts
+        log.pin(3)
+        for name, exchange in log.robots.items():
+            exchange.take(log.messages[-1:], name)
+            assert "after the pin stay: they are folded" in exchange.refused.pop()
+    with logged(tmp_path, KEEP) as log, pytest.raises(StateError, match="beyond what is kept"):
+        log.robot("a").merge_files(tmp_path / "b.robocle")

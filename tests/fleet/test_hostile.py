@@ -1,0 +1,251 @@
+"""Hostile and foreign messages, wrong credentials: refused in a line, nothing is taken in."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from command_line import assert_one_line, run
+from nats_server import FLEET, NatsServer, labels_of, requires_nats, robots, serving
+from robocle import Learner
+from robocle.fleet.exchange import Exchange, Received, Sharing
+from robocle.fleet.messages import Decision, decision_message, fingerprint, sample_message, written
+from robocle.fleet.server import PASSWORD_VARIABLE, Log
+from robocle.store.state import State
+from robots import in_memory, opened, teach
+from stub_backbone import embedding
+from waiting import wait_for
+
+USERS = 'authorization { users = [ {user: robot, password: "open sesame"} ] }'
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    """A state that was taught three pictures."""
+    path = tmp_path / "home.robocle"
+    with opened(path, "slda") as learner:
+        teach(learner, "mug", 3)
+    return path
+
+
+def sample_of(label: str = "pan", seed: int = 9, width: int = 24) -> bytes:
+    """Return the message about a sample of another robot."""
+    other = in_memory("slda")
+    other.teach_embedding(embedding(seed, width), label)
+    (row,) = other._learned.state.rows()
+    return sample_message(row)
+
+
+def changed(payload: bytes, **values: object) -> bytes:
+    """Return a message with other values in its first line."""
+    line, _, body = payload.partition(b"\n")
+    return json.dumps({**json.loads(line), **values}).encode() + b"\n" + body
+
+
+SAMPLE = sample_of()
+HOSTILE = {
+    "nothing": b"",
+    "no line": b"{}",
+    "no object": b"[]\n",
+    "no JSON": b"{'version': 1}\n",
+    "deeply nested": b"[" * 5000 + b"\n",
+    "another version": changed(SAMPLE, version=2),
+    "a version that is none": changed(SAMPLE, version="1"),
+    "no id": changed(SAMPLE, id=None),
+    "a short id": changed(SAMPLE, id="00"),
+    "a removed sample": changed(SAMPLE, label=None),
+    "an empty label": changed(SAMPLE, label=" "),
+    "a label of two lines": changed(SAMPLE, label="mug\npan"),
+    "a control sequence": changed(SAMPLE, label="\x1b[2J"),
+    "half a character": changed(SAMPLE, label="\ud800"),
+    "a long label": changed(SAMPLE, label="x" * 9000),
+    "no time": changed(SAMPLE, decided=0),
+    "a time that is no number": changed(SAMPLE, time=True),
+    "the year 9999": changed(SAMPLE, decided=2**60),
+    "a huge number": changed(SAMPLE, decided=10**400),
+    "faults that are no text": changed(SAMPLE, quality=["dark"]),
+    "faults of two lines": changed(SAMPLE, quality="dark\nblurred"),
+    "a short sketch": changed(SAMPLE, sketch="00"),
+    "a sketch that is a number": changed(SAMPLE, sketch=1),
+    "another checksum": changed(SAMPLE, crc=1),
+    "no bits": changed(SAMPLE, bits=None),
+    "half floats": changed(SAMPLE, bits=16),
+    "a truncated embedding": SAMPLE[:-1],
+    "no embedding": SAMPLE.partition(b"\n")[0] + b"\n",
+    "another width": sample_of(width=25),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_sample_is_refused_in_a_line(name: str, state: Path) -> None:
+    exchange = Exchange(state, Sharing())
+    assert exchange.take([Received(7, "sample", "stranger", HOSTILE[name])], "me") == []
+    (line,) = exchange.refused
+    assert line.startswith("refused message 7 of stranger: ")
+    assert line.isprintable()
+    exchange.close()
+    with Learner.edit(state) as learner:
+        assert learner.counts == {"mug": 3}
+
+
+@pytest.mark.slow
+def test_2000_random_messages_do_no_harm(state: Path) -> None:
+    rng = np.random.default_rng(0)
+    exchange = Exchange(state, Sharing())
+    seeds = [SAMPLE, written({"sequence": 3}), written({"label": "x", "decided": 5}, bytes(32))]
+    before = labels_of(state)
+    for number in range(2000):
+        payload = bytearray(seeds[rng.integers(3)])
+        for _ in range(rng.integers(1, 8)):
+            at = int(rng.integers(len(payload)))
+            kind = rng.integers(3)
+            if kind == 0:
+                payload[at] = int(rng.integers(256))
+            elif kind == 1:
+                del payload[at : at + int(rng.integers(1, 50))]
+            else:
+                payload[at:at] = rng.bytes(int(rng.integers(1, 9)))
+            payload = payload or bytearray(b"?")
+        kind_of = ("sample", "decision", "hello")[rng.integers(3)]
+        exchange.take([Received(number + 1, kind_of, "stranger", bytes(payload))], "me")  # type: ignore[arg-type]
+    assert len(exchange.refused) > 1000
+    exchange.close()
+    after = labels_of(state)
+    assert {id: after[id] for id in before} == before
+    assert State.open(state).problems() == []
+
+
+@requires_nats
+@pytest.mark.slow
+def test_what_is_hostile_does_not_hold_up_what_follows(state: Path, tmp_path: Path) -> None:
+    with serving(tmp_path) as server, robots(server.url, state) as (member,):
+        publish(server, state, [*HOSTILE.values(), sample_of("clock", 77)], "sample")
+        publish(server, state, [decision_message_of_nobody()], "decision")
+        publish(server, state, [b"\xff", b"{}\n"], "pin", robot="all")
+        publish(server, state, [b"?"], "surprise")
+        with Learner.edit(state) as learner:
+            wait_for(lambda: learner.counts == {"mug": 3, "clock": 1}, "the good one")
+        wait_for(
+            lambda: sum("refused" in each for each in member.lines) >= len(HOSTILE) + 2, "lines"
+        )
+        assert member.process.poll() is None
+        assert not any("Traceback" in each for each in member.lines)
+        log = run("fleet", "log", server.url, "--fleet", FLEET)
+        assert log.exit_code == 0
+        assert "nothing that robots take in" in log.stdout
+
+
+def decision_message_of_nobody() -> bytes:
+    """Return a decision about samples that nobody has."""
+    return decision_message(Decision((bytes(16), bytes([1] * 16)), "ghost", 5))
+
+
+def publish(
+    server: NatsServer, state: Path, payloads: list[bytes], kind: str, robot: str = "stranger"
+) -> None:
+    """Publish messages as another robot."""
+    with Learner.edit(state) as learner:
+        parts = fingerprint(learner.parts)
+
+    async def work(log: Log) -> None:
+        for number, payload in enumerate(payloads):
+            subject = log.server.subject(kind, parts=parts, robot=robot)
+            await log.publish(subject, payload, f"{kind}-{number}-{hash(payload)}")
+
+    server.with_log(work)
+
+
+@requires_nats
+@pytest.mark.slow
+def test_robots_with_other_parts_are_reported_and_never_mixed(
+    state: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    other = tmp_path / "other.robocle"
+    with opened(other, "slda") as learner:
+        teach(learner, "fan", 2)
+    with State.open(other).reading() as connection:
+        connection.rollback()
+        connection.execute("UPDATE parts SET value = 'max' WHERE name = 'pooling'")
+    with serving(tmp_path) as server:
+        for each in (state, other, state):
+            found = run("fleet", "join", each, server.url, "--fleet", FLEET, "--once")
+            assert found.exit_code == 0, found.stderr
+        assert caplog.messages[-1].startswith("1 robot of house has other parts: nothing is shared")
+        with Learner.edit(state) as learner:
+            assert learner.counts == {"mug": 3}
+
+
+@requires_nats
+@pytest.mark.slow
+def test_wrong_credentials_are_refused_in_a_line(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(tmp_path, USERS) as server:
+        address = server.url.replace("//", "//robot@")
+        for url, password in ((server.url, ""), (address, "wrong"), (address, "")):
+            monkeypatch.setenv(PASSWORD_VARIABLE, password)
+            found = run("fleet", "join", state, url, "--fleet", FLEET)
+            assert found.exit_code == 1
+            assert_one_line(found.stderr)
+            assert "refuses" in found.stderr
+        creds = tmp_path / "robot.creds"
+        creds.write_text("nothing")
+        found = run("fleet", "join", state, server.url, "--fleet", FLEET, "--creds", creds)
+        assert found.exit_code == 1
+        assert_one_line(found.stderr)
+        monkeypatch.setenv(PASSWORD_VARIABLE, "open sesame")
+        found = run("fleet", "join", state, address, "--fleet", FLEET, "--once")
+        assert found.exit_code == 0, found.stderr
+        assert "open sesame" not in found.stdout + found.stderr
+
+
+@requires_nats
+@pytest.mark.slow
+def test_with_the_permissions_of_the_documents_a_robot_shares_and_does_not_pin(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (Path(__file__).parents[2] / "docs/fleet.md").read_text("utf-8")
+    (robot,) = re.findall(r"^({ user: kitchen.*?\] } })$", page, re.DOTALL | re.MULTILINE)
+    monkeypatch.setenv("KITCHEN", "sesame")
+    monkeypatch.setenv(PASSWORD_VARIABLE, "sesame")
+    users = f"{robot}, {{ user: operator, password: $KITCHEN }}"
+    with serving(tmp_path, f"authorization {{ users = [ {users} ] }}") as server:
+        operator, kitchen = (
+            server.url.replace("//", f"//{each}@") for each in ("operator", "kitchen")
+        )
+        other = tmp_path / "other.robocle"
+        with opened(other, "slda") as learner:
+            teach(learner, "pan", 2, seed=5)
+        for path, url in ((other, operator), (state, kitchen), (other, operator)):
+            options = ("--fleet", FLEET, "--once", "--robot", url.split("//")[1].split("@")[0])
+            found = run("fleet", "join", path, url, *options)
+            assert found.exit_code == 0, found.stderr
+        assert labels_of(state) == labels_of(other)
+        assert run("fleet", "pin", "house@2", kitchen).exit_code == 1
+        assert run("fleet", "erase", kitchen, "--fleet", FLEET).exit_code == 0  # nothing to erase
+        assert run("fleet", "pin", "house@2", operator).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("join", "STATE", "http://x", "--fleet", "house"), "not the address of a server"),
+        (("join", "STATE", "nats://a:b@x", "--fleet", "house"), "the password does not belong"),
+        (("join", "STATE", "nats://x", "--fleet", "my house"), "cannot be the name of a fleet"),
+        (("join", "STATE", "nats://x", "--fleet", "h", "--creds", "none"), "there is no file"),
+        (("join", "STATE", "nats://127.0.0.1:9", "--fleet", "h", "--once"), "cannot be reached"),
+        (("status", "nats://127.0.0.1:9", "--fleet", "h"), "cannot be reached"),
+        (("pin", "house", "nats://x"), "is no point of a fleet"),
+        (("pin", "house@0", "nats://x"), "is no point of a fleet"),
+        (("leave", "STATE"), "is in no fleet"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_line(
+    arguments: tuple[str, ...], words: str, state: Path
+) -> None:
+    found = run("fleet", *(str(state) if each == "STATE" else each for each in arguments))
+    assert found.exit_code == 1
+    assert_one_line(found.stderr)
+    assert words in found.stderr

