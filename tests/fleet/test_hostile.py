@@ -1,6 +1,7 @@
 """Hostile and foreign messages, wrong credentials: refused in a line, nothing is taken in."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -198,6 +199,33 @@ def test_wrong_credentials_are_refused_in_a_line(
         found = run("fleet", "join", state, address, "--fleet", FLEET, "--once")
         assert found.exit_code == 0, found.stderr
         assert "open sesame" not in found.stdout + found.stderr
+
+
+@requires_nats
+@pytest.mark.slow
+def test_with_the_permissions_of_the_documents_a_robot_shares_and_does_not_pin(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (Path(__file__).parents[2] / "docs/fleet.md").read_text("utf-8")
+    (robot,) = re.findall(r"^({ user: kitchen.*?\] } })$", page, re.DOTALL | re.MULTILINE)
+    monkeypatch.setenv("KITCHEN", "sesame")
+    monkeypatch.setenv(PASSWORD_VARIABLE, "sesame")
+    users = f"{robot}, {{ user: operator, password: $KITCHEN }}"
+    with serving(tmp_path, f"authorization {{ users = [ {users} ] }}") as server:
+        operator, kitchen = (
+            server.url.replace("//", f"//{each}@") for each in ("operator", "kitchen")
+        )
+        other = tmp_path / "other.robocle"
+        with opened(other, "slda") as learner:
+            teach(learner, "pan", 2, seed=5)
+        for path, url in ((other, operator), (state, kitchen), (other, operator)):
+            options = ("--fleet", FLEET, "--once", "--robot", url.split("//")[1].split("@")[0])
+            found = run("fleet", "join", path, url, *options)
+            assert found.exit_code == 0, found.stderr
+        assert labels_of(state) == labels_of(other)
+        assert run("fleet", "pin", "house@2", kitchen).exit_code == 1
+        assert run("fleet", "erase", kitchen, "--fleet", FLEET).exit_code == 0  # nothing to erase
+        assert run("fleet", "pin", "house@2", operator).exit_code == 0
 
 
 @pytest.mark.parametrize(
