@@ -74,6 +74,7 @@ def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lite0: Backbone) -> d
     learner.teach_many(
         ["mug1.jpg", "mug3.jpg", "keys1.jpg", "keys3.jpg"], ["mug", "mug", "keys", "keys"]
     )
+    learner.save("robot.robocle")
     other = robocle.Learner(lite0)
     other.teach("mug2.jpg", "mug")
     for name in ("office", "hall"):

@@ -104,7 +104,7 @@ Change = Callable[[Learner, Path], object]
 CHANGES: dict[str, tuple[Change, list[Words]]] = {
     "merge": (lambda learner, _: perform(learner, MERGE), [MERGE]),
     "merge_files": (lambda learner, folder: learner.merge_files(folder / "other"), [MERGE]),
-    "save": (lambda learner, folder: learner.save(folder / "other"), []),
+    "save": (lambda learner, folder: learner.save(folder / "other", replace=True), []),
     "purge": (lambda learner, _: learner.purge(), [["purge", ""]]),
     "open": (lambda _, folder: opened(folder / "home", "slda").close(), []),
     "create": (lambda _, folder: opened(folder / "new", "slda").close(), []),

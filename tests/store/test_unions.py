@@ -312,7 +312,7 @@ def test_a_folded_class_that_is_forgotten_and_renamed_ends_the_same_in_any_order
         union = in_memory(keep)
         for name in order:
             union.merge_files(tmp_path / name)
-        union.save(tmp_path / "again")
+        union.save(tmp_path / "again", replace=True)
         assert union.counts == loaded(tmp_path / "again").counts == {"c": 6}  # one is removed
 
 
