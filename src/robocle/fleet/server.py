@@ -131,7 +131,7 @@ async def connected(server: Server, name: str) -> AsyncIterator["Log"]:
         import nats
     except ImportError as error:
         raise MissingExtraError("fleet", "a fleet needs nats-py") from error
-    options: dict[str, Any] = {"name": name, "allow_reconnect": False, "max_reconnect_attempts": 1, "connect_timeout": 5,
+    options: dict[str, Any] = {"name": name, "allow_reconnect": False, "connect_timeout": 5,
                                "ping_interval": 10, "error_cb": _ignored}  # fmt: skip
     if server.creds is not None:
         options["user_credentials"] = str(server.creds)
