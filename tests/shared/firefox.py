@@ -22,10 +22,15 @@ WEBCAM = """() => {
     const context = canvas.getContext("2d");
     let pictures = [];
     let next = 0;
-    window.webcam = (urls) => (pictures = urls.map((src) => Object.assign(new Image(), {src})));
+    window.webcam = (urls) => {
+        pictures = urls.map((src) => Object.assign(new Image(), {src}));
+        window.drawn = 0;
+    };
     setInterval(() => {
         const picture = pictures[Math.floor(next++ / 6) % (pictures.length || 1)];
-        if (picture?.complete && picture.naturalWidth) context.drawImage(picture, 0, 0, 640, 480);
+        if (!picture?.complete || !picture.naturalWidth) return;
+        context.drawImage(picture, 0, 0, 640, 480);
+        window.drawn += 1;
     }, 70);
     navigator.mediaDevices.getUserMedia = async () => canvas.captureStream(15);
     navigator.mediaDevices.enumerateDevices = async () => [];
@@ -87,9 +92,10 @@ class FirefoxPage:
         return str(self.evaluate(f"document.querySelector({json.dumps(selector)}).textContent"))
 
     def show(self, pictures: Sequence[Path]) -> None:
-        """Hold pictures in front of the webcam, one after another."""
+        """Hold pictures in front of the webcam, one after another, until older ones are gone."""
         urls = [base64.b64encode(each.read_bytes()).decode() for each in pictures]
         self.evaluate(f"webcam({json.dumps([f'data:image/jpeg;base64,{each}' for each in urls])})")
+        self.wait("window.drawn > 12")
 
     def press(self, keys: str, *, kinds: Sequence[str] = ("keyDown", "keyUp")) -> None:
         """Press and release keys."""

@@ -1,10 +1,9 @@
 """Commands for fleets: robots that share what they are taught through a server of NATS."""
 
-import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -14,6 +13,16 @@ from robocle.cli.output import echo, echo_json, echo_lines
 
 if TYPE_CHECKING:
     from robocle.fleet.server import Server
+
+
+Result = TypeVar("Result")
+
+
+def _finished(coroutine: Coroutine[Any, Any, Result]) -> Result:
+    """Run a coroutine to its end and return its result."""
+    import asyncio  # takes as long to import as all commands
+
+    return asyncio.run(coroutine)
 
 
 @main.group(short_help="Share what robots are taught.")
@@ -104,11 +113,11 @@ def join(
 
     server = _server(url, name, creds, tls_ca)
     if not os.path.exists(state):
-        asyncio.run(created_like(server, state))
+        _finished(created_like(server, state))
     sharing = Sharing(labels, private, read_only, group)
     member = Member(state, server, robot, sharing, echo)
     try:
-        asyncio.run(member.run(once))
+        _finished(member.run(once))
     finally:
         member.close()
 
@@ -122,7 +131,7 @@ def status(url: str, name: str, creds: Path | None, tls_ca: Path | None, as_json
     from robocle.fleet.operating import robots_of
     from robocle.reports.tables import text_table
 
-    found = asyncio.run(robots_of(_server(url, name, creds, tls_ca)))
+    found = _finished(robots_of(_server(url, name, creds, tls_ca)))
     if as_json:
         for each in found:
             echo_json(each._asdict())
@@ -143,7 +152,7 @@ def log(
     """Show the last messages of a fleet: their sequence, time, robot and what it has decided."""
     from robocle.fleet.operating import history
 
-    for each in asyncio.run(history(_server(url, name, creds, tls_ca), last)):
+    for each in _finished(history(_server(url, name, creds, tls_ca), last)):
         echo_json(each._asdict()) if as_json else echo("\t".join(map(str, each)))
 
 
@@ -162,7 +171,7 @@ def pin(point: str, url: str, creds: Path | None, tls_ca: Path | None, group: st
     from robocle.fleet.operating import pinned, point_of
 
     name, sequence = point_of(point)
-    count = asyncio.run(pinned(_server(url, name, creds, tls_ca), sequence, group))
+    count = _finished(pinned(_server(url, name, creds, tls_ca), sequence, group))
     where = f"message {sequence}" if sequence else "the end"
     echo(f"{group} robots of {name} follow to {where} ({plural(count, 'kind')} of parts)")
 
@@ -177,7 +186,7 @@ def erase(url: str, name: str, creds: Path | None, tls_ca: Path | None) -> None:
     """
     from robocle.fleet.operating import erase_removed
 
-    count = asyncio.run(erase_removed(_server(url, name, creds, tls_ca)))
+    count = _finished(erase_removed(_server(url, name, creds, tls_ca)))
     echo(f"erased {plural(count, 'removed sample')} from the log of {name}")
 
 
@@ -191,7 +200,7 @@ def leave(state: Path) -> None:
     from robocle.fleet.operating import leave_fleet
 
     require_file(state)
-    echo(asyncio.run(leave_fleet(state)))
+    echo(_finished(leave_fleet(state)))
 
 
 @fleet.command(short_help="List labels that may mean the same.")

@@ -41,7 +41,7 @@ class AwaitedFrames:
         >>> frames = AwaitedFrames()
         >>> frames.request(2, seconds=30, then=lambda frames, why: print(frames, why or "done"))
         >>> frames.offer(b"1"), frames.offer(b"2")
-        [b'1', b'2']
+        [b'1', b'2'] done
         (None, None)
     """
 
