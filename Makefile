@@ -30,7 +30,7 @@ PYTEST = $(BIN)/python -m pytest -n 2 --dist worksteal
 
 # All tests but the exhaustive ones.
 test: lint
-	COVERAGE_CORE=$(CORE) $(PYTEST) -m "not exhaustive" $(COVERAGE)
+	COVERAGE_CORE=$(CORE) $(PYTEST) -m "not exhaustive" --durations=15 $(COVERAGE)
 
 # What takes minutes: exports, hundreds of kills, fuzzing, quick benchmarks, other platforms. Each of
 # the parts uses one core, and two run at a time. There are wheels of ROS 2 for Python 3.11 only.

@@ -9,6 +9,7 @@ import asyncio
 import os
 import socket
 import struct
+import sys
 from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -27,10 +28,10 @@ _waiting: "dict[Requests, asyncio.TimerHandle]" = {}
 
 def allow_connections() -> None:
     """Let this process have many open files: one per connection, encrypted or not yet."""
-    try:
-        import resource
-    except ImportError:  # Windows has no such limit
+    if sys.platform == "win32":  # has no such limit
         return
+    import resource
+
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(MOST_FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
