@@ -472,7 +472,8 @@ def test_a_server_that_is_killed_during_a_lesson_loses_nothing_and_the_page_goes
         page.locator("#hold").hover()
         page.mouse.down()
         user.expect_pictures("mug", 1)
-        server.kill()
+        with page.expect_event("requestfailed", lambda request: "/teach" in request.url):
+            server.kill()
         expect(page.locator("#connection")).to_contain_text("Connection lost")
         page.mouse.up()
         expect(page.locator("#hint")).to_contain_text("The server does not answer.")
