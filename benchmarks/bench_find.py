@@ -21,7 +21,7 @@ REPEATS = 2 if QUICK else 15
 
 
 class Boxes:
-    """A finder that returns as many boxes as it is told, on a grid."""
+    """A finder that returns a chosen number of boxes, on a grid."""
 
     fingerprint, input_size = "boxes", 32
 

@@ -27,14 +27,14 @@ def at(label: str | None, x: float, y: float = 100.0, side: float = 60.0) -> Fin
     return find(label, (x, y, side, side))
 
 
-def told(tracks: Iterable[Track]) -> list[tuple[int, str | None]]:
+def labelled(tracks: Iterable[Track]) -> list[tuple[int, str | None]]:
     return [(each.number, each.announcement.label) for each in tracks]
 
 
 def test_one_wrong_frame_changes_neither_the_label_nor_the_number() -> None:
     tracker = Tracker()
     labels = ["mug", "mug", "pan", "mug", None, "mug"]
-    assert {track for label in labels for track in told(tracker.update([at(label, 50)]))} == {
+    assert {track for label in labels for track in labelled(tracker.update([at(label, 50)]))} == {
         (1, "mug")
     }
 
@@ -46,9 +46,9 @@ def test_an_object_that_is_missed_for_a_few_frames_keeps_its_number() -> None:
         (track,) = tracker.update([])
         assert (track.number, track.missed, track.box[0]) == (1, missed, 50)
         assert not track.announcement.changed
-    assert told(tracker.update([at("mug", 55)])) == [(1, "mug")]
+    assert labelled(tracker.update([at("mug", 55)])) == [(1, "mug")]
     assert [tracker.update([]) for _ in range(3)][2] == []
-    assert told(tracker.update([at("mug", 55)])) == [(2, "mug")]
+    assert labelled(tracker.update([at("mug", 55)])) == [(2, "mug")]
 
 
 @pytest.mark.parametrize("labels", [("mug", "pan"), ("mug", "mug")])
@@ -63,13 +63,13 @@ def test_two_equal_objects_are_two_tracks() -> None:
     tracker = Tracker()
     for x in range(0, 50, 5):
         tracks = tracker.update([at("mug", 400 - x), at("mug", x)])
-    assert told(tracks) == [(1, "mug"), (2, "mug")]
+    assert labelled(tracks) == [(1, "mug"), (2, "mug")]
 
 
 def test_frames_that_jump_begin_new_tracks_and_end_the_old_ones() -> None:
     tracker = Tracker(patience=1)
     tracker.update([at("mug", 0), at("pan", 100)])
-    shown = [told(tracker.update([at("mug", 300), at("pan", 500)])) for _ in range(2)]
+    shown = [labelled(tracker.update([at("mug", 300), at("pan", 500)])) for _ in range(2)]
     assert shown == [[(1, "mug"), (2, "pan"), (3, "mug"), (4, "pan")], [(3, "mug"), (4, "pan")]]
 
 
@@ -82,7 +82,7 @@ def test_a_box_and_the_whole_frame_with_the_same_label_are_listed_once() -> None
 
 def test_what_is_unknown_is_listed_where_nothing_known_is_followed() -> None:
     tracker = Tracker()
-    assert told(tracker.update([find("mug", WHOLE), at(None, 50)])) == [(1, "mug"), (2, None)]
+    assert labelled(tracker.update([find("mug", WHOLE), at(None, 50)])) == [(1, "mug"), (2, None)]
     tracker = Tracker()
     tracker.update([at("mug", 50)])
     unsure = [find(None, WHOLE), at(None, 52), at(None, 60, 110, 40), at(None, 300)]
@@ -94,7 +94,7 @@ def test_numbers_are_not_used_again_after_a_reset() -> None:
     tracker.update([at("mug", 50), at("pan", 300)])
     tracker.reset()
     assert tracker.update([]) == []
-    assert told(tracker.update([at("mug", 50)])) == [(3, "mug")]
+    assert labelled(tracker.update([at("mug", 50)])) == [(3, "mug")]
 
 
 def test_tracks_are_bounded_and_boxes_without_an_area_do_no_harm() -> None:

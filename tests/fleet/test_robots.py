@@ -23,7 +23,7 @@ WIDTH = 24
 
 @pytest.fixture
 def states(tmp_path: Path) -> list[Path]:
-    """Three states that were taught different things."""
+    """Three states that were taught different objects."""
     found = [tmp_path / f"{name}.robocle" for name in ("kitchen", "office", "hall")]
     for number, path in enumerate(found):
         with opened(path, "slda") as learner:

@@ -76,7 +76,7 @@ class Publisher:
 
         Args:
             seen: The observation.
-            labels: The labels taught. Home Assistant is told if they have changed.
+            labels: The labels taught. Home Assistant is informed if they have changed.
         """
         with self._guard:
             before = self._seen
