@@ -144,6 +144,8 @@ class Camera:
     def _opened_again(self) -> "cv2.VideoCapture":
         """Wait until a camera that failed answers again."""
         log.warning("the camera %s stopped sending: trying to open it again", self._source.name)
+        with self._changed:
+            self._frame = None  # it does not show what is there now
         while True:
             with self._changed:
                 if self._changed.wait_for(lambda: self._closed, RETRY):

@@ -15,7 +15,7 @@ from PIL import Image
 
 from bright_detector import bright_detector
 from robocle.backbones import Backbone
-from robocle.web import requests, service, shared_learner
+from robocle.web import requests, service
 from web_client import Api, PictureOf, listening, served
 
 
@@ -99,6 +99,12 @@ def test_labels_can_be_renamed_forgotten_and_brought_back(api: Api, picture_of: 
         api.post_json("/api/v1/rename", label="clock", new_label="cup").status == 200
     )  # joins them
     assert [each["pictures"] for each in api.get("/api/v1/labels").json["labels"]] == [2]
+
+
+def test_a_new_label_that_differs_in_case_only_is_named(api: Api, picture_of: PictureOf) -> None:
+    names = ["mug", "Mug", "Mug", "clock"]
+    answers = [api.teach(each, picture_of(number=n)).json for n, each in enumerate(names)]
+    assert [each["similar"] for each in answers] == ["", "mug", "", ""]
 
 
 def test_a_poor_picture_is_refused_with_its_faults_if_that_is_wanted(
@@ -248,7 +254,7 @@ def test_a_client_that_leaves_in_the_middle_of_a_request_does_no_harm(empty: Api
 def test_there_is_a_limit_of_labels(
     api: Api, picture_of: PictureOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared_learner, "MAX_LABELS", 1)
+    monkeypatch.setattr(requests, "MAX_LABELS", 1)
     assert api.teach("mug", picture_of()).status == 200
     refused = api.teach("clock", picture_of("clock"))
     assert refused.status == 409

@@ -9,8 +9,6 @@ import pytest
 from PIL import Image
 
 from robocle.backbones import Backbone
-from robocle.errors import CameraError
-from robocle.web import robot_camera
 from robocle.web.robot_camera import RobotCamera
 from video_sources import home_picture, network_camera, write_video
 from web_client import Api, PictureOf, listening, served
@@ -72,28 +70,13 @@ def test_large_frames_have_the_same_size_for_the_eye_and_for_the_learner(tmp_pat
 
 
 def test_a_camera_that_fails_is_opened_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(robot_camera, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr("robocle.cameras.RETRY", 0.1)
     with network_camera(MUGS, frames=5) as source:
         camera = RobotCamera(source.url)
-        seen, failures = -1, 0
-        for _ in range(200):
-            try:
-                frame = camera.newest(seen, timeout=1.0)
-            except CameraError:
-                failures += 1
-                continue
-            if frame is not None:
-                assert frame.number > seen
-                seen = frame.number
-            if failures and seen > 6:
-                break
+        seen, gaps = -1, 0
+        while seen <= 6:
+            frame = camera.newest(seen, timeout=0.05)
+            gaps += frame is None and seen >= 0
+            seen = frame.number if frame else seen
         camera.close()
-    assert failures
-    assert seen > 6
-
-
-def test_a_camera_that_just_failed_is_left_in_peace(video: Path) -> None:
-    camera = RobotCamera(str(video))
-    camera.close()
-    with pytest.raises(CameraError, match="does not answer"):
-        camera.newest()
+    assert gaps

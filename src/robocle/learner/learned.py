@@ -58,10 +58,19 @@ class Summary:
 NOTHING = Summary((0, 0), {}, 0, Sketches(), 0)
 
 
+@dataclass
+class OpenStep:
+    """A step that is going on."""
+
+    name: StepName
+    id: str = ""
+    """The id of the step in `Learner.steps`; empty until something is changed in it."""
+
+
 class StepOfThread(threading.local):
     """The step that each thread is in, if any."""
 
-    name: StepName | None = None
+    now: OpenStep | None = None
 
 
 class Learned:
@@ -194,21 +203,24 @@ class Learned:
     # Changes
 
     @contextmanager
-    def step(self, title: str | None, token: str | None = None) -> Iterator[None]:
+    def step(self, title: str | None, token: str | None = None) -> Iterator[OpenStep]:
         """Make all changes of this thread one step until the context ends; see `Learner.step`."""
-        outer = self._step.name
-        self._step.name = outer or StepName.of(title, token)
+        outer = self._step.now
+        self._step.now = outer or OpenStep(StepName.of(title, token))
         try:
-            yield
+            yield self._step.now
         finally:
-            self._step.name = outer
+            self._step.now = outer
 
     @contextmanager
     def change(self, step: StepName | None = None, merged: int = 0) -> Iterator[Change]:
         """Make one change of the state, as part of the step that this thread is in, if any."""
         with self.guard, self._being_busy():
-            with changing(self.state, self._step.name or step or StepName(), merged) as change:
+            now = self._step.now or OpenStep(step or StepName())
+            with changing(self.state, now.name, merged) as change:
                 yield change
+            if change.is_step:
+                now.id = now.name.token
             self._changed = self.state.position()
 
     def close(self) -> None:

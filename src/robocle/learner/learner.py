@@ -35,7 +35,7 @@ from robocle.learner.finding import (
     second_rate,
     with_best_box,
 )
-from robocle.learner.learned import Learned
+from robocle.learner.learned import Learned, OpenStep
 from robocle.learner.opening import created, opened, restored
 from robocle.learner.pipeline import Parts, Pipeline
 from robocle.poolings import Pooling
@@ -683,7 +683,7 @@ class Learner:
 
     def step(
         self, description: str | None = None, *, token: str | None = None
-    ) -> AbstractContextManager[None]:
+    ) -> AbstractContextManager[OpenStep]:
         """Return a context in which all operations are one step, which `undo` undoes as a whole.
 
         Each operation is still written when its call returns. If an error ends the context early,
@@ -693,6 +693,9 @@ class Learner:
             description: What `undo` says that it undid; None describes the operations.
             token: Steps with the same token that follow each other are undone together, even if
                 the learner was closed in between: pictures that arrive one by one are one step.
+
+        Returns:
+            The context. It lends the step, whose `id` is empty until something is changed in it.
 
         Example:
             >>> learner = Learner(pooling="avg")

@@ -84,6 +84,11 @@ class Change:
         """The time of the decisions of this change."""
         return min(self.now, LATEST)
 
+    @property
+    def is_step(self) -> bool:
+        """Whether anything was changed that can be undone."""
+        return self._number > 0
+
     def _step(self) -> int:
         """Return the number of the step, which is recorded with its first change."""
         if self._name is not None and not self._number:

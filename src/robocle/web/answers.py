@@ -241,6 +241,8 @@ class Taught(_Changed):
     label: str
     pictures: Count
     complaints: list[Complaint]
+    similar: str
+    """another label that differs in upper and lower case or in spaces only, if this one is new"""
     repeated: bool
     """whether it had been taught before"""
 

@@ -112,7 +112,12 @@ class _Query(BaseModel):
     model_config = ConfigDict(use_attribute_docstrings=True)
 
 
-class Lesson(_Query):
+class _OfPicture(_Query):
+    source: Source = None
+    """`camera` for the newest frame of the robot's camera; no body then."""
+
+
+class Lesson(_OfPicture):
     """How one picture is to be taught."""
 
     label: Label
@@ -127,11 +132,9 @@ class Lesson(_Query):
     request whose answer was lost can be repeated."""
     number: int = Field(0, ge=0, le=1_000_000)
     """The number of the picture in its lesson."""
-    source: Source = None
-    """`camera` for the newest frame of the robot's camera; no body then."""
 
 
-class Question(_Query):
+class Question(_OfPicture):
     """How one picture is to be recognised."""
 
     box: BoxInQuery = None
@@ -143,11 +146,9 @@ class Question(_Query):
     call nothing unknown. Without it, the rate that the server was started with counts."""
     explain: bool = False
     """Add a reason and a heat map."""
-    source: Source = None
-    """`camera` for the newest frame of the robot's camera; no body then."""
 
 
-class Search(_Query):
+class Search(_OfPicture):
     """How objects are to be found in a picture."""
 
     most: int = Field(8, ge=1, le=MOST_BOXES)
@@ -156,8 +157,6 @@ class Search(_Query):
     """How many labels to list of each."""
     false_accept: Rate = None
     """As in `predict`."""
-    source: Source = None
-    """`camera` for the newest frame of the robot's camera; no body then."""
 
 
 class ToCheck(_Query):
@@ -169,10 +168,13 @@ class ToCheck(_Query):
     """Variants per corruption."""
 
 
-class Forget(BaseModel):
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+
+class Forget(_Strict):
     """The label to forget."""
 
-    model_config = ConfigDict(strict=True)
     label: str
 
 
@@ -188,17 +190,15 @@ class Look(Forget):
     look: str
 
 
-class Remove(BaseModel):
+class Remove(_Strict):
     """The ids of the pictures to remove."""
 
-    model_config = ConfigDict(strict=True)
     ids: list[str] = Field(min_length=1, max_length=500)
 
 
-class FrameHeader(BaseModel):
+class FrameHeader(_Strict):
     """The first line of a message over the WebSocket."""
 
-    model_config = ConfigDict(strict=True)
     id: int = Field(ge=0, lt=MAX_FRAME_ID)
     box: Box = None
     heat: bool = False

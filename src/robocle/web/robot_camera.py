@@ -1,21 +1,19 @@
 """The robot's camera: one that the server reads, for all clients.
 
 Large frames are reduced once, for everyone: what is shown, taught and recognised has the same
-pixels, so a box that is drawn on the shown picture fits. A camera that fails is opened again.
+pixels, so a box that is drawn on the shown picture fits. A camera that fails is opened again, until
+it answers.
 """
 
 import io
-import threading
-import time
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from robocle.cameras import Camera, Frame, open_camera
-from robocle.errors import CameraError
+from robocle.cameras import Frame, open_camera
 
-RETRY_SECONDS = 2.0
 LARGEST_SIDE = 960
 QUALITY = 80
 
@@ -33,73 +31,37 @@ class RobotCamera:
     """
 
     def __init__(self, source: str) -> None:
-        self._source = source
-        self._guard = threading.Lock()
-        self._camera: Camera | None = open_camera(source, loop=True)
-        self._failed = 0.0
-        self._first = 0  # numbers go on when the camera was opened again
-        self._last = -1
-        self._reduced = Frame(np.zeros((0, 0, 3), np.uint8), -1, 0.0)
+        self._camera = open_camera(source, loop=True, reconnect=True)
+        self._reduced: Frame | None = None
         self._jpeg = -1, b""
 
     def newest(self, after: int = -1, timeout: float = 1.0) -> Frame | None:
         """Return the newest frame after another one; None if there is none in time.
 
         Raises:
-            CameraError: The camera does not work at present.
+            CameraError: A video file cannot be read any more.
         """
-        camera, first = self._opened()
-        try:
-            frame = camera.newest(after - first, timeout)
-        except CameraError:
-            self._fail(camera)
-            raise
+        frame = self._camera.newest(after, timeout)
         if frame is None:
             return None
-        number = frame.number + first
-        self._last = max(self._last, number)
-        kept = self._reduced
-        if kept.number != number:
-            kept = self._reduced = Frame(_reduced(frame.pixels), number, frame.time)
+        kept = self._reduced  # read once: another thread may replace it
+        if kept is None or kept.number != frame.number:
+            kept = self._reduced = replace(frame, pixels=_reduced(frame.pixels))
         return kept
 
     def newest_jpeg(self, after: int = -1, timeout: float = 1.0) -> tuple[int, bytes] | None:
-        """Return the number of the newest frame, and the frame as a JPEG.
-
-        Raises:
-            CameraError: The camera does not work at present.
-        """
+        """Return the number of the newest frame, and the frame as a JPEG; see `newest`."""
         frame = self.newest(after, timeout)
         if frame is None:
             return None
-        kept = self._jpeg  # read once: another thread may replace it
+        kept = self._jpeg
         if kept[0] != frame.number:
             kept = self._jpeg = frame.number, _jpeg(frame)
         return kept
 
     def close(self) -> None:
         """Release the camera."""
-        with self._guard:
-            camera, self._camera = self._camera, None
-            self._failed = float("inf")
-        if camera is not None:
-            camera.close()
-
-    def _opened(self) -> tuple[Camera, int]:
-        with self._guard:
-            if self._camera is None:
-                if time.monotonic() < self._failed + RETRY_SECONDS:
-                    raise CameraError("the robot's camera does not answer: check its cable or URL")
-                self._failed = time.monotonic()
-                self._first = self._last + 1
-                self._camera = open_camera(self._source, loop=True)
-            return self._camera, self._first
-
-    def _fail(self, camera: Camera) -> None:
-        with self._guard:
-            if self._camera is camera:
-                self._camera, self._failed = None, time.monotonic()
-        camera.close()
+        self._camera.close()
 
 
 def _reduced(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:

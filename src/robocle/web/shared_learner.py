@@ -4,7 +4,6 @@ Every method is called in a worker thread. What `teach` and the other changes re
 """
 
 import os
-import secrets
 import tempfile
 import time
 from collections import OrderedDict
@@ -13,7 +12,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from robocle._internal.wording import plural
-from robocle.classifiers.labels import UNKNOWN, never_taught, require_label, spelling_of
+from robocle.classifiers.labels import (
+    UNKNOWN,
+    never_taught,
+    require_label,
+    similar_label,
+    spelling_of,
+)
 from robocle.errors import StateError
 from robocle.images import Picture
 from robocle.images.boxes import Box
@@ -22,8 +27,8 @@ from robocle.learner.finding import BOXES, Find
 from robocle.recognition.explanation import Explanation
 from robocle.recognition.readiness import Readiness
 from robocle.types import Prediction
-from robocle.web import answers
-from robocle.web.requests import MAX_LABELS, Lesson, Question, RequestError, Search
+from robocle.web import answers, requests
+from robocle.web.requests import Lesson, Question, RequestError, Search
 
 REMEMBERED_LESSONS = 5000
 SLOW_SECONDS, QUIET_SECONDS = 0.2, 1.5
@@ -95,8 +100,10 @@ class SharedLearner:
         key = lesson.lesson, lesson.number
         if lesson.lesson and key in self._answers:
             return self._answers[key].model_copy(update={"repeated": True})
-        label = self._label(lesson.label)
-        with self._step(f"lesson {lesson.lesson}" if lesson.lesson else "") as step:
+        labels = self.learner.labels
+        label = _taught_label(lesson.label, labels)
+        similar = "" if label in labels else similar_label(label, labels) or ""
+        with self.learner.step(token=f"lesson {lesson.lesson}" if lesson.lesson else None) as step:
             found = self.learner.teach(picture, label, poor=lesson.poor, box=lesson.box)
         # Another program may have forgotten it meanwhile.
         counts = {**self.learner.counts, UNKNOWN: self.learner.unknown_taught}
@@ -104,7 +111,8 @@ class SharedLearner:
             label=label,
             pictures=counts.get(label, 0),
             complaints=[answers.Complaint.model_validate(each) for each in found],
-            step=step,
+            similar=similar,
+            step=step.id,
             version=self._changed(),
             repeated=False,
         )
@@ -160,16 +168,29 @@ class SharedLearner:
             label=name, samples=[answers.Sample.model_validate(each) for each in found]
         )
 
-    def remove(self, ids: Sequence[str]) -> answers.Removed:
+    def remove(self, given: requests.Remove) -> answers.Removed:
         """Remove taught pictures."""
-        with self._step() as step:
-            self.learner.remove(*ids)
-        return answers.Removed(removed=len(set(ids)), step=step, version=self._changed())
+        with self.learner.step() as step:
+            self.learner.remove(*given.ids)
+        return answers.Removed(removed=len(set(given.ids)), step=step.id, version=self._changed())
 
-    def set_look(self, label: str, look: str) -> answers.Looks:
+    def set_look(self, given: requests.Look) -> answers.Looks:
         """Choose an emoji or a colour for a label."""
-        self.learner.set_look(label, look)
-        return answers.Looks(label=label, look=look, version=self._changed())
+        self.learner.set_look(given.label, given.look)
+        return answers.Looks(label=given.label, look=given.look, version=self._changed())
+
+    def forget(self, given: requests.Forget) -> answers.Forgot:
+        """Forget a label."""
+        with self.learner.step() as step:
+            self.learner.forget(given.label)
+        return answers.Forgot(forgot=given.label, step=step.id, version=self._changed())
+
+    def rename(self, given: requests.Rename) -> answers.Renamed:
+        """Rename a label. If the new name is a label already, the two become one."""
+        with self.learner.step() as step:
+            self.learner.rename(given.label, given.new_label)
+        names = {"renamed": given.label, "new_label": given.new_label}
+        return answers.Renamed(**names, step=step.id, version=self._changed())
 
     def revert(self, step: str) -> answers.Undone:
         """Undo a step that others may have followed."""
@@ -185,21 +206,6 @@ class SharedLearner:
         """Redo the step that was undone last, if it is the one that is expected."""
         redone = self.learner.redo(step)
         return answers.Redone(redone=redone, version=self._changed())
-
-    def forget(self, label: str) -> answers.Forgot:
-        """Forget a label."""
-        with self._step() as step:
-            self.learner.forget(label)
-        return answers.Forgot(forgot=label, step=step, version=self._changed())
-
-    def rename(self, label: str, new_label: str) -> answers.Renamed:
-        """Rename a label."""
-        with self._step() as step:
-            self.learner.rename(label, new_label)
-        made = self._made(step)
-        return answers.Renamed(
-            renamed=label, new_label=new_label, step=made, version=self._changed()
-        )
 
     def check(self, picture: bytes, label: str, draws: int) -> answers.Check:
         """Test a picture clean and under corruptions; nothing is taught.
@@ -253,35 +259,14 @@ class SharedLearner:
             raise StateError(str(error).replace(str(path), "the file")) from error
         size = f"{plural(len(other.labels), 'label')}, "
         size += plural(sum(other.counts.values()), "picture")
-        with self._step(title=f"merging {size}") as step:
+        with self.learner.step(f"merging {size}") as step:
             self.learner.merge(other)
-        return answers.Merged(merged=size, step=self._made(step), version=self._changed())
-
-    def _made(self, step: str) -> str:
-        """Return the id of a step, or an empty text if nothing was changed in it."""
-        return step if any(each.id == step for each in self.learner.steps) else ""
+        return answers.Merged(merged=size, step=step.id, version=self._changed())
 
     def _changed(self) -> int:
         """Note that something was changed, and return the version after it."""
         self._changed_at = time.monotonic()
         return self.learner.version
-
-    def _label(self, label: str) -> str:
-        """Return a label as the learner spells it."""
-        labels: Sequence[str] = self.learner.labels
-        known = spelling_of(require_label(label), [*labels, UNKNOWN])
-        if known is None and len(labels) >= MAX_LABELS:
-            raise RequestError(
-                409, f"there are {MAX_LABELS} labels already: forget one, or start another state"
-            )
-        return known or require_label(label)
-
-    @contextmanager
-    def _step(self, id: str = "", title: str | None = None) -> Iterator[str]:
-        """Make changes one step, and lend its id, by which a client can undo it later."""
-        id = id or secrets.token_hex(8)
-        with self.learner.step(title, token=id):
-            yield id
 
     @contextmanager
     def folder(self) -> Iterator[Path]:
@@ -289,3 +274,19 @@ class SharedLearner:
         parent = Path(os.path.realpath(self.path)).parent
         with tempfile.TemporaryDirectory(prefix=".robocle-", dir=parent) as folder:
             yield Path(folder)
+
+
+def _taught_label(label: str, labels: Sequence[str]) -> str:
+    """Return a label as the learner spells it.
+
+    Raises:
+        LabelError: It cannot be used.
+        RequestError: It is new, and there are too many.
+    """
+    known = spelling_of(require_label(label), [*labels, UNKNOWN])
+    if known is None and len(labels) >= requests.MAX_LABELS:
+        raise RequestError(
+            409,
+            f"there are {requests.MAX_LABELS} labels already: forget one, or start another state",
+        )
+    return known or require_label(label)
