@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bright_detector import bright_detector
 from robocle.backbones import Backbone
 from robocle.backbones.efficientnet_lite import PUBLISHED
-from robocle.classifiers.ncm import NearestClassMean
+from robocle.classifiers.means import NearestClassMean
 from robocle.contract import (
     BACKBONE_CHECKS,
     DATASET_CHECKS,

@@ -23,7 +23,7 @@ def test_listing_building_and_describing_one_part_imports_no_other() -> None:
     printed = subprocess.run(
         [sys.executable, "-c", LIST_AND_BUILD], capture_output=True, text=True, check=True
     )
-    assert printed.stdout.strip() == "['robocle.classifiers.ncm']"
+    assert printed.stdout.strip() == "['robocle.classifiers.means']"
 
 
 def test_a_plug_in_that_cannot_be_imported_is_named_in_one_line(

@@ -23,14 +23,6 @@ Part = TypeVar("Part")
 Targets = Callable[[], Mapping[str, str]]
 
 
-def _nothing() -> dict[str, str]:
-    return {}
-
-
-def _no_advice(name: str) -> str:
-    return ""
-
-
 class Registry(Generic[Part]):
     """The parts of one kind, by name."""
 
@@ -38,9 +30,9 @@ class Registry(Generic[Part]):
         self,
         kind: str,
         builtin: Mapping[str, str],
-        found: Targets = _nothing,
-        obtainable: Targets = _nothing,
-        advice: Callable[[str], str] = _no_advice,
+        found: Targets = dict,
+        obtainable: Targets = dict,
+        advice: Callable[[str], str] = lambda _: "",
     ) -> None:
         """Create a registry.
 

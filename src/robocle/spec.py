@@ -7,7 +7,6 @@ argument without a default is the part's subject. It comes first, without a key,
 
 import difflib
 import inspect
-import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from numbers import Integral
@@ -96,14 +95,8 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     close = sorted(difflib.get_close_matches(name, known))
     if not close:
         return f"known: {', '.join(known)}"
-    return f"did you mean {max(close, key=lambda each: _closeness(name, each))!r}?"
-
-
-def _closeness(name: str, known: str) -> tuple[float, int]:
-    """Return a measure by which names that difflib finds equally close can be ordered."""
-    same = (a == b for a, b in zip(name, known, strict=False))
-    shared_start = len(list(itertools.takewhile(bool, same)))
-    return difflib.SequenceMatcher(None, known, name).ratio(), shared_start
+    best = max(close, key=lambda each: difflib.SequenceMatcher(None, each, name).ratio())
+    return f"did you mean {best!r}?"
 
 
 def require_choice(option: str, value: object, choices: tuple[str, ...]) -> None:

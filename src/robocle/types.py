@@ -129,28 +129,22 @@ class LabelNumbers:
 
 
 class _ReadAsDict:
-    """A field of a dataclass that is given as a dict or as label numbers, and read as a dict.
-
-    A dict that was given or built is kept under the name of the field, numbers under another one.
-    """
+    """A field of a dataclass that is given as a dict or as label numbers, and read as a dict."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def __get__(self, instance: object | None, owner: type) -> dict[str, float]:
         values: dict[str, Any] = {} if instance is None else vars(instance)
-        if self._name not in values and f"_{self._name}" not in values:
-            # Also of the class, so that a dataclass finds no default.
+        if self._name not in values:  # also of the class, so that a dataclass finds no default
             raise AttributeError(f"{owner.__name__!r} has no attribute {self._name!r}")
-        if self._name not in values:
-            # If two threads build it at once, both get the same dict.
-            values.setdefault(self._name, values[f"_{self._name}"].named())
-        named: dict[str, float] = values[self._name]
-        return named
+        found: dict[str, float] | LabelNumbers = values[self._name]
+        if isinstance(found, LabelNumbers):
+            found = values[self._name] = found.named()
+        return found
 
     def __set__(self, instance: object, value: dict[str, float] | LabelNumbers) -> None:
-        is_dict = not isinstance(value, LabelNumbers)
-        vars(instance)[self._name if is_dict else f"_{self._name}"] = value
+        vars(instance)[self._name] = value
 
 
 def read_as_dicts(*names: str) -> Callable[[type[Value]], type[Value]]:
@@ -175,8 +169,8 @@ def numbers_of(instance: object, name: str) -> LabelNumbers:
 
 def _unread(instance: object, name: str) -> LabelNumbers | None:
     """Return the numbers of a field; None if there is a dict, which a program may have changed."""
-    values = vars(instance)
-    return None if name in values else values.get(f"_{name}")
+    found = vars(instance)[name]
+    return found if isinstance(found, LabelNumbers) else None
 
 
 @read_as_dicts("scores", "confidences")

@@ -54,9 +54,6 @@ class CentroidConcepts(StreamingClassifier):
         self._owners: NDArray[np.int64] = np.empty(0, np.int64)  # the row of each centroid
         self._sizes: Vector = np.empty(0)
 
-    def _add_row(self) -> None:
-        """Do nothing: the first sample of a class becomes its first centroid."""
-
     def _learn(self, sample: Vector, row: int) -> None:
         own = np.flatnonzero(self._owners == row)
         distances = np.linalg.norm(self._places[own] - sample, axis=1)

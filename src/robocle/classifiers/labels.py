@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-from robocle._internal.wording import plural
+from robocle._internal.wording import listed
 from robocle.errors import LabelError, UnknownLabelError
 
 MAX_LABEL_LENGTH = 200
@@ -185,9 +185,8 @@ def never_taught(label: object, known: Sequence[str]) -> UnknownLabelError:
     folded = {each.casefold(): each for each in known}
     close = difflib.get_close_matches(str(label).casefold(), folded, n=1)
     hint = f" did you mean {folded[close[0]]!r}?" if close else ""
-    listed = ", ".join(sorted(known)[:LISTED])
-    more = f" and {plural(len(known) - LISTED, 'other')}" if len(known) > LISTED else ""
-    listing = f"known: {listed}{more}" if known else "nothing has been taught yet"
+    names = listed(sorted(known), "other", LISTED)
+    listing = f"known: {names}" if known else "nothing has been taught yet"
     return UnknownLabelError(
         f"{message}:{hint} ({listing})" if hint else f"{message}; {listing}", label
     )

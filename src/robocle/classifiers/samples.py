@@ -9,7 +9,6 @@ checked before anything is converted.
 """
 
 import os
-import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -112,7 +111,8 @@ def embedding_numbers(
 
 
 def _array(embeddings: ArrayLike, expected: str) -> NDArray[Any]:
-    if _is_masked(embeddings):
+    rows = embeddings if isinstance(embeddings, list | tuple) else [embeddings]
+    if any(hasattr(row, "mask") for row in rows):
         raise FeatureError(
             f"expected {expected}, not a masked array: fill in the missing values first"
         )
@@ -124,15 +124,6 @@ def _array(embeddings: ArrayLike, expected: str) -> NDArray[Any]:
         raise FeatureError(
             f"expected {expected}, not a {kind} that is no array: {reason}"
         ) from error
-
-
-def _is_masked(embeddings: object) -> bool:
-    if type(embeddings) is np.ndarray:  # no masked array, which has a type of its own
-        return False
-    if "numpy.ma" not in sys.modules:  # numpy imports it at first use, which takes a while
-        return False
-    rows = embeddings if isinstance(embeddings, list | tuple) else [embeddings]
-    return any(isinstance(row, np.ma.MaskedArray) for row in rows)
 
 
 def _kind(values: NDArray[Any]) -> str:

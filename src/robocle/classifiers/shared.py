@@ -1,6 +1,5 @@
-"""What several methods share: class means and class scatters, random features, and variants.
+"""What several methods share: class scatters, random features, and variants.
 
-- `ClassMeanClassifier` computes the running mean of each class (eq. 2).
 - `ClassScatter` is the mean and the scatter of one class. The scatter of few samples has low rank:
   it is kept as rows R with scatter R^T R, one row per sample after the first. With twice as many
   rows as the width, R is replaced by its triangular (QR) factor, which has the same R^T R. This is
@@ -19,7 +18,6 @@ import numpy as np
 from robocle._internal.blas import one_blas_thread
 from robocle._internal.randomness import keyed_rng
 from robocle.classifiers.samples import Matrix, Vector
-from robocle.classifiers.streaming import StreamingClassifier
 from robocle.spec import require_choice
 
 Variant = Literal["correct", "published"]
@@ -29,19 +27,6 @@ Variant = Literal["correct", "published"]
 def require_variant(variant: str) -> None:
     """Raise SpecError if there is no such variant."""
     require_choice("variant", variant, get_args(Variant))
-
-
-class ClassMeanClassifier(StreamingClassifier):
-    """Computes the running class means; subclasses may compute more."""
-
-    def _reset(self) -> None:
-        self._means: Matrix = np.empty((0, self.width or 0))
-
-    def _add_row(self) -> None:
-        self._means = np.vstack([self._means, np.zeros(self.width or 0)])
-
-    def _learn(self, sample: Vector, row: int) -> None:
-        self._means[row] += (sample - self._means[row]) / (self._counts[row] + 1)
 
 
 class ClassScatter:
@@ -87,11 +72,10 @@ def directions(embeddings: Matrix) -> Matrix:
 
 def fourier_features(embeddings: Matrix, features: int, gamma: float, seed: int) -> Matrix:
     """Return random Fourier features of the normalised embeddings, (..., features)."""
-    lengths = np.linalg.norm(embeddings, axis=-1, keepdims=True)
     # Scaling the embeddings is cheaper than scaling the frequencies, of which there are more.
-    directions = np.sqrt(2 * gamma) * embeddings / np.where(lengths > 0, lengths, 1)
+    scaled = np.sqrt(2 * gamma) * directions(embeddings)
     with one_blas_thread():
-        angles = directions @ _gaussian(seed, embeddings.shape[-1], features)
+        angles = scaled @ _gaussian(seed, embeddings.shape[-1], features)
     return np.asarray(np.sqrt(2 / features) * np.cos(angles + _phases(seed, features)))
 
 

@@ -8,8 +8,9 @@ variance divides the squared deviations by n - 1, that of `correct` by n.
 
 import numpy as np
 
+from robocle.classifiers.means import ClassMeanClassifier
 from robocle.classifiers.samples import Matrix, Vector
-from robocle.classifiers.shared import ClassMeanClassifier, Variant, require_variant
+from robocle.classifiers.shared import Variant, require_variant
 from robocle.spec import require_between
 from robocle.types import Scores
 

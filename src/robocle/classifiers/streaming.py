@@ -42,7 +42,7 @@ class StreamingClassifier(Taught):
     """Learns labelled embeddings one at a time. A new label can be taught at any time.
 
     A subclass is configured by its constructor arguments and keeps each of them in an attribute of
-    the same name. It must implement `_reset`, `_add_row`, `_learn` and `_scores`, and may override
+    the same name. It must implement `_reset`, `_learn` and `_scores`, and may override `_add_row`,
     `answer`, `linear` and `use_world`. It can rely on the following:
 
     - labels are valid, and embeddings are finite float64 arrays of one width, `self.width`;

@@ -44,9 +44,8 @@ class Taught(Described, ABC):
     def _reset(self) -> None:
         """Discard everything that was learned."""
 
-    @abstractmethod
     def _add_row(self) -> None:
-        """Add a row for a new label. `self._labels` already includes it."""
+        """Add a row for a new label, if rows are kept. `self._labels` already includes it."""
 
     @abstractmethod
     def _learn(self, sample: Vector, row: int) -> None:

@@ -13,7 +13,7 @@ from robocle.errors import StateError
 
 if TYPE_CHECKING:
     from robocle.learner import Learner
-    from robocle.store.steps import Step
+    from robocle.store.records import Step
 
 
 @main.command(short_help="Make a state forget a label.")

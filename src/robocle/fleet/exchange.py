@@ -31,7 +31,7 @@ from robocle.fleet.messages import (
 from robocle.learner.pipeline import Parts
 from robocle.store.change import CONTENT, changing
 from robocle.store.folding import built, fold
-from robocle.store.rows import LATEST, Row
+from robocle.store.records import LATEST, Row
 from robocle.store.state import FilePath, State, clock_of, located
 
 LIGHT = "SELECT id, label, decided, bits > 0, fold, pictures FROM samples"

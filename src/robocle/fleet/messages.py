@@ -21,7 +21,7 @@ from robocle._internal.wording import one_line
 from robocle.classifiers.labels import plain_label
 from robocle.errors import FleetError
 from robocle.learner.pipeline import Parts
-from robocle.store.rows import LATEST, UNREADABLE, Row
+from robocle.store.records import LATEST, UNREADABLE, Row
 
 VERSION = 1
 ID = 16

@@ -22,8 +22,8 @@ from robocle.learner.embedding import Embedding, values_for
 from robocle.learner.learned import Learned
 from robocle.learner.pipeline import Parts
 from robocle.store.folding import classifier_of, fold
+from robocle.store.records import StepName
 from robocle.store.state import FilePath, State, located
-from robocle.store.steps import StepName
 from robocle.store.tables import translated
 
 Item = TypeVar("Item")

@@ -30,9 +30,8 @@ from robocle.images.sketches import Sketches
 from robocle.learner.pipeline import Parts
 from robocle.store.change import Change, changing
 from robocle.store.folding import built, classifier_of
-from robocle.store.rows import Row
+from robocle.store.records import Row, StepName
 from robocle.store.state import Position, State
-from robocle.store.steps import StepName
 
 if TYPE_CHECKING:
     from robocle.recognition.decision import Decision

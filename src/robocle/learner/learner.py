@@ -43,8 +43,8 @@ from robocle.profiles import DEFAULT_PROFILE, Objects, ProfileName
 from robocle.recognition import DEFAULT_RATE, Rate, require_rate
 from robocle.spec import parse_spec, require_whole
 from robocle.store.copying import require_place, write_state
+from robocle.store.records import Step
 from robocle.store.state import FilePath, State, located
-from robocle.store.steps import Step
 from robocle.types import Prediction
 
 if TYPE_CHECKING:

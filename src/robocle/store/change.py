@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 from robocle.classifiers.labels import plain_label, require_look
 from robocle.errors import NothingToUndoError, NotLastStepError
 from robocle.images.sketches import sketch
-from robocle.store.rows import LATEST, Row, checked, packed
+from robocle.store.records import LATEST, MAX_TEXT, Row, Step, StepName, checked, packed
 from robocle.store.state import State, clock_of
-from robocle.store.steps import MAX_TEXT, Step, StepName
 from robocle.store.tables import FORMAT_WITH_LOOKS, LOOKS, translated
 
 INSERT = f"INSERT OR REPLACE INTO samples VALUES ({','.join('?' * len(Row._fields))})"

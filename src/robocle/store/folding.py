@@ -18,7 +18,7 @@ from robocle.classifiers import CLASSIFIERS, ClassifierState, StreamingClassifie
 from robocle.classifiers.labels import UNKNOWN
 from robocle.errors import LabelError, SpecError, StateError
 from robocle.store.change import CONTENT, INSERT, Change
-from robocle.store.rows import Row, packed
+from robocle.store.records import Row, packed
 from robocle.store.state import State
 
 SPARE = 64

@@ -20,7 +20,7 @@ from robocle._internal.wording import plural
 from robocle.errors import RobocleError, StateError
 from robocle.store.change import changing
 from robocle.store.folding import classifier_of
-from robocle.store.rows import LATEST, UNREADABLE, Row, checked, unpacked
+from robocle.store.records import LATEST, UNREADABLE, Row, checked, unpacked
 from robocle.store.state import FilePath, Specs, State, located
 from robocle.store.tables import PAGE, connect, require_journal, translated
 

@@ -22,8 +22,16 @@ from robocle._internal.files import file_identity, is_writable
 from robocle.classifiers.labels import plain_label, require_look
 from robocle.classifiers.samples import new_id
 from robocle.errors import InexactError, StateAccessError, StateError
-from robocle.store.rows import MICRO, UNREADABLE, Row, checked, unpacked
-from robocle.store.steps import MAX_TEXT, Step, described
+from robocle.store.records import (
+    MAX_TEXT,
+    MICRO,
+    UNREADABLE,
+    Row,
+    Step,
+    checked,
+    described,
+    unpacked,
+)
 from robocle.store.tables import (
     Access,
     connect,

@@ -17,7 +17,7 @@ from robocle.images.quality import Kind
 from robocle.learner import Learner
 from robocle.recognition.explanation import Explanation
 from robocle.recognition.readiness import ConfusablePair, LabelReadiness, Readiness
-from robocle.store.steps import Step
+from robocle.store.records import Step
 
 GOAL = 5
 """How many pictures of an object the page asks for."""

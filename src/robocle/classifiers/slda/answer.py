@@ -20,8 +20,8 @@ import numpy as np
 
 from robocle._internal.blas import one_blas_thread
 from robocle.classifiers.samples import Matrix, Vector
-from robocle.classifiers.slda.left_out import ROUNDING, LeaveOneOut, LeftOut
-from robocle.classifiers.slda.weights import Weights
+from robocle.classifiers.slda.left_out import LeaveOneOut, LeftOut
+from robocle.classifiers.slda.weights import MeanProducts, Weights, inverted
 from robocle.types import Scores
 
 
@@ -38,33 +38,6 @@ class Familiarity:
         """Return W and b with familiarity = W z + b, from those of the scores."""
         along = self.slopes[:, None] * self.direction
         return self.gains[:, None] * weights + along, self.gains * bias + self.offsets
-
-
-@dataclass(frozen=True, eq=False)
-class MeanProducts:
-    """Inner products of the class means m_j and their mean c, in all blocks together."""
-
-    squares: Vector
-    """m_j A m_j."""
-    centre: Vector
-    """m_j A c."""
-
-    def lengths(self, share: float) -> Vector:
-        """Return the distance of each class mean from share c."""
-        squared = self.squares - 2 * share * self.centre + share**2 * self.centre.mean()
-        return np.sqrt(np.where(squared > ROUNDING * self.squares.max(), squared, 0))
-
-    def scores(self, towards: Matrix, share: float, lengths: Vector) -> Scores:
-        """Return (z - f) A (m_j - f) / |m_j - f| with f = share c, from z A m_j."""
-        offset = share * (share * self.centre.mean() - towards.mean(axis=1))
-        scores: Scores = towards + (offset[:, None] - share * self.centre)
-        scores *= inverted(lengths)
-        return scores
-
-
-def inverted(lengths: Vector) -> Vector:
-    """Return 1 / length. A class mean that lies on the origin has no direction: its score is 0."""
-    return np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,8 +128,7 @@ class Answer:
 
     def scored(self, left_out: LeftOut) -> LeaveOneOut:
         """Return the scores of samples that are left out."""
-        lengths = self.lengths, self.familiarity_lengths
-        return left_out.scored(self.maps, self.world or 0.0, *lengths)
+        return left_out.scored(self.maps, self.world or 0.0)
 
     @cached_property
     def for_others(self) -> Vector:

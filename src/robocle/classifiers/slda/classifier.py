@@ -113,9 +113,6 @@ class StreamingLDA(StreamingClassifier):
     def _reset(self) -> None:
         self._following = None
 
-    def _add_row(self) -> None:
-        """Do nothing: the sums add a class with its first sample."""
-
     def _learn(self, sample: Vector, row: int) -> None:
         """Do nothing: `_learn_next` adds the sample to the sums."""
 

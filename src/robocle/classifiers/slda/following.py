@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from robocle._internal.blas import one_blas_thread
 from robocle.classifiers.samples import Matrix, Sample
-from robocle.classifiers.slda.answer import Answer, MeanProducts
+from robocle.classifiers.slda.answer import Answer
 from robocle.classifiers.slda.estimates import (
     PRIOR_WEIGHT,
     Shrinkage,
@@ -119,13 +119,12 @@ class Following:
                 earlier = estimated_weight(left_out, sum(n for n in sums.counts if n > 1))
             maps = np.array([1.0, earlier])
         weights = scales * np.where(np.arange(len(scales)) < settings.last, 1.0, maps[-1])
-        squares, totals = weights @ solution.squares, weights @ solution.totals
         return Answer(
             origin=sums.origin,
             parts=sums.parts,
             blocks=solution.views(),
             weights=weights,
-            means=MeanProducts(squares, totals / len(squares)),
+            means=solution.mean_products(weights),
             world=settings.world,
             is_linear=settings.is_linear,
             towards=solution.world_products(weights),

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from robocle.classifiers.samples import Matrix, Vector
 from robocle.classifiers.slda.solution import LEAST_SHARED, MOST, Solution
+from robocle.classifiers.slda.weights import ROUNDING
 
 MOST_COLUMNS, SIMILAR = 256, 128  # with more classes, a sample is scored for the most similar ones
-ROUNDING = 1e-12  # a squared length below this, relative to the largest, is rounding error
 
 Stack = NDArray[np.float64]
 """An array with one layer per block, or per map."""
@@ -39,10 +39,6 @@ class LeaveOneOut:
     """(samples, classes): the scores with the sample left out."""
     familiarity: Vector
     """The familiarity of each sample with the sample left out."""
-    lengths: Vector
-    """The distance of each class mean from the origin of the scores."""
-    familiarity_lengths: Vector
-    """The distance of each class mean from the origin of the familiarity."""
 
 
 def chosen(counts: Sequence[int], most: int = MOST) -> list[tuple[int, int]]:
@@ -168,15 +164,8 @@ class LeftOut:
         towards = np.zeros((len(self.rows), self.classes))
         for weight, products in zip(weights, solution.points.products, strict=True):
             towards += weight * products[self._places, : self.classes]
-        centre = weights @ solution.totals / self.classes
-        products = Products(
-            towards[None],
-            centre[None, None],
-            (weights @ solution.squares)[None, None],
-            towards.mean(axis=1)[None],
-            np.array([[centre.mean()]]),
-        )
-        scores = products.scores(np.ones((1, 1)))[0]
+        means = solution.mean_products(weights)
+        scores = means.scores(towards, 1.0, means.lengths(1.0))
         scores[np.arange(len(scores)), self.rows] = np.inf
         best = np.argpartition(scores, -SIMILAR, axis=1)[:, -SIMILAR:]
         return np.sort(best, axis=1)
@@ -250,16 +239,12 @@ class LeftOut:
             total / others**2,
         )
 
-    def scored(
-        self, weights: Vector, world: float, lengths: Vector, familiarity_lengths: Vector
-    ) -> LeaveOneOut:
+    def scored(self, weights: Vector, world: float) -> LeaveOneOut:
         """Return the scores.
 
         Args:
             weights: The weight of each map.
             world: How many class means the world's mean counts as.
-            lengths: The distance of each class mean from the origin of the scores.
-            familiarity_lengths: The same for the origin of the familiarity.
         """
         share = self.classes / (self.classes + world)
         scores = self.products.scores(weights[None])[0]
@@ -268,9 +253,7 @@ class LeftOut:
             spread = np.full((len(scores), self.classes), -np.inf)
             np.put_along_axis(spread, self.columns, scores, axis=1)
             scores = spread
-        return LeaveOneOut(
-            self.ids, self.rows, self.singleton, scores, familiarity, lengths, familiarity_lengths
-        )
+        return LeaveOneOut(self.ids, self.rows, self.singleton, scores, familiarity)
 
     def for_others(self, weights: Vector, world: float) -> Vector:
         """Return the familiarity of each sample for the best other class.

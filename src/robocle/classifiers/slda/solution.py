@@ -22,7 +22,7 @@ from robocle._internal.blas import blas
 from robocle.classifiers.samples import Matrix, Sample, Vector
 from robocle.classifiers.scatter import Inverse, Scatter
 from robocle.classifiers.slda.sums import SampleChange, Sums, parts_of
-from robocle.classifiers.slda.weights import FollowedWeights, Weights, narrow
+from robocle.classifiers.slda.weights import FollowedWeights, MeanProducts, Weights, narrow
 
 ROOM = 32  # classes by which tables grow at least
 LEAST_SHARED = 1e-9  # of what remains without a sample: less is rounding error
@@ -102,6 +102,14 @@ class Solution:
     def totals(self) -> Matrix:
         """m_j A s, where s is the sum of the class means, (blocks, classes)."""
         return self._totals[:, : self.classes]
+
+    def mean_products(self, weights: Vector) -> MeanProducts:
+        """Return the products of the class means in all blocks together.
+
+        Args:
+            weights: The weight of each block.
+        """
+        return MeanProducts(weights @ self.squares, weights @ self.totals / self.classes)
 
     def world_products(self, weights: Vector) -> Matrix:
         """Return the sum over the blocks of weight * x A m_j for the world's pictures x."""

@@ -1,7 +1,7 @@
-"""The rows A m_j of one block, with which embeddings are scored.
+"""The rows A m_j of one block, with which embeddings are scored, and inner products of all m_j.
 
-They follow lessons without being rewritten: a lesson appends one direction and its coefficients. So
-a view of them never changes, and predictions can use it while a lesson is taught.
+The rows follow lessons without being rewritten: a lesson appends one direction and its
+coefficients. So a view of them never changes, and predictions can use it while a lesson is taught.
 """
 
 from dataclasses import dataclass
@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from robocle.classifiers.samples import Matrix, Vector
 from robocle.classifiers.scatter import Rows
+from robocle.types import Scores
 
 LARGEST_FLOAT32 = 1e15  # sums of products of larger values might be infinite
 MOST_FLOAT64 = 512  # with more classes, the rows are float32
 MOST_DIRECTIONS = 56  # few enough that predictions hardly notice them
+ROUNDING = 1e-12  # a squared length below this, relative to the largest, is rounding error
 ROOM = 96  # new classes for which coefficients have room: a lesson adds one, and a direction
 
 
@@ -86,3 +88,30 @@ def narrow(values: NDArray[np.float64]) -> NDArray[Any]:
     """Return values in float32, if they are small enough."""
     small = np.abs(values).max(initial=0) < LARGEST_FLOAT32
     return values.astype(np.float32 if small else np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class MeanProducts:
+    """Inner products of the class means m_j and their mean c, in all blocks together."""
+
+    squares: Vector
+    """m_j A m_j."""
+    centre: Vector
+    """m_j A c."""
+
+    def lengths(self, share: float) -> Vector:
+        """Return the distance of each class mean from share c."""
+        squared = self.squares - 2 * share * self.centre + share**2 * self.centre.mean()
+        return np.sqrt(np.where(squared > ROUNDING * self.squares.max(), squared, 0))
+
+    def scores(self, towards: Matrix, share: float, lengths: Vector) -> Scores:
+        """Return (z - f) A (m_j - f) / |m_j - f| with f = share c, from z A m_j."""
+        offset = share * (share * self.centre.mean() - towards.mean(axis=1))
+        scores: Scores = towards + (offset[:, None] - share * self.centre)
+        scores *= inverted(lengths)
+        return scores
+
+
+def inverted(lengths: Vector) -> Vector:
+    """Return 1 / length. A class mean that lies on the origin has no direction: its score is 0."""
+    return np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > 0)
