@@ -108,7 +108,7 @@ def assert_equal_maps(maps: FeatureMaps, reference: Maps) -> None:
 
 @pytest.fixture(scope="module")
 def top_five(lite0: Backbone) -> Callable[[Any], list[int]]:
-    weights = read_checkpoint(checkpoint_path())
+    weights = read_checkpoint(checkpoint_path().read_bytes())
 
     def classes(picture: Any) -> list[int]:
         averaged = lite0.features(to_pixels(picture, 224)[None]).grid[0].mean(axis=0)

@@ -23,8 +23,8 @@ from robocle import Learner
 from robocle.backbones import Backbone
 from robocle.backbones.onnx_graph import GraphBuilder
 from robocle.errors import NothingTaughtError, SpecError, StateAccessError
+from robocle.export import narrow
 from robocle.export.embedding_nodes import add_views
-from robocle.export.float32 import narrow
 from robocle.images import to_pixels
 from robocle.images.square import ORIENTATION_TAG
 from robocle.images.views import Centre, Plain

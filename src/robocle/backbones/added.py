@@ -11,7 +11,6 @@ opened with the model that has the fingerprint it records.
 """
 
 import hashlib
-import logging
 import os
 import re
 import shutil
@@ -23,6 +22,7 @@ from robocle.backbones.efficientnet_lite import PUBLISHED
 from robocle.backbones.model_folder import (
     Manifest,
     backbones_folder,
+    keep_folder,
     read_folder,
     read_manifest,
     write_folder,
@@ -33,8 +33,6 @@ from robocle.errors import BackboneError
 
 INT8_SUFFIX = "_int8"
 """What the name of an int8 twin ends in."""
-
-log = logging.getLogger("robocle")
 
 
 class AddedBackbone(OnnxBackbone):
@@ -254,13 +252,9 @@ class GivenOnnx(OnnxBackbone):
 def keep_given(manifest: Manifest, model: bytes) -> None:
     """Keep the standard model of a file that a user has given, unless it is kept already."""
     folder = _folder(manifest.fingerprint)
-    if folder.exists():
-        return
-    try:
-        write_folder(folder, manifest, model)
-    except OSError as error:
-        log.warning("cannot keep %s in %s (%s): states that are taught with it cannot be opened "
-                    "without it", manifest.name, folder, error.strerror)  # fmt: skip
+    if not folder.exists():
+        otherwise = "states that are taught with it cannot be opened without it"
+        keep_folder(folder, manifest, model, otherwise)
 
 
 def _kept(wanted: str) -> tuple[Manifest, bytes] | None:

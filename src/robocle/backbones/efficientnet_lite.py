@@ -224,17 +224,18 @@ def build_model(network: Published = LITE0) -> bytes:
 
     path = checkpoint_path(network)
     try:
-        found = hashlib.sha256(path.read_bytes()).hexdigest()
+        checkpoint = path.read_bytes()
     except OSError as error:
         raise BackboneError(
             f"cannot read {path} ({error.strerror}): reinstall {network.package}"
         ) from error
+    found = hashlib.sha256(checkpoint).hexdigest()
     if found != network.checkpoint_sha256:
         raise BackboneError(
             f"{path.name} is damaged (sha256 {found[:8]}, expected "
             f"{network.checkpoint_sha256[:8]}): reinstall {network.package}"
         )
-    graph = feature_map_model(read_checkpoint(path), network.manifest, network.repeats)
+    graph = feature_map_model(read_checkpoint(checkpoint), network.manifest, network.repeats)
     model: bytes = graph.SerializeToString(deterministic=True)
     return model
 

@@ -7,18 +7,19 @@ convolutions. Padding is TensorFlow's "same" padding, which adds the odd row and
 
 The weights are a PyTorch checkpoint of the old, non-zip format: five pickles (magic number,
 protocol, machine, object tree, storage keys), followed by an int64 element count and the raw
-elements of each storage. A pickle can run code. This reader can only build dictionaries of tensors:
-any other name in the file is rejected before it is looked up.
+elements of each storage. In the published checkpoints, each tensor has a storage of its own. A
+pickle can run code. This reader can only build dictionaries of tensors: any other name in the file
+is rejected before it is looked up.
 """
 
+import io
 import math
 import pickle
 import struct
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
@@ -41,16 +42,6 @@ LAST_HALVING = max(number for number, (stride, _) in enumerate(STAGES) if stride
 
 Weights = Mapping[str, NDArray[Any]]
 
-MAGIC = 0x1950A86A20F9469CFC6C
-PROTOCOL = 1001
-STORAGE_DTYPES: dict[str, np.dtype[Any]] = {
-    "FloatStorage": np.dtype("<f4"),
-    "DoubleStorage": np.dtype("<f8"),
-    "HalfStorage": np.dtype("<f2"),
-    "LongStorage": np.dtype("<i8"),
-    "IntStorage": np.dtype("<i4"),
-}
-
 
 def feature_map_model(
     weights: Weights, manifest: Manifest, repeats: Sequence[int]
@@ -64,9 +55,6 @@ def feature_map_model(
         weights: The tensors of the published checkpoint, by name.
         manifest: The name of the network, and the sizes of its input and its maps.
         repeats: The number of blocks in each stage.
-
-    Raises:
-        BackboneError: The checkpoint lacks a tensor of the network.
     """
     network = _Network(weights, manifest)
     value = network.normalised_pixels()
@@ -170,127 +158,82 @@ class _Network:
 
     def _folded(self, conv: str, norm: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return kernel and bias of a convolution with its BatchNorm folded in, in float64."""
-        try:
-            kernel, gamma, beta, mean, variance = (
-                np.asarray(self._weights[name], np.float64)
-                for name in (
-                    f"{conv}.weight",
-                    f"{norm}.weight",
-                    f"{norm}.bias",
-                    f"{norm}.running_mean",
-                    f"{norm}.running_var",
-                )
+        kernel, gamma, beta, mean, variance = (
+            self._weights[name].astype(np.float64)
+            for name in (
+                f"{conv}.weight",
+                f"{norm}.weight",
+                f"{norm}.bias",
+                f"{norm}.running_mean",
+                f"{norm}.running_var",
             )
-        except KeyError as missing:
-            raise BackboneError(
-                f"the checkpoint has no tensor {missing}: it is not {self._manifest.name}"
-            ) from None
+        )
         gain = gamma / np.sqrt(variance + BATCH_NORM_EPSILON)
         folded = kernel * gain[:, None, None, None]
         return folded.astype(np.float32), (beta - mean * gain).astype(np.float32)
 
 
-@dataclass(frozen=True)
-class _Storage:
-    """A block of numbers that one or more tensors refer to."""
+class _Tensor(NamedTuple):
+    """A tensor whose elements have not been read yet."""
 
     key: str
     dtype: np.dtype[Any]
-    length: int
-
-
-@dataclass(frozen=True)
-class _Tensor:
-    """A tensor whose elements have not been read yet."""
-
-    storage: _Storage
-    offset: int
     shape: tuple[int, ...]
     strides: tuple[int, ...]
-
-    def fill(self, storages: dict[str, NDArray[Any]]) -> NDArray[Any]:
-        elements = storages[self.storage.key]
-        steps = zip(self.shape, self.strides, strict=True)
-        last = self.offset + sum((size - 1) * stride for size, stride in steps)
-        lowest = min(self.offset, *self.strides, *(size - 1 for size in self.shape), 0)
-        if lowest < 0 or last >= len(elements) or math.prod(self.shape) > len(elements):
-            raise BackboneError(
-                f"a tensor of shape {self.shape} exceeds its storage: the checkpoint is damaged"
-            )
-        strides = [stride * elements.itemsize for stride in self.strides]
-        view = np.lib.stride_tricks.as_strided(elements[self.offset :], self.shape, strides)
-        return np.array(view, order="C")  # np.ascontiguousarray would add an axis to a scalar
+    """How many elements apart the entries along each axis are."""
 
 
 def _rebuild_tensor(
-    storage: _Storage, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], *_: object
+    storage: tuple[str, np.dtype[Any]],
+    _offset: int,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    *_: object,
 ) -> _Tensor:
-    return _Tensor(storage, offset, tuple(shape), tuple(strides))
+    return _Tensor(*storage, shape, strides)
+
+
+READABLE: dict[tuple[str, str], Any] = {
+    ("collections", "OrderedDict"): OrderedDict,
+    ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor,
+    ("torch", "FloatStorage"): np.dtype("<f4"),
+    ("torch", "LongStorage"): np.dtype("<i8"),
+}
+"""What the names in a checkpoint stand for."""
 
 
 class _TensorUnpickler(pickle.Unpickler):
     """An unpickler that builds tensors and ordered dictionaries and rejects everything else."""
 
     def find_class(self, module: str, name: str) -> Any:
-        known: dict[tuple[str, str], Any] = {
-            ("collections", "OrderedDict"): OrderedDict,
-            ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor,
-        } | {("torch", storage): storage for storage in STORAGE_DTYPES}
-        if (module, name) not in known:
+        if (module, name) not in READABLE:
             raise BackboneError(f"the checkpoint refers to {module}.{name}: only tensors are read")
-        return known[module, name]
+        return READABLE[module, name]
 
-    def persistent_load(self, pid: Any) -> _Storage:
-        kind, storage, key, _device, length, *_view = pid
-        if kind != "storage":
-            raise BackboneError(f"the checkpoint contains a {kind!r}: only tensors are read")
-        return _Storage(str(key), STORAGE_DTYPES[storage], int(length))
+    def persistent_load(self, pid: Any) -> tuple[str, np.dtype[Any]]:
+        _kind, dtype, key, *_ = pid
+        return key, dtype
 
 
-def read_checkpoint(path: Path) -> dict[str, NDArray[Any]]:
-    """Read the tensors of a checkpoint, without running any code in it.
+def read_checkpoint(content: bytes) -> dict[str, NDArray[Any]]:
+    """Read the tensors of a published checkpoint, without running any code in it.
 
     Args:
-        path: A file that torch.save wrote in its old format, with one flat dictionary of tensors.
+        content: The content of the file. The caller has compared its hash.
 
     Returns:
         The tensors by name.
 
     Raises:
-        BackboneError: The file cannot be read, or contains anything but tensors.
+        BackboneError: It contains anything but tensors.
     """
-    try:
-        with path.open("rb") as file:
-            tree = _read_tree(file)
-            storages = _read_storages(file, {t.storage.key: t.storage for t in tree.values()})
-            return {name: tensor.fill(storages) for name, tensor in tree.items()}
-    except BackboneError:
-        raise
-    except OSError as error:
-        raise BackboneError(f"cannot read checkpoint {path}: {error.strerror}") from error
-    except Exception as error:  # a hostile pickle can fail in any way
-        raise BackboneError(f"cannot read {path} as a PyTorch checkpoint ({error})") from error
-
-
-def _read_tree(file: BinaryIO) -> dict[str, _Tensor]:
-    magic, protocol, _machine = (_TensorUnpickler(file).load() for _ in range(3))
-    if magic != MAGIC or protocol != PROTOCOL:
-        raise BackboneError(f"this is not a PyTorch checkpoint of the old format (magic {magic!r})")
-    tree = _TensorUnpickler(file).load()
-    if not isinstance(tree, dict) or not all(isinstance(t, _Tensor) for t in tree.values()):
-        raise BackboneError("the checkpoint is not a flat dictionary of tensors")
-    return {str(name): tensor for name, tensor in tree.items()}
-
-
-def _read_storages(file: BinaryIO, expected: dict[str, _Storage]) -> dict[str, NDArray[Any]]:
-    storages = {}
-    for key in _TensorUnpickler(file).load():
-        storage = expected[key]
+    file = io.BytesIO(content)
+    _magic, _protocol, _machine, tree, keys = (_TensorUnpickler(file).load() for _ in range(5))
+    tensors = {tensor.key: (name, tensor) for name, tensor in tree.items()}
+    found = {}
+    for name, (_, dtype, shape, strides) in (tensors[key] for key in keys):
         (length,) = struct.unpack("<q", file.read(8))
-        if length != storage.length:
-            raise BackboneError(
-                f"storage {key} of the checkpoint has {length} of {storage.length} values"
-            )
-        content = file.read(length * storage.dtype.itemsize)
-        storages[key] = np.frombuffer(content, storage.dtype, length)
-    return storages
+        elements = file.read(length * dtype.itemsize)
+        steps = [stride * dtype.itemsize for stride in strides]
+        found[name] = np.ndarray(shape, dtype, elements, strides=steps)
+    return found

@@ -89,14 +89,11 @@ def load_or_build(
         The serialised model.
     """
     folder = built_folder(manifest, sha256)
-    model = _read(folder, manifest)
-    if model is not None and exact and hashlib.sha256(model).hexdigest() != sha256:
-        log.warning("the model in %s is not the one that robocle builds: building it again", folder)
-        model = None
+    model = _read(folder, manifest, sha256 if exact else "")
     if model is None:
         log.info("building %s (only once: it is kept in %s)", manifest.name, folder)
         model = build()
-        _keep(folder, manifest, model)
+        keep_folder(folder, manifest, model, "it will be built again next time")
     return model
 
 
@@ -154,6 +151,15 @@ def write_folder(folder: Path, manifest: Manifest, model: bytes) -> None:
         _swap_in(fresh, folder, Path(temporary) / "old")
 
 
+def keep_folder(folder: Path, manifest: Manifest, model: bytes, otherwise: str) -> None:
+    """Write a model folder if possible, and warn of what happens otherwise."""
+    try:
+        write_folder(folder, manifest, model)
+    except OSError as error:
+        reason = error.strerror
+        log.warning("cannot keep %s in %s (%s): %s", manifest.name, folder, reason, otherwise)
+
+
 def _require_sensible(manifest: Manifest) -> None:
     """Raise unless numbers are numbers in range and text is printable: the file may be anyone's."""
     sizes = (manifest.input_size, manifest.channels, manifest.positions)
@@ -173,29 +179,22 @@ def _require_sensible(manifest: Manifest) -> None:
         raise ValueError("its manifest has values that no backbone can have")
 
 
-def _read(folder: Path, manifest: Manifest) -> bytes | None:
+def _read(folder: Path, manifest: Manifest, sha256: str) -> bytes | None:
+    """Return the model of a manifest, with this hash if one is given; None if it is not there."""
     try:
-        if read_manifest(folder)[0] != manifest:
-            raise ValueError("its manifest is that of another version")
+        found, model = read_folder(folder)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:  # expected after an update, so it is no warning
-        log.info("%s will be built again: %s", folder, error)
+    except (OSError, ValueError) as error:
+        log.warning("%s is damaged (%s) and will be built again", folder, error)
         return None
-    try:
-        return read_folder(folder)[1]
-    except (OSError, ValueError):
-        log.warning("%s is damaged and will be built again", folder)
+    if found != manifest:  # expected after an update, so it is no warning
+        log.info("%s is from another version and will be built again", folder)
         return None
-
-
-def _keep(folder: Path, manifest: Manifest, model: bytes) -> None:
-    """Write the folder if possible. Without it, the model is built again at the next start."""
-    try:
-        write_folder(folder, manifest, model)
-    except OSError as error:
-        log.warning("cannot keep %s in %s (%s): it will be built again next time", manifest.name,
-                    folder, error.strerror)  # fmt: skip
+    if sha256 and hashlib.sha256(model).hexdigest() != sha256:
+        log.warning("the model in %s is not the one that robocle builds: building it again", folder)
+        return None
+    return model
 
 
 def _swap_in(fresh: Path, folder: Path, aside: Path) -> None:

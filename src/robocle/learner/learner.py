@@ -48,7 +48,7 @@ from robocle.store.state import FilePath, State, located
 from robocle.types import Prediction
 
 if TYPE_CHECKING:
-    from robocle.export.onnx_model import Numbers
+    from robocle.export import Numbers
     from robocle.recognition.decision import Decision
     from robocle.recognition.explanation import Explanation
     from robocle.recognition.readiness import Readiness, TaughtSample
@@ -829,7 +829,7 @@ class Learner:
             BackboneError: The backbone does not provide its ONNX model.
             StateAccessError: The file exists and is not replaced, or it cannot be written.
         """
-        from robocle.export.onnx_model import OnnxExport
+        from robocle.export import OnnxExport
 
         pipeline = self.pipeline
         embedding = pipeline.backbone, pipeline.pooling, pipeline.prediction_views

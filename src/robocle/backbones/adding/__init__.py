@@ -11,13 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from robocle.backbones.added import (
-    added_folder,
-    added_names,
-    how_to_add,
-    read_added,
-    write_added,
-)
+from robocle.backbones.added import added_folder, how_to_add, read_added, write_added
 from robocle.backbones.efficientnet_lite import PUBLISHED, require_weights
 from robocle.backbones.model_folder import Manifest
 from robocle.backbones.names import ARCHITECTURES, require_size, sized_name, split_size
@@ -102,8 +96,6 @@ def add_backbone(
 
 def _existing(name: str) -> Manifest | None:
     """Return the added backbone of a name, unless it is damaged."""
-    if name not in added_names():
-        return None
     try:
         return read_added(name)[0]
     except BackboneError:

@@ -171,6 +171,8 @@ class FeatureMap:
     (tokens, channels)."""
     dtype: str
     """Its numpy dtype: "float32", "float16", ..."""
+    prefix: int
+    """How many tokens precede those of the positions; 0 if it does not consist of tokens."""
 
     @property
     def channels_first(self) -> bool:
@@ -184,13 +186,8 @@ class FeatureMap:
 
     @property
     def positions(self) -> int:
-        """The number of positions or, for a transformer, of all tokens."""
-        return math.prod(self.shape) // self.channels
-
-    def prefix(self, given: int) -> int:
-        """Return how many of its positions are none: the given number, or 0 without tokens."""
-        tokens = len(self.shape) == 2 and is_map(self.shape, given)
-        return given if tokens else 0
+        """The number of positions."""
+        return math.prod(self.shape) // self.channels - self.prefix
 
 
 def is_map(shape: tuple[int, ...], prefix: int) -> bool:
@@ -213,11 +210,7 @@ def is_map(shape: tuple[int, ...], prefix: int) -> bool:
 
 
 def end_at_maps(
-    graph: onnx.GraphProto,
-    last: FeatureMap,
-    earlier: FeatureMap | None,
-    prefix: int,
-    has_token: bool,
+    graph: onnx.GraphProto, last: FeatureMap, earlier: FeatureMap | None, has_token: bool
 ) -> None:
     """Make a graph end at its maps: outputs `feature_map`, and `token` and `earlier_map` if any.
 
@@ -225,51 +218,40 @@ def end_at_maps(
         graph: The graph to change.
         last: Its last map.
         earlier: Its earlier map, if it has one.
-        prefix: How many tokens precede those of the positions, in each map that consists of tokens.
-        has_token: Whether the first of these is a class token.
+        has_token: Whether the first token of the last map is a class token.
     """
     del graph.output[:]
     builder = GraphBuilder(graph)
-    value = _add_map(builder, "feature", last, prefix)
+    value = _add_map(builder, "feature", last)
     if has_token:
         first = builder.constant(np.int64(0), "token_place")
         builder.node("Gather", value, first, output="token", axis=1)
         builder.add_output("token", TensorProto.FLOAT, last.channels)
     if earlier:
-        _add_map(builder, "earlier", earlier, earlier.prefix(prefix))
+        _add_map(builder, "earlier", earlier)
     remove_unused(graph)
 
 
-def _add_map(builder: GraphBuilder, stem: str, maps: FeatureMap, prefix: int) -> str:
-    """Output a map, and return the name of its tensor as float32 in the network's own layout."""
-    value = maps.name
+def _add_map(builder: GraphBuilder, stem: str, maps: FeatureMap) -> str:
+    """Output a map, and return the name of its tensor as float32 in the network's own layout.
+
+    What is no grid with its channels first is output as one position per row.
+    """
+    value, output = maps.name, f"{stem}_map"
+    shape = maps.shape if maps.channels_first else (maps.positions, maps.channels)
     if maps.dtype != "float32":
         value = builder.node("Cast", value, output=f"{stem}_float", to=TensorProto.FLOAT)
-    if len(maps.shape) == 3:
-        _add_grid(builder, stem, value, maps)
-    else:
-        _add_tokens(builder, stem, value, maps, prefix)
-    return value
-
-
-def _add_grid(builder: GraphBuilder, stem: str, value: str, maps: FeatureMap) -> None:
-    """Output a map with rows and columns, one position per row if the channels come last."""
-    output = f"{stem}_map"
     if maps.channels_first:
         builder.node("Identity", value, output=output)
-        builder.add_output(output, TensorProto.FLOAT, *maps.shape)
-        return
-    shape = np.array([0, maps.positions, maps.channels], np.int64)
-    builder.node("Reshape", value, builder.constant(shape, f"{stem}_rows"), output=output)
-    builder.add_output(output, TensorProto.FLOAT, maps.positions, maps.channels)
-
-
-def _add_tokens(
-    builder: GraphBuilder, stem: str, value: str, maps: FeatureMap, prefix: int
-) -> None:
-    """Output the tokens of the positions."""
-    output = f"{stem}_map"
-    bounds = {f"{stem}_start": prefix, f"{stem}_end": THE_END, f"{stem}_axis": 1}
-    names = [builder.constant(np.array([bound], np.int64), name) for name, bound in bounds.items()]
-    builder.node("Slice", value, *names, output=output)
-    builder.add_output(output, TensorProto.FLOAT, maps.positions - prefix, maps.channels)
+    elif len(maps.shape) == 3:
+        rows = builder.constant(np.array([0, *shape], np.int64), f"{stem}_rows")
+        builder.node("Reshape", value, rows, output=output)
+    else:
+        bounds = {"start": maps.prefix, "end": THE_END, "axis": 1}
+        names = [
+            builder.constant(np.array([bound], np.int64), f"{stem}_{name}")
+            for name, bound in bounds.items()
+        ]
+        builder.node("Slice", value, *names, output=output)
+    builder.add_output(output, TensorProto.FLOAT, *shape)
+    return value

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import onnx
 
@@ -90,6 +91,8 @@ def _quantised_model(name: str, model: bytes, batches: Iterable[Pixels]) -> byte
 
     graph = onnx.load_from_string(model)
     first = _named_first_convolutions(graph)
+    feeds = ({graph.graph.input[0].name: batch} for batch in batches)
+    reader = SimpleNamespace(get_next=lambda: next(feeds, None))  # all that calibration calls
     add_pre_process_metadata(graph)  # avoids a warning about a step that our graphs do not need
     with tempfile.TemporaryDirectory(prefix="robocle-int8-") as folder:
         path = Path(folder) / "int8.onnx"
@@ -97,7 +100,7 @@ def _quantised_model(name: str, model: bytes, batches: Iterable[Pixels]) -> byte
             quantize_static(
                 graph,
                 path,
-                _Reader(graph.graph.input[0].name, batches),
+                reader,
                 quant_format=QuantFormat.QDQ,
                 op_types_to_quantize=list(QUANTISED),
                 per_channel=True,
@@ -120,15 +123,3 @@ def _named_first_convolutions(model: onnx.ModelProto) -> list[str]:
         node.name = node.name or f"{node.op_type}_{number}"
     convolutions = [node.name for node in model.graph.node if node.op_type == "Conv"]
     return convolutions[:FLOAT_CONVOLUTIONS]
-
-
-class _Reader:
-    """Provides batches of pixels through the interface that ONNX Runtime's calibration expects."""
-
-    def __init__(self, name: str, batches: Iterable[Pixels]) -> None:
-        self._name = name
-        self._batches = iter(batches)
-
-    def get_next(self) -> dict[str, Pixels] | None:
-        batch = next(self._batches, None)
-        return None if batch is None else {self._name: batch}

@@ -97,13 +97,17 @@ def standard_model(network: Network) -> tuple[Manifest, bytes]:
         BackboneError: The network does not take pictures, has no feature map, or cannot be run.
     """
     model, name = network.model, network.name
-    _require_opset(model, name)
+    if opset_version(model) < OLDEST_OPSET:
+        raise BackboneError(
+            f"{name} uses ONNX opset {opset_version(model)}: export it with opset {OLDEST_OPSET} "
+            "or newer"
+        )
     _free_reserved_names(model)
     taken = picture_input(model.graph, network.size, name)
     take_pixels(model.graph, taken, network.normalisation)
     maps, earlier = _find_maps(model, network, taken.side)
     has_token = network.prefix > 0 and network.has_token
-    end_at_maps(model.graph, maps, earlier, network.prefix, has_token)
+    end_at_maps(model.graph, maps, earlier, has_token)
     content = serialised(model, name)
     normalisation = network.normalisation
     manifest = Manifest(
@@ -111,7 +115,7 @@ def standard_model(network: Network) -> tuple[Manifest, bytes]:
         fingerprint="",
         input_size=taken.side,
         channels=maps.channels,
-        positions=maps.positions - network.prefix,
+        positions=maps.positions,
         pixel_unit=normalisation.pixel_unit,
         has_token=has_token,
         source=network.source,
@@ -120,17 +124,9 @@ def standard_model(network: Network) -> tuple[Manifest, bytes]:
         std=normalisation.unit_std,
         earlier=_in_words(network, earlier) if earlier else "",
         earlier_channels=earlier.channels if earlier else 0,
-        earlier_positions=earlier.positions - earlier.prefix(network.prefix) if earlier else 0,
+        earlier_positions=earlier.positions if earlier else 0,
     )
     return replace(manifest, fingerprint=fingerprint_of(manifest, content)), content
-
-
-def _require_opset(model: onnx.ModelProto, name: str) -> None:
-    opset = opset_version(model)
-    if opset < OLDEST_OPSET:
-        raise BackboneError(
-            f"{name} uses ONNX opset {opset}: export it with opset {OLDEST_OPSET} or newer"
-        )
 
 
 def _free_reserved_names(model: onnx.ModelProto) -> None:
@@ -166,7 +162,7 @@ def _find_maps(
         alone, batch = outputs[found]
         if is_map(batch.shape[1:], network.prefix):
             require_independent(f"{found} of {name}", alone, batch)
-            last = FeatureMap(found, batch.shape[1:], str(batch.dtype))
+            last = FeatureMap(found, batch.shape[1:], str(batch.dtype), network.prefix)
             return last, _checked_earlier(network, earlier, outputs)
     shapes = {found: outputs[found][1].shape for found in declared}
     shown = "; ".join(f"{each}: {_shown(shape)}" for each, shape in shapes.items())
@@ -196,7 +192,8 @@ def _checked_earlier(network: Network, name: str, outputs: Outputs) -> FeatureMa
     shape = batch.shape[1:]
     shown = f"{name.removeprefix(FREED)} of {network.name}"
     try:
-        if not is_map(shape, 0) and not is_map(shape, network.prefix):
+        prefix = network.prefix if is_map(shape, network.prefix) else 0
+        if not is_map(shape, prefix):
             raise BackboneError(
                 f"{shown} is no map ({_shown(batch.shape)}): choose another tensor, or earlier=none"
             )
@@ -205,7 +202,7 @@ def _checked_earlier(network: Network, name: str, outputs: Outputs) -> FeatureMa
         if network.earlier:
             raise
         return None
-    return FeatureMap(name, shape, str(batch.dtype))
+    return FeatureMap(name, shape, str(batch.dtype), prefix)
 
 
 def _tensor(graph: onnx.GraphProto, network: Network, name: str, poolings: list[str]) -> str:
@@ -273,19 +270,17 @@ def model_of_size(network: Network) -> Model:
 
 
 def _require_larger_maps(original: Manifest, sized: Manifest) -> None:
-    sizes = original.input_size, sized.input_size
-    _require_larger("map", original.positions, sized.positions, sizes)
-    _require_larger("earlier map", original.earlier_positions, sized.earlier_positions, sizes)
-
-
-def _require_larger(what: str, before: int, after: int, sizes: tuple[int, int]) -> None:
-    """Raise unless the side of a map follows that of the input, up to padding and rounding."""
-    growth = sizes[1] / sizes[0]
-    side, found = math.isqrt(before), math.isqrt(after)
-    wanted = side * growth
-    stays = found == side and side not in (math.floor(wanted), math.ceil(wanted))
-    if stays or abs(found - wanted) > max(1, growth):
-        raise BackboneError(f"its {what} is {found}x{found}, not {wanted:.0f}x{wanted:.0f}")
+    """Raise unless the side of each map follows that of the input, up to padding and rounding."""
+    growth = sized.input_size / original.input_size
+    for what, before, after in (
+        ("map", original.positions, sized.positions),
+        ("earlier map", original.earlier_positions, sized.earlier_positions),
+    ):
+        side, found = math.isqrt(before), math.isqrt(after)
+        wanted = side * growth
+        stays = found == side and side not in (math.floor(wanted), math.ceil(wanted))
+        if stays or abs(found - wanted) > max(1, growth):
+            raise BackboneError(f"its {what} is {found}x{found}, not {wanted:.0f}x{wanted:.0f}")
 
 
 def _require_same_axes(original: Model, sized: Model) -> None:

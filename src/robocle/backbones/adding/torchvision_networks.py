@@ -104,7 +104,7 @@ def load_network(name: str, weights: str, size: int = 0) -> TorchNetwork:
     selected = selected_weights(name, weights)
     family = next(family for prefix, family in FAMILIES.items() if name.startswith(prefix))
     preprocessing = selected.published.transforms()
-    side = own_size(name, weights)
+    (side,) = preprocessing.crop_size
     tensors = selected.read()
     module = get_model(name, weights=None, **({"image_size": side} if family.prefix else {}))
     load_weights(module, tensors, family.head, weights, name)
