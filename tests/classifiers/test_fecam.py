@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from robocle.classifiers import StreamingClassifier, classifier
+from array_lessons import taught
 
 Floats = NDArray[np.float64]
 
@@ -15,13 +15,6 @@ def stream(counts: list[int], width: int, seed: int = 0) -> tuple[Floats, list[s
     common = rng.normal(size=(len(rows), 1))  # correlates the entries of an embedding
     embeddings = rng.normal(0, 2, (len(counts), width))[rows] + rng.normal(size=(len(rows), width))
     return embeddings + common, [str(row) for row in rows]
-
-
-def taught(spec: str, embeddings: Floats, labels: list[str]) -> StreamingClassifier:
-    clf = classifier(spec)
-    for embedding, label in zip(embeddings, labels, strict=True):
-        clf.learn(embedding, label)
-    return clf
 
 
 def tukey(values: Floats, power: float) -> Floats:

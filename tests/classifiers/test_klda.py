@@ -4,17 +4,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from robocle.classifiers import StreamingClassifier, classifier
+from array_lessons import taught
 from robocle.classifiers.shared import fourier_features, rectified_features
 
 Floats = NDArray[np.float64]
-
-
-def taught(spec: str, embeddings: Floats, labels: list[str]) -> StreamingClassifier:
-    clf = classifier(spec)
-    for embedding, label in zip(embeddings, labels, strict=True):
-        clf.learn(embedding, label)
-    return clf
 
 
 @pytest.mark.slow
@@ -68,18 +61,3 @@ def test_scores_are_those_of_slda_on_the_features(samples: int, features: int) -
     )
     expected = taught("slda", mapped, labels).scores(mapped)
     assert np.abs(found - expected).max() <= 1e-9 * np.abs(expected).max()
-
-
-def test_it_separates_classes_that_are_not_linearly_separable() -> None:
-    """One class lies between the two halves of the other, along an arc."""
-    rng = np.random.default_rng(1)
-    angles = rng.uniform(-1.5, 1.5, 400)
-    embeddings = np.column_stack([np.cos(angles), np.sin(angles)])
-    labels = ["inner" if abs(angle) < 0.5 else "outer" for angle in angles]
-    accuracies = {}
-    for spec in ("slda", "klda:features=200,gamma=5"):
-        clf = taught(spec, embeddings[:300], labels[:300])
-        predicted = np.array(clf.labels)[clf.scores(embeddings[300:]).argmax(axis=1)]
-        accuracies[spec[:4]] = (predicted == labels[300:]).mean()
-    assert accuracies["klda"] > 0.93
-    assert accuracies["klda"] >= accuracies["slda"]

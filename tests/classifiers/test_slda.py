@@ -8,14 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.covariance import OAS
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 import robocle
 from robocle.classifiers.samples import Sample
 from robocle.classifiers.scatter import Inverse, Scatter
 from robocle.classifiers.slda.answer import Answer
 from robocle.classifiers.slda.estimates import shrunk
-from robocle.errors import FeatureError, SpecError
+from robocle.errors import (
+    FeatureError,
+    InexactError,
+    SpecError,
+    UnknownLabelError,
+    UnknownSampleError,
+)
 from slda_formulas import Formulas, assert_formulas
 from slda_samples import (
     DEFAULT,
@@ -239,27 +244,6 @@ def test_near_duplicates_and_blocks_of_one_number_follow_the_formulas(
             assert_formulas(clf, samples[:count])
 
 
-def test_the_exact_scatter_predicts_the_same_labels_as_lda_in_scikit_learn() -> None:
-    samples = samples_of(400, 30, 5)
-    embeddings = np.array([sample.embedding for sample in samples], np.float64)
-    labels = [sample.label for sample in samples]
-    means = {each: embeddings[[each == label for label in labels]].mean(0) for each in set(labels)}
-    apart = embeddings - np.array([means[label] for label in labels])
-
-    class Fixed:
-        """The estimator that scikit-learn's LDA calls for the within-class covariance."""
-
-        def fit(self, _: NDArray[np.float64]) -> None:
-            self.covariance_ = 0.8 * apart.T @ apart / 400 + 0.2 * np.eye(30)
-
-    priors = np.full(5, 0.2)
-    reference = LinearDiscriminantAnalysis("lsqr", covariance_estimator=Fixed(), priors=priors)
-    reference.fit(embeddings, labels)
-    assert taught("slda:shrinkage=0.2", samples).predict(embeddings) == (
-        reference.predict(embeddings).tolist()
-    )
-
-
 def test_oas_shrinkage_is_close_to_that_of_scikit_learn_for_wide_embeddings() -> None:
     """scikit-learn omits the terms in 2 / width of the published formula."""
     rows = np.random.default_rng(0).normal(size=(50, 600)) * np.linspace(0.5, 2, 600)
@@ -327,40 +311,25 @@ def test_many_blocks_follow_many_new_labels() -> None:
 
 
 def test_the_world_may_be_changed_by_its_owner_afterwards() -> None:
-    spec = "slda:shrinkage=stepped,score=cosine,world=10"
-    rng = np.random.default_rng(0)
-    world, samples = rng.random((30, 8)), rng.random((12, 8))
-    clf = robocle.classifier(spec)
-    clf.use_world(world)
-    expected = robocle.classifier(spec)
-    expected.use_world(world.copy())
+    world, samples = world_of(24), samples_of(12, 24, 3)
+    clf = taught(f"{DEFAULT},blocks=3", world=world)
     world[:] = 0
-    for number, sample in enumerate(samples):
-        clf.learn(sample, f"{number % 3}")
-        expected.learn(sample, f"{number % 3}")
-    answers = clf.answer(), expected.answer()
-    assert answers[0] is not None
-    assert answers[1] is not None
-    np.testing.assert_array_equal(answers[0].world_familiarity, answers[1].world_familiarity)
+    teach(clf, samples)
+    assert_same(clf, taught(f"{DEFAULT},blocks=3", samples, world_of(24)))
 
 
-def test_an_interrupted_query_leaves_the_next_one_right(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(0)
-    clf = robocle.classifier("slda:shrinkage=0.1")
-    for number in range(30):
-        clf.learn(rng.random(6), f"{number % 3}")
-    queries = rng.random((4, 6))
-    expected = clf.scores(queries)
-    clf.learn(rng.random(6), "0")
-
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr("robocle.classifiers.scatter.Scatter.add", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            clf.scores(queries)
-    again = robocle.classifier("slda:shrinkage=0.1")
-    again.restore(clf.state())
-    np.testing.assert_allclose(clf.scores(queries), again.scores(queries), rtol=1e-9)
-    assert not np.allclose(clf.scores(queries), expected)
+def test_what_cannot_be_done_is_refused_and_changes_nothing() -> None:
+    samples = samples_of(8, 24, 2)
+    clf = taught("slda", samples)
+    for spec in ("ncm", "slda:shrinkage=0.5", "slda:keep=5"):
+        with pytest.raises(InexactError, match="only equal classifiers can be merged"):
+            clf.merge(robocle.classifier(spec).learn_one(np.ones(24), "mug"))
+    with pytest.raises(FeatureError, match="width 48"):
+        clf.merge(taught("slda", samples_of(8, 48, 2)))
+    with pytest.raises(UnknownLabelError):
+        clf.forget("mug")
+    with pytest.raises(UnknownLabelError):
+        clf.rename("mug", "cup")
+    with pytest.raises(UnknownSampleError):
+        clf.remove([samples[0].id, "no id"])
+    assert_same(clf, taught("slda", samples))

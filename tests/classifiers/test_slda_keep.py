@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from robocle.classifiers.samples import ClassifierState, Sample
-from robocle.errors import InexactError, StateError, UnknownSampleError
+from robocle.errors import StateError, UnknownSampleError
 from slda_formulas import assert_formulas
 from slda_samples import (
     DEFAULT,
@@ -79,17 +79,6 @@ def test_joined_sums_equal_those_of_joined_samples(spec: str, keep: int) -> None
     assert_same_scores(clf, taught(spec, joined[:50], WORLD))
     teach(clf, joined[50:])
     assert_same_scores(clf, taught(spec, joined, WORLD))
-
-
-@pytest.mark.parametrize("keep", [0, 5])
-def test_published_sums_can_be_neither_merged_nor_joined(keep: int) -> None:
-    """They depend on the order of all samples."""
-    clf = taught(f"{PUBLISHED},keep={keep}", SAMPLES[:40])
-    with pytest.raises(InexactError, match="published scatter cannot be merged"):
-        clf.merge(taught(f"{PUBLISHED},keep={keep}", SAMPLES[40:]))
-    with pytest.raises(InexactError, match="cannot be merged or joined"):
-        clf.rename("object 1", "object 3")
-    assert_same_scores(clf, taught(PUBLISHED, SAMPLES[:40]))
 
 
 @EVERY_SPEC

@@ -5,8 +5,8 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 
+from array_lessons import taught
 from base_code import StreamingQda
-from robocle.classifiers import StreamingClassifier, classifier
 
 Floats = NDArray[np.float64]
 OPTIONS = [(0.5, 1e-4), (0.5, 1e-6), (0.0, 1e-3), (1e-7, 1e-3), (0.2, 0.3), (1.0, 1e-4), (0.7, 1.0)]
@@ -20,13 +20,6 @@ def stream(counts: list[int], width: int, seed: int = 0) -> tuple[Floats, list[s
     shapes = rng.normal(0, 1 / np.sqrt(width), (len(counts), width, width))
     embeddings = [centres[row] + shapes[row] @ rng.normal(0, 1 + row, width) for row in rows]
     return np.array(embeddings), [str(row) for row in rows]
-
-
-def taught(spec: str, embeddings: Floats, labels: list[str]) -> StreamingClassifier:
-    clf = classifier(spec)
-    for embedding, label in zip(embeddings, labels, strict=True):
-        clf.learn(embedding, label)
-    return clf
 
 
 def gaussian_scores(
@@ -66,15 +59,6 @@ def test_scores_equal_those_of_full_covariances(
     for rows in (queries, embeddings):
         expected = gaussian_scores(embeddings, labels, rows, shared, shrinkage)
         assert_equal_scores(clf.scores(rows), expected)
-
-
-def test_teaching_and_predicting_may_alternate() -> None:
-    embeddings, labels = stream([20, 30, 10], 16)
-    clf = classifier("sqda")
-    for index, (embedding, label) in enumerate(zip(embeddings, labels, strict=True), start=1):
-        clf.learn(embedding, label)
-        expected = gaussian_scores(embeddings[:index], labels[:index], embeddings, 0.5, 1e-4)
-        assert_equal_scores(clf.scores(embeddings), expected)
 
 
 @pytest.mark.parametrize("samples", [6, 60])

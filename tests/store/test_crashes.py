@@ -118,26 +118,6 @@ def test_after_a_write_beyond_the_file_size_limit_teaching_can_continue(
     assert Learner.load(path, STUB).counts == {"mug": 1, "cup": 1}
 
 
-def test_a_read_only_file_is_read_and_not_changed(tmp_path: Path, refusal: Refusal) -> None:
-    path = tmp_path / "home"
-    with opened(path) as learner:
-        teach(learner, 0, "mug")
-    content = path.read_bytes()
-    path.chmod(0o444)
-    with opened(path) as learner:
-        assert "it is read-only" in refusal(StateAccessError, lambda: teach(learner, 1, "cup"))
-        assert "it is read-only" in refusal(StateAccessError, learner.purge)
-        assert learner.predict_embedding(embedding(0, WIDTH), false_accept=1).label == "mug"
-    assert "it is read-only" in refusal(
-        StateAccessError, lambda: Learner(STUB).save(path, replace=True)
-    )
-    assert path.read_bytes() == content
-    path.chmod(0o644)
-    with opened(path) as learner:
-        teach(learner, 1, "cup")
-        assert learner.counts == {"mug": 1, "cup": 1}
-
-
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """A folder whose mode also holds for the superuser, who is nobody while the test runs."""

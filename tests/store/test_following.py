@@ -172,18 +172,6 @@ def test_undone_lessons_bring_back_samples_that_the_memory_had_folded(tmp_path: 
         assert len(learner.samples) == 20
 
 
-@pytest.mark.parametrize("keep", [0, 3, 100])
-def test_forgetting_all_folded_labels_leaves_nothing_of_them(keep: int, tmp_path: Path) -> None:
-    with opened(tmp_path / "home", f"slda:keep={keep}") as learner:
-        teach(learner, "a", 5)
-        learner.purge()
-        learner.forget("a")
-        teach(learner, "b", 2, seed=1)
-        expected = another("b", 2, f"slda:keep={keep}", seed=1)
-        assert are_close(scores(learner), scores(expected))
-        assert are_close(scores(loaded(tmp_path / "home")), scores(expected))
-
-
 # ---- faults and duplicates of pictures
 
 

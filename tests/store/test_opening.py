@@ -1,6 +1,5 @@
 """Opening a state: its path and its parts, and what happens to its file while it is open."""
 
-import gc
 import os
 import shutil
 import sqlite3
@@ -20,7 +19,7 @@ from robocle import Learner
 from robocle.backbones import Backbone
 from robocle.errors import SpecError, StateError, StateLockedError
 from robocle.profiles import DEFAULT
-from robots import QUERY, another, are_close, in_memory, loaded, opened, scores, teach, visible
+from robots import QUERY, another, are_close, in_memory, loaded, opened, scores, teach
 from stub_backbone import STUB, embedding
 
 
@@ -186,30 +185,6 @@ def test_a_read_only_state_is_read_and_not_changed(tmp_path: Path, refusal: Refu
 # ---- several learners of one process
 
 
-def test_two_learners_of_one_process_share_a_file(tmp_path: Path) -> None:
-    with opened(tmp_path / "home", "slda") as here, opened(tmp_path / "home") as there:
-        for number in range(5):
-            for label, learner in (("mug", here), ("pan", there)):
-                teach(learner, label, 1, seed=2 * number + (label == "pan"))
-                assert visible(here) == visible(there)
-                assert here.version == there.version
-                assert scores(here) == pytest.approx(scores(there), rel=1e-9)
-        there.close()
-        teach(here, "mug", 1, seed=50)
-        assert here.counts == {"mug": 6, "pan": 5}
-
-
-def test_a_learner_that_is_dropped_without_being_closed_is_no_obstacle(tmp_path: Path) -> None:
-    learner = opened(tmp_path / "home")
-    teach(learner, "mug")
-    del learner
-    gc.collect()
-    with opened(tmp_path / "home") as again:
-        teach(again, "mug", 1, seed=1)
-    assert loaded(tmp_path / "home").counts == {"mug": 2}
-    assert files_in(tmp_path) == ["home"]
-
-
 WRITE = """
 import sqlite3, sys
 try:
@@ -372,13 +347,6 @@ def test_a_state_that_is_replaced_by_something_else_is_not_followed(
         teach(learner, "pan", 1, seed=2)
         assert learner.is_saved
     assert loaded(path).counts == {"mug": 2, "pan": 2}
-
-
-def test_a_learner_whose_file_is_garbage_can_be_closed(tmp_path: Path) -> None:
-    with opened(tmp_path / "home"):
-        (tmp_path / "home").unlink()
-        garbage(tmp_path / "home")
-    assert files_in(tmp_path) == ["home"]
 
 
 # ---- closed

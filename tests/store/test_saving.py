@@ -225,18 +225,6 @@ def test_a_link_stays_a_link_to_what_is_replaced(tmp_path: Path) -> None:
     assert loaded(tmp_path / "home").labels == ("pan",)
 
 
-def test_a_state_that_is_replaced_while_it_is_open_is_followed(tmp_path: Path) -> None:
-    with opened(tmp_path / "home") as learner:
-        teach(learner, "mug", 2)
-        assert scores(learner).keys() == {"mug"}
-        another("pan", 3).save(tmp_path / "home", replace=True)
-        assert learner.counts == {"pan": 3}
-        assert scores(learner).keys() == {"pan"}
-        teach(learner, "jar")
-        assert learner.is_saved
-    assert loaded(tmp_path / "home").counts == {"pan": 3, "jar": 1}
-
-
 @pytest.mark.parametrize("place", ["missing/home", "file/home", "folder"])
 def test_saving_where_no_file_can_be_is_refused(
     place: str, tmp_path: Path, refusal: Refusal

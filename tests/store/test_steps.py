@@ -13,9 +13,8 @@ from from_scratch import equals_learning_from_scratch
 from refusal import Refusal
 from robocle import Learner
 from robocle.backbones import Backbone
-from robocle.classifiers import CLASSIFIERS
 from robocle.errors import LabelError, NothingToUndoError, NotLastStepError
-from robots import WIDTH, another, are_close, in_memory, loaded, opened, scores, teach, visible
+from robots import WIDTH, another, in_memory, loaded, opened, teach, visible
 from stub_backbone import embedding
 
 
@@ -80,46 +79,6 @@ def test_every_change_is_undone_and_redone_as_a_whole(
         assert learner.redo() == description
         assert known() == after
         assert titles(learner)[0] == description
-
-
-@pytest.mark.parametrize("classifier", CLASSIFIERS.names())
-def test_every_classifier_is_as_it_was_after_undo_and_redo(classifier: str) -> None:
-    learner = in_memory(classifier)
-    for number in range(9):
-        teach(learner, f"{number % 3}", 1, seed=number)
-    before = scores(learner)
-    with learner.step():
-        teach(learner, "new", 2, seed=50)
-        learner.rename("0", "1")
-        learner.remove(learner.samples[4].id)
-    after = scores(learner)
-    for _ in range(2):
-        learner.undo()
-        assert are_close(scores(learner), before)
-        learner.redo()
-        assert are_close(scores(learner), after)
-    assert not are_close(before, after)
-
-
-@pytest.mark.slow
-def test_three_hundred_steps_are_undone_and_redone_across_restarts(tmp_path: Path) -> None:
-    path = tmp_path / "home"
-    with opened(path) as learner:
-        for number in range(100):
-            teach(learner, "mug", 1, seed=number)
-            learner.rename("mug", "cup")
-            learner.remove(first_id(learner)) if number % 2 else learner.rename("cup", "mug")
-    expected = visible(loaded(path))
-    for verb, steps in (("undo", 300), ("redo", 300)):
-        for _ in range(3):
-            with opened(path) as learner:
-                for _ in range(steps // 3):
-                    getattr(learner, verb)()
-        assert len(visible(loaded(path))) == (0 if verb == "undo" else len(expected))
-    assert visible(loaded(path)) == expected
-    with opened(path) as learner:
-        assert (len(learner.steps), learner.undoable, learner.undone) == (300, 300, [])
-        assert [step.description for step in learner.last_steps(2)] == titles(learner)[:2]
 
 
 def test_steps_are_undone_by_any_program_and_only_if_they_are_the_last(
@@ -252,49 +211,6 @@ def test_steps_with_the_same_token_that_follow_each_other_are_one_even_after_res
 
 
 # ---- merges, exports and undo
-
-
-def test_a_merge_that_was_undone_can_be_made_again_and_leaves_no_trace_elsewhere(
-    tmp_path: Path,
-) -> None:
-    other = another("pan", 2)
-    with opened(tmp_path / "home") as learner:
-        teach(learner, "mug")
-        for _ in range(3):
-            learner.merge(other)
-            assert learner.counts == {"mug": 1, "pan": 2}
-            learner.undo()
-            assert learner.counts == {"mug": 1}
-        learner.save(tmp_path / "copy")
-        other.merge_files(tmp_path / "copy")
-        assert other.counts == {"pan": 2, "mug": 1}
-        with learner.step("a visit"):
-            learner.merge(other)
-            teach(learner, "jar")
-        learner.undo()
-        learner.merge(other)
-        assert learner.counts == {"mug": 1, "pan": 2}
-
-
-def test_an_old_export_does_not_bring_back_what_was_undone_forgotten_or_removed(
-    tmp_path: Path,
-) -> None:
-    with opened(tmp_path / "home") as learner:
-        teach(learner, "mug", 3)
-        teach(learner, "pan", 1, seed=1)
-        learner.save(tmp_path / "old")
-        learner.undo()
-        learner.remove(first_id(learner))
-        learner.merge_files(tmp_path / "old")
-        assert learner.counts == {"mug": 2}
-        learner.forget("mug")
-        learner.merge_files(tmp_path / "old")
-        assert learner.counts == {}
-        learner.undo()
-        learner.save(tmp_path / "new")
-    fleet = in_memory()
-    fleet.merge_files(tmp_path / "new", tmp_path / "old")
-    assert fleet.counts == {"mug": 2}
 
 
 def test_what_is_folded_or_merged_with_folded_pictures_can_no_longer_be_undone(

@@ -270,27 +270,6 @@ def test_whatever_was_folded_counts_once_and_exactly(
     shutil.rmtree(folder)
 
 
-@pytest.mark.parametrize("order", [["old", "new", "old"], ["new", "old"], ["new", "new"]])
-def test_exports_of_one_robot_are_merged_in_any_order(order: list[str], tmp_path: Path) -> None:
-    with opened(tmp_path / "robot", "slda:shrinkage=0.1,keep=1") as robot:
-        for seed, name in enumerate(("old", "new")):
-            teach(robot, "mug", 3, seed)
-            teach(robot, "pan", 2, seed + 5)
-            robot.purge()
-            robot.save(tmp_path / name)
-    fleet = another("jar", 3, "slda:shrinkage=0.1,keep=1")
-    for name in order:
-        fleet.merge_files(tmp_path / name)
-    assert fleet.counts == {"mug": 6, "pan": 4, "jar": 3}
-    lessons = [
-        (embedding([seed, number], WIDTH), label)
-        for label, seeds, pictures in (("mug", (0, 1), 3), ("pan", (5, 6), 2), ("jar", (99,), 3))
-        for seed in seeds
-        for number in range(pictures)
-    ]
-    assert equals_learning_from_scratch(fleet, lessons)
-
-
 def test_a_folded_class_that_is_forgotten_and_renamed_ends_the_same_in_any_order(
     tmp_path: Path,
 ) -> None:
@@ -334,21 +313,6 @@ def test_the_label_of_folded_pictures_stays_renamed_when_their_robot_folds_more(
     robot.purge()
     fleet.merge(robot)
     assert fleet.counts == robot.counts == {"cup": 8, "mug": 1}
-
-
-def test_a_label_whose_folded_pictures_are_forgotten_elsewhere_does_not_damage_a_state() -> None:
-    robot = another("mug", 4, KEEP)
-    robot.purge()
-    early, late = in_memory(KEEP), in_memory(KEEP)
-    early.merge(robot)
-    teach(robot, "mug", 3, seed=1)
-    robot.purge()
-    late.merge(robot)
-    late.forget("mug")
-    early.merge(late)
-    early.merge(robot)
-    assert early.counts == {}
-    assert scores(early) == {}
 
 
 def test_loaded_copies_of_one_state_that_fold_different_pictures_can_be_merged(
