@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +43,8 @@ from robocle.poolings import POOLINGS
 from robocle.profiles import DEFAULT, PROFILES
 from robocle.recognition import DEFAULT_RATE
 from robocle.recognition.decision import Decision
-from robocle.recognition.meaning import Recognition, recognised
+from robocle.recognition.meaning import scored
+from robocle.types import Prediction
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs/results/unknown_cells.json"
@@ -277,18 +279,14 @@ def measured(
     decision = Decision.of(clf.answer(), world)
     groups = {"again": cell.again, "elsewhere": cell.elsewhere, "others": cell.others}
     pictures = {name: found.predicted[rows] for name, rows in groups.items()} | stray
-    seen = {
-        name: recognised(clf, rows, decision, DEFAULT_RATE)
-        for name, rows in pictures.items()
-        if len(rows)
-    }
-    figures = {f"{name} accepted": percent(one.is_known for one in each)
+    seen = {name: predicted(clf, rows, decision) for name, rows in pictures.items() if len(rows)}
+    figures = {f"{name} accepted": percent(one.label is not None for one in each)
                for name, each in seen.items()}  # fmt: skip
     strangers = mixed([seen[name] for name in STRANGERS if name in seen])
     for name in ("again", "elsewhere"):
         if name in seen:
-            named = np.array(clf.labels)[[each.row for each in seen[name]]]
-            right = named == found.labels[groups[name]]
+            named = [each.nearest for each in seen[name]]
+            right = np.array(named) == found.labels[groups[name]]
             for key, value in outcomes(seen[name], right, strangers).items():
                 figures[f"{name} {key}"] = value
     known = [each.familiarity for each in seen["again"]]
@@ -300,6 +298,13 @@ def measured(
             above = (each.familiarity >= decision.threshold(rate) for each in seen["photos"])
             figures[f"photos accepted at {rate}"] = percent(above)
     return figures | with_examples(clf, found, cell, world)
+
+
+def predicted(
+    clf: StreamingClassifier, rows: NDArray[Any], decision: Decision | None
+) -> list[Prediction]:
+    """Return the prediction for each embedding."""
+    return [each.prediction(DEFAULT_RATE) for each in scored(clf, rows, decision)]
 
 
 def with_examples(
@@ -317,18 +322,19 @@ def with_examples(
     for name, rows in groups.items():
         for when, decision in (("before", before), ("after", after)):
             if len(rows):
-                seen = recognised(clf, found.predicted[rows], decision, DEFAULT_RATE)
-                figures[f"{name} accepted {when} examples"] = percent(e.is_known for e in seen)
+                seen = predicted(clf, found.predicted[rows], decision)
+                accepted = percent(each.label is not None for each in seen)
+                figures[f"{name} accepted {when} examples"] = accepted
     return figures
 
 
 def outcomes(
-    seen: list[Recognition], right: NDArray[np.bool_], strangers: list[Recognition]
+    seen: list[Prediction], right: NDArray[np.bool_], strangers: list[Prediction]
 ) -> dict[str, float]:
     """Return how many are right, unknown and wrong, and how well the confidence fits a mix."""
-    known = np.array([each.is_known for each in seen])
-    sure = np.array([each.is_sure for each in seen])
-    sure_strangers = percent(each.is_sure for each in strangers)
+    known = np.array([each.label is not None for each in seen])
+    sure = np.array([each.sure for each in seen])
+    sure_strangers = percent(each.sure for each in strangers)
     relied = percent(sure) + sure_strangers
     return {
         "accuracy": percent(right),
@@ -343,7 +349,7 @@ def outcomes(
     }
 
 
-def mixed(kinds: list[list[Recognition]]) -> list[Recognition]:
+def mixed(kinds: list[list[Prediction]]) -> list[Prediction]:
     """Return the same number of each kind of strangers."""
     fewest = min(map(len, kinds))
     return [each for kind in kinds for each in kind[:fewest]]

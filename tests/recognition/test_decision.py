@@ -16,8 +16,8 @@ from robocle.errors import SpecError
 from robocle.evaluation.metrics.recognition import area_under_curve, mixed_calibration_error
 from robocle.recognition import DEFAULT_RATE
 from robocle.recognition.decision import SEEN_AGAIN, Decision, Unrelated, _again
-from robocle.recognition.meaning import recognise, recognised
-from robocle.types import SURE
+from robocle.recognition.meaning import Scored, scored
+from robocle.types import SURE, Prediction
 
 Array = NDArray[np.float64]
 WIDTH, THINGS, NOTHING = 60, 200, 40
@@ -78,12 +78,23 @@ def decision_of(clf: StreamingClassifier, world: World | None) -> Decision:
     return found
 
 
+def predicted(
+    clf: StreamingClassifier, pictures: Array, decision: Decision, rate: float = DEFAULT_RATE
+) -> list[Prediction]:
+    return [each.prediction(rate) for each in scored(clf, pictures, decision)]
+
+
+def without_decision(scores: Array) -> Prediction:
+    labels = tuple(str(row) for row in range(len(scores)))
+    return Scored(labels, scores, 0.0, None).prediction(DEFAULT_RATE)
+
+
 def accepted(
     clf: StreamingClassifier, world: World | None, pictures: Array, rate: float = DEFAULT_RATE
 ) -> float:
     """Return the fraction of pictures that are not called unknown."""
-    found = recognised(clf, pictures, decision_of(clf, world), rate)
-    return float(np.mean([each.is_known for each in found]))
+    found = predicted(clf, pictures, decision_of(clf, world), rate)
+    return float(np.mean([each.label is not None for each in found]))
 
 
 @CELLS
@@ -137,7 +148,7 @@ def test_a_rate_out_of_range_is_refused(rate: Any) -> None:
     with pytest.raises(SpecError, match=r"false_accept=.* give 0.001 to 0.5, .*or 1"):
         decision.threshold(rate)
     with pytest.raises(SpecError, match="false_accept"):
-        recognise(np.zeros(2), 0.0, None, rate)
+        Scored(("mug", "pan"), np.zeros(2), 0.0, None).prediction(rate)
 
 
 @pytest.mark.parametrize("number", [np.float32, np.float64, float])
@@ -157,7 +168,7 @@ def test_in_one_scene_most_objects_that_were_not_taught_are_unknown() -> None:
     assert accepted(clf, world, objects.pictures(range(10), 40)) >= 0.95
     # The world alone would take all of them for taught objects.
     bound = max(each.bound(DEFAULT_RATE) for each in decision.unrelated)
-    seen = recognised(clf, others, decision, DEFAULT_RATE)
+    seen = predicted(clf, others, decision)
     assert np.mean([each.familiarity >= bound for each in seen]) > 0.95
 
 
@@ -204,10 +215,10 @@ def test_the_threshold_moves_smoothly_while_labels_and_pictures_are_added() -> N
 @CELLS
 def test_probabilities_of_labels_and_of_unknown_sum_to_one(labels: int, shots: int) -> None:
     objects, world, clf = drawn(labels, shots)
-    for found in recognised(clf, objects.pictures(range(20)), decision_of(clf, world), 0.05):
-        assert found.confidences.sum() == pytest.approx(found.known)
-        assert found.confidence == found.confidences.max()
-        assert 0 <= found.known <= 1
+    for found in predicted(clf, objects.pictures(range(20)), decision_of(clf, world)):
+        assert sum(found.confidences.values()) == pytest.approx(found.known_probability)
+        assert found.confidence == max(found.confidences.values())
+        assert 0 <= found.known_probability <= 1
 
 
 def test_the_probability_of_a_known_object_increases_with_the_familiarity() -> None:
@@ -226,14 +237,14 @@ def test_the_probability_of_a_known_object_increases_with_the_familiarity() -> N
 def test_the_confidence_fits_a_mix_of_known_and_unknown_objects(noise: float) -> None:
     objects, world, clf = drawn(8, 5)
     decision = decision_of(clf, world)
-    known = recognised(clf, objects.pictures(range(8), 40, noise), decision, 0.05)
-    unknown = recognised(clf, objects.pictures(range(300, 400), 3), decision, 0.05)
-    right = [each.row == place // 40 for place, each in enumerate(known)]
+    known = predicted(clf, objects.pictures(range(8), 40, noise), decision)
+    unknown = predicted(clf, objects.pictures(range(300, 400), 3), decision)
+    right = [each.nearest == str(place // 40) for place, each in enumerate(known)]
     confidence = [each.confidence for each in known]
     assert mixed_calibration_error(confidence, right, [each.confidence for each in unknown]) < 10
-    sure = [place for place, each in enumerate(known) if each.is_sure]
+    sure = [place for place, each in enumerate(known) if each.sure]
     assert np.mean([right[place] for place in sure]) > 0.97
-    assert np.mean([each.is_sure for each in unknown]) < 0.03
+    assert np.mean([each.sure for each in unknown]) < 0.03
 
 
 def test_sure_is_known_with_a_high_confidence_whatever_the_rate() -> None:
@@ -241,8 +252,8 @@ def test_sure_is_known_with_a_high_confidence_whatever_the_rate() -> None:
     decision = decision_of(clf, world)
     pictures = np.vstack([objects.pictures(range(40)), objects.pictures(range(5), 5, 3.0)])
     for rate in (0.001, 0.05, 1):
-        for found in recognised(clf, pictures, decision, rate):
-            assert found.is_sure == (found.is_known and found.confidence >= SURE)
+        for found in predicted(clf, pictures, decision, rate):
+            assert found.sure == (found.label is not None and found.confidence >= SURE)
 
 
 def test_what_is_taught_with_another_look_counts_with_the_gain() -> None:
@@ -271,9 +282,9 @@ def test_alike_labels_share_the_probability() -> None:
     clf.use_world(world.pictures)
     for number, embedding in enumerate(objects.pictures(range(1), 12)):
         clf.learn(embedding, "milk" if number % 2 else "soy milk")
-    found = recognised(clf, objects.pictures(range(1), 40), decision_of(clf, world), DEFAULT_RATE)
-    assert np.mean([each.is_known for each in found]) > 0.9
-    assert np.mean([each.is_sure for each in found]) < 0.1
+    found = predicted(clf, objects.pictures(range(1), 40), decision_of(clf, world))
+    assert np.mean([each.label is not None for each in found]) > 0.9
+    assert np.mean([each.sure for each in found]) < 0.1
 
 
 @pytest.mark.parametrize("times", [2, 30])
@@ -298,7 +309,7 @@ def test_without_a_world_others_tell_what_is_unknown() -> None:
     decision = decision_of(clf, None)
     assert not decision.unrelated
     known, unknown = objects.pictures(range(10), 40), objects.pictures(range(20, 60), 5)
-    seen, strange = ([each.familiarity for each in recognised(clf, pictures, decision, 0.05)]
+    seen, strange = ([each.familiarity for each in predicted(clf, pictures, decision)]
                      for pictures in (known, unknown))  # fmt: skip
     assert area_under_curve(seen, strange) > 95
     assert accepted(clf, None, unknown) < 0.4
@@ -326,8 +337,9 @@ def test_a_classifier_that_keeps_no_samples_decides_by_the_world(labels: int, sh
 def test_a_single_label_without_a_world_has_no_decision_and_a_confidence_of_one_half() -> None:
     clf = Objects().taught(None, 1, 3, ALONE)
     assert Decision.of(clf.answer(), None) is None
-    found = recognise(clf.scores(np.ones((1, WIDTH)))[0], 0.0, None, DEFAULT_RATE)
-    assert (found.confidence, found.known, found.is_known, found.is_sure) == (0.5, 0.5, True, False)
+    found = without_decision(clf.scores(np.ones((1, WIDTH)))[0])
+    assert (found.confidence, found.known_probability) == (0.5, 0.5)
+    assert (found.label, found.sure) == ("0", False)
 
 
 def test_labels_taught_the_same_embedding_without_a_world_have_no_decision() -> None:
@@ -340,6 +352,6 @@ def test_labels_taught_the_same_embedding_without_a_world_have_no_decision() -> 
 def test_a_classifier_without_leave_one_out_scores_has_no_decision() -> None:
     assert Decision.of(classifier("ncm").answer(), None) is None
     scores = np.array([1.0, 2.0])
-    found = recognise(scores, 2.0, None, DEFAULT_RATE)
-    assert found.confidences == pytest.approx(np.exp(scores) / np.exp(scores).sum())
-    assert (found.row, found.known, found.is_known) == (1, 1.0, True)
+    found = without_decision(scores)
+    assert [*found.confidences.values()] == pytest.approx(np.exp(scores) / np.exp(scores).sum())
+    assert (found.label, found.known_probability) == ("1", 1.0)

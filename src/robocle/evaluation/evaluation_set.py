@@ -17,7 +17,7 @@ from robocle.evaluation.metrics import OpenSetPredictions
 from robocle.evaluation.teach_and_test import Evaluation, evaluate
 from robocle.recognition import DEFAULT_RATE
 from robocle.recognition.decision import Decision
-from robocle.recognition.meaning import recognised
+from robocle.recognition.meaning import scored
 from robocle.types import Embeddings, Example
 
 CHUNK = 2048
@@ -102,9 +102,11 @@ def evaluate_open_set(
     labels = classifier.labels
 
     def predict(embeddings: Embeddings) -> list[tuple[str, float, float, bool]]:
-        found = recognised(classifier, embeddings, decision, DEFAULT_RATE)
+        rows = scored(classifier, embeddings, decision)
+        found = (each.prediction(DEFAULT_RATE) for each in rows)
         return [
-            (labels[each.row], each.familiarity, each.confidence, each.is_known) for each in found
+            (each.nearest, each.familiarity, each.confidence, each.label is not None)
+            for each in found
         ]
 
     found = evaluate(predict, test.batches(test.labels))

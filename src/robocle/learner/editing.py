@@ -1,6 +1,7 @@
 """Changes of what was learned: teaching, relabelling, removing and merging, each all or nothing."""
 
-from collections.abc import Iterable, Iterator, Sequence, Sized
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from itertools import islice
 from typing import TypeVar
 
@@ -14,17 +15,23 @@ from robocle.classifiers.labels import (
     require_labels,
     require_look,
     require_name,
+    similar_label,
     spelling_of,
 )
 from robocle.errors import FeatureError, RobocleError, StateError, UnknownSampleError
+from robocle.images import Picture
+from robocle.images.gate import QualityGate
 from robocle.images.quality import Complaint
 from robocle.learner.embedding import Embedding, values_for
 from robocle.learner.learned import Learned
 from robocle.learner.pipeline import Parts
+from robocle.store.copying import require_place, write_state
 from robocle.store.folding import classifier_of, fold
 from robocle.store.records import StepName
 from robocle.store.state import FilePath, State, located
 from robocle.store.tables import translated
+
+log = logging.getLogger("robocle")
 
 Item = TypeVar("Item")
 
@@ -47,6 +54,39 @@ def teach(
                 learned.empty.width = len(kept)
                 change.teach(label, kept, _faults(embedding))
             fold(change, learned.empty)
+
+
+def teach_pictures(
+    learned: Learned,
+    gate: QualityGate,
+    embed: Callable[[Iterable[Picture]], Iterator[Embedding]],
+    pictures: Iterable[Picture],
+    labels: Iterable[str],
+) -> list[tuple[Complaint, ...]]:
+    """Teach pictures, and return the faults of each; see `Learner.teach_many`."""
+    pictures, checked = require_lessons(pictures, labels)  # first, because embedding is slow
+    embeddings = list(embed(pictures))
+    require_one_label_each(len(embeddings), len(checked))
+    lessons = list(zip(embeddings, checked, strict=True))
+    found = [gate.check(each.complaints, each.values, label) for each, label in lessons]
+    pairs = zip(lessons, found, strict=True)
+    kept = [lesson for lesson, faults in pairs if not (faults and gate.skips_poor)]
+    _warn_of_similar(learned, [label for _, label in kept])
+    teach(learned, [each for each, _ in kept], [label for _, label in kept])
+    for label, complaints in zip(checked, found, strict=True):
+        for complaint in complaints:
+            log.warning("%s%s: %s", "skipped: " if gate.skips_poor else "", label, complaint)
+    return found
+
+
+def _warn_of_similar(learned: Learned, labels: Iterable[str]) -> None:
+    """Log which new labels differ from others in upper and lower case only."""
+    known = list(learned.summary.counts)
+    for label in sorted({*labels}.difference(known)):
+        known.append(label)
+        if similar := similar_label(label, known):
+            log.warning("%r and %r are two labels: rename(%r, %r) joins them",
+                        label, similar, label, similar)  # fmt: skip
 
 
 def _faults(embedding: object) -> str:
@@ -73,21 +113,15 @@ def require_lessons(
     Traceback (most recent call last):
     robocle.errors.FeatureError: there are 2 pictures and more labels: give one label per picture
     """
-    if isinstance(labels, Sized):
-        checked = require_labels(labels)
-        if isinstance(pictures, Sized):
-            require_one_label_each(len(pictures), len(checked))
-        return pictures, checked
-    if not isinstance(pictures, Sized):
-        pictures = list(pictures)
-    rest = iter(labels)
-    checked = require_labels(islice(rest, len(pictures)))
-    if next(rest, None) is not None:
-        raise FeatureError(
-            f"there are {plural(len(pictures), 'picture')} and more labels: give one label per "
-            "picture"
-        )
-    require_one_label_each(len(pictures), len(checked))
+    if not isinstance(labels, Sized):
+        pictures = pictures if isinstance(pictures, Sized) else list(pictures)
+        labels = list(islice(labels, len(pictures) + 1))
+        if len(labels) > len(pictures):
+            number = plural(len(pictures), "picture")
+            raise FeatureError(f"there are {number} and more labels: give one label per picture")
+    checked = require_labels(labels)
+    if isinstance(pictures, Sized):
+        require_one_label_each(len(pictures), len(checked))
     return pictures, checked
 
 
@@ -191,6 +225,13 @@ def _whole_id(start: str, all_ids: list[str]) -> str:
     return start if start in all_ids else found[0]
 
 
+def merge_learned(learned: Learned, other: Learned, title: str) -> None:
+    """Merge what another learner has learned; see `Learner.merge`."""
+    first, second = sorted((learned, other), key=id)  # two learners may merge each other
+    with first.guard, second.guard:
+        merge(learned, [other.state], title)
+
+
 def merge(learned: Learned, others: Iterable[State], title: str) -> None:
     """Merge states into what was learned.
 
@@ -269,6 +310,15 @@ def _require_usable(learned: Learned) -> None:
         classifier_of(learned.state)
 
 
+def revert(learned: Learned, step: str) -> str:
+    """Undo a step that others may have followed; see `Learner.revert`."""
+    with learned.change() as change:
+        last = next(iter(learned.state.steps(most=1)), None)
+        if last is not None and last.id == step:
+            return change.revert(0, step).description
+        return change.revert_earlier(step).description
+
+
 def purge(learned: Learned) -> None:
     """Erase what could be undone, and everything that was removed."""
     with learned.guard:
@@ -279,11 +329,17 @@ def purge(learned: Learned) -> None:
             learned.state.connection.execute("VACUUM")
 
 
-def fold_all(learned: Learned) -> None:
-    """Fold the samples that wait for it, if none is to be kept."""
-    if getattr(learned.empty, "keep", 1) == 0:
-        with learned.change() as change:
-            fold(change, learned.empty, spare=0)
+def save(learned: Learned, path: FilePath, replace: bool) -> None:
+    """Write what was learned to another file; see `Learner.save`."""
+    state = learned.state
+    with learned.guard:
+        if state.path is not None and located(path) == state.path:
+            return state.follow_file()
+        require_place(path, replace)
+        if getattr(learned.empty, "keep", 1) == 0:  # some samples may still wait to be folded
+            with learned.change() as change:
+                fold(change, learned.empty, spare=0)
+        write_state(path, state, replace=replace)
 
 
 def _names(labels: Iterable[str | None]) -> list[str]:

@@ -239,10 +239,9 @@ class Learned:
             with self.classifier() as classifier:
                 now = self._snapshot(classifier)
                 if now is None:
-                    from robocle.recognition.meaning import Scored
+                    from robocle.recognition.meaning import scored
 
-                    scores = classifier.scores(values[None])[0]
-                    return Scored(classifier.labels, scores, float(scores.max()), None)
+                    return scored(classifier, values[None], None)[0]
         return now.scored(values)
 
     def _snapshot(self, classifier: StreamingClassifier) -> "Snapshot | None":

@@ -4,7 +4,6 @@ Learner() and Learner.load keep a learner in memory; Learner.open keeps it in a 
 a pipeline, which embeds pictures, and what was learned: a classifier that follows a state.
 """
 
-import logging
 import math
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
@@ -16,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robocle._internal.wording import plural
 from robocle.backbones import Backbone
-from robocle.classifiers.labels import similar_label, spelling_of
+from robocle.classifiers.labels import spelling_of
 from robocle.errors import NothingTaughtError, RobocleError, StateError
 from robocle.finders import Finder, finder
 from robocle.images import Picture
@@ -36,15 +35,14 @@ from robocle.learner.finding import (
     with_best_box,
 )
 from robocle.learner.learned import Learned, OpenStep
-from robocle.learner.opening import created, opened, restored
+from robocle.learner.opening import created, edited, opened, restored
 from robocle.learner.pipeline import Parts, Pipeline
 from robocle.poolings import Pooling
 from robocle.profiles import DEFAULT_PROFILE, Objects, ProfileName
 from robocle.recognition import DEFAULT_RATE, Rate, require_rate
 from robocle.spec import parse_spec, require_whole
-from robocle.store.copying import require_place, write_state
 from robocle.store.records import Step
-from robocle.store.state import FilePath, State, located
+from robocle.store.state import FilePath, State
 from robocle.types import Prediction
 
 if TYPE_CHECKING:
@@ -52,8 +50,6 @@ if TYPE_CHECKING:
     from robocle.recognition.decision import Decision
     from robocle.recognition.explanation import Explanation
     from robocle.recognition.readiness import Readiness, TaughtSample
-
-log = logging.getLogger("robocle")
 
 
 class Learner:
@@ -192,12 +188,7 @@ class Learner:
         Raises:
             StateError: The file is missing, damaged, or needs a part that is not installed.
         """
-        state = State.open(path)
-        try:
-            return cls._of(None, Learned(state, Parts.of(str(path), state.parts)))
-        except BaseException:
-            state.close()
-            raise
+        return cls._of(None, edited(path))
 
     def __repr__(self) -> str:
         parts, path = self.parts, self._learned.state.path
@@ -307,34 +298,9 @@ class Learner:
             The faults of each picture. With `poor="skip"`, those that have any are not taught.
         """
         embedder = Embedder(self.pipeline, "teaching")
-        # `poor` and the labels are checked first, because embedding is slow.
-        checks = self.quality_gate(poor)
-        pictures, checked = editing.require_lessons(pictures, labels)
-        embedded = embedder.embed_many(pictures, boxes, batch_size=batch_size, threads=threads)
-        embeddings = list(embedded)
-        editing.require_one_label_each(len(embeddings), len(checked))
-        lessons = list(zip(embeddings, checked, strict=True))
-        found = [checks.check(each.complaints, each.values, label) for each, label in lessons]
-        kept = [
-            lesson
-            for lesson, faults in zip(lessons, found, strict=True)
-            if not (faults and checks.skips_poor)
-        ]
-        self._warn_of_similar({label for _, label in kept})
-        self.teach_embeddings([each for each, _ in kept], [label for _, label in kept])
-        for label, complaints in zip(checked, found, strict=True):
-            for complaint in complaints:
-                log.warning("%s%s: %s", "skipped: " if checks.skips_poor else "", label, complaint)
-        return found
-
-    def _warn_of_similar(self, labels: set[str]) -> None:
-        """Log which new labels differ from others in upper and lower case only."""
-        known = list(self.labels)
-        for label in sorted(labels.difference(known)):
-            known.append(label)
-            if similar := similar_label(label, known):
-                log.warning("%r and %r are two labels: rename(%r, %r) joins them",
-                            label, similar, label, similar)  # fmt: skip
+        embed = partial(embedder.embed_many, boxes=boxes, batch_size=batch_size, threads=threads)
+        gate = self.quality_gate(poor)
+        return editing.teach_pictures(self._learned, gate, embed, pictures, labels)
 
     def quality_gate(self, poor: Poor) -> QualityGate:
         """Return what checks pictures to be taught, in their order; see `teach`."""
@@ -662,10 +628,7 @@ class Learner:
             raise StateError(f"only a learner can be merged, not {other!r}: load it first")
         if other is self:
             return
-        # Two learners may merge each other.
-        first, second = sorted((self._learned, other._learned), key=id)
-        with first.guard, second.guard:
-            editing.merge(self._learned, [other._learned.state], f"merging {other._size()}")
+        editing.merge_learned(self._learned, other._learned, f"merging {other._size()}")
 
     def merge_files(self, *paths: FilePath, skip: bool = False) -> list[RobocleError]:
         """Add what state files hold, as one step; see `merge`. No backbone is loaded.
@@ -765,11 +728,7 @@ class Learner:
             >>> learner.revert(learner.steps[1].id), learner.labels
             ("teaching 'mug'", ('pan',))
         """
-        with self._learned.change() as change:
-            last = next(iter(self._learned.state.steps(most=1)), None)
-            if last is not None and last.id == step:
-                return change.revert(0, step).description
-            return change.revert_earlier(step).description
+        return editing.revert(self._learned, step)
 
     def redo(self, step: str | None = None) -> str:
         """Redo the step that was undone last. A new step makes that impossible.
@@ -797,13 +756,7 @@ class Learner:
         Raises:
             StateError: The file cannot be written, or something is there that is not replaced.
         """
-        state = self._learned.state
-        with self._learned.guard:
-            if state.path is not None and located(path) == state.path:
-                return state.follow_file()
-            require_place(path, replace)
-            editing.fold_all(self._learned)
-            write_state(path, state, replace=replace)
+        editing.save(self._learned, path, replace)
 
     def export_onnx(
         self,

@@ -80,6 +80,16 @@ def opened(
     return pipeline, learned
 
 
+def edited(path: FilePath) -> Learned:
+    """Return what was learned, without its pipeline; see `Learner.edit`."""
+    state = State.open(path)
+    try:
+        return Learned(state, Parts.of(str(path), state.parts))
+    except BaseException:
+        state.close()
+        raise
+
+
 def restored(
     name: str, state: State, network: Network, prediction_views: str | None
 ) -> tuple[Pipeline, Learned]:
