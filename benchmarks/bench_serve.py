@@ -26,7 +26,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.sync.client import connect as connect_sync
 
 import robocle
-from robocle.demo.pictures import home_pictures
+from robocle.demo import home_pictures
 
 LABELS, SHOTS = 10, 5
 CLIENTS = 32

@@ -12,7 +12,7 @@ import pytest
 import robocle
 from refusal import Refusal
 from robocle.backbones import Backbone
-from robocle.demo.pictures import DemoPicture, home_pictures
+from robocle.demo import DemoPicture, home_pictures
 from robocle.errors import (
     FeatureError,
     ImageError,

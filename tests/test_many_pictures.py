@@ -12,7 +12,7 @@ import pytest
 from robocle import Learner
 from robocle.backbones import Backbone
 from robocle.classifiers import CLASSIFIERS
-from robocle.demo.pictures import home_pictures
+from robocle.demo import home_pictures
 from robocle.errors import (
     FeatureError,
     ImageError,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from robocle.demo.pictures import home_pictures
+from robocle.demo import home_pictures
 from tiny_bench import Bench
 
 CATEGORIES = ("mug", "clock", "banana")

@@ -9,8 +9,8 @@ import pytest
 
 from robocle.backbones.model_folder import CACHE_VARIABLE
 from robocle.errors import ImageError
-from robocle.evaluation import contents
-from robocle.evaluation.contents import content_hash, content_hashes, content_or_none
+from robocle.evaluation import keys
+from robocle.evaluation.keys import content_hash, content_hashes, content_or_none
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +50,7 @@ def test_a_file_that_stays_the_same_is_read_once(
     monkeypatch.setattr(Path, "read_bytes", noted)
     for _ in range(2):
         assert content_hashes(file.parent, [file]) == [hash_of(b"first")]
-        contents._known.clear()  # as in another process
+        keys._known.clear()  # as in another process
     assert read == [file]
 
 
@@ -61,7 +61,7 @@ def test_a_changed_file_of_the_same_size_has_another_hash(file: Path, age: int) 
     file.write_bytes(b"other")
     set_age(file, age)
     assert content_hash(file) == hash_of(b"other")
-    contents._known.clear()
+    keys._known.clear()
     assert content_hashes(file.parent, [file]) == [hash_of(b"other")]
 
 

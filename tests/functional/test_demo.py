@@ -9,7 +9,7 @@ import pytest
 
 from command_line import assert_refused, run
 from robocle.backbones import Backbone
-from robocle.demo.pictures import CONDITIONS, home_pictures
+from robocle.demo import CONDITIONS, home_pictures
 from robocle.demo.run import KINDS, METHODS, ROUNDS, run_open_set
 
 

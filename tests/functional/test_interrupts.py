@@ -19,7 +19,7 @@ from command_line import counts_of, run
 from environments import unmeasured_environment
 from robocle import Learner
 from robocle.cli.app import Interrupted, interruptible, stop_requests
-from robocle.demo.pictures import home_pictures
+from robocle.demo import home_pictures
 
 PICTURES = 200
 PATIENCE = 120  # seconds

@@ -12,7 +12,7 @@ from benchmark_results import record, written
 from chromium import CHROMIUM, NO_BROWSER
 from command_line import run
 from robocle.backbones.names import ARCHITECTURES
-from robocle.demo.pictures import home_pictures
+from robocle.demo import home_pictures
 from robocle.reports.benchmark import as_html, build_report
 
 if TYPE_CHECKING:

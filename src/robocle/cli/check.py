@@ -108,7 +108,7 @@ def demo(out: Path, pictures: Path | None) -> None:
 
 
 def _write_pictures(folder: Path) -> None:
-    from robocle.demo.pictures import write_samples
+    from robocle.demo import write_samples
 
     count = write_samples(folder)
     echo(f"wrote {count} pictures to {folder}")

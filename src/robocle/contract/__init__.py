@@ -24,8 +24,7 @@ from robocle.backbones import Backbone
 from robocle.contract.checking import Check, Given, GivenClassifier
 from robocle.contract.classifiers import CLASSIFIER_CHECKS
 from robocle.contract.evaluation import CORRUPTION_CHECKS, DATASET_CHECKS
-from robocle.contract.features import BACKBONE_CHECKS, POOLING_CHECKS, VIEW_CHECKS
-from robocle.contract.finders import FINDER_CHECKS
+from robocle.contract.features import BACKBONE_CHECKS, FINDER_CHECKS, POOLING_CHECKS, VIEW_CHECKS
 from robocle.evaluation.corruptions import Corruption
 from robocle.evaluation.datasets import Dataset
 from robocle.finders import Finder

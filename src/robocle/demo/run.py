@@ -15,7 +15,7 @@ from typing import Literal
 
 from robocle.backbones import Backbone, backbone, earlier_channels
 from robocle.classifiers import classifier
-from robocle.demo.pictures import CONDITIONS, DemoPicture, home_pictures
+from robocle.demo import CONDITIONS, DemoPicture, home_pictures
 from robocle.evaluation.experiment import Method
 from robocle.evaluation.metrics import accuracy, avg_other_domain
 from robocle.evaluation.teach_and_test import evaluate, teach_classifier

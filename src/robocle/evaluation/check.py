@@ -24,7 +24,7 @@ from robocle.evaluation.check_result import (
     Conditions,
     CorruptedPicture,
 )
-from robocle.evaluation.contents import content_hash
+from robocle.evaluation.keys import content_hash
 from robocle.evaluation.teach_and_test import teach
 from robocle.images import pictures_under
 from robocle.images.nothing import pictures_of_nothing

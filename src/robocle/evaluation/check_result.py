@@ -14,8 +14,8 @@ from typing import Literal
 
 from robocle._internal.wording import plural
 from robocle.backbones import Backbone
-from robocle.evaluation.contents import content_hash
 from robocle.evaluation.corruptions import CORRUPTIONS, corruption, corruption_rng
+from robocle.evaluation.keys import content_hash
 from robocle.images import to_pixels
 from robocle.recognition.readiness import READY
 from robocle.types import Example, Pixels

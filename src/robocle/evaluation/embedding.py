@@ -7,10 +7,9 @@ from pathlib import Path
 
 from robocle.backbones import Backbone, backbone, earlier_channels
 from robocle.errors import ImageError
-from robocle.evaluation.contents import content_hash
 from robocle.evaluation.corruptions import CORRUPTIONS, corruption, corruption_rng
 from robocle.evaluation.embedding_cache import EmbeddingCache
-from robocle.evaluation.keys import code_of, key, versions
+from robocle.evaluation.keys import code_of, content_hash, key, versions
 from robocle.images import PREPROCESSING, to_pixels
 from robocle.images.views import VIEWS
 from robocle.learner.pipeline import feature_maps, pooled
@@ -21,7 +20,7 @@ WRITTEN_AT_ONCE = 64
 # What this module imports decides an embedding, except for what is done with it afterwards.
 AFTERWARDS = (
     "robocle.classifiers",
-    *(f"robocle.evaluation.{name}" for name in ("contents", "embedding_cache", "keys")),
+    *(f"robocle.evaluation.{name}" for name in ("embedding_cache", "keys")),
 )
 LIBRARIES = ("numpy", "onnxruntime", "pillow")
 

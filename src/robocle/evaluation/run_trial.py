@@ -13,11 +13,10 @@ import numpy as np
 
 from robocle._internal.timing import shortest_times, timed
 from robocle.classifiers import StreamingClassifier
-from robocle.evaluation.contents import content_hash
 from robocle.evaluation.embedding import EmbeddingSetup, corrupted_pixels, loaded_backbone
 from robocle.evaluation.embedding_cache import EmbeddingCache
 from robocle.evaluation.evaluation_set import CHUNK, EvaluationSet, evaluate_open_set
-from robocle.evaluation.keys import key
+from robocle.evaluation.keys import content_hash, key
 from robocle.evaluation.metrics import (
     METRICS,
     Costs,

@@ -17,11 +17,10 @@ from robocle._internal.randomness import keyed_rng
 from robocle.backbones.world import World, used_world, world_of
 from robocle.classifiers import StreamingClassifier, classifier
 from robocle.errors import DataError
-from robocle.evaluation.contents import content_hashes
 from robocle.evaluation.corruptions import corruption
 from robocle.evaluation.datasets import dataset
 from robocle.evaluation.embedding import EmbeddingSetup, backbone_facts
-from robocle.evaluation.keys import code_of, key, versions
+from robocle.evaluation.keys import code_of, content_hashes, key, versions
 from robocle.evaluation.scenarios import Stream, scenario
 from robocle.images.views import VIEWS
 from robocle.poolings import POOLINGS, block_layout

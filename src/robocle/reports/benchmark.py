@@ -4,8 +4,10 @@ The page explains the abbreviations, columns and units that its tables use, and 
 """
 
 import json
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
@@ -14,20 +16,26 @@ from robocle.errors import DataError
 from robocle.evaluation.corruptions import CORRUPTIONS, corruption
 from robocle.evaluation.metrics import METRICS
 from robocle.evaluation.results import newest_results
-from robocle.reports.benchmark_data import data_tables, orderings
-from robocle.reports.benchmark_differences import difference_tables, difference_terms
 from robocle.reports.benchmark_gains import (
+    AVERAGE,
+    GAINS,
     accuracy_tables,
     gain_tables,
-    gain_terms,
     overall_tables,
 )
 from robocle.reports.benchmark_tables import (
+    ENOUGH_ERRORS,
+    ENOUGH_PICTURES,
+    GAIN_OVER,
     NEAREST,
+    OTHER_DOMAIN,
     Record,
+    data_tables,
+    difference_tables,
     distance_table,
     matrix_tables,
     metric_tables,
+    orderings,
     unknown_tables,
 )
 from robocle.reports.pages import render_page, write_page
@@ -53,22 +61,8 @@ ELSEWHERE = " elsewhere"
 Term = tuple[str, str]
 """A word and what it means."""
 
-METHODS = {
-    "FT": "fine-tuning: a softmax layer trained on each picture once",
-    "PRCPT": "perceptron",
-    "NCM": "nearest class mean",
-    "SLDA": "streaming linear discriminant analysis: one covariance for all labels",
-    "SQDA": "streaming quadratic discriminant analysis: one covariance per label",
-    "SNB": "streaming naive Bayes: one variance per label and entry of the embedding",
-    "SOvR": "streaming one-versus-rest: a label's mean against the mean of all others",
-    "CBCL": "centroid-based concept learning: several means per label",
-    "iCaRL": "a softmax layer with exemplar replay: it stores embeddings",
-    "FeCAM": "one normalised covariance per label, on transformed embeddings",
-    "KLDA": "linear discriminant analysis on random Fourier features",
-    "Mahalanobis++": "the Mahalanobis distance between embeddings of the same length",
-    "TEEN": "class means that moved towards similar pictures of the world",
-    "RobOCLe": "the paper's pooling: higher moments of the feature map besides its average",
-}
+WORDS = tomllib.loads(files("robocle.reports").joinpath("words.toml").read_text("utf-8"))
+"""What words of methods and columns mean."""
 
 
 @dataclass(frozen=True)
@@ -207,13 +201,23 @@ def as_html(report: Report) -> str:
 
 def terms_of(tables: Sequence[Table]) -> list[Term]:
     """Return the words that some tables use, in the order in which a reader meets them."""
-    kinds = (_accuracy, gain_terms, difference_terms, _metrics, _names)
-    return list({word: meaning for kind in kinds for word, meaning in kind(tables)}.items())
+    return list(dict([*_columns(tables), *_metrics(tables), *_names(tables)]).items())
 
 
-def _accuracy(tables: Sequence[Table]) -> Iterator[Term]:
+def _columns(tables: Sequence[Table]) -> Iterator[Term]:
+    columns = {column for table in tables for column in table.columns}
+    gain = WORDS["gain"].format(pictures=ENOUGH_PICTURES, errors=ENOUGH_ERRORS)
     if any("accuracy, %" in table.title for table in tables):
         yield "accuracy, %", METRICS["accuracy"].meaning
+    if AVERAGE in columns:
+        yield AVERAGE, WORDS["columns"][AVERAGE]
+    if any(row.kind == "gain" for table in tables for row in table.rows):
+        yield "gain over ..., %", gain
+    if any(column.startswith(GAIN_OVER) for column in columns):
+        yield f"{GAIN_OVER} ..., %", f"of the {OTHER_DOMAIN}, the {gain}"
+    if GAINS[0] in columns:
+        yield GAINS[0], gain
+    yield from ((word, meaning) for word, meaning in WORDS["columns"].items() if word in columns)
 
 
 def _metrics(tables: Sequence[Table]) -> Iterator[Term]:
@@ -234,4 +238,4 @@ def _names(tables: Sequence[Table]) -> Iterator[Term]:
     for name in CORRUPTIONS.names():
         if name in specs:
             yield name, f"a test condition: pictures {corruption(name).in_words}"
-    yield from ((name, meaning) for name, meaning in METHODS.items() if name in words)
+    yield from ((name, meaning) for name, meaning in WORDS["methods"].items() if name in words)

@@ -12,10 +12,6 @@ from typing import Any
 from robocle.evaluation.metrics import METRICS, mean, mean_step_gain
 from robocle.evaluation.paper import paper_backbones, paper_number, paper_numbers
 from robocle.reports.benchmark_tables import (
-    ENOUGH_ERRORS,
-    ENOUGH_PICTURES,
-    GAIN_OVER,
-    OTHER_DOMAIN,
     Gain,
     Methods,
     Record,
@@ -40,26 +36,10 @@ AVERAGE = "Avg"
 """The heading of the mean over the backbones."""
 Column = tuple[tuple[str, ...], str]
 """The backbones that a column is over, and a test, "name/corruption"."""
-GAIN = (
-    "room-aware relative gain, RARG: the percentage of the other method's errors that are gone; "
-    "negative if there are more errors than before; none if that method was tested on fewer than "
-    f"{ENOUGH_PICTURES} pictures or made fewer than {ENOUGH_ERRORS} errors"
-)
-GAINS = {
-    "gain, %": GAIN,
-    "gain per step, points": "the gain in accuracy over the other method after each step, in "
-    "percentage points, averaged over the steps",
-    "FPS change, %": "by how much the test pictures per second differ from the other method's; "
-    "both were timed in turn with AVG pooling, so other programs on the machine hardly matter",
-}
-"""The columns of the table of gains, and what they mean."""
-OVERALL = {
-    "measured": "the mean of the gains in the tables above",
-    "paper's tables": "the mean of the gains that the paper's tables print for the same",
-    "paper's text": "the mean that the paper claims in its introduction; only beside a mean over "
-    "as many gains as the paper prints, on its data",
-}
-"""The columns of the tables of overall gains, and what they mean."""
+GAINS = ("gain, %", "gain per step, points", "FPS change, %")
+"""The columns of the table of gains."""
+OVERALL = ("measured", "paper's tables", "paper's text")
+"""The columns of the tables of overall gains."""
 FORMS = {"root": "root", "standardised": "as printed"}
 """The forms of `moments`, as the experiments of the paper's tables name them."""
 
@@ -204,7 +184,7 @@ def gain_tables(records: Sequence[Record]) -> Iterator[Table]:
             title = f"{where}: gains{tested_on(methods)}"
             table = Table(
                 title,
-                tuple(GAINS),
+                GAINS,
                 rows,
                 better=("high", "high", ""),
                 caution=caution_about(every),
@@ -300,7 +280,7 @@ def _overall(
         for name, cells in kinds.items()
     )
     if rows:  # the paper's tables have no gains on other backbones
-        yield Table(f"{title}, %", tuple(OVERALL), rows).without_empty_columns()
+        yield Table(f"{title}, %", OVERALL, rows).without_empty_columns()
 
 
 def _form(record: Record) -> str:
@@ -314,15 +294,3 @@ def _overall_cells(gains: Sequence[Cell], claim: float | None) -> tuple[Cell | N
     of_paper = Cell(mean(printed)) if len(printed) == len(gains) else None
     claimed = Cell(claim) if claim and of_paper else None
     return Cell(mean([gain.mean for gain in gains])), of_paper, claimed
-
-
-def gain_terms(tables: Sequence[Table]) -> Iterator[tuple[str, str]]:
-    """Yield the words for averages and gains that some tables use, and what they mean."""
-    columns = {column for table in tables for column in table.columns}
-    if AVERAGE in columns:
-        yield AVERAGE, "the mean over the backbones of the table; the paper's, over the same ones"
-    if any(row.kind == "gain" for table in tables for row in table.rows):
-        yield "gain over ..., %", GAIN
-    if any(column.startswith(GAIN_OVER) for column in columns):
-        yield f"{GAIN_OVER} ..., %", f"of the {OTHER_DOMAIN}, the {GAIN}"
-    yield from ((column, words) for column, words in (GAINS | OVERALL).items() if column in columns)

@@ -9,7 +9,17 @@ from functools import partial
 from typing import Any
 
 from robocle.errors import DataError
-from robocle.evaluation.metrics import METRICS, mean, room_aware_gain, standard_deviation
+from robocle.evaluation.metrics import (
+    METRICS,
+    Difference,
+    Paired,
+    load_pictures,
+    mean,
+    paired_difference,
+    right_predictions,
+    room_aware_gain,
+    standard_deviation,
+)
 from robocle.evaluation.paper import other_data, paper_number, printed_as
 from robocle.evaluation.results import Record as Record
 from robocle.evaluation.results import grouped as grouped
@@ -29,6 +39,15 @@ NEAREST = replace(METRICS["accuracy"], title="nearest label right")
 """The accuracy in the tables of known or unknown objects."""
 ENOUGH_PICTURES, ENOUGH_ERRORS = 100, 10
 """A gain in percent of a method's errors needs so many test pictures, and so many errors in all."""
+COUNTS = {
+    "labels": "classes taught",
+    "pictures_taught": "pictures taught",
+    "pictures_tested": "pictures tested",
+}
+"""What a result counts, and the heading of its column."""
+ORDERINGS = "orderings"
+DIFFERENCES = "differences with 95 % interval"
+DIFFERENCE_COLUMNS = ("difference, points", "95 % from", "to")
 
 
 def by_study(records: Sequence[Record], *, together: bool = False) -> dict[str, list[Record]]:
@@ -309,3 +328,83 @@ def _gain(baseline: Sequence[Record], achieved: Sequence[Record], test: str) -> 
         return None
     printed = printed_gain(achieved[0], baseline[0], test=test)
     return gain_cell(_accuracy(baseline, test), _accuracy(achieved, test), baseline, printed)
+
+
+def data_tables(records: Sequence[Record]) -> Iterator[Table]:
+    """Yield one table: studies down, the size of their data and the number of orderings across."""
+    counted = [record for record in records if COUNTS.keys() <= record["result"].keys()]
+    rows = tuple(
+        Row(_with_data(study, of_study[0]), tuple(_data_cells(of_study)))
+        for study, of_study in by_study(counted, together=True).items()
+    )
+    if rows:  # results of an older version count nothing
+        yield Table("Data", (*COUNTS.values(), ORDERINGS), rows, decimals=0)
+
+
+def orderings(records: Sequence[Record]) -> int:
+    """Return how many orderings there are results of."""
+    return len({record["trial"]["seed"] for record in records})
+
+
+def _data_cells(records: Sequence[Record]) -> Iterator[Cell]:
+    for name in COUNTS:
+        yield Cell(mean([record["result"][name] for record in records]))
+    yield Cell(orderings(records))
+
+
+def _with_data(study: str, record: Record) -> str:
+    """Return the study with its data set and scenario, where its name does not tell them."""
+    parts = (record["trial"]["dataset"], record["trial"]["scenario"])
+    untold = ", ".join(part for part in parts if part not in study)
+    return f"{study} ({untold})" if untold else study
+
+
+def difference_tables(records: Sequence[Record]) -> Iterator[Table]:
+    """Yield one table per study and backbone: pairs of methods, their difference and its interval.
+
+    The second method of a pair is the one that the gain is computed over, or the first of all.
+    Results of older versions have no predictions, and so no differences.
+    """
+    for where, methods in by_setting(records):
+        rows = []
+        for method, of_method in methods.items():
+            reference = _reference(methods, method)
+            found = _difference(methods[reference], of_method) if reference != method else None
+            if found:
+                rows.append(Row(f"{method}, minus {reference}", tuple(map(Cell, found))))
+        if rows:
+            yield Table(
+                f"{where}: {DIFFERENCES}{tested_on(methods)}",
+                DIFFERENCE_COLUMNS,
+                tuple(rows),
+            )
+
+
+def _reference(methods: Methods, method: str) -> str:
+    over: str = methods[method][0]["over"]
+    return over if over in methods else next(iter(methods))
+
+
+def _difference(baseline: Sequence[Record], achieved: Sequence[Record]) -> Difference | None:
+    """Return the difference over the orderings that both methods have; None if there are none."""
+    of_seed = {record["trial"]["seed"]: record for record in baseline}
+    pairs = (
+        _paired(of_seed[record["trial"]["seed"]], record)
+        for record in achieved
+        if record["trial"]["seed"] in of_seed
+    )
+    orderings = [pair for pair in pairs if pair is not None]
+    return paired_difference(orderings) if orderings else None
+
+
+def _paired(baseline: Record, achieved: Record) -> Paired | None:
+    """Return the predictions of both for the first test; None if it is not the same test."""
+    one, two = (record["result"].get("measured") for record in (baseline, achieved))
+    if one is None or two is None:
+        return None
+    test = next(iter(two["tests"]))
+    name = test.partition("/")[0]
+    pictures = load_pictures(two, name)
+    if test not in one["tests"] or load_pictures(one, name).digest != pictures.digest:
+        return None
+    return Paired(pictures.places, right_predictions(one, test), right_predictions(two, test))

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar, get_args
 
-from robocle.demo.pictures import CONDITIONS, DemoPicture
+from robocle.demo import CONDITIONS, DemoPicture
 from robocle.demo.run import KINDS, DemoResult, Kind, Outcome
 from robocle.images.square import jpeg_address
 from robocle.recognition import DEFAULT_RATE

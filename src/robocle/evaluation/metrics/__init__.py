@@ -4,11 +4,11 @@
     METRICS["accuracy"].compute(measured)
 
 The metrics are pure functions; `METRICS` lists those that a trial computes and reports show. A new
-metric is one function and one entry there. Accuracies and rates are in percent. A metric that is
-not defined is NaN, never 0: accuracy without pictures, forgetting after one step.
+metric is one function, one entry in `COMPUTED`, and one section in `metrics.toml`. Accuracies and
+rates are in percent. A metric that is not defined is NaN, never 0: accuracy without pictures,
+forgetting after one step.
 """
 
-from robocle.evaluation.metrics.differences import Difference, Paired, paired_difference
 from robocle.evaluation.metrics.over_steps import (
     backward_transfer,
     forgetting,
@@ -19,7 +19,9 @@ from robocle.evaluation.metrics.over_steps import (
     plasticity,
 )
 from robocle.evaluation.metrics.recognition import (
+    Difference,
     OpenSetPredictions,
+    Paired,
     accuracy,
     area_under_curve,
     avg_other_domain,
@@ -27,6 +29,7 @@ from robocle.evaluation.metrics.recognition import (
     class_accuracies,
     macro_accuracy,
     mean,
+    paired_difference,
     percentage,
     room_aware_gain,
     standard_deviation,

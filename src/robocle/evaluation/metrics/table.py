@@ -1,7 +1,13 @@
-"""The table of metrics that each trial computes and reports show."""
+"""The table of metrics that each trial computes and reports show.
 
+How a metric is computed is here; how reports show it is in `metrics.toml`.
+"""
+
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.resources import files
+from operator import attrgetter
 from typing import Literal
 
 import numpy as np
@@ -83,15 +89,18 @@ class Measured:
         )
 
 
+Computation = Callable[[Measured], Value]
+
+
 @dataclass(frozen=True)
 class Metric:
-    """A metric of a trial, and where reports show it."""
+    """A metric of a trial, and how reports show it."""
 
+    compute: Computation
+    """Returns one value, one per test, one per step, or None where the trial has no such metric."""
     title: str
     """Its name in reports."""
-    unit: str
-    compute: Callable[[Measured], Value]
-    """Returns one value, one per test, one per step, or None where the trial has no such metric."""
+    unit: str = ""
     table: Literal["", "metrics", "unknown"] = ""
     """The table of a report that has a column for it."""
     paper: str = ""
@@ -107,19 +116,18 @@ class Metric:
         return f"{self.title}, {self.unit}" if self.unit else self.title
 
 
-def _per_test(
-    metric: Callable[[Sequence[str], Sequence[str]], float],
-) -> Callable[[Measured], Value]:
+def _per_test(metric: Callable[[Sequence[str], Sequence[str]], float]) -> Computation:
     return lambda measured: {
         name: metric(found.truth, found.predicted) for name, found in measured.tests.items()
     }
 
 
-def _open_set(metric: Callable[[OpenSetPredictions], float]) -> Callable[[Measured], Value]:
-    return lambda measured: {name: metric(p) for name, p in measured.open_set.items()} or None
+def _open_set(name: str) -> Computation:
+    value = attrgetter(name)
+    return lambda measured: {test: value(p) for test, p in measured.open_set.items()} or None
 
 
-def _over_steps(metric: Callable[[NDArray[np.float64]], float]) -> Callable[[Measured], Value]:
+def _over_steps(metric: Callable[[NDArray[np.float64]], float]) -> Computation:
     return lambda measured: None if (h := measured.history) is None else metric(h)
 
 
@@ -129,7 +137,7 @@ def _forward_transfer(measured: Measured) -> Value:
     return over_steps.forward_transfer([a for s in measured.steps for a in s.before.values()])
 
 
-def _cost(metric: Callable[[Costs], float]) -> Callable[[Measured], Value]:
+def _cost(metric: Callable[[Costs], float]) -> Computation:
     return lambda measured: metric(measured.costs)
 
 
@@ -140,171 +148,36 @@ def _average_other_domain(measured: Measured) -> Value:
     return avg_other_domain(accuracies, trained_on)
 
 
-# The keys are the names of the metrics in results. Columns of a table come in this order.
-METRICS: dict[str, Metric] = {
-    "accuracy": Metric(
-        "accuracy",
-        "%",
-        _per_test(accuracy),
-        "metrics",
-        "accuracy",
-        meaning="test pictures whose own label has the highest score, called unknown or not; the "
-        "paper's Acc",
-    ),
-    "macro_accuracy": Metric(
-        "macro accuracy",
-        "%",
-        _per_test(macro_accuracy),
-        "metrics",
-        meaning="the mean over the labels of each label's accuracy",
-    ),
-    "average_other_domain": Metric(
-        "Avg OD",
-        "%",
-        _average_other_domain,
-        meaning="average over the other domains: the mean accuracy, in percent, over the "
-        "conditions that were not taught",
-    ),
-    "per_step": Metric(
-        "accuracy after each step", "%", lambda m: [step.overall for step in m.steps] or None
-    ),
-    "backward_transfer": Metric(
-        "backward transfer",
-        "points",
-        _over_steps(over_steps.backward_transfer),
-        "metrics",
-        meaning="BwT: how the accuracy on a label changes between the step that taught it and "
-        "the end, in percentage points; negative if it falls",
-        better="",
-    ),
-    "forgetting": Metric(
-        "forgetting",
-        "points",
-        _over_steps(over_steps.forgetting),
-        "metrics",
-        meaning="Forg: how far the accuracy on a label is below its best at the end, in "
-        "percentage points; low is good",
-        better="low",
-    ),
-    "plasticity": Metric(
-        "plasticity",
-        "%",
-        _over_steps(over_steps.plasticity),
-        "metrics",
-        "pla",
-        meaning="Pla: the accuracy on a label right after it was taught",
-    ),
-    "forward_transfer": Metric(
-        "forward transfer",
-        "points",
-        _forward_transfer,
-        "metrics",
-        "fwt",
-        meaning="FwT: the accuracy on a label just before it was taught; 0 if every step teaches "
-        "new labels, since a label that was not taught is never predicted",
-    ),
-    "paper_bwt": Metric(
-        "BwT as printed",
-        "%",
-        _over_steps(over_steps.paper_bwt),
-        "metrics",
-        "bwt",
-        meaning="what the paper's numbers for BwT fit: the mean accuracy on earlier labels "
-        "over all steps",
-    ),
-    "paper_forg": Metric(
-        "Forg as printed",
-        "points",
-        _over_steps(over_steps.paper_forg),
-        "metrics",
-        "forg",
-        meaning="what the paper's numbers for Forg fit: the mean accuracy on the best label "
-        "of a step, minus the accuracy at the end",
-        better="low",
-    ),
-    "training_minutes": Metric(
-        "TTime",
-        "min",
-        _cost(lambda c: (c.taught * c.embedding_taught + c.learning) / 60),
-        "metrics",
-        "ttime",
-        meaning="training time: minutes to embed and learn all taught pictures",
-        better="",
-    ),
-    "frames_per_second": Metric(
-        "FPS",
-        "",
-        _cost(lambda c: 1 / (c.embedding + c.predicting)),
-        "metrics",
-        "fps",
-        meaning="test pictures per second, from file to label, on one core",
-        better="",
-    ),
-    "relative_speed": Metric("relative speed", "x AVG", _cost(lambda c: c.relative_speed)),
-    "state_megabytes": Metric(
-        "state",
-        "MB",
-        _cost(lambda c: c.state_bytes / 1e6),
-        "metrics",
-        meaning="the size of what was taught, as it is stored",
-        better="low",
-    ),
-    "feature_size": Metric(
-        "feature size",
-        "x AVG",
-        _cost(lambda c: c.feature_size),
-        meaning="how many times as many values as with AVG pooling an embedding has, averaged "
-        "over the backbones",
-    ),
-    "milliseconds_to_embed": Metric("embedding", "ms", _cost(lambda c: 1e3 * c.embedding)),
-    "milliseconds_to_learn": Metric("learning", "ms", _cost(lambda c: 1e3 * c.learning / c.taught)),
-    "milliseconds_to_predict": Metric("prediction", "ms", _cost(lambda c: 1e3 * c.predicting)),
-    "process_peak_megabytes": Metric("peak memory", "MB", _cost(lambda c: c.peak_bytes / 2**20)),
-    "right_rate": Metric(
-        "right",
-        "%",
-        _open_set(lambda o: o.right_rate),
-        "unknown",
-        meaning="taught objects that get their own label",
-    ),
-    "false_rejection_rate": Metric(
-        "false rejections",
-        "%",
-        _open_set(lambda o: o.false_rejection_rate),
-        "unknown",
-        meaning="taught objects that are called unknown",
-        better="",
-    ),
-    "wrong_rate": Metric(
-        "wrong",
-        "%",
-        _open_set(lambda o: o.wrong_rate),
-        "unknown",
-        meaning="taught objects that get the label of another one",
-        better="low",
-    ),
-    "auroc": Metric(
-        "AUROC",
-        "%",
-        _open_set(lambda o: o.auroc),
-        "unknown",
-        meaning="area under the ROC curve: how well the familiarity separates known from "
-        "unknown objects; 50 % is chance",
-    ),
-    "unknown_detection_rate": Metric(
-        "unknown detected",
-        "%",
-        _open_set(lambda o: o.unknown_detection_rate),
-        "unknown",
-        meaning="objects that were not taught and are called unknown",
-    ),
-    "calibration_error": Metric(
-        "ECE",
-        "%",
-        _open_set(lambda o: o.calibration_error),
-        "unknown",
-        meaning="expected calibration error: the mean distance between confidence and accuracy, on "
-        "a mix of known and unknown objects, half each",
-        better="low",
-    ),
+COMPUTED: dict[str, Computation] = {
+    "accuracy": _per_test(accuracy),
+    "macro_accuracy": _per_test(macro_accuracy),
+    "average_other_domain": _average_other_domain,
+    "per_step": lambda measured: [step.overall for step in measured.steps] or None,
+    "backward_transfer": _over_steps(over_steps.backward_transfer),
+    "forgetting": _over_steps(over_steps.forgetting),
+    "plasticity": _over_steps(over_steps.plasticity),
+    "forward_transfer": _forward_transfer,
+    "paper_bwt": _over_steps(over_steps.paper_bwt),
+    "paper_forg": _over_steps(over_steps.paper_forg),
+    "training_minutes": _cost(lambda c: (c.taught * c.embedding_taught + c.learning) / 60),
+    "frames_per_second": _cost(lambda c: 1 / (c.embedding + c.predicting)),
+    "relative_speed": _cost(lambda c: c.relative_speed),
+    "state_megabytes": _cost(lambda c: c.state_bytes / 1e6),
+    "feature_size": _cost(lambda c: c.feature_size),
+    "milliseconds_to_embed": _cost(lambda c: 1e3 * c.embedding),
+    "milliseconds_to_learn": _cost(lambda c: 1e3 * c.learning / c.taught),
+    "milliseconds_to_predict": _cost(lambda c: 1e3 * c.predicting),
+    "process_peak_megabytes": _cost(lambda c: c.peak_bytes / 2**20),
+    "right_rate": _open_set("right_rate"),
+    "false_rejection_rate": _open_set("false_rejection_rate"),
+    "wrong_rate": _open_set("wrong_rate"),
+    "auroc": _open_set("auroc"),
+    "unknown_detection_rate": _open_set("unknown_detection_rate"),
+    "calibration_error": _open_set("calibration_error"),
 }
+"""How each metric is computed, by its name in results."""
+SHOWN = tomllib.loads(
+    files("robocle.evaluation.metrics").joinpath("metrics.toml").read_text("utf-8")
+)
+METRICS = {name: Metric(COMPUTED[name], **shown) for name, shown in SHOWN.items()}
+"""All metrics by their names in results."""

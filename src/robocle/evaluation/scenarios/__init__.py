@@ -16,7 +16,7 @@ from typing import Literal, Protocol, TypeVar, get_args
 
 from robocle._internal.randomness import Key, keyed_rng
 from robocle.errors import DataError
-from robocle.evaluation.contents import content_or_none
+from robocle.evaluation.keys import content_or_none
 from robocle.registry import Registry
 from robocle.spec import require_between, require_choice
 from robocle.types import Example
