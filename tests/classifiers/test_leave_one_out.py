@@ -164,6 +164,7 @@ def recognised(formulas: Formulas, earlier: float) -> dict[str, bool]:
 @pytest.mark.parametrize("name", CLASSIFIERS.names())
 def test_a_classifier_that_is_no_longer_used_frees_its_memory_at_once(name: str) -> None:
     """Python looks for cycles of references late: gigabytes may wait until then."""
+    gc.freeze()  # so that only the new objects are searched
     clf = robocle.classifier({"klda": "klda:features=32"}.get(name, name))
     for sample in samples_of(60, WIDTH, 4):
         clf.learn(sample.embedding, sample.label)
@@ -176,3 +177,4 @@ def test_a_classifier_that_is_no_longer_used_frees_its_memory_at_once(name: str)
         assert gc.collect() == 0
     finally:
         gc.enable()
+        gc.unfreeze()
