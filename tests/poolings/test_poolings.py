@@ -6,7 +6,7 @@ from scipy.linalg import sqrtm
 
 from robocle.errors import FeatureError
 from robocle.poolings import pooling
-from robocle.poolings.isqrt import square_roots
+from robocle.poolings.literature import square_roots
 from robocle.types import FeatureMaps
 
 

@@ -103,8 +103,12 @@ def advice_for(head: bytes) -> str | None:
     >>> advice_for(b"%PDF-1.7")
     'is a PDF document: export the page as JPEG or PNG'
     """
-    if head[4:8] == b"ftyp":
-        return _advice_for_container(head)
+    if head[4:8] == b"ftyp":  # the family of formats that HEIC, AVIF, CR3 and MP4 belong to
+        if is_avif(head):
+            return AVIF_ADVICE
+        if is_heif(head):
+            return HEIC_ADVICE
+        return RAW_ADVICE if head[8:12] == b"crx " else VIDEO_ADVICE
     if head[:4] == b"II*\0" and head[8:10] == b"CR":
         return RAW_ADVICE
     if head[:4] == b"RIFF" and head[8:12] == b"AVI ":
@@ -115,15 +119,6 @@ def advice_for(head: bytes) -> str | None:
     if text.startswith((b"<!doctype html", b"<html")):
         return "is a web page, not a picture: download the picture itself"
     return next((advice for start, advice in _STARTS.items() if head.startswith(start)), None)
-
-
-def _advice_for_container(head: bytes) -> str:
-    """Return the advice for the family of formats that HEIC, AVIF, CR3 and MP4 belong to."""
-    if is_avif(head):
-        return AVIF_ADVICE
-    if is_heif(head):
-        return HEIC_ADVICE
-    return RAW_ADVICE if head[8:12] == b"crx " else VIDEO_ADVICE
 
 
 @contextmanager
@@ -138,12 +133,12 @@ def opened(source: Path | BinaryIO, name: str) -> Iterator[Image.Image]:
         ImageError: The file is no picture that can be read, too small, too large or animated.
         OSError: The file cannot be opened.
     """
-    if not isinstance(source, Path):
+    if isinstance(source, Path):
+        require_regular_file(source)
+        with source.open("rb") as file:
+            yield _checked(file, str(source), name)
+    else:
         yield _checked(source, "", name)
-        return
-    require_regular_file(source)
-    with source.open("rb") as file:
-        yield _checked(file, str(source), name)
 
 
 def require_regular_file(path: Path) -> None:
@@ -212,10 +207,9 @@ def _decoder(file: IO[bytes], filename: str, head: bytes) -> Image.Image | None:
     if is_heif(head):
         _register_heif()
     for kind in FORMATS:
-        if kind not in Image.OPEN:
-            Image.preinit()  # the most common formats; all others take much longer
-        if kind not in Image.OPEN:
-            Image.init()
+        for register in (Image.preinit, Image.init):  # the most common formats; all, much later
+            if kind not in Image.OPEN:
+                register()
         if kind not in Image.OPEN:
             continue
         factory, accept = Image.OPEN[kind]

@@ -8,6 +8,8 @@ three times as fast as bilinear resizing alone.
 
 import io
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -17,7 +19,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from robocle.errors import ImageError
-from robocle.images.boxes import Box, Region, region_of, scaled, whole_pixels
+from robocle.images.boxes import Box, Region, Size, region_of, scaled, whole_pixels
 from robocle.images.opening import opened, require_usable
 from robocle.images.square import MIN_SIDE, image_from_array, orientation, upright_square
 from robocle.types import Pixels
@@ -85,7 +87,7 @@ def _source(picture: Picture) -> tuple[Path | io.BytesIO, str]:
     )
 
 
-def decoded(picture: Picture) -> tuple[Image.Image | NDArray[Any], tuple[int, int]]:
+def decoded(picture: Picture) -> tuple[Image.Image | NDArray[Any], Size]:
     """Decode a picture once, to read several regions of it.
 
     Returns:
@@ -122,46 +124,55 @@ def _content(file: Any) -> bytes:
 
 def _loaded(picture: Picture) -> Image.Image:
     source, name = _source(picture)
-    try:
-        with opened(source, name) as image:
-            image.load()
-            return image
-    except ImageError:
-        raise
-    except Exception as error:  # a damaged file can fail in any way
-        raise _unreadable(name, error) from error
+    with _refused(name), opened(source, name) as image:
+        image.load()
+        return image
 
 
 def _from_file(source: Path | io.BytesIO, name: str, side: int, box: Box | None) -> SquareImage:
-    try:
-        with opened(source, name) as image:
-            if image.format == "TIFF":
-                image.load()  # makes it upright, unlike the loading of other formats
-            size, region = image.size, _region(image, box, name)  # before draft reduces it
-            image.draft(image.mode, _enough_for(region, size, side))
-            if region is None:
-                return SquareImage(upright_square(image, side, name), size)
-            reduced = scaled(region, size, image.size)
-            return SquareImage(upright_square(image, side, name, reduced), _size_of(region))
-    except ImageError:
-        raise
-    except Exception as error:  # a damaged file can fail in any way
-        raise _unreadable(name, error) from error
+    with _refused(name), opened(source, name) as image:
+        _make_tiff_upright(image)
+        size, region = image.size, _region(image, box, name)  # before draft reduces it
+        image.draft(image.mode, _enough_for(region, size, side))
+        return _square(image, side, name, size, region)
 
 
 def _from_image(image: Image.Image, side: int, box: Box | None, name: str) -> SquareImage:
     # No draft here: it would shrink the caller's own image.
-    try:
+    with _refused(name):
         require_usable(image, name)
-        if image.format == "TIFF":
-            image.load()
-        region = _region(image, box, name)
-        size = image.size if region is None else _size_of(region)
-        return SquareImage(upright_square(image, side, name, region), size)
+        _make_tiff_upright(image)
+        return _square(image, side, name, image.size, _region(image, box, name))
+
+
+@contextmanager
+def _refused(name: str) -> Iterator[None]:
+    """Raise an ImageError for whatever fails: a damaged file can do so in any way."""
+    try:
+        yield
     except ImageError:
         raise
-    except Exception as error:  # the caller's file may have been opened but not read yet
-        raise _unreadable(name, error) from error
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        raise ImageError(f"{name} has too many pixels: make it smaller first") from error
+    except Exception as error:
+        if isinstance(error, OSError) and error.strerror:
+            raise ImageError(f"cannot read {name}: {error.strerror}") from error
+        raise ImageError(f"{name} is damaged or cut off ({error}): take it again") from error
+
+
+def _make_tiff_upright(image: Image.Image) -> None:
+    if image.format == "TIFF":
+        image.load()  # makes it upright, unlike the loading of other formats
+
+
+def _square(
+    image: Image.Image, side: int, name: str, size: Size, region: Region | None
+) -> SquareImage:
+    """Return a picture, or a region of it before it was reduced from a size, as a square."""
+    if region is None:
+        return SquareImage(upright_square(image, side, name), size)
+    reduced = scaled(region, size, image.size)
+    return SquareImage(upright_square(image, side, name, reduced), _size_of(region))
 
 
 def _region(image: Image.Image, box: Box | None, name: str) -> Region | None:
@@ -170,7 +181,7 @@ def _region(image: Image.Image, box: Box | None, name: str) -> Region | None:
     return region_of(box, image.size, orientation(image), smallest=MIN_SIDE, name=name)
 
 
-def _enough_for(region: Region | None, size: tuple[int, int], side: int) -> tuple[int, int]:
+def _enough_for(region: Region | None, size: Size, side: int) -> Size:
     """Return the minimum size of the whole picture at which a region has the side of the square."""
     if region is None:
         return side, side
@@ -178,14 +189,6 @@ def _enough_for(region: Region | None, size: tuple[int, int], side: int) -> tupl
     return side * size[0] // width + 1, side * size[1] // height + 1
 
 
-def _size_of(region: Region) -> tuple[int, int]:
+def _size_of(region: Region) -> Size:
     left, top, right, bottom = whole_pixels(region)
     return right - left, bottom - top
-
-
-def _unreadable(name: str, error: Exception) -> ImageError:
-    if isinstance(error, Image.DecompressionBombError | Image.DecompressionBombWarning):
-        return ImageError(f"{name} has too many pixels: make it smaller first")
-    if isinstance(error, OSError) and error.strerror:
-        return ImageError(f"cannot read {name}: {error.strerror}")
-    return ImageError(f"{name} is damaged or cut off ({error}): take it again")

@@ -58,7 +58,11 @@ def image_from_array(array: NDArray[Any]) -> Image.Image:
         )
     if min(values.shape[:2]) < MIN_SIDE:
         raise ImageError(f"cannot use {described}: give at least {MIN_SIDE}x{MIN_SIDE} pixels")
-    return Image.fromarray(np.ascontiguousarray(_eight_bit(values)))
+    if values.dtype == np.uint16:
+        values = eight_bit(values, "the array")
+    elif values.dtype != np.uint8:
+        values = _from_floats(values)
+    return Image.fromarray(np.ascontiguousarray(values))
 
 
 def eight_bit(values: NDArray[np.integer], name: str) -> NDArray[np.uint8]:
@@ -76,12 +80,6 @@ def _hint(array: NDArray[Any]) -> str:
     if array.ndim == 3 and array.shape[0] in (1, 3, 4):
         return "; if the channels come first, give array.transpose(1, 2, 0)"
     return "; give the pictures of a batch one by one" if array.ndim == 4 else ""
-
-
-def _eight_bit(values: NDArray[Any]) -> NDArray[np.uint8]:
-    if values.dtype == np.uint16:
-        return eight_bit(values, "the array")
-    return values if values.dtype == np.uint8 else _from_floats(values)
 
 
 def _from_floats(values: NDArray[np.floating]) -> NDArray[np.uint8]:
@@ -130,7 +128,7 @@ def _resized(image: Image.Image, side: int, corners: Corners, name: str) -> Imag
     left, top, right, bottom = corners
     width, height = right - left, bottom - top
     factors = max(width // side, 1), max(height // side, 1)
-    if _is_plain_rgb(image):
+    if image.mode == "RGB" and "transparency" not in image.info:
         reduced = image.reduce(factors, corners)
     else:
         reduced = _reduced_by_strips(image, factors, corners, name)
@@ -152,24 +150,16 @@ def _reduced_by_strips(
     return reduced
 
 
-def _is_plain_rgb(image: Image.Image) -> bool:
-    return image.mode == "RGB" and "transparency" not in image.info
-
-
 def _to_rgb(image: Image.Image, name: str) -> Image.Image:
     if image.mode.startswith("I"):
         return Image.fromarray(eight_bit(np.asarray(image), name)).convert("RGB")
     if image.mode == "F":
         raise ImageError(f"{name} has floating-point pixels: save it with 8 or 16 bits")
     if image.has_transparency_data:
-        return _on_white(image.convert("RGBA"))
+        # Transparent areas become white, whatever colour is stored under them.
+        white = Image.new("RGBA", image.size, "white")
+        image = Image.alpha_composite(white, image.convert("RGBA"))
     return image.convert("RGB")
-
-
-def _on_white(image: Image.Image) -> Image.Image:
-    """Make transparent areas white, whatever colour is stored under them."""
-    white = Image.new("RGBA", image.size, "white")
-    return Image.alpha_composite(white, image).convert("RGB")
 
 
 def jpeg_address(content: bytes) -> str:
