@@ -26,7 +26,7 @@ from robocle.backbones.added import added_names
 from robocle.backbones.names import ARCHITECTURES, Architecture
 from robocle.blocks import Layout
 from robocle.classifiers import classifier
-from robocle.cli.paper import EXPERIMENTS
+from robocle.cli.bench import EXPERIMENTS
 from robocle.evaluation.evaluation_set import CHUNK
 from robocle.evaluation.experiment import Experiment, Method, Study
 from robocle.evaluation.experiment_file import load_experiment

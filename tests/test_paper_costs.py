@@ -5,7 +5,7 @@ from types import ModuleType
 
 import pytest
 
-from robocle.cli.paper import EXPERIMENTS
+from robocle.cli.bench import EXPERIMENTS
 from robocle.evaluation.experiment_file import load_experiment
 from scripts import imported_script
 

@@ -234,9 +234,12 @@ def test_poor_frames_are_named_skipped_or_refused(tmp_path: Path) -> None:
 
 def test_a_box_outside_all_frames_is_one_error(recording: Path, tmp_path: Path) -> None:
     arguments = (*TOPICS, "--box", "900,900,50,50")
-    result = run("bag", "teach", tmp_path / "new.robocle", recording, *arguments)
-    assert result.exit_code == 1
-    assert result.stderr.splitlines()[-1].endswith("could be taught")
+    for poor in ("warn", "refuse"):
+        new = tmp_path / "new.robocle"
+        result = run("bag", "teach", new, recording, *arguments, "--poor", poor)
+        assert result.exit_code == 1
+        assert result.stderr.splitlines()[-1].endswith("could be taught")
+        assert not new.exists()
 
 
 def test_an_interrupted_lesson_keeps_what_was_taught(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from command_line import assert_refused, run
-from robocle.cli.paper import EXPERIMENTS, RENDERED
+from robocle.cli.bench import EXPERIMENTS, RENDERED
 from robocle.evaluation.experiment_file import experiment_names, load_experiment
 from robocle.evaluation.paper import FULL_NAMES
 

@@ -64,6 +64,9 @@ def test_watch_prints_lines_of_text_and_only_changes_if_wanted(state: Path, vide
 def test_watch_without_a_camera_or_a_state_is_one_line(state: Path, tmp_path: Path) -> None:
     assert "no video file" in error_of("watch", state, "--camera", tmp_path / "no.mp4")
     assert "no state file" in error_of("watch", tmp_path / "no.robocle", "--camera", "0")
+    (tmp_path / "empty.robocle").touch()
+    assert "is an empty file" in error_of("watch", tmp_path / "empty.robocle", "--camera", "0")
+    assert (tmp_path / "empty.robocle").read_bytes() == b""
     assert "password" in error_of("watch", state, "--camera", "0", "--mqtt", "mqtt://me:pw@host")
 
 

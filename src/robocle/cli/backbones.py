@@ -1,4 +1,4 @@
-"""Commands that list, add, remove, quantise and measure backbones."""
+"""Commands that list, add, remove, quantise and measure backbones, and list and add finders."""
 
 import logging
 import sys
@@ -22,8 +22,25 @@ if TYPE_CHECKING:
 @click.pass_context
 def backbones(context: click.Context) -> None:
     """List backbones, the networks that compute features; add, remove or measure them."""
-    if context.invoked_subcommand is None:
-        _list()
+    if context.invoked_subcommand is not None:
+        return
+    from robocle.backbones.listing import listed_backbones
+    from robocle.reports.tables import text_table
+
+    rows: list[list[object]] = [
+        [
+            each.name,
+            each.input_size or None,
+            each.map,
+            each.megabytes or None,
+            ", ".join(text for text in (each.state, each.source) if text),
+        ]
+        for each in listed_backbones()
+    ]
+    rows.append(["timm:MODEL", None, None, None, "any network of timm"])
+    rows.append(["onnx:FILE", None, None, None, "your own network"])
+    echo_lines(text_table(rows, ["name", "input", "map", "MB", "state"], align="lrlrl"))
+    echo_lines("\n+ has a class token as well. Add one with: robocle backbones add NAME")
 
 
 @backbones.command()
@@ -115,26 +132,6 @@ def remove(backbone: str) -> None:
     echo(f"removed {backbone}")
 
 
-def _list() -> None:
-    from robocle.backbones.listing import listed_backbones
-    from robocle.reports.tables import text_table
-
-    rows: list[tuple[object, ...]] = [
-        (
-            each.name,
-            each.input_size or None,
-            each.map,
-            each.megabytes or None,
-            ", ".join(text for text in (each.state, each.source) if text),
-        )
-        for each in listed_backbones()
-    ]
-    rows.append(("timm:MODEL", None, None, None, "any network of timm"))
-    rows.append(("onnx:FILE", None, None, None, "your own network"))
-    echo_lines(text_table(rows, ["name", "input", "map", "MB", "state"], align="lrlrl"))
-    echo_lines("\n+ has a class token as well. Add one with: robocle backbones add NAME")
-
-
 @backbones.command(short_help="Quantise BACKBONE to int8.")
 @click.argument("backbone")
 @click.option("--calibrate", type=FolderPath, required=True, metavar="FOLDER",
@@ -148,13 +145,16 @@ def quantise(backbone: str, calibrate: Path, replace: bool) -> None:
     state taught with one cannot be used with the other.
     """
     from robocle.backbones import backbone as load
-    from robocle.backbones.added import write_added
+    from robocle.backbones.added import added_names, write_added
     from robocle.backbones.adding.int8 import int8_name
     from robocle.evaluation.backbones.int8 import int8_twin
 
     network = load(backbone)
-    if not replace:
-        _require_new(int8_name(network.name))
+    if not replace and int8_name(network.name) in added_names():
+        raise BackboneError(
+            f"{int8_name(network.name)} exists already: replace it with --replace (states taught "
+            "with it can then no longer be used)"
+        )
     made = int8_twin(network, calibrate, progress)
     write_added(made.manifest, made.model)
     name = made.manifest.name
@@ -181,77 +181,81 @@ def bench(names: tuple[str, ...], as_json: bool) -> None:
     echo_lines(_speed_tables(found))
 
 
-def _require_new(name: str) -> None:
-    from robocle.backbones.added import added_names
-
-    if name in added_names():
-        raise BackboneError(
-            f"{name} exists already: replace it with --replace (states taught with it can then no "
-            "longer be used)"
-        )
-
-
 def _as_text(found: "Comparison", name: str) -> str:
     before, after = found.accuracies.mean(axis=0)
+    orderings, maps = len(found.accuracies), 100 * found.map_error
+    lost = f"{found.lost:.1f} points of" if round(found.lost, 1) > 0 else "no"
     advice = (
         f"use it with --backbone {name}"
         if found.worth_it
         else f"keep the original (robocle backbones remove {name})"
     )
-    return "\n".join(
-        [
-            f"  speed      {found.speed:.2f}x, one picture at a time on one thread",
-            f"  size       {100 * found.size:.0f} % of the original",
-            f"  agreement  cosine {found.cosine:.4f} between embeddings, maps differ by "
-            f"{100 * found.map_error:.0f} %",
-            f"  accuracy   {before:.1f} % before, {after:.1f} % as int8; 5 shots, "
-            f"{len(found.accuracies)} orderings,",
-            f"             {found.checked_on}",
-            f"{_points(found.lost)}, {found.speed:.1f}x as fast: {advice}",
-        ]
-    )
-
-
-def _points(lost: float) -> str:
-    return f"loses {lost:.1f} points of accuracy" if round(lost, 1) > 0 else "loses no accuracy"
+    return f"""\
+  speed      {found.speed:.2f}x, one picture at a time on one thread
+  size       {100 * found.size:.0f} % of the original
+  agreement  cosine {found.cosine:.4f} between embeddings, maps differ by {maps:.0f} %
+  accuracy   {before:.1f} % before, {after:.1f} % as int8; 5 shots, {orderings} orderings,
+             {found.checked_on}
+loses {lost} accuracy, {found.speed:.1f}x as fast: {advice}"""
 
 
 def _speed_tables(found: "list[BackboneSpeed]") -> str:
     """Return two tables: the networks alone, and frames per second by pooling."""
-    return "\n".join(
-        [
-            "milliseconds per batch, by pictures x threads",
-            "",
-            _times_table(found),
-            "",
-            "frames per second, from a 640x480 frame to its label, one thread, 20 objects",
-            "",
-            _rates_table(found),
-        ]
-    )
-
-
-def _times_table(found: "list[BackboneSpeed]") -> str:
     from robocle.reports.tables import text_table
 
-    columns = list(found[0].milliseconds)
-    rows = [
-        (each.name, f"{each.megabytes:.1f}", *(f"{each.milliseconds[c]:.1f}" for c in columns))
-        for each in found
-    ]
-    return text_table(rows, ["backbone", "MB", *columns])
-
-
-def _rates_table(found: "list[BackboneSpeed]") -> str:
-    from robocle.reports.tables import text_table
-
+    batches = list(found[0].milliseconds)
     poolings = list(dict.fromkeys(name for each in found for name in each.frames_per_second))
-    rows = [
-        (each.name, *(_rate(each.frames_per_second.get(name)) for name in poolings))
+    times = [
+        [each.name, f"{each.megabytes:.1f}", *(f"{each.milliseconds[c]:.1f}" for c in batches)]
         for each in found
     ]
-    return text_table(rows, ["backbone", *poolings])
+    rates = [
+        [each.name, *(_rate(each.frames_per_second.get(name)) for name in poolings)]
+        for each in found
+    ]
+    return f"""\
+milliseconds per batch, by pictures x threads
+
+{text_table(times, ["backbone", "MB", *batches])}
+
+frames per second, from a 640x480 frame to its label, one thread, 20 objects
+
+{text_table(rates, ["backbone", *poolings])}"""
 
 
 def _rate(frames_per_second: float | None) -> str:
     return "" if frames_per_second is None else f"{frames_per_second:.0f}"
+
+
+@main.group(invoke_without_command=True, short_help="List or add finders.")
+@click.pass_context
+def finders(context: click.Context) -> None:
+    """List the detectors that were added, or add one: they find boxes for `robocle find`."""
+    if context.invoked_subcommand is None:
+        from robocle.finders.adding import added_finders
+
+        for name, file in added_finders().items():
+            echo(f"torchvision:{name}\t{file}")
+        echo("add one: robocle finders add torchvision:ssdlite320_mobilenet_v3_large")
+        echo("or use an exported detector, which is not added: onnx:FILE")
+
+
+@finders.command("add")
+@click.argument("finder")
+@click.option("--weights", default="", metavar="FILE|NAME",
+              help="A checkpoint file (.pth, .safetensors), or the name of published weights.  "
+              "[default: COCO_V1, downloaded]")  # fmt: skip
+@click.option("--replace", is_flag=True, help="Replace a detector that was added before.")
+def add_finder(finder: str, weights: str, replace: bool) -> None:
+    """Add FINDER to this machine, such as torchvision:ssdlite320_mobilenet_v3_large.
+
+    The SSD detectors of torchvision can be added. That needs PyTorch, which
+    `pip install 'robocle[export]'` installs. Running them does not.
+    """
+    from robocle.finders import adding
+
+    if sys.stderr.isatty():
+        echo(f"adding {finder}: this may take a minute or two", err=True)
+    file = adding.add_finder(finder, weights, replace)
+    echo(f"added {finder}, as {file}")
+    echo(f"use it: robocle find STATE PICTURES... --finder {finder}")

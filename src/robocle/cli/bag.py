@@ -4,8 +4,9 @@ import itertools
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,10 +21,16 @@ from robocle.cli.app import (
     print_error,
     stop_requests,
 )
-from robocle.cli.options import BoxOption, box_option, false_accept_option, poor_option
-from robocle.cli.output import activity, echo, echo_above_bar, echo_lines, progress
-from robocle.cli.pictures import Shots, point_out_similar
-from robocle.errors import DataError, ImageError, NothingTaughtError, QualityError, RobocleError
+from robocle.cli.options import (
+    BoxOption,
+    box_option,
+    false_accept_option,
+    poor_option,
+    with_parameters,
+)
+from robocle.cli.output import activity, box_text, echo, echo_above_bar, echo_lines, progress
+from robocle.cli.pictures import Shots, loaded_learner, point_out_similar
+from robocle.errors import DataError, NothingTaughtError, QualityError, RobocleError
 
 if TYPE_CHECKING:
     from robocle.bags import Intervals, Shot
@@ -31,9 +38,11 @@ if TYPE_CHECKING:
     from robocle.images.quality import Poor
     from robocle.learner import Learner
     from robocle.learner.embedding import Embedding
+    from robocle.recognition.temporal_filter import Announcement
+    from robocle.types import Prediction
 
 BagPath = NonemptyPath()
-Command = Callable[..., None]
+NO_LABEL = "no frame of {} has a label: check the times of the labels"
 
 
 @main.group(short_help="Teach and evaluate from recordings of ROS 2.")
@@ -47,25 +56,14 @@ every_option = click.option(
 )  # fmt: skip
 
 
-def _added(*parameters: Callable[[Command], Command]) -> Callable[[Command], Command]:
-    """Return what adds several parameters to a command, in their order."""
-
-    def decorate(command: Command) -> Command:
-        for parameter in reversed(parameters):
-            command = parameter(command)
-        return command
-
-    return decorate
-
-
-bag_arguments = _added(
+bag_arguments = with_parameters(
     click.argument("state", type=StatePath),
     click.argument("path", type=BagPath, metavar="BAG"),
     click.option("--topic", help="The topic of the images. It can be left out if there is only "
                  "one."),
     box_option,
 )  # fmt: skip
-label_options = _added(
+label_options = with_parameters(
     click.option("--label-topic", metavar="TOPIC",
                  help="A topic of std_msgs/String messages: each is the label until the next one, "
                  "an empty one ends it."),
@@ -98,36 +96,36 @@ def bag_teach(state: Path, path: Path, topic: str | None, label_topic: str | Non
 
     labels = _labels(label_topic, intervals)
     taught: Counter[str] = Counter()
-    with Bag(path) as recording:
+    with Bag(path) as recording, stop_requests() as stop, ExitStack() as stack:
         shots = Shots(recording, topic, labels, every)
-        frames = _with_first(shots.frames("teaching"), path)
-        with stop_requests() as stop, ExitStack() as stack:
-            # With refuse, nothing is taught or created before all frames are checked.
-            is_later = poor == "refuse" and not os.path.exists(state)
-            learner = Learner() if is_later else stack.enter_context(Learner.open(state))
-            before = learner.labels
-            until = itertools.takewhile(lambda _: stop.received is None, frames)
-            try:
-                lessons = _lessons(learner, shots, until, most, poor, box)
-                if poor == "refuse":
-                    lessons = iter(list(lessons))
-                if is_later:
-                    learner = stack.enter_context(Learner.open(state))
-                with learner.step():
-                    for embedding, label in lessons:
-                        learner.teach_embedding(embedding, label)
-                        taught[label] += 1
-            except QualityError as error:
-                raise QualityError(f"{error}; nothing was taught", error.complaints) from error
-            except RobocleError as error:
-                raise DataError(f"{error}; {_reverted(taught, state)}") from error
-            known = plural(len(learner.labels), "label")
+        frames = itertools.takewhile(lambda _: stop.received is None, shots.frames("teaching"))
+        is_new = not os.path.exists(state)
+        learner = Learner() if is_new else stack.enter_context(Learner.open(state))
+        before = learner.labels
+        lessons = _lessons(learner, shots, frames, most, poor, box)
+        try:
+            # With refuse, nothing is taught before all frames are checked.
+            lessons = iter(list(lessons) if poor == "refuse" else lessons)
+            first = list(itertools.islice(lessons, 1))
+            if first and is_new:  # it is created once there is something to teach
+                learner = stack.enter_context(Learner.open(state, learner.backbone))
+            with learner.step():
+                for embedding, label in itertools.chain(first, lessons):
+                    learner.teach_embedding(embedding, label)
+                    taught[label] += 1
+        except QualityError as error:
+            raise QualityError(f"{error}; nothing was taught", error.complaints) from error
+        except RobocleError as error:
+            raise DataError(f"{error}; {_reverted(taught, state)}") from error
+        known = plural(len(learner.labels), "label")
     shots.print_counts()
     for label in taught:
         point_out_similar(label, before, state)
     if stop.received:
         print_error(f"interrupted: {_reverted(taught, state)}")
         sys.exit(stop.received.exit_code)
+    if not shots.used:
+        raise DataError(NO_LABEL.format(path))
     if not taught:
         raise DataError(f"no frame of {path} could be taught")
     counts = ", ".join(f"{label} ({count})" for label, count in taught.items())
@@ -142,38 +140,24 @@ def _reverted(taught: Counter[str], state: Path) -> str:
     )
 
 
-def _with_first(frames: "Iterator[Shot]", path: Path) -> "Iterator[Shot]":
-    """Return the frames, of which there must be one: otherwise no state is created."""
-    for first in frames:
-        return itertools.chain([first], frames)
-    raise DataError(f"no frame of {path} has a label: check the times of the labels")
-
-
 def _lessons(learner: "Learner", shots: Shots, frames: "Iterator[Shot]", most: int | None,
              poor: "Poor", box: BoxOption) -> "Iterator[tuple[Embedding, str]]":  # fmt: skip
     """Yield the embeddings of the frames to teach, and their labels."""
-    checks, chosen = learner.quality_gate(poor), Counter[str]()
-    for shot in frames:
-        label, picture = shot.label, shot.picture
-        assert label is not None
-        assert not isinstance(picture, ImageError)
-        if most is not None and chosen[label] >= most:
-            continue
+    checks, chosen = learner.quality_gate(poor), Counter[str | None]()
+    wanted = (shot for shot in frames if most is None or chosen[shot.label] < most)
+    embed = partial(learner.embed_for_teaching, box=box)
+    for shot, embedding in shots.each(wanted, embed):
+        assert shot.label is not None
         try:
-            embedding = learner.embed_for_teaching(picture, box=box)
-        except ImageError as error:
-            shots.note("skipped", shot, error)
-            continue
-        try:
-            found = checks.check(embedding.complaints, embedding.values, label)
+            found = checks.check(embedding.complaints, embedding.values, shot.label)
         except QualityError as error:
             message = f"the frame at {shot.seconds:.2f} s: {error}"
             raise QualityError(message, error.complaints) from error
         if found:
             shots.note("skipped" if checks.skips_poor else "poor", shot, found[0])
         if not (found and checks.skips_poor):
-            chosen[label] += 1
-            yield embedding, label
+            chosen[shot.label] += 1
+            yield embedding, shot.label
 
 
 finder_option = click.option(
@@ -218,7 +202,7 @@ def bag_predict(state: Path, path: Path, topic: str | None, every: float, json_l
 def _recognised(shots: Shots, learner: "Learner", json_lines: bool, box: BoxOption,
                 false_accept: float) -> Iterator[str]:  # fmt: skip
     """Yield a line per frame."""
-    for shot, found, said in shots.recognised(learner, box, false_accept):
+    for shot, found, said in _announced(shots, learner, box, false_accept):
         if json_lines:
             names = ("verdict", "label", "confidence", "nearest", "nothing")
             values = {name: getattr(found, name) for name in names}
@@ -230,19 +214,33 @@ def _recognised(shots: Shots, learner: "Learner", json_lines: bool, box: BoxOpti
             yield "\t".join([f"{shot.seconds:.2f}", label, f"{found.confidence:.2f}", steady])
 
 
+def _announced(
+    shots: Shots, learner: "Learner", box: BoxOption, false_accept: float
+) -> "Iterator[tuple[Shot, Prediction, Announcement]]":
+    """Yield frames with their predictions and what a filter announces."""
+    from robocle.recognition.temporal_filter import TemporalFilter
+
+    steady = TemporalFilter()
+    predict = partial(learner.predict, false_accept=false_accept, box=box)
+    for shot, found in shots.each(shots.frames("recognising"), predict):
+        yield shot, found, steady.update(found)
+
+
 def _tracked(
     shots: Shots, learner: "Learner", json_lines: bool, false_accept: float
 ) -> Iterator[str]:
-    """Yield a line per object in each frame."""
-    for shot, tracks in shots.tracked(learner, false_accept):
-        for each in tracks:
+    """Yield a line per object that is in view, in each frame."""
+    from robocle.learner.tracking import Tracker
+
+    tracker, find = Tracker(), partial(learner.find, false_accept=false_accept)
+    for shot, finds in shots.each(shots.frames("finding"), find):
+        for each in tracker.update(finds):
             if json_lines:
                 yield as_json({"seconds": round(shot.seconds, 3), **each.as_values()})
                 continue
             said = each.announcement
-            box = ",".join(f"{number:.0f}" for number in each.box)
             label = in_words(said.label, said.verdict, said.nothing)
-            fields = (f"{shot.seconds:.2f}", str(each.number), box, label)
+            fields = (f"{shot.seconds:.2f}", str(each.number), box_text(each.box), label)
             yield "\t".join([*fields, f"{said.confidence:.2f}"])
 
 
@@ -278,14 +276,14 @@ def bag_evaluate(state: Path, path: Path, topic: str | None, label_topic: str | 
     with Bag(path) as recording:
         shots = Shots(recording, topic, labels, every)
         tally = Tally(learner.labels, recording.seconds)
-        for shot, found, said in shots.recognised(learner, box, false_accept):
+        for shot, found, said in _announced(shots, learner, box, false_accept):
             assert shot.label is not None
             is_decided = said.verdict != "undecided"
             tally.add(shot.seconds, shot.label, predicted=found.label, announced=said.label,
                       is_decided=is_decided)  # fmt: skip
     shots.print_counts()
     if not tally.frames:
-        raise DataError(f"no frame of {path} has a label: check the times of the labels")
+        raise DataError(NO_LABEL.format(path))
     if as_values:
         echo(as_json(tally.as_values()))
     else:
@@ -345,12 +343,7 @@ def _labels(label_topic: str | None, intervals: Path | None) -> "Intervals | str
 
 
 def _loaded(state: Path, finder: str | None) -> "Learner":
-    with activity("loading the backbone"):
-        from robocle.finders import finder as finder_of
-        from robocle.learner import Learner
-
-        learner = Learner.load(state)
-        learner.finder = finder_of(finder) if finder else None
+    learner = loaded_learner(state, finder)
     if not learner.labels:
         raise NothingTaughtError
     return learner

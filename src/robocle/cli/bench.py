@@ -1,30 +1,33 @@
-"""Commands for experiments: bench runs one, report shows results, parts lists the specs."""
+"""Commands for experiments: bench and paper run one, report shows results, parts lists specs."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from robocle.cli.app import FolderPath, StatePath, main, plural
-from robocle.cli.options import unreadable_option
+from robocle.cli.options import unreadable_option, with_parameters
 from robocle.cli.output import activity, echo, echo_lines, progress
-from robocle.errors import DataError
+from robocle.errors import DataError, RobocleError, SpecError
 from robocle.registry import Registry
 
 if TYPE_CHECKING:
     from robocle.evaluation.experiment import Experiment
 
 
-def run_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of a command that runs an experiment."""
-    for option in reversed(RUN_OPTIONS):
-        command = option(command)
-    return command
+EXPERIMENTS = {str(number): f"table{number}" for number in range(1, 7)}
+EXPERIMENTS |= {"figure2": "moments", "figure5": "per_step"}
+"""What the paper calls them, and their experiments."""
+RENDERED = {
+    "dataset": "home",
+    "scenario": "class_iid:shots=5",
+    "backbones": ("efficientnet_lite0",),
+}
+"""What --rendered runs on."""
 
-
-RUN_OPTIONS = (
+run_options = with_parameters(
     click.option("--data", multiple=True, metavar="[NAME=]DIR",
                  help="The data folder; with NAME=, the folder of one data set."),
     click.option("--study", "studies", multiple=True, metavar="NAME",
@@ -67,7 +70,7 @@ def run_and_report(experiment: "Experiment", name: str, options: Mapping[str, An
     Args:
         experiment: What to run.
         name: The name of the results file, unless an option names one.
-        options: The values of `RUN_OPTIONS`.
+        options: The values of `run_options`.
     """
     with activity("starting"):
         from robocle.backbones import require_backbone
@@ -95,6 +98,60 @@ def run_and_report(experiment: "Experiment", name: str, options: Mapping[str, An
         echo(f"report in {page}")
 
 
+@main.command(short_help="Run a table or figure of the paper.")
+@click.argument("which", type=click.Choice(list(EXPERIMENTS)))
+@click.option("--rendered", is_flag=True,
+              help="Run on the rendered pictures that come with robocle instead.")  # fmt: skip
+@run_options
+def paper(which: str, rendered: bool, **options: Any) -> None:
+    """Run a table of the paper (1 to 6), or a figure, beside the paper's numbers.
+
+    figure2 shows the distributions of the moments, figure5 the accuracy after each class. An
+    interrupted run continues where it stopped. Without all of the data or backbones, what is there
+    is run.
+    """
+    with activity("starting"):
+        from robocle.evaluation.experiment_file import load_experiment
+
+    name = EXPERIMENTS[which]
+    experiment = load_experiment(name).only(options["studies"])
+    if rendered:
+        experiment, name = experiment.changed(**RENDERED), f"{name}-rendered"
+        options["data"] = ()
+    else:
+        _require_data(experiment, options["data"])
+        _require_backbone(experiment, options["backbones"])
+    run_and_report(experiment, name, options)
+
+
+def _require_data(experiment: "Experiment", data: Sequence[str]) -> None:
+    roots = named_roots(data)
+    names = dict.fromkeys(study.dataset_name for study in experiment.studies)
+    if "" in roots or roots.keys() & names.keys():
+        return
+    options = " ".join(f"--data {name}=DIR" for name in names)
+    raise DataError(
+        f"{experiment.title!r} needs {experiment.paper_data}, which the page on data sets says how "
+        f"to get: give {options}; or try it on rendered pictures with --rendered, or on rendered "
+        "videos in the layout of OpenLORIS from `robocle sim --layout openloris DIR`"
+    )
+
+
+def _require_backbone(experiment: "Experiment", given: Sequence[str]) -> None:
+    from robocle.backbones import require_backbone
+
+    names = given or [name for study in experiment.studies for name in study.backbones]
+    for name in names:
+        try:
+            return require_backbone(name)
+        except (RobocleError, SpecError) as error:
+            missing = error
+    raise DataError(
+        f"{experiment.title!r} can be run on no backbone that is here ({missing}): `robocle "
+        f"backbones add {names[-1]}`, or give --backbone efficientnet_lite0"
+    )
+
+
 @main.command(short_help="Write a report of results as Markdown, LaTeX and HTML.")
 @click.argument("results", type=StatePath)
 @click.option("--out", type=FolderPath,
@@ -111,20 +168,18 @@ def report(results: Path, out: Path | None) -> None:
 
 
 def named_roots(data: Iterable[str]) -> dict[str, str]:
-    """Return the folder of each data set that --data options name.
+    """Return the folder of each data set that --data options name; "" stands for all data sets.
 
     Raises:
         DataError: There is no such folder.
     """
-    return dict(_named_root(each) for each in data)
-
-
-def _named_root(text: str) -> tuple[str, str]:
-    """Return the data set and the folder of a --data option; "" stands for all data sets."""
-    name, equals, root = ("", "", text) if os.path.isdir(text) else text.rpartition("=")
-    if not os.path.isdir(root):
-        raise DataError(f"there is no folder {root}: give --data {name + equals}DIR")
-    return name, os.path.abspath(root)
+    roots = {}
+    for text in data:
+        name, equals, root = ("", "", text) if os.path.isdir(text) else text.rpartition("=")
+        if not os.path.isdir(root):
+            raise DataError(f"there is no folder {root}: give --data {name + equals}DIR")
+        roots[name] = os.path.abspath(root)
+    return roots
 
 
 @main.command(short_help="List everything that a spec can name.")
@@ -134,14 +189,6 @@ def parts() -> None:
     These are the parts of a learner (backbones, views, poolings, classifiers, finders) and the
     building blocks of experiments (data sets, scenarios, corruptions).
     """
-    from robocle.reports.tables import text_table
-
-    for registry in _registries():
-        echo(f"{registry.kind}s")
-        echo_lines(text_table(_rows(registry), align="ll", indent=2))
-
-
-def _registries() -> tuple[Registry[Any], ...]:
     from robocle.backbones import BACKBONES
     from robocle.classifiers import CLASSIFIERS
     from robocle.evaluation.corruptions import CORRUPTIONS
@@ -150,15 +197,16 @@ def _registries() -> tuple[Registry[Any], ...]:
     from robocle.finders import FINDERS
     from robocle.images.views import VIEWS
     from robocle.poolings import POOLINGS
+    from robocle.reports.tables import text_table
 
-    return (BACKBONES, VIEWS, POOLINGS, CLASSIFIERS, FINDERS, DATASETS, SCENARIOS, CORRUPTIONS)
-
-
-def _rows(registry: Registry[Any]) -> list[list[str]]:
-    """One row per name, and a second one for its spec if it has options."""
-    rows = []
-    for name in registry.names():
-        rows.append([name, registry.summary(name)])
-        if registry.usage(name) != name:
-            rows.append(["", registry.usage(name)])
-    return rows
+    registries: list[Registry[Any]] = [
+        BACKBONES, VIEWS, POOLINGS, CLASSIFIERS, FINDERS, DATASETS, SCENARIOS, CORRUPTIONS
+    ]  # fmt: skip
+    for registry in registries:
+        rows = []
+        for name in registry.names():
+            rows.append([name, registry.summary(name)])
+            if registry.usage(name) != name:  # it has options
+                rows.append(["", registry.usage(name)])
+        echo(f"{registry.kind}s")
+        echo_lines(text_table(rows, align="ll", indent=2))

@@ -1,19 +1,20 @@
 """Commands that change a state: forget, rename, remove, undo, redo."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from robocle.cli.app import StatePath, main, plural
+from robocle.cli.options import with_parameters
 from robocle.cli.output import echo, echo_lines
 from robocle.errors import StateError
 
 if TYPE_CHECKING:
     from robocle.learner import Learner
-    from robocle.store.records import Step
 
 
 @main.command(short_help="Make a state forget a label.")
@@ -24,10 +25,7 @@ if TYPE_CHECKING:
               "back.")  # fmt: skip
 def forget(state: Path, label: str, purge: bool) -> None:
     """Make STATE forget LABEL, as if it had never been taught."""
-    from robocle.learner import Learner
-
-    require_file(state)
-    with Learner.edit(state) as learner:
+    with edited(state) as learner:
         exactly = learner.forgets_exactly
         learner.forget(label)
         if purge:
@@ -45,10 +43,8 @@ def forget(state: Path, label: str, purge: bool) -> None:
 def rename(state: Path, label: str, new_label: str) -> None:
     """Rename LABEL to NEW_LABEL in STATE. If NEW_LABEL is a label already, the two become one."""
     from robocle.classifiers.labels import spelling_of
-    from robocle.learner import Learner
 
-    require_file(state)
-    with Learner.edit(state) as learner:
+    with edited(state) as learner:
         before = len(learner.labels)
         learner.rename(label, new_label)
         joined = len(learner.labels) < before
@@ -66,10 +62,7 @@ def remove(state: Path, ids: tuple[str, ...]) -> None:
 
     ID is the id of a picture, or its first digits; `robocle samples` lists them.
     """
-    from robocle.learner import Learner
-
-    require_file(state)
-    with Learner.edit(state) as learner:
+    with edited(state) as learner:
         before = sum(learner.counts.values())
         learner.remove(*ids)
         removed = before - sum(learner.counts.values())
@@ -77,81 +70,77 @@ def remove(state: Path, ids: tuple[str, ...]) -> None:
     echo(f"removed {plural(removed, 'picture')}; {state} knows {known}")
 
 
-times_option = click.option(
-    "--times", type=click.IntRange(1, 1000), default=1, show_default=True, help="How many steps."
-)
-list_option = click.option(
-    "--list", "only_list", is_flag=True, help="Only list the steps, the next one first."
-)
-step_option = click.option(
-    "--step", metavar="ID",
-    help="Fail unless this is the next step. `robocle inspect --json` lists the ids.",
+step_parameters = with_parameters(
+    click.argument("state", type=StatePath),
+    click.option("--times", type=click.IntRange(1, 1000), default=1, show_default=True,
+                 help="How many steps."),
+    click.option("--list", "only_list", is_flag=True,
+                 help="Only list the steps, the next one first."),
+    click.option("--step", metavar="ID",
+                 help="Fail unless this is the next step. `robocle inspect --json` lists the "
+                 "ids."),
 )  # fmt: skip
 
 
 @main.command(short_help="Undo what the last command changed.")
-@click.argument("state", type=StatePath)
-@times_option
-@list_option
-@step_option
+@step_parameters
 def undo(state: Path, times: int, only_list: bool, step: str | None) -> None:
     """Undo the last step of STATE: what one command changed, or one lesson on the teach page.
 
     That is all pictures of one `teach`, pictures removed, a label forgotten or renamed, or a merge,
     whichever program did it. `robocle redo` redoes it.
     """
-    from robocle.learner import Learner
-
-    require_file(state)
-    with Learner.edit(state) as learner:
-        _revert(state, learner, learner.steps, learner.undo, times, only_list, step)
+    _revert("undo", state, times, only_list, step)
 
 
 @main.command(short_help="Redo what was undone.")
-@click.argument("state", type=StatePath)
-@times_option
-@list_option
-@step_option
+@step_parameters
 def redo(state: Path, times: int, only_list: bool, step: str | None) -> None:
     """Redo the step of STATE that was undone last.
 
     Any other change of STATE makes that impossible.
     """
+    _revert("redo", state, times, only_list, step)
+
+
+def _revert(
+    verb: Literal["undo", "redo"], state: Path, times: int, only_list: bool, step: str | None
+) -> None:
+    """Undo or redo some steps, or list them."""
+    if step and times > 1:
+        raise click.UsageError("--step is for one step: leave out --times")
+    with edited(state) as learner:
+        steps, revert = (
+            (learner.steps, learner.undo) if verb == "undo" else (learner.undone, learner.redo)
+        )
+        if only_list:
+            lines = [f"{n:3}  {each}" for n, each in enumerate(steps, 1)]
+            echo_lines("\n".join(lines) or f"nothing can be {verb}ne")
+            return
+        if 0 < len(steps) < times:
+            raise StateError(f"only {plural(len(steps), 'step')} of {state} can be {verb}ne")
+        for expected in [step] if step or not steps else [each.id for each in steps[:times]]:
+            echo(f"{verb.replace('do', 'did')} {revert(expected)}")
+        echo(f"{state} knows {plural(len(learner.labels), 'label')}")
+
+
+@contextmanager
+def edited(state: Path) -> Iterator["Learner"]:
+    """Open a state that exists, without its backbone, to read or change what was taught.
+
+    Raises:
+        StateError: There is no state file, or nothing was written to it.
+    """
     from robocle.learner import Learner
 
     require_file(state)
     with Learner.edit(state) as learner:
-        _revert(state, learner, learner.undone, learner.redo, times, only_list, step)
-
-
-def _revert(
-    state: Path,
-    learner: "Learner",
-    steps: "list[Step]",
-    revert: Callable[[str | None], str],
-    times: int,
-    only_list: bool,
-    step: str | None,
-) -> None:
-    """Undo or redo some steps, or list them."""
-    verb = revert.__name__
-    done = verb.replace("do", "done")
-    if only_list:
-        lines = [f"{n:3}  {each}" for n, each in enumerate(steps, 1)]
-        echo_lines("\n".join(lines) or f"nothing can be {done}")
-        return
-    if step and times > 1:
-        raise click.UsageError("--step is for one step: leave out --times")
-    if 0 < len(steps) < times:
-        raise StateError(f"only {plural(len(steps), 'step')} of {state} can be {done}")
-    for expected in [step] if step or not steps else [each.id for each in steps[:times]]:
-        echo(f"{verb.replace('do', 'did')} {revert(expected)}")
-    echo(f"{state} knows {plural(len(learner.labels), 'label')}")
+        yield learner
 
 
 def require_file(state: Path) -> None:
-    """Raise StateError if there is no state file: a command that changes one must not create it."""
+    """Raise StateError if there is no state file: only commands that teach create one."""
     from robocle.store.tables import no_file
 
-    if not os.path.isfile(state):
+    if not (os.path.isfile(state) and state.stat().st_size):
         raise no_file(state)

@@ -1,14 +1,15 @@
 """Commands for fleets: robots that share what they are taught through a server of NATS."""
 
 import os
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from robocle.cli.app import NonemptyPath, StatePath, main, plural
-from robocle.cli.edit import require_file
+from robocle.cli.edit import edited, require_file
+from robocle.cli.options import with_parameters
 from robocle.cli.output import echo, echo_json, echo_lines
 
 if TYPE_CHECKING:
@@ -33,28 +34,18 @@ def fleet() -> None:
     """
 
 
-def login_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that say how to log in."""
-    for option in reversed(LOGIN_OPTIONS):
-        command = option(command)
-    return command
-
-
-def server_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that say which fleet is meant and how to log in."""
-    return FLEET_OPTION(login_options(command))
-
-
-FLEET_OPTION = click.option(
-    "--fleet", "name", required=True, metavar="NAME", help="The name of the fleet."
-)
-LOGIN_OPTIONS = (
+login_options = with_parameters(
     click.option("--creds", type=NonemptyPath(dir_okay=False), metavar="FILE",
                  help="The credentials that the operator of the server has made."),
     click.option("--tls-ca", type=NonemptyPath(dir_okay=False), metavar="FILE",
                  help="The certificate of the authority that signed the server's, if it is not one "
                  "of the system's."),
 )  # fmt: skip
+server_options = with_parameters(
+    click.argument("url", metavar="URL"),
+    click.option("--fleet", "name", required=True, metavar="NAME", help="The name of the fleet."),
+    login_options,
+)
 
 
 def _server(url: str, name: str, creds: Path | None, tls_ca: Path | None) -> "Server":
@@ -65,7 +56,6 @@ def _server(url: str, name: str, creds: Path | None, tls_ca: Path | None) -> "Se
 
 @fleet.command(short_help="Share what a state is taught, until Ctrl-C.")
 @click.argument("state", type=StatePath)
-@click.argument("url", metavar="URL")
 @server_options
 @click.option(
     "--robot",
@@ -123,7 +113,6 @@ def join(
 
 
 @fleet.command(short_help="Show the robots of a fleet.")
-@click.argument("url", metavar="URL")
 @server_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per robot.")
 def status(url: str, name: str, creds: Path | None, tls_ca: Path | None, as_json: bool) -> None:
@@ -141,7 +130,6 @@ def status(url: str, name: str, creds: Path | None, tls_ca: Path | None, as_json
 
 
 @fleet.command(short_help="Show who has taught, removed or renamed what.")
-@click.argument("url", metavar="URL")
 @server_options
 @click.option("--last", type=click.IntRange(1), default=50, show_default=True, metavar="N",
               help="How many messages to show.")  # fmt: skip
@@ -177,7 +165,6 @@ def pin(point: str, url: str, creds: Path | None, tls_ca: Path | None, group: st
 
 
 @fleet.command(short_help="Erase what was removed from the log.")
-@click.argument("url", metavar="URL")
 @server_options
 def erase(url: str, name: str, creds: Path | None, tls_ca: Path | None) -> None:
     """Erase the embeddings of samples that were removed from the log of a fleet.
@@ -211,10 +198,8 @@ def suggest(state: Path) -> None:
     `robocle rename` joins two labels. Every robot of the fleet follows.
     """
     from robocle.fleet.operating import same_labels
-    from robocle.learner import Learner
 
-    require_file(state)
-    with Learner.edit(state) as learner:
+    with edited(state) as learner:
         pairs = same_labels(learner)
     for one, other, likelihood in pairs:
         echo(f"{one} and {other} are taken for each other ({likelihood:.0%}): "

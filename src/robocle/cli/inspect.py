@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from robocle.cli.app import StatePath, main, plural, print_error
-from robocle.cli.edit import require_file
+from robocle.cli.edit import edited
 from robocle.cli.output import echo, echo_json, echo_lines
 from robocle.errors import BackboneError, SpecError, StateError
 
@@ -29,10 +29,7 @@ def inspect(state: Path, as_json: bool) -> None:
     Some pictures of each label are left out, one at a time. The table shows how many of these are
     still recognised. A damaged STATE is refused: `robocle recover` saves what is intact.
     """
-    from robocle.learner import Learner
-
-    require_file(state)
-    with Learner.edit(state) as learner:
+    with edited(state) as learner:
         if problems := learner.problems():
             raise StateError(
                 f"{state} is damaged ({problems[0]}): `robocle recover` saves what is intact"
@@ -116,10 +113,8 @@ def samples(state: Path, label: str | None, doubtful: int | None, as_json: bool)
     label, or show something else. `robocle remove` removes it.
     """
     from robocle.classifiers.labels import never_taught, spelling_of
-    from robocle.learner import Learner
 
-    require_file(state)
-    with Learner.edit(state) as learner:
+    with edited(state) as learner:
         known = None if label is None else spelling_of(label, learner.labels)
         if label is not None and known is None:
             raise never_taught(label, learner.labels)

@@ -1,11 +1,25 @@
 """Options that several commands share."""
 
+from collections.abc import Callable
+
 import click
 
 from robocle.errors import SpecError
 from robocle.recognition import DEFAULT_RATE, rate_named, require_rate
 
 BoxOption = tuple[float, float, float, float] | None
+Command = Callable[..., None]
+
+
+def with_parameters(*parameters: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Return what adds several arguments and options to a command, in their order."""
+
+    def decorate(command: Command) -> Command:
+        for parameter in reversed(parameters):
+            command = parameter(command)
+        return command
+
+    return decorate
 
 
 def _rate(context: click.Context, option: click.Parameter, text: str) -> float:

@@ -7,7 +7,7 @@ reaches a terminal as a control character: commands print through these function
 import logging
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TypeVar
 
@@ -35,6 +35,11 @@ def echo_lines(text: str) -> None:
 def echo_json(value: object) -> None:
     """Print a value as one line of JSON."""
     click.echo(as_json(value))
+
+
+def box_text(box: Sequence[float]) -> str:
+    """Return a box as x,y,width,height in whole pixels."""
+    return ",".join(f"{number:.0f}" for number in box)
 
 
 def echo_above_bar(line: str, *, err: bool = True) -> None:

@@ -6,23 +6,21 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
 from robocle._internal.wording import printable
 from robocle.cli.app import plural, print_error
 from robocle.cli.options import BoxOption
-from robocle.cli.output import progress
+from robocle.cli.output import activity, progress
 from robocle.errors import ImageError, LabelError
 
 if TYPE_CHECKING:
     from robocle.bags import Bag, Intervals, Shot
     from robocle.learner import Learner
-    from robocle.learner.tracking import Track
-    from robocle.recognition.temporal_filter import Announcement
-    from robocle.types import Prediction
 
+Result = TypeVar("Result")
 Labelled = tuple[Path, str]
 """A picture and its label."""
 Unreadable = Literal["refuse", "skip"]
@@ -33,6 +31,21 @@ JITTER = 1e-3
 """Seconds by which a frame may be early."""
 LISTED = 3
 """How many frames are named that are skipped or poor; the others are counted."""
+
+
+def loaded_learner(
+    state: Path, finder: str | None = None, prediction_views: str | None = None
+) -> "Learner":
+    """Return the learner of a state that is only read, with the finder of an option."""
+    with activity("loading the backbone"):
+        from robocle.learner import Learner
+
+        learner = Learner.load(state, prediction_views=prediction_views)
+        if finder:
+            from robocle.finders import finder as finder_of
+
+            learner.finder = finder_of(finder)
+    return learner
 
 
 def picture_files(
@@ -54,6 +67,31 @@ def picture_files(
             raise ImageError(f"there is no picture in {path}: give files or their folder")
         found += inside
     return found
+
+
+def readable(
+    files: Sequence[Path],
+    outcomes: Iterable[Result | ImageError],
+    title: str,
+    unreadable: Unreadable,
+    consequence: str,
+) -> Iterator[tuple[Path, Result]]:
+    """Yield the pictures that can be read with their outcomes, and list the others at the end.
+
+    Args:
+        files: The pictures.
+        outcomes: What became of each of them, in their order, or why it cannot be read.
+        title: What is done to them, to show the progress.
+        unreadable: What to do about pictures that cannot be read.
+        consequence: As in `list_unreadable`, which also raises its errors.
+    """
+    errors = []
+    for path, outcome in zip(files, progress(outcomes, title, len(files)), strict=True):
+        if isinstance(outcome, ImageError):
+            errors.append(outcome)
+        else:
+            yield path, outcome
+    list_unreadable(errors, len(files), unreadable, consequence)
 
 
 def reading_errors(
@@ -228,6 +266,8 @@ class Shots:
         self._recording, self._topic = recording, recording.image_topic(topic)
         self._labels, self._every = labels, every
         self._noted: Counter[str] = Counter()
+        self.used = 0
+        """How many frames have a label that is used, or were to be recognised."""
 
     def frames(self, title: str) -> "Iterator[Shot]":
         """Yield the frames that can be read and have a label, if there are any labels."""
@@ -238,42 +278,23 @@ class Shots:
             if is_early or (self._labels and shot.label is None):
                 continue
             last[shot.label] = shot.seconds
+            self.used += 1
             if isinstance(shot.picture, ImageError):
                 self.note("skipped", shot, shot.picture)
             else:
                 yield shot
 
-    def recognised(
-        self, learner: "Learner", box: BoxOption, false_accept: float
-    ) -> "Iterator[tuple[Shot, Prediction, Announcement]]":
-        """Yield frames with their predictions and what a filter announces."""
-        from robocle.recognition.temporal_filter import TemporalFilter
-
-        steady = TemporalFilter()
-        for shot in self.frames("recognising"):
-            picture: Any = shot.picture
+    def each(
+        self, shots: "Iterable[Shot]", use: "Callable[[Any], Result]"
+    ) -> "Iterator[tuple[Shot, Result]]":
+        """Yield frames with what a function returns for their pictures, if it can use them."""
+        for shot in shots:
             try:
-                found = learner.predict(picture, false_accept=false_accept, box=box)
+                found = use(shot.picture)
             except ImageError as error:
                 self.note("skipped", shot, error)
-                continue
-            yield shot, found, steady.update(found)
-
-    def tracked(
-        self, learner: "Learner", false_accept: float
-    ) -> "Iterator[tuple[Shot, list[Track]]]":
-        """Yield frames with the objects that are in view."""
-        from robocle.learner.tracking import Tracker
-
-        tracker = Tracker()
-        for shot in self.frames("finding"):
-            picture: Any = shot.picture
-            try:
-                found = learner.find(picture, false_accept=false_accept)
-            except ImageError as error:
-                self.note("skipped", shot, error)
-                continue
-            yield shot, tracker.update(found)
+            else:
+                yield shot, found
 
     def note(self, what: str, shot: "Shot", why: object) -> None:
         """Count a frame that is skipped or poor, and say why for the first ones."""

@@ -18,8 +18,8 @@ from robocle.cli.options import (
     threads_option,
     unreadable_option,
 )
-from robocle.cli.output import activity, echo_above_bar, progress
-from robocle.cli.pictures import Unreadable, list_unreadable, picture_files
+from robocle.cli.output import activity, box_text, echo_above_bar
+from robocle.cli.pictures import Unreadable, loaded_learner, picture_files, readable
 from robocle.errors import ImageError, RobocleError
 
 if TYPE_CHECKING:
@@ -56,29 +56,20 @@ def predict(state: Path, pictures: tuple[Path, ...], top: int | None, as_json: b
     """
     with activity("starting"):
         from robocle.images import pictures_under
-        from robocle.learner import Learner
         from robocle.learner.embedding import Embedder
 
-    with activity("loading the backbone"):
-        learner = Learner.load(state, prediction_views=prediction_views)
-        embedder = Embedder(learner.pipeline, "prediction")
-
+    learner = loaded_learner(state, prediction_views=prediction_views)
+    embedder = Embedder(learner.pipeline, "prediction")
     # A learner that never says "unknown" is never sure, either.
     is_judged = learner.unknown_below() is not None
     files = picture_files(pictures, pictures_under)
-    errors = []
     # One at a time, so that each line is printed as soon as it can be.
     embeddings = embedder.embed_each(files, [box] * len(files), batch_size=1, threads=threads)
-    shown = progress(embeddings, "recognising", len(files))
-    for path, embedding in zip(files, shown, strict=True):
-        if isinstance(embedding, ImageError):
-            errors.append(embedding)
-            continue
+    consequence = "the others were recognised; with --unreadable skip the exit code is 0"
+    for path, embedding in readable(files, embeddings, "recognising", unreadable, consequence):
         found = learner.predict_embedding(embedding, false_accept=false_accept)
         line = _as_json(path, found, top) if as_json else _as_line(path, found, top, is_judged)
         echo_above_bar(line, err=False)
-    consequence = "the others were recognised; with --unreadable skip the exit code is 0"
-    list_unreadable(errors, len(files), unreadable, consequence)
 
 
 @main.command(short_help="Find taught objects in pictures.")
@@ -116,39 +107,33 @@ def find(state: Path, pictures: tuple[Path, ...], finder: str, most: int, draw: 
     Unknown objects come last.
     """
     with activity("starting"):
-        from robocle.finders import finder as finder_of
         from robocle.images import pictures_under
-        from robocle.learner import Learner
 
     if draw:
         with _writing_to(draw):
             draw.mkdir(parents=True, exist_ok=True)
-    with activity("loading the backbone"):
-        learner = Learner.load(state)
-        learner.finder = finder_of(finder)
+    learner = loaded_learner(state, finder)
     is_judged = learner.unknown_below() is not None
-    files = picture_files(pictures, pictures_under)
-    errors = []
-    for path in progress(files, "finding", len(files)):
+
+    def found_in(path: Path) -> "list[Find] | ImageError":
         try:
-            finds = learner.find(path, most=most, false_accept=false_accept)
+            return learner.find(path, most=most, false_accept=false_accept)
         except ImageError as error:
-            errors.append(error)
-            continue
+            return error
+
+    files = picture_files(pictures, pictures_under)
+    consequence = "objects were looked for in the others; with --unreadable skip the exit code is 0"
+    for path, finds in readable(files, map(found_in, files), "finding", unreadable, consequence):
         for each in finds:
             values = {"picture": str(path), **each.as_values()}
-            echo_above_bar(
-                in_json(values) if as_json else _found_line(path, each, is_judged), err=False
-            )
+            fields = [
+                printable(path),
+                box_text(each.box),
+                *_words(each.prediction, None, is_judged),
+            ]
+            echo_above_bar(in_json(values) if as_json else "\t".join(fields), err=False)
         if draw:
             _draw(path, finds, draw)
-    consequence = "objects were looked for in the others; with --unreadable skip the exit code is 0"
-    list_unreadable(errors, len(files), unreadable, consequence)
-
-
-def _found_line(path: Path, found: "Find", is_judged: bool) -> str:
-    box = ",".join(f"{number:.0f}" for number in found.box)
-    return "\t".join([printable(path), box, *_words(found.prediction, None, is_judged)])
 
 
 def _draw(path: Path, finds: "list[Find]", folder: Path) -> None:

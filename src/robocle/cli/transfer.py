@@ -50,7 +50,8 @@ def merge(state: Path, files: tuple[Path, ...], dask: str, unreadable: str) -> N
         else:
             skipped = merge_into(state, files, skip)
         now, labels = _content(state)
-        is_changed, pictures = now != version, plural(sum(labels.values()), "picture")
+        pictures = plural(sum(labels.values()), "picture")
+        is_changed = now != version and bool(before or labels)
     except BaseException:
         if is_new:
             _remove_empty(state)
