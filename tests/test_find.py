@@ -51,17 +51,11 @@ def test_an_object_is_found_where_it_is(learner: Learner, room: Path, model: str
         assert (prediction.label, prediction.sure) == ("mug", True)
     upright = np.asarray(Image.open(room).transpose(Image.Transpose.ROTATE_270))
     assert learner.find(upright)[0].box == pytest.approx(box)
-
-
-def test_the_box_is_recognised_as_a_picture_of_its_own(
-    learner: Learner, room: Path, model: str
-) -> None:
-    learner.finder = model
-    (x, y, side, height), found = learner.find(room)[0]
-    around = (x - 0.1 * side, y - 0.1 * side, 1.2 * side, 1.2 * side)
+    x, y, side, height = box
     assert side == height
+    around = (x - 0.1 * side, y - 0.1 * side, 1.2 * side, 1.2 * side)
     alone = learner.predict(room, box=around)
-    assert found.scores == pytest.approx(alone.scores, abs=1e-5)
+    assert prediction.scores == pytest.approx(alone.scores, abs=1e-5)
 
 
 def test_a_prediction_looks_nearer_if_that_makes_the_picture_more_familiar(
@@ -151,15 +145,23 @@ def find(box: tuple[float, ...], label: str | None, confidence: float) -> Find:
 NEAR, INSIDE, FAR = (10, 10, 50, 50), (15, 15, 30, 30), (300, 300, 50, 50)
 
 
-def test_boxes_that_show_the_same_object_are_listed_once() -> None:
-    whole = find(WHOLE, None, 0.1)
-    finds = [find(NEAR, "mug", 0.9), find(INSIDE, "mug", 0.5), find(FAR, "mug", 0.8)]
-    assert [each.box for each in merged([whole, *finds])] == [NEAR, FAR]
+MUG, NOTHING = find(NEAR, "mug", 0.9), find(WHOLE, None, 0.1)
+TWICE = [MUG, find(INSIDE, "mug", 0.5), find(FAR, "mug", 0.8)]
+LISTED = {
+    "an object once": ([NOTHING, *TWICE], [NEAR, FAR]),
+    "the smaller of equals": ([NOTHING, MUG, find(INSIDE, "mug", 0.95)], [INSIDE]),
+    "unknown boxes last": ([NOTHING, find(FAR, None, 0.2), MUG], [NEAR, FAR]),
+    "no unknown box in a known one": ([NOTHING, find(INSIDE, None, 0.2), MUG], [NEAR]),
+    "the picture if no box has its label": ([find(WHOLE, "clock", 0.7), MUG], [NEAR, WHOLE]),
+    "else only the box": ([find(WHOLE, "mug", 0.9), MUG], [NEAR]),
+    "the picture if nothing is known": ([NOTHING, find(FAR, None, 0.1)], [WHOLE, FAR]),
+}
 
 
-def test_of_two_boxes_that_are_as_confident_the_smaller_one_is_listed() -> None:
-    finds = [find(WHOLE, None, 0.1), find(NEAR, "mug", 0.98), find(INSIDE, "mug", 0.95)]
-    assert [each.box for each in merged(finds)] == [INSIDE]
+@pytest.mark.parametrize("case", LISTED)
+def test_each_object_is_listed_once_and_known_ones_first(case: str) -> None:
+    finds, listed = LISTED[case]
+    assert [each.box for each in merged(finds)] == listed
 
 
 def test_in_a_frame_with_boxes_only_a_confident_label_is_known() -> None:
@@ -180,17 +182,3 @@ def test_with_a_rate_of_1_nothing_in_a_frame_is_unknown(learner: Learner, room: 
     learner.finder = Corners([(0.6, 0.1, 0.8, 0.4), (0.1, 0.1, 0.3, 0.3)])  # where it is dark
     assert None in {each.prediction.label for each in learner.find(room, false_accept=0.5)}
     assert None not in {each.prediction.label for each in learner.find(room, false_accept=1)}
-
-
-def test_unknown_boxes_come_last_unless_they_show_a_known_object() -> None:
-    whole = find(WHOLE, None, 0.1)
-    finds = [find(FAR, None, 0.2), find(INSIDE, None, 0.2), find(NEAR, "mug", 0.6)]
-    assert [each.box for each in merged([whole, *finds])] == [NEAR, FAR]
-
-
-def test_the_whole_picture_is_listed_if_no_box_has_its_label() -> None:
-    clock, mug = find(WHOLE, "clock", 0.7), find(NEAR, "mug", 0.9)
-    assert merged([clock, mug]) == [mug, clock]
-    assert merged([find(WHOLE, "mug", 0.9), mug]) == [mug]
-    nothing = find(WHOLE, None, 0.1)
-    assert merged([nothing, find(FAR, None, 0.1)])[0] == nothing

@@ -6,9 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from command_line import counts_of, run
 from refusal import Refusal
@@ -39,12 +37,6 @@ def test_all_spellings_that_look_the_same_are_one_label(label: str) -> None:
     assert learner.labels == (COMPOSED,)
     learner.forget(label)
     assert not learner.labels
-
-
-def test_labels_of_many_pictures_are_normalised(lite0: Backbone, photo: NDArray[np.uint8]) -> None:
-    learner = Learner(lite0, pooling="avg", classifier="ncm", views="plain")
-    learner.teach_many([photo, photo[::-1]], [COMPOSED, f"{DECOMPOSED} "])
-    assert learner.counts == {COMPOSED: 2}
 
 
 @pytest.mark.parametrize("label", ["unknown", "Unknown", " UNKNOWN "])
@@ -81,17 +73,6 @@ def test_a_label_that_was_never_taught_is_answered_with_the_labels_there_are(
 
 
 # ---- on the command line
-
-
-def test_folders_whose_names_look_the_same_teach_one_label(objects: Path, tmp_path: Path) -> None:
-    for name, number in ((COMPOSED, 0), (DECOMPOSED, 1)):
-        (tmp_path / "pictures" / name).mkdir(parents=True)
-        picture = objects / "ball" / f"{number}.jpg"
-        (tmp_path / "pictures" / name / "0.jpg").write_bytes(picture.read_bytes())
-    state = tmp_path / "home.robocle"
-    result = run("teach", state, tmp_path / "pictures")
-    assert result.stdout == f"taught 2 pictures of {COMPOSED}; {state} knows 1 label\n"
-    assert run("forget", state, DECOMPOSED).exit_code == 0
 
 
 def test_a_new_label_that_differs_in_case_only_is_pointed_out(

@@ -1,6 +1,7 @@
 """The taught pictures one by one: listed, judged, removed, and joined under one label."""
 
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -85,19 +86,6 @@ def test_samples_keep_their_ids_when_they_are_renamed_and_when_that_is_undone() 
     assert list_of(learner) == before
 
 
-def test_a_sample_that_two_learners_share_counts_once_after_a_merge(tmp_path: Path) -> None:
-    taught().save(tmp_path / "shared")
-    one, two = (Learner.load(tmp_path / "shared", STUB) for _ in range(2))
-    one.teach_embedding(picture("mug", [7]), "mug")
-    two.teach_embedding(picture("pan", [8]), "pan")
-    expected = [*ids_of(one), ids_of(two)[-1]]
-    one.merge(two)
-    assert ids_of(one) == expected
-    assert one.counts == {"mug": 4, "pan": 4, "jar": 3}
-    added = [(picture("mug", [7]), "mug"), (picture("pan", [8]), "pan")]
-    assert equals_learning_from_scratch(one, [*lessons(), *added])
-
-
 def test_a_learner_that_keeps_no_samples_lists_none_and_removes_none(refusal: Refusal) -> None:
     learner = taught("slda:keep=0")
     assert learner.samples == learner.doubtful() == []
@@ -123,16 +111,30 @@ def test_sums_still_recognise_when_all_samples_that_were_kept_are_removed() -> N
 # ---- removed
 
 
+EDITS: dict[str, tuple[Callable[[Learner], None], list[tuple[NDArray[np.float32], str]]]] = {
+    "removing 1 picture": (
+        lambda learner: learner.remove(learner.samples[4].id),
+        lessons()[:4] + lessons()[5:],
+    ),
+    "renaming 'jar' to 'mug'": (
+        lambda learner: learner.rename("jar", "mug"),
+        [(values, "mug" if label == "jar" else label) for values, label in lessons()],
+    ),
+}
+
+
+@pytest.mark.parametrize("what", EDITS)
 @pytest.mark.parametrize("classifier", CLASSIFIERS.names())
-def test_removing_a_sample_equals_never_teaching_it(classifier: str, tmp_path: Path) -> None:
-    path = tmp_path / "home"
+def test_an_edited_learner_equals_one_that_was_taught_so(
+    classifier: str, what: str, tmp_path: Path
+) -> None:
+    path, (edit, taught_so) = tmp_path / "home", EDITS[what]
     taught(classifier).save(path)
     with Learner.open(path, STUB) as learner:
-        learner.remove(learner.samples[4].id)
-        left = lessons()[:4] + lessons()[5:]
-        assert equals_learning_from_scratch(learner, left)
-        assert equals_learning_from_scratch(Learner.load(path, STUB), left)
-        assert learner.undo() == "removing 1 picture"
+        edit(learner)
+        assert equals_learning_from_scratch(learner, taught_so)
+        assert equals_learning_from_scratch(Learner.load(path, STUB), taught_so)
+        assert learner.undo() == what
         assert equals_learning_from_scratch(learner, lessons())
         assert equals_learning_from_scratch(Learner.load(path, STUB), lessons())
 
@@ -145,17 +147,6 @@ def test_several_samples_are_removed_in_one_step() -> None:
     assert str(learner.steps[0]) == "removing 2 pictures"
     learner.undo()
     assert ids_of(learner) == [first, *others]
-
-
-def test_what_was_removed_is_erased_by_a_purge(tmp_path: Path) -> None:
-    path = tmp_path / "home"
-    taught().save(path)
-    values = lessons()[0][0].tobytes()
-    with Learner.open(path, STUB) as learner:
-        learner.remove(learner.samples[0].id)
-        assert values in path.read_bytes()
-        learner.purge()
-    assert values not in path.read_bytes()
 
 
 def test_ids_that_are_unknown_or_ambiguous_change_nothing(tmp_path: Path, refusal: Refusal) -> None:
@@ -297,21 +288,6 @@ def test_listing_samples_changes_nothing() -> None:
 
 
 # ---- joined
-
-
-@pytest.mark.parametrize("classifier", CLASSIFIERS.names())
-def test_labels_that_are_joined_equal_one_label(classifier: str, tmp_path: Path) -> None:
-    path = tmp_path / "home"
-    taught(classifier).save(path)
-    joined = [(values, "mug" if label == "jar" else label) for values, label in lessons()]
-    with Learner.open(path, STUB) as learner:
-        learner.rename("jar", "mug")
-        assert learner.counts == {"mug": 6, "pan": 3}
-        assert equals_learning_from_scratch(learner, joined)
-        assert equals_learning_from_scratch(Learner.load(path, STUB), joined)
-        assert learner.undo() == "renaming 'jar' to 'mug'"
-        assert equals_learning_from_scratch(learner, lessons())
-        assert equals_learning_from_scratch(Learner.load(path, STUB), lessons())
 
 
 @pytest.mark.parametrize("keep", [0, 4])

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from robocle.classifiers import CLASSIFIERS, classifier
@@ -106,22 +104,6 @@ def test_numbers_and_texts_do_not_mix() -> None:
         estimator.partial_fit(embeddings[:1], ["mug"])
 
 
-def test_with_two_labels_the_decision_is_the_difference_of_the_scores() -> None:
-    embeddings, rows = samples()
-    estimator = RobocleClassifier().fit(embeddings, rows > 0)
-    decision = estimator.decision_function(embeddings)
-    assert decision.shape == (60,)
-    assert ((decision > 0) == estimator.predict(embeddings)).all()
-
-
-def test_it_works_in_pipelines_and_cross_validation() -> None:
-    embeddings, rows = samples(90)
-    pipeline = make_pipeline(StandardScaler(), RobocleClassifier())
-    assert cross_val_score(pipeline, embeddings, rows, cv=3).mean() > 0.9
-    pipeline.set_params(robocleclassifier__classifier__shrinkage=0.5)
-    assert pipeline[-1].classifier == "slda:shrinkage=0.5"
-
-
 def test_a_grid_search_tunes_single_options_and_whole_classifiers() -> None:
     embeddings, rows = samples(90)
     options = {"classifier__shrinkage": [0.5, "oas"], "classifier__score": ["linear", "cosine"]}
@@ -145,11 +127,6 @@ def test_options_are_parameters_by_their_names() -> None:
         estimator.set_params(classifier__colour=2).fit(*samples())
     with pytest.raises(ValueError, match="no parameter 'shared'"):
         estimator.set_params(shared=2)
-
-
-def test_an_unknown_spec_is_refused_when_fitting() -> None:
-    with pytest.raises(SpecError, match="unknown classifier 'sldaa': did you mean 'slda'"):
-        RobocleClassifier("sldaa").fit(*samples())
 
 
 def test_without_scikit_learn_the_message_names_the_extra() -> None:

@@ -109,19 +109,6 @@ def test_another_program_follows_them(tmp_path: Path) -> None:
         assert one.unknown_below() == pytest.approx(other.unknown_below())
 
 
-@pytest.mark.parametrize("keep", [0, 3])
-def test_they_are_never_folded(tmp_path: Path, keep: int) -> None:
-    spec = f"slda:score=cosine,keep={keep}"
-    labels = ["mug", "unknown", "pan"] * 40
-    with taught(*labels, spec=spec, path=tmp_path / "home.robocle") as learner:
-        learner.purge()
-        assert learner.counts == {"mug": 40, "pan": 40}
-        assert learner.unknown_taught == 40
-    with Learner.open(tmp_path / "home.robocle", STUB) as learner:
-        assert learner.unknown_taught == 40
-        assert learner.predict_embedding(embedding(0, WIDTH)).nearest in ("mug", "pan")
-
-
 @pytest.mark.parametrize("spec", ["slda:score=cosine,keep=0", "slda:score=cosine,keep=10"])
 def test_many_of_them_beside_few_labels_are_kept_and_can_be_undone(
     tmp_path: Path, spec: str

@@ -17,7 +17,7 @@ import pytest
 
 from command_line import assert_refused, counts_of, run
 from video_sources import home_picture
-from web_client import Api, ServeProcess
+from web_client import ServeProcess
 
 
 def picture(label: str = "mug", number: int = 0) -> bytes:
@@ -72,30 +72,6 @@ def test_other_devices_need_the_token_and_https(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_token_can_be_chosen(tmp_path: Path) -> None:
-    server = ServeProcess(tmp_path / "home.robocle", "--token", "swordfish")
-    assert server.address.endswith("/#token=swordfish")
-    assert server.api.get("/api/v1/labels").status == 200
-    assert Api(server.port).get("/api/v1/labels").status == 401
-    server.stop()
-
-
-@pytest.mark.slow
-def test_two_servers_and_a_command_teach_the_same_state(tmp_path: Path) -> None:
-    state = tmp_path / "home.robocle"
-    first, second = ServeProcess(state), ServeProcess(state)
-    assert first.api.teach("mug", picture("mug")).status == 200
-    assert second.api.teach("clock", picture("clock")).status == 200
-    taught = run("teach", state, "key", home_picture("clean/key_01/0"))
-    assert taught.stdout == f"taught 1 picture of key; {state} knows 3 labels\n"
-    for server in (first, second):
-        labels = server.api.get("/api/v1/labels").json["labels"]
-        assert [each["label"] for each in labels] == ["mug", "clock", "key"]
-        assert server.stop()[0] == 0
-    assert counts_of(state) == {"mug": 1, "clock": 1, "key": 1}
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("what", ["deleted", "replaced"])
 def test_if_the_file_is_deleted_or_replaced_the_last_line_says_so(
     what: str, home_state: bytes, tmp_path: Path
@@ -132,6 +108,7 @@ def test_a_port_that_is_in_use_is_refused_with_what_to_do(tmp_path: Path) -> Non
         ("missing/home.robocle", [], ("missing",)),
         ("home.robocle", ["--proxy", "home.example"], ("--proxy home.example is not",)),
         ("home.robocle", ["--finder", "onnx:none.onnx"], ("none.onnx",)),
+        ("home.robocle", ["--camera", "no.mp4"], ("no video file no.mp4",)),
     ],
 )
 def test_what_cannot_be_served_is_refused_for_its_own_reason(
@@ -140,12 +117,6 @@ def test_what_cannot_be_served_is_refused_for_its_own_reason(
     result = run("serve", tmp_path / state, "--port", "0", "--no-browser", *options)
     assert_refused(result, *words)
     assert "cannot listen" not in result.stderr
-
-
-def test_a_camera_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    state = tmp_path / "home.robocle"
-    result = run("serve", state, "--port", "0", "--camera", "no.mp4", "--no-browser")
-    assert_refused(result, "no video file no.mp4")
 
 
 @pytest.mark.parametrize(

@@ -695,14 +695,16 @@ def test_the_second_page_tests_exports_and_imports(tmp_path: Path, opened: Open)
         expect(status).to_have_text("It has 3 labels, 9 pictures, all of them known.")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [(1920, 1080), (1280, 800), (1024, 768), (844, 390), (390, 844)])
+@pytest.mark.parametrize(
+    ("width", "height", "scheme"),
+    [(1920, 1080, "light"), (1280, 800, "dark"), (1024, 768, "light"), (844, 390, "light"),
+     (390, 844, "dark")],
+)  # fmt: skip
 def test_the_page_is_accessible_and_all_is_in_reach(
-    size: tuple[int, int], scheme: str, tmp_path: Path, opened: Open
+    width: int, height: int, scheme: str, tmp_path: Path, opened: Open
 ) -> None:
-    width, height = size
     viewport = {"viewport": {"width": width, "height": height}}
-    device = {**(PHONE if min(size) < 400 else {}), **viewport}
+    device = {**(PHONE if min(width, height) < 400 else {}), **viewport}
     with serving(tmp_path / "home.robocle") as server:
         user = opened(server.address, color_scheme=scheme, reduced_motion="reduce", **device)
         page = user.page

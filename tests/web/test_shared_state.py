@@ -56,16 +56,6 @@ def test_clients_are_told_what_another_program_changes(
         assert other.counts == {"mug": 1}
 
 
-def test_both_recognise_what_the_other_was_taught(
-    api: Api, other: Learner, picture_of: PictureOf
-) -> None:
-    for number in range(3):
-        api.teach("mug", picture_of("mug", number))
-        other.teach(picture_of("clock", number), "clock")
-    assert api.post("/api/v1/predict", picture_of("clock", 5)).json["label"] == "clock"
-    assert other.predict(picture_of("mug", 5)).label == "mug"
-
-
 def test_a_step_is_not_undone_after_another_program_has_changed_the_state(
     api: Api, other: Learner, picture_of: PictureOf
 ) -> None:
