@@ -47,6 +47,13 @@ def state(intact: bytes, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def like(tmp_path: Path) -> Path:
+    """Another state with the same parts."""
+    make(tmp_path / "like.robocle", 3)
+    return tmp_path / "like.robocle"
+
+
+@pytest.fixture
 def labels(state: Path) -> dict[str, str]:
     return dict(rows(state, "SELECT lower(hex(id)), label FROM samples"))
 
@@ -87,51 +94,27 @@ def recovered(state: Path, *options: str | Path) -> tuple[dict[str, str], list[s
     return {each.id: each.label for each in learner.samples}, lines
 
 
-def lost_rows(lines: list[str]) -> int:
-    """Return how many rows are printed as lost."""
-    return sum(int(re.findall(r"lost: .*?(\d+)", each)[0]) for each in lines)
-
-
-def assert_saved(state: Path, expected: dict[str, str]) -> None:
-    """Assert that these samples are recovered, no others, and that the others are printed."""
-    found, lost = recovered(state)
-    assert found == expected
-    assert lost_rows(lost) >= SAMPLES - len(expected)
-
-
 # ---- damage in any place
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["zeros", "noise"])
-def test_a_damaged_page_loses_only_its_samples_and_is_found(
-    kind: str, state: Path, intact: bytes, labels: dict[str, str], places: Places
+def test_damaged_pages_lose_only_their_samples_and_are_found(
+    kind: str, state: Path, intact: bytes, labels: dict[str, str], places: Places, like: Path
 ) -> None:
-    rng = random.Random(kind)
-    for page in range(len(intact) // PAGE):
+    rng, count = random.Random(kind), len(intact) // PAGE
+    several = [set(rng.sample(range(count), rng.randrange(2, count // 2))) for _ in range(15)]
+    for damaged in [*({page} for page in range(count)), *several]:
         state.write_bytes(intact)
-        write_at(state, PAGE * page, bytes(PAGE) if kind == "zeros" else rng.randbytes(PAGE))
+        for page in damaged:
+            write_at(state, PAGE * page, bytes(PAGE) if kind == "zeros" else rng.randbytes(PAGE))
         assert_refused(run("inspect", state), str(state))
         with pytest.raises(StateError):
             Learner.load(state, STUB)
-        assert_saved(state, {id: labels[id] for id in outside(places, {page})})
-
-
-@pytest.mark.slow
-def test_several_damaged_pages_lose_only_their_samples(
-    state: Path, intact: bytes, labels: dict[str, str], places: Places, tmp_path: Path
-) -> None:
-    rng = random.Random(0)
-    count = len(intact) // PAGE
-    like = tmp_path / "like.robocle"
-    like.write_bytes(intact)
-    for _ in range(30):
-        state.write_bytes(intact)
-        damaged = set(rng.sample(range(count), rng.randrange(2, count // 2)))
-        for page in damaged:
-            write_at(state, PAGE * page, rng.choice([bytes(PAGE), rng.randbytes(PAGE)]))
         found, lost = recovered(state, "--like", like)
         assert found == {id: labels[id] for id in outside(places, damaged)}
+        lost_rows = sum(int(re.findall(r"lost: .*?(\d+)", each)[0]) for each in lost)
+        assert lost_rows >= SAMPLES - len(found) or len(damaged) > 1
         assert lost or len(found) == SAMPLES
 
 
@@ -154,11 +137,9 @@ def test_a_truncated_state_loses_only_what_is_cut_off(
 
 @pytest.mark.slow
 def test_a_damaged_sector_loses_at_most_the_samples_near_it(
-    state: Path, intact: bytes, labels: dict[str, str], places: Places, tmp_path: Path
+    state: Path, intact: bytes, labels: dict[str, str], places: Places, like: Path
 ) -> None:
     rng = random.Random(1)
-    like = tmp_path / "like.robocle"
-    like.write_bytes(intact)
     for _ in range(40):
         state.write_bytes(intact)
         hole = 512 * rng.randrange(len(intact) // 512)
@@ -255,11 +236,9 @@ def test_damage_where_a_killed_program_has_written_loses_nothing(
 
 
 @pytest.mark.slow
-def test_recovery_with_a_damaged_journal_saves_what_is_intact(unfinished: Path) -> None:
+def test_a_damaged_journal_does_not_stop_recovery(unfinished: Path, like: Path) -> None:
     file, journal = unfinished.read_bytes(), Path(f"{unfinished}-journal").read_bytes()
     rng = random.Random(2)
-    like = unfinished.parent / "like.robocle"
-    make(like, 3)
     for _ in range(15):
         changed = bytearray(journal[: rng.randrange(1, len(journal))])
         for _ in range(rng.randrange(5)):
@@ -334,10 +313,8 @@ def test_any_damaged_page_of_a_state_with_sums_leaves_a_state_that_predicts(fold
     "names", [("pooling",), ("backbone", "views"), ("classifier",), ("world",)]
 )
 def test_lost_parts_are_taken_from_another_state(
-    names: tuple[str, ...], state: Path, labels: dict[str, str]
+    names: tuple[str, ...], state: Path, labels: dict[str, str], like: Path
 ) -> None:
-    like = state.with_name("like.robocle")
-    make(like, 3)
     for name in names:
         edit(state, f"DELETE FROM parts WHERE name = '{name}'")
     result = run("recover", state, state.with_name("new.robocle"))
@@ -347,10 +324,8 @@ def test_lost_parts_are_taken_from_another_state(
 
 
 def test_a_part_that_is_damaged_in_one_place_is_not_believed(
-    state: Path, labels: dict[str, str]
+    state: Path, labels: dict[str, str], like: Path
 ) -> None:
-    like = state.with_name("like.robocle")
-    make(like, 3)
     content = state.read_bytes()
     at = content.index(b"stretched-square/1")
     write_at(state, at, b"stretched-square/2")
@@ -361,10 +336,8 @@ def test_a_part_that_is_damaged_in_one_place_is_not_believed(
 
 
 def test_intact_parts_are_not_replaced_by_those_of_another_state(
-    state: Path, labels: dict[str, str]
+    state: Path, labels: dict[str, str], like: Path
 ) -> None:
-    like = state.with_name("like.robocle")
-    make(like, 3)
     set_parts(like, pooling="max")
     assert recovered(state, "--like", like) == (labels, [])
 
