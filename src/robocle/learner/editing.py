@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from contextlib import closing
 from itertools import islice
 from typing import TypeVar
 
@@ -24,6 +25,7 @@ from robocle.images.gate import QualityGate
 from robocle.images.quality import Complaint
 from robocle.learner.embedding import Embedding, values_for
 from robocle.learner.learned import Learned
+from robocle.learner.opening import edited
 from robocle.learner.pipeline import Parts
 from robocle.store.copying import require_place, write_state
 from robocle.store.folding import classifier_of, fold
@@ -254,11 +256,8 @@ def merge_into(state: FilePath, paths: Sequence[FilePath], skip: bool) -> list[R
 
     The memory that this takes does not grow with their number.
     """
-    opened = State.open(state)
-    try:
-        return merge_files(Learned(opened, Parts.of(str(state), opened.parts)), paths, skip)
-    finally:
-        opened.close()
+    with closing(edited(state)) as learned:
+        return merge_files(learned, paths, skip)
 
 
 def merge_files(learned: Learned, paths: Sequence[FilePath], skip: bool) -> list[RobocleError]:

@@ -93,10 +93,7 @@ class Embedder:
         Raises:
             ImageError: The picture or the box cannot be used.
         """
-        (outcome,) = self._batch([(picture, box)])
-        if isinstance(outcome, ImageError):
-            raise outcome
-        return outcome
+        return self.look(picture, box)[0]
 
     def look(self, picture: Picture, box: Box | None = None) -> tuple[Embedding, FeatureMaps]:
         """Return the embedding of a picture, and the feature maps of its views.

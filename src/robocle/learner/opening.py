@@ -2,7 +2,8 @@
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -69,25 +70,30 @@ def opened(
         used = pipeline.backbone
         return asdict(learned.parts)
 
-    state = State.open(path, create)
-    try:
+    with _opened_state(path, create) as state:
         pipeline, learned = restored(str(path), state, used, specs.get("prediction_views"))
         given = {kind: spec for kind, spec in specs.items() if kind != "prediction_views"}
         pipeline.require_given(str(path), learned.parts.classifier, given)
+        return pipeline, learned
+
+
+@contextmanager
+def _opened_state(
+    path: FilePath, create: Callable[[], dict[str, str]] | None = None
+) -> Iterator[State]:
+    """Open a state, which is closed if it cannot be used."""
+    state = State.open(path, create)
+    try:
+        yield state
     except BaseException:
         state.close()
         raise
-    return pipeline, learned
 
 
 def edited(path: FilePath) -> Learned:
     """Return what was learned, without its pipeline; see `Learner.edit`."""
-    state = State.open(path)
-    try:
+    with _opened_state(path) as state:
         return Learned(state, Parts.of(str(path), state.parts))
-    except BaseException:
-        state.close()
-        raise
 
 
 def restored(

@@ -6,7 +6,7 @@ taught samples by a classifier that did not learn them. They are valid only for 
 which the objects were taught.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from robocle._internal.wording import plural
 from robocle.classifiers import StreamingClassifier
-from robocle.classifiers.slda.left_out import LeaveOneOut
 from robocle.classifiers.softmax import softmax
 from robocle.recognition.decision import Decision
 from robocle.types import Scores
@@ -117,42 +116,26 @@ class Readiness:
 
 
 def readiness_of(
-    classifier: StreamingClassifier, decision: Decision | None, unknown: int
+    classifier: StreamingClassifier, decision: Decision | None, unknown: int = 0
 ) -> Readiness | None:
-    """Return the readiness of a classifier's labels; None if it has no leave-one-out scores.
+    """Return the readiness of all labels; None if there are no leave-one-out scores.
 
     Args:
         classifier: The classifier.
-        decision: Its decision.
-        unknown: The number of pictures taught as unknown.
-    """
-    answer = classifier.answer() if classifier.labels else None
-    if answer is None or answer.leave_one_out is None:
-        return None
-    return readiness(classifier.counts, classifier.leave_out(), decision, unknown)
-
-
-def readiness(
-    counts: dict[str, int],
-    found: Iterable[LeaveOneOut],
-    decision: Decision | None,
-    unknown: int = 0,
-) -> Readiness:
-    """Return the readiness of all labels.
-
-    Args:
-        counts: The number of pictures taught per label.
-        found: The leave-one-out scores. The samples of a label must be in the same chunk.
-        decision: The decision of the classifier; without one, no pair is called confusable.
+        decision: Its decision; without one, no pair is called confusable.
         unknown: The number of pictures taught as unknown.
 
     Returns:
         The labels in the order they were taught, and the confusable pairs, worst first.
     """
+    answer = classifier.answer() if classifier.labels else None
+    if answer is None or answer.leave_one_out is None:
+        return None
+    counts = classifier.counts
     labels = tuple(counts)
     left_out, recognised = (np.zeros(len(labels), int) for _ in range(2))
     mistaken: dict[tuple[int, int], float] = {}
-    for chunk in found:
+    for chunk in classifier.leave_out():  # the samples of a label are in the same chunk
         usable = ~chunk.singleton
         rows, scores = chunk.rows[usable], chunk.scores[usable]
         right = scores.argmax(axis=1) == rows if len(rows) else np.zeros(0, bool)

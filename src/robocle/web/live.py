@@ -26,7 +26,7 @@ from robocle.web.answers import Heat
 from robocle.web.queues import Client, Newest
 from robocle.web.requests import FrameHeader, RequestError, from_json, require_picture
 from robocle.web.security import BURST, REQUESTS_PER_SECOND, RateLimit
-from robocle.web.service import Service, timed
+from robocle.web.service import Service
 
 STALLED_SECONDS = 15.0
 SHOWN = 4
@@ -124,12 +124,10 @@ async def _recognise(service: Service, client: Client, inbox: Inbox) -> None:
 async def _answer(
     service: Service, client: Client, request: FrameRequest, picture: Picture
 ) -> dict[str, Any]:
-    received = time.perf_counter()
     work = partial(_recognised, service, client, request.header, picture)
-    found, begun, took = await service.workers.predict(partial(timed, work))
+    found = await service.workers.predict(work)
     spent = time.perf_counter() - request.arrived
     service.metrics.prediction_seconds.observe(spent)
-    service.metrics.overhead_seconds.observe(max(spent - took - max(begun - received, 0.0), 0.0))
     given = {"event": "prediction", "id": request.header.id}
     return {**given, **found, "milliseconds": round(1e3 * spent, 1)}
 
@@ -140,20 +138,20 @@ def _recognised(
     """Return the answer to a frame. A thread does this, for one frame of a client at a time."""
     if isinstance(picture, bytes):
         require_picture(picture)
-    given = picture, header.box, header.false_accept
+    learner, rate = service.shared.learner, service.shared.rate(header.false_accept)
     more: dict[str, Any] = {}
     try:
         if header.heat:
-            found = service.shared.explain(*given)
+            found = learner.explain(picture, false_accept=rate, box=header.box)
             prediction, heat = found.prediction, Heat.of(found.heat)
             more = {"reason": found.reason, "heat": heat and heat.model_dump()}
             more["heat_of"] = prediction.nearest
-        elif header.find and header.box is None and service.shared.learner.finder is not None:
-            finds = service.shared.finds(picture, header.false_accept)
+        elif header.find and header.box is None and learner.finder is not None:
+            finds = learner.find(picture, false_accept=rate)
             tracks = client.tracker.update(finds)
             prediction, more = finds[0].prediction, {"finds": [t.as_values() for t in tracks]}
         else:
-            prediction = service.shared.predict(*given)
+            prediction = learner.predict(picture, false_accept=rate, box=header.box)
     except NothingTaughtError:
         nothing = {"empty": True, "label": None, "verdict": "unknown", "sure": False, "nothing": ""}
         return {**nothing, "confidences": [], "unknown_probability": 1}

@@ -37,11 +37,11 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self.prediction_seconds = self._seconds(
-            "prediction", "From the arrival of a frame to its answer."
-        )
-        self.overhead_seconds = self._seconds(
-            "overhead", "The part that is neither waiting for a thread nor decoding nor learner."
+        self.prediction_seconds = Histogram(
+            "robocle_prediction_seconds",
+            "From the arrival of a frame to its answer.",
+            buckets=BUCKETS,
+            registry=self.registry,
         )
         self.taught = self._counter("taught_pictures", "Pictures taught.")
         self.dropped = self._counter("dropped_frames", "Frames replaced by newer.")
@@ -53,10 +53,6 @@ class Metrics:
 
     def _counter(self, name: str, what: str, *labels: str) -> Counter:
         return Counter(f"robocle_{name}", what, labels, registry=self.registry)
-
-    def _seconds(self, name: str, what: str) -> Histogram:
-        full = f"robocle_{name}_seconds"
-        return Histogram(full, what, buckets=BUCKETS, registry=self.registry)
 
 
 class Service:
@@ -193,10 +189,3 @@ class Service:
         if self.camera is not None:
             self.camera.close()
         self.shared.learner.close()
-
-
-def timed(work: Callable[[], Result]) -> tuple[Result, float, float]:
-    """Return the result of some work, when it began, and the seconds it took."""
-    start = time.perf_counter()
-    result = work()
-    return result, start, time.perf_counter() - start

@@ -7,8 +7,9 @@ import os
 import tempfile
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from robocle._internal.wording import plural
@@ -21,12 +22,8 @@ from robocle.classifiers.labels import (
 )
 from robocle.errors import StateError
 from robocle.images import Picture
-from robocle.images.boxes import Box
 from robocle.learner import Learner
-from robocle.learner.finding import BOXES, Find
-from robocle.recognition.explanation import Explanation
 from robocle.recognition.readiness import Readiness
-from robocle.types import Prediction
 from robocle.web import answers, requests
 from robocle.web.requests import Lesson, Question, RequestError, Search
 
@@ -121,36 +118,20 @@ class SharedLearner:
             self._answers.popitem(last=False)
         return answer
 
-    def predict(
-        self, picture: Picture, box: Box | None = None, false_accept: float | None = None
-    ) -> Prediction:
-        """Recognise a picture. Without a rate of its own, that of the server counts."""
-        rate = false_accept or self.false_accept
-        return self.learner.predict(picture, false_accept=rate, box=box)
-
-    def explain(
-        self, picture: Picture, box: Box | None = None, false_accept: float | None = None
-    ) -> Explanation:
-        """Recognise a picture, and explain the prediction."""
-        rate = false_accept or self.false_accept
-        return self.learner.explain(picture, false_accept=rate, box=box)
+    def rate(self, wanted: float | None) -> float:
+        """Return the rate that counts: that of the server, if a request has none."""
+        return wanted or self.false_accept
 
     def answer(self, picture: Picture, question: Question) -> answers.Prediction:
         """Recognise a picture, and explain the prediction if that is wanted."""
-        given = picture, question.box, question.false_accept
-        found = self.explain(*given) if question.explain else self.predict(*given)
+        use = self.learner.explain if question.explain else self.learner.predict
+        found = use(picture, false_accept=self.rate(question.false_accept), box=question.box)
         return answers.Prediction.of(found, question.top)
 
-    def finds(
-        self, picture: Picture, false_accept: float | None, most: int = BOXES
-    ) -> Sequence[Find]:
-        """Find objects in a picture; see `Learner.find`."""
-        rate = false_accept or self.false_accept
-        return self.learner.find(picture, most=most, false_accept=rate)
-
     def find(self, picture: Picture, search: Search) -> answers.Finds:
-        """Find objects in a picture."""
-        found = self.finds(picture, search.false_accept, search.most)
+        """Find objects in a picture; see `Learner.find`."""
+        rate = self.rate(search.false_accept)
+        found = self.learner.find(picture, most=search.most, false_accept=rate)
         return answers.Finds(finds=[answers.Find(**each.as_values(search.top)) for each in found])
 
     def samples(self, label: str) -> answers.Samples:
@@ -237,15 +218,16 @@ class SharedLearner:
 
     def state_to_send(self) -> bytes:
         """Return the state as a file to send, without its history."""
-        with self.folder() as folder:
-            self.learner.save(folder / "state")
-            return (folder / "state").read_bytes()
+        return self._written(self.learner.save)
 
     def onnx_model(self) -> bytes:
         """Return the learner as an ONNX model."""
+        return self._written(partial(self.learner.export_onnx, false_accept=self.false_accept))
+
+    def _written(self, write: Callable[[Path], None]) -> bytes:
         with self.folder() as folder:
-            self.learner.export_onnx(folder / "model", false_accept=self.false_accept)
-            return (folder / "model").read_bytes()
+            write(folder / "file")
+            return (folder / "file").read_bytes()
 
     def merge(self, path: Path) -> answers.Merged:
         """Merge a state that was exported elsewhere. The step is empty if nothing in it is new.
