@@ -98,12 +98,12 @@ async def share(folder: Path, url: str, robots: int, samples: int) -> None:
     members = [
         Member(path, where, f"robot{n}", report=lambda _: None) for n, path in enumerate(paths)
     ]
-    total, start, memory = robots * samples, time.monotonic(), list[float]()
+    total, memory = robots * samples, list[float]()
+    start, start_cpu = time.monotonic(), time.process_time()
     tasks = [asyncio.create_task(each.run()) for each in members]
-    count = "SELECT count(*) FROM samples"
     next_look = 0
     while True:
-        held = sum(each.exchange.state.query(count)[0][0] for each in members)
+        held = total + sum(each.exchange.taken_in for each in members)
         if held >= next_look:
             memory.append(resident())
             next_look += robots * total // 10
@@ -113,7 +113,9 @@ async def share(folder: Path, url: str, robots: int, samples: int) -> None:
             if task.done():
                 task.result()
         await asyncio.sleep(1)
-    took = time.monotonic() - start
+    took, cpu = time.monotonic() - start, time.process_time() - start_cpu
+    count = "SELECT count(*) FROM samples WHERE bits > 0"
+    assert all(each.exchange.state.query(count) == [(total,)] for each in members)
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
@@ -121,7 +123,9 @@ async def share(folder: Path, url: str, robots: int, samples: int) -> None:
            at_least=False,
            detail=f"{memory[-1]:.0f} MB for {robots} robots; {took:.0f} s until all knew all; "
            f"{total / took:.0f} samples per second sent, "
-           f"{robots * total / took:.0f} taken in")  # fmt: skip
+           f"{robots * total / took:.0f} taken in; "
+           f"{cpu:.0f} s of a processor: "
+           f"{1e6 * cpu / robots / total:.0f} us per sample taken in")  # fmt: skip
     learner = Learner.edit(paths[0])
     everything = Learner(STUB, pooling="avg", classifier=CLASSIFIER)
     for number in range(robots):
@@ -227,11 +231,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small sizes: agreement only")
     parser.add_argument("--only", choices=["share", "take", "merge"], help="only one part")
-    parser.add_argument("--samples", type=int, help="how many samples each robot teaches")
+    parser.add_argument("--robots", type=int, help="how many robots share")
+    parser.add_argument("--samples", type=int, help="how many samples each of them is taught")
     given = parser.parse_args()
     member.POLL = 2.0  # they share the processors of one machine
     robots, samples = (10, 20) if given.quick else (200, 100)
-    samples = given.samples or samples
+    robots, samples = given.robots or robots, given.samples or samples
     states, width = (20, 32) if given.quick else (1000, 512)
     if given.only in (None, "share"):
         workload(f"{robots} robots share {samples} samples each")

@@ -39,19 +39,18 @@ class Log:
         """Let all robots publish what is new."""
         for name, exchange in self.robots.items():
             clock, drafts = exchange.drafts()
-            for draft in drafts:
-                kind = "sample" if draft.is_sample else "decision"
-                payload = exchange.payload(draft)
+            for draft, payload in zip(drafts, exchange.payloads(drafts), strict=True):
                 if payload is not None:
                     sequence = len(self.messages) + 1
-                    self.messages.append(Received(sequence, kind, name, payload, time=sequence))  # type: ignore[arg-type]
+                    message = Received(sequence, draft.kind, name, payload, time=sequence)
+                    self.messages.append(message)
                     exchange.note([(sequence, draft)])
             exchange.note([], clock)
 
     def pin(self, sequence: int, group: str = "all") -> None:
         """Add a pin."""
         payload = written({"sequence": sequence})
-        self.messages.append(Received(len(self.messages) + 1, "pin", group, payload, group))
+        self.messages.append(Received(len(self.messages) + 1, "pin", group, payload))
 
     def take(self, rng: np.random.Generator | None = None) -> None:
         """Let all robots take in everything, in some order."""

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from robocle._internal.wording import plural
+from robocle.classifiers.samples import require_width
 from robocle.errors import RobocleError
 from robocle.fleet.folded import FoldedLabels
-from robocle.fleet.membership import AT_ONCE, Entry, Membership
+from robocle.fleet.membership import Entry, Membership, found_by_id
 from robocle.fleet.messages import (
     EVERYONE,
     MOST_IDS,
@@ -34,7 +35,7 @@ from robocle.store.folding import built, fold
 from robocle.store.records import LATEST, Row
 from robocle.store.state import FilePath, State, clock_of, located
 
-LIGHT = "SELECT id, label, decided, bits > 0, fold, pictures FROM samples"
+LIGHT = "SELECT id, label, decided, bits > 0, fold FROM samples"
 
 
 class Held(NamedTuple):
@@ -45,7 +46,6 @@ class Held(NamedTuple):
     decided: int
     content: int | None
     fold: int | None
-    pictures: int
 
     @property
     def decision(self) -> tuple[int, str]:
@@ -53,18 +53,16 @@ class Held(NamedTuple):
         return self.decided, self.label or ""
 
 
-@dataclass(frozen=True)
-class Received:
+class Received(NamedTuple):
     """A message of the log."""
 
     sequence: int
     kind: Kind
     robot: str
+    """Who published it; of a pin, the group of robots that it is for."""
     payload: bytes
-    group: str = EVERYONE
-    """Of robots that a pin is for."""
     time: int = 0
-    """When the server received it, in nanoseconds since 1970."""
+    """When the server received it, in microseconds since 1970."""
 
 
 @dataclass(frozen=True)
@@ -89,12 +87,19 @@ class Sharing:
         return not self.read_only and self.takes(label) and label not in self.private
 
 
-@dataclass(frozen=True)
-class Draft:
+class Draft(NamedTuple):
     """A message that is to be published: a decision, or a sample with one."""
 
     decision: Decision
-    is_sample: bool
+    kind: Kind
+
+
+class Comparison(NamedTuple):
+    """What differs between a state and the log."""
+
+    publish: list[Held]
+    follow: list[tuple[bytes, tuple[int, str], int | None]]
+    """The id, the decision, and the sequence of the embedding; 0 if the state has that."""
 
 
 class Exchange:
@@ -125,7 +130,7 @@ class Exchange:
                 self.known["sharing"], self.known["cursor"] = repr(sharing), "0"
                 self.known["unsettled"] = "1"
         self._folded = FoldedLabels(self.state, self.known, self._wanted)
-        self._labels: set[str | None] = set()
+        self._labels: set[str] = set()
         self.published = self.taken_in = 0
         self.refused: list[str] = []
 
@@ -137,18 +142,17 @@ class Exchange:
     # What is published
 
     def changed(self) -> bool:
-        """Return whether the state has changed since what was published."""
+        """Return whether the state has changed beside what is in the log."""
         return self.state.position()[1] != self.known.number("cursor")
 
     def drafts(self) -> tuple[int, list[Draft]]:
         """Return the clock of the state, and what is to be published of the changes up to it."""
         clock, changed = self._changed_rows()
-        found = self._reverted(changed)
-        for start in range(0, len(changed), AT_ONCE):
-            found += self._compared(changed[start : start + AT_ONCE]).publish
-        drafts = self._drafted(found)
+        drafts = self._drafted(self._reverted(changed) + self._compared(changed).publish)
         if any(row.fold for row in changed) and not self.sharing.read_only:
-            drafts += [Draft(each, is_sample=False) for each in self._folded.decisions()]
+            drafts += [Draft(each, "decision") for each in self._folded.decisions()]
+        if not drafts:
+            self.note([], clock)
         return clock, drafts
 
     def _changed_rows(self) -> tuple[int, list[Held]]:
@@ -181,10 +185,9 @@ class Exchange:
             return [row._replace(decided=change.decided) for row in again]
 
     def _went_back(self, row: Held, entries: Sequence[Entry]) -> bool:
-        wanted = self._wanted(entries)
         known = {each.decision for each in entries}
         was_undone = bool(row.content) if row.decided == 0 else row.decision in known
-        return was_undone and row.decision < wanted
+        return was_undone and row.decision < self._wanted(entries)
 
     def _drafted(self, rows: Iterable[Held]) -> list[Draft]:
         """Return the messages about rows; one decision on many rows is one message."""
@@ -193,25 +196,30 @@ class Exchange:
         unique = {row.id: row for row in rows}
         entries = self.known.entries(unique)
         for row in unique.values():
-            if row.label is None or any(each.content for each in entries[row.id]):
+            if row.label is None or any(each.content for each in entries.get(row.id, ())):
                 decisions[row.decided, row.label].append(row.id)
             else:
-                drafts.append(Draft(Decision((row.id,), row.label, row.decided), is_sample=True))
+                drafts.append(Draft(Decision((row.id,), row.label, row.decided), "sample"))
         for (decided, label), ids in decisions.items():
             for start in range(0, len(ids), MOST_IDS):
                 some = tuple(ids[start : start + MOST_IDS])
-                drafts.append(Draft(Decision(some, label, decided), is_sample=False))
+                drafts.append(Draft(Decision(some, label, decided), "decision"))
         return drafts
 
-    def payload(self, draft: Draft) -> bytes | None:
-        """Return the message; None if it is about a sample whose embedding is gone by now."""
-        if not draft.is_sample:
-            return decision_message(draft.decision)
-        rows = self.state.rows("id = ? AND bits > 0 AND fold IS NULL", draft.decision.ids[0])
+    def payloads(self, drafts: Iterable[Draft]) -> list[bytes | None]:
+        """Return messages; None for one about a sample whose embedding is gone by now."""
+        return [
+            self._sample(each.decision)
+            if each.kind == "sample"
+            else decision_message(each.decision)
+            for each in drafts
+        ]
+
+    def _sample(self, decision: Decision) -> bytes | None:
+        rows = self.state.rows("id = ? AND bits > 0 AND fold IS NULL", decision.ids[0])
         if not rows:
             return None
-        label, decided = draft.decision.label, draft.decision.decided
-        return sample_message(rows[0]._replace(label=label, decided=decided))
+        return sample_message(rows[0]._replace(label=decision.label, decided=decision.decided))
 
     def note(self, sent: Iterable[tuple[int, Draft]], clock: int | None = None) -> None:
         """Note what was published.
@@ -221,13 +229,14 @@ class Exchange:
             clock: That of the state, if everything up to it was published.
         """
         with self.known.writing():
-            for sequence, draft in sent:
-                values = draft.decision.label, draft.decision.decided, int(draft.is_sample), 1
-                self.known.add(Entry(id, sequence, *values) for id in draft.decision.ids)
+            for sequence, (decision, kind) in sent:
+                values = decision.label, decision.decided, int(kind == "sample"), 1
+                self.known.add(Entry(id, sequence, *values) for id in decision.ids)
                 self.published += 1
             if clock is not None:
                 self.known["cursor"] = str(clock)
-                self._folded.note()
+                if self.state.folds():
+                    self._folded.note()
 
     # What is taken in
 
@@ -238,12 +247,12 @@ class Exchange:
             messages: Messages of the log, in any order.
             robot: The name under which this robot publishes.
         """
-        self._reverted(self._changed_rows()[1])  # before there are later decisions
+        if self.changed():
+            self._reverted(self._changed_rows()[1])  # before there are later decisions
         rows: dict[bytes, Row] = {}
         entries: list[Entry] = []
-        ids: set[bytes] = set()
-        pin = self.known.number("pin"), self.known.number("pinned_at")
-        before = pin
+        before = pin = self.known.number("pinned_at"), self.known.number("pin")
+        groups = EVERYONE, self.sharing.group
         for message in messages:
             try:
                 if message.kind == "sample":
@@ -252,13 +261,9 @@ class Exchange:
                     decision = Decision((row.id,), row.label, row.decided)
                 elif message.kind == "decision":
                     decision = read_decision(message.payload)
-                elif message.kind == "pin":
-                    if message.sequence > pin[1] and message.group in (
-                        EVERYONE, self.sharing.group
-                    ):  # fmt: skip
-                        pin = read_pin(message.payload), message.sequence
-                    continue
                 else:
+                    if message.kind == "pin" and message.robot in groups:
+                        pin = max(pin, (message.sequence, read_pin(message.payload)))
                     continue
             except RobocleError as error:
                 who = f"message {message.sequence} of {message.robot}"
@@ -267,12 +272,11 @@ class Exchange:
             values = decision.label, decision.decided, int(message.kind == "sample")
             own = int(message.robot == robot)
             entries += [Entry(id, message.sequence, *values, own) for id in decision.ids]
-            ids.update(decision.ids)
         with self.known.writing(flush=pin != before):
             self.known.add(entries)
-            self.known["pin"], self.known["pinned_at"] = map(str, pin)
+            self.known["pinned_at"], self.known["pin"] = map(str, pin)
             was_unsettled, self.known["unsettled"] = self.known["unsettled"], "1"
-        missing = self._settle(list(ids), rows)
+        missing = self._settle({each.id for each in entries}, rows)
         if pin != before:
             missing = self.settle_all()
             if kept := self._folded.kept():
@@ -287,6 +291,8 @@ class Exchange:
         with self.known.writing():
             self.known["applied"] = str(message.sequence)
             self.known["applied_time"] = str(message.time)
+        self.known.shrink()
+        self.state.query("PRAGMA shrink_memory")
 
     def settle_all(self) -> list[int]:
         """Bring every row of the state in line with the log; see `take`."""
@@ -298,28 +304,29 @@ class Exchange:
     def _checked(self, payload: bytes) -> Row:
         """Return the row of a message that this state could have."""
         row, numbers = read_sample(payload)
-        if self._empty.width is None:
-            self._empty.width = self.state.width()
-        kept = self._empty.require_sample(numbers, row.label or "")
-        self._empty.width = len(kept)
-        if row.label not in self._labels:
+        width = self._empty.width = self._empty.width or self.state.width() or len(numbers)
+        require_width(numbers, width)
+        if row.label and row.label not in self._labels:
             query = "SELECT DISTINCT label FROM samples WHERE label IS NOT NULL"
             self._labels = {label for (label,) in self.state.query(query)} | {row.label}
-            self._empty.require_room([each for each in self._labels if each is not None])
+            self._empty.require_room(list(self._labels))
         return row
 
     def _wanted(self, entries: Sequence[Entry]) -> tuple[int, str]:
         """Return the decision that the fleet wants; its time is 0 if there is none."""
         pin, at = self.known.number("pin"), self.known.number("pinned_at")
-        seen = [
-            each.decision for each in entries if not pin or each.sequence <= pin
-            or (each.own and each.sequence > at)
-        ]  # fmt: skip
-        found = max(seen, default=(0, ""))
+        found = max(
+            (
+                each.decision
+                for each in entries
+                if not pin or each.sequence <= pin or (each.own and each.sequence > at)
+            ),
+            default=(0, ""),
+        )
         is_taken = self.sharing.takes(found[1] or None) or any(each.own for each in entries)
         return found if is_taken else (0, "")
 
-    def _compared(self, rows: Sequence[Held], ids: Iterable[bytes] = ()) -> "Comparison":
+    def _compared(self, rows: Sequence[Held], ids: Iterable[bytes] = ()) -> Comparison:
         """Compare rows of the state, and samples that it may not have, with the log."""
         held = {row.id: row for row in rows}
         entries = self.known.entries({*held, *ids})
@@ -330,40 +337,34 @@ class Exchange:
             if row is None:
                 if wanted[1]:
                     found.follow.append((id, wanted, _content(known)))
-            elif row.fold is not None:
+            elif row.fold is not None or row.decision == wanted:
                 continue
-            elif row.decided and row.decision not in {each.decision for each in known} and (
-                row.decision > wanted
+            elif row.decided and row.decision > wanted and (
+                row.decision not in {each.decision for each in known}
             ):  # fmt: skip
                 # Others learn of a removal only if they know of the sample.
                 if self.sharing.publishes(row.label) and (row.label or known):
                     found.publish.append(row)
-            elif row.decision != wanted:
+            else:
                 found.follow.append((id, wanted, 0 if row.content else _content(known)))
         return found
 
-    def _settle(self, ids: Sequence[bytes], rows: dict[bytes, Row]) -> list[int]:
+    def _settle(self, ids: Iterable[bytes], rows: dict[bytes, Row]) -> list[int]:
         """Bring the rows of samples in line with the log, and return which messages are needed."""
-        missing: list[int] = []
-        for start in range(0, len(ids), AT_ONCE):
-            some = list(ids[start : start + AT_ONCE])
-            marks = ",".join("?" * len(some))
-            held = [
-                Held(*each) for each in self.state.query(f"{LIGHT} WHERE id IN ({marks})", *some)
-            ]
-            compared = self._compared(held, some)
-            if compared.publish:  # the change was published before the log was known
-                with self.known.writing():
-                    self.known["cursor"] = "0"
-            ready = []
-            for id, wanted, content in compared.follow:
-                if wanted[1] and content and id not in rows:
-                    missing.append(content)
-                elif not wanted[1] or content == 0 or id in rows:
-                    ready.append((id, wanted))
-            folded = [row.id for row in held if row.fold]
-            if ready or folded:
-                self._follow(ready, rows, {row.id: row for row in held}, folded)
+        with self.state.reading() as connection:
+            found = [Held(*values) for values in found_by_id(connection, LIGHT, ids)]
+        compared = self._compared(found, ids)
+        if compared.publish:  # the change was published before the log was known
+            with self.known.writing():
+                self.known["cursor"] = "0"
+        missing, ready = list[int](), list[tuple[bytes, tuple[int, str]]]()
+        for id, wanted, content in compared.follow:
+            if wanted[1] and content and id not in rows:
+                missing.append(content)
+            elif not wanted[1] or content == 0 or id in rows:
+                ready.append((id, wanted))
+        if ready or any(row.fold for row in found):
+            self._follow(ready, rows, {row.id: row for row in found})
         return missing
 
     def _follow(
@@ -371,14 +372,13 @@ class Exchange:
         decisions: Sequence[tuple[bytes, tuple[int, str]]],
         rows: dict[bytes, Row],
         held: dict[bytes, Held],
-        folded: Sequence[bytes],
     ) -> None:
         """Write what the fleet has decided to the state."""
         with changing(self.state) as change:
+            has_all = clock_of(self.state.connection) == self.known.number("cursor")
             times = [rows[id].time for id, _ in decisions if id in rows]
             latest = max([0, *times, *(decided for _, (decided, _) in decisions)])
             change.now = max(change.now, min(latest, LATEST) + 1)
-            removed = []
             for id, (decided, label) in decisions:
                 if id not in held:
                     change.insert(rows[id]._replace(label=label, decided=decided))
@@ -387,20 +387,14 @@ class Exchange:
                     query = f"UPDATE samples SET {CONTENT} WHERE id = ?"
                     change.execute(query, (*rows[id][7:], id))
                 if not label:
-                    removed.append(id)
+                    change.erases = f"changed = {change.now}"
                 change.decide(label or None, "id = ?", id, decided=decided)
-            if removed:
-                change.erases = f"id IN ({','.join(f'x{id.hex()!r}' for id in removed)})"
+            folded = [row.id for row in held.values() if row.fold]
             self.taken_in += len(decisions) + (bool(folded) and self._folded.follow(change, folded))
             fold(change, self._empty, whose="all")
-
-
-class Comparison(NamedTuple):
-    """What differs between a state and the log."""
-
-    publish: list[Held]
-    follow: list[tuple[bytes, tuple[int, str], int | None]]
-    """The id, the decision, and the sequence of the embedding; 0 if the state has that."""
+            clock = clock_of(self.state.connection)
+        if has_all:  # what has changed is in the log
+            self.note([], clock)
 
 
 def _content(entries: Sequence[Entry]) -> int | None:

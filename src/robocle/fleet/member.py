@@ -4,6 +4,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from robocle._internal.wording import plural
@@ -231,27 +232,27 @@ class Member:
         async with self._turn:
             clock, drafts = await self._do(self.exchange.drafts)
         for start in range(0, len(drafts), AT_ONCE):
+            some = drafts[start : start + AT_ONCE]
             async with self._turn:  # what is sent is noted before it comes back
-                some = drafts[start : start + AT_ONCE]
-                sent = await asyncio.gather(*(self._send(found, draft) for draft in some))
+                payloads = await self._do(self.exchange.payloads, some)
+                sent = await asyncio.gather(*map(partial(self._send, found), some, payloads))
                 noted = [each for each in zip(sent, some, strict=True) if each[0]]
                 await self._do(self.exchange.note, noted)
-        async with self._turn:  # two threads must not write the membership at once
-            await self._do(self.exchange.note, [], clock)
         if drafts:
+            async with self._turn:  # two threads must not write the membership at once
+                await self._do(self.exchange.note, [], clock)
             self._report(f"published {plural(len(drafts), 'change')}")
 
-    async def _send(self, found: Log, draft: Draft) -> int:
+    async def _send(self, found: Log, draft: Draft, payload: bytes | None) -> int:
         """Publish a message and return its sequence; 0 if there is nothing to send."""
-        payload = await self._do(self.exchange.payload, draft)
         if payload is None:
             return 0
+        decision, kind = draft
         if len(payload) > found.largest:
             log.warning(
                 "a sample of %s has %d bytes, and %s takes %d: it is not shared",
-                draft.decision.label, len(payload), found.server.url, found.largest,
+                decision.label, len(payload), found.server.url, found.largest,
             )  # fmt: skip
             return 0
-        kind = "sample" if draft.is_sample else "decision"
         subject = found.server.subject(kind, parts=self.exchange.kind, robot=self.robot)
-        return await found.publish(subject, payload, f"{kind}-{draft.decision.message_id}")
+        return await found.publish(subject, payload, f"{kind}-{decision.message_id}")

@@ -9,11 +9,10 @@ again, and nothing counts twice.
 import os
 import sqlite3
 import uuid
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from robocle.errors import FleetError
 from robocle.store.tables import translated
@@ -31,8 +30,12 @@ CREATE TABLE IF NOT EXISTS entries (
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS sums (id BLOB PRIMARY KEY, label TEXT) STRICT; -- of folded samples
 """
-AT_ONCE = 500
-"""How many ids a query names."""
+AT_ONCE = 100
+"""How many samples a query names. It is always as many: SQLite keeps what it has prepared for each
+text of a query."""
+MOST = 500
+"""How many samples are compared with the log in one change of the state."""
+BY_ID = f"WHERE id IN ({','.join('?' * AT_ONCE)})"
 
 
 class Entry(NamedTuple):
@@ -130,21 +133,17 @@ class Membership:
         self._connection.executemany(query, entries)
 
     def entries(self, ids: Iterable[bytes]) -> dict[bytes, list[Entry]]:
-        """Return what the log says about samples."""
-        found: dict[bytes, list[Entry]] = defaultdict(list)
-        listed = list(ids)
-        for start in range(0, len(listed), AT_ONCE):
-            some = listed[start : start + AT_ONCE]
-            query = f"SELECT * FROM entries WHERE id IN ({','.join('?' * len(some))})"
-            for values in self._connection.execute(query, some):
-                found[values[0]].append(Entry(*values))
+        """Return what the log says about samples; those that it does not have are left out."""
+        found: dict[bytes, list[Entry]] = {}
+        for values in found_by_id(self._connection, "SELECT * FROM entries", ids):
+            found.setdefault(values[0], []).append(Entry(*values))
         return found
 
     def ids(self) -> Iterator[list[bytes]]:
         """Yield the ids of all samples that are in the log, some at a time."""
         last = b""
         query = "SELECT DISTINCT id FROM entries WHERE id > ? ORDER BY id LIMIT ?"
-        while some := [id for (id,) in self._connection.execute(query, (last, AT_ONCE))]:
+        while some := [id for (id,) in self._connection.execute(query, (last, MOST))]:
             yield some
             last = some[-1]
 
@@ -168,6 +167,10 @@ class Membership:
             for name in ("applied", "applied_time", "cursor", "pin", "pinned_at"):
                 self[name] = "0"
 
+    def shrink(self) -> None:
+        """Release the memory that SQLite keeps for the next change."""
+        self._connection.execute("PRAGMA shrink_memory")
+
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
@@ -176,3 +179,19 @@ class Membership:
 def file_beside(state: Path) -> Path:
     """Return the path of the file that says what a state's robot knows of its fleet."""
     return state.with_name(f"{state.name}-fleet")
+
+
+def found_by_id(
+    connection: sqlite3.Connection, select: str, ids: Iterable[bytes]
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of samples.
+
+    Args:
+        connection: The connection to the database.
+        select: The query, without its condition.
+        ids: Of the samples.
+    """
+    listed = list(ids)
+    for start in range(0, len(listed), AT_ONCE):
+        some = listed[start : start + AT_ONCE]
+        yield from connection.execute(f"{select} {BY_ID}", some + [b""] * (AT_ONCE - len(some)))

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from robocle._internal.wording import one_line
 from robocle.classifiers.labels import plain_label
+from robocle.classifiers.samples import LARGEST
 from robocle.errors import FleetError
 from robocle.learner.pipeline import Parts
-from robocle.store.records import LATEST, UNREADABLE, Row
+from robocle.store.records import LATEST, UNREADABLE, Row, unpacked
 
 VERSION = 1
 ID = 16
@@ -146,7 +147,7 @@ def read_sample(payload: bytes) -> tuple[Row, NDArray[Any]]:
             raise ValueError("its sketch has another size")
         if type(row.bits) is not int or row.bits not in (32, 64):
             raise ValueError("its numbers have another size")
-        return row, row.numbers()
+        return row, unpacked(row.embedding, row.crc, row.bits, LARGEST)
     except (KeyError, *UNREADABLE) as error:
         raise FleetError(f"it has no sample ({one_line(error, 100)})") from error
 
@@ -199,9 +200,10 @@ def read_hello(payload: bytes) -> Parts:
 
 
 def _id(text: object) -> bytes:
-    if not isinstance(text, str) or not re.fullmatch("[0-9a-f]{32}", text):
+    id = bytes.fromhex(text) if isinstance(text, str) else b""
+    if len(id) != ID or id.hex() != text:
         raise ValueError("an id that is none")
-    return bytes.fromhex(text)
+    return id
 
 
 def _time(value: object) -> int:

@@ -116,12 +116,11 @@ def decisions_of(message: Received) -> list[Decision]:
 
 def _line(message: Received) -> Line:
     time = datetime.fromtimestamp(message.time / 1e6, UTC).isoformat(" ", "seconds")
-    robot = message.group if message.kind == "pin" else message.robot
     try:
         what = _described(message)
     except RobocleError as error:
         what = f"nothing that robots take in: {error}"
-    return Line(message.sequence, time, robot, what)
+    return Line(message.sequence, time, message.robot, what)
 
 
 def _described(message: Received) -> str:

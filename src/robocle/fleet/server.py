@@ -8,13 +8,13 @@ import asyncio
 import re
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from robocle.errors import FleetError, MissingExtraError
+from robocle.errors import FleetError, MissingExtraError, RobocleError
 from robocle.fleet.exchange import Received
 from robocle.fleet.messages import KINDS, require_token
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 PASSWORD_VARIABLE = "ROBOCLE_FLEET_PASSWORD"
 PATIENCE = 20.0
 """Seconds that the server may take to answer."""
+CONNECT = 5.0
+"""Seconds that it may take to let a robot in."""
 FAREWELL = 2.0
 """Seconds that a connection may take to end."""
 HEARTBEAT = 3.0
@@ -128,55 +130,27 @@ async def connected(server: Server, name: str) -> AsyncIterator["Log"]:
         FleetError: The server has no JetStream, or answers with an error.
     """
     try:
-        import nats
+        from nats.aio.client import Client
+        from nats.errors import Error
     except ImportError as error:
         raise MissingExtraError("fleet", "a fleet needs nats-py") from error
-    options: dict[str, Any] = {"name": name, "allow_reconnect": False, "connect_timeout": 5,
-                               "ping_interval": 10, "error_cb": _ignored}  # fmt: skip
-    if server.creds is not None:
-        options["user_credentials"] = str(server.creds)
-    if server.user:
-        options["user"], options["password"] = server.user, server.password
-    if server.url.startswith("tls") or server.tls_ca is not None:
-        options["tls"] = _context(server.tls_ca)
-    client = None
+    log = Log(server, Client())
     try:
-        client = await asyncio.wait_for(_opened(server, options), PATIENCE)
-        yield Log(server, client)
-    except (TimeoutError, nats.errors.Error, nats.js.errors.Error, OSError, ValueError) as error:
-        raise _translated(server, error, has_begun=client is not None) from error
-    finally:
-        if client is not None:
-            with _quiet():
-                await asyncio.wait_for(client.close(), FAREWELL)
-
-
-async def _opened(server: Server, options: dict[str, Any]) -> "Client":
-    from nats.aio.client import Client
-    from nats.errors import Error
-
-    client = Client()
-    try:
-        await client.connect(server.url, **options)
-    except BaseException as error:
-        with _quiet():
-            await asyncio.wait_for(client.close(), FAREWELL)
+        await log.open(name)
+        yield log
+    except RobocleError:
+        raise
+    except Exception as error:
         # Each library that reads credentials has errors of its own.
-        if server.creds is None or isinstance(error, (TimeoutError, Error, OSError)):
+        if server.creds is not None and not log.is_open and not isinstance(error, (Error, OSError)):
+            who = f"{server.creds} has no credentials to log in"
+            raise RefusedError(f"{who}: get new ones") from error
+        if not isinstance(error, (TimeoutError, Error, OSError, ValueError)):
             raise
-        raise RefusedError(f"{server.creds} has no credentials to log in: get new ones") from error
-    return client
-
-
-class _quiet:  # noqa: N801  (a context, like contextlib's)
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
-        return kind is not None and issubclass(kind, Exception)
-
-
-async def _ignored(error: Exception) -> None:
-    """Ignore an error that ends the connection as well."""
+        raise _translated(server, error, log.is_open) from error
+    finally:
+        with suppress(Exception):
+            await asyncio.wait_for(log.client.close(), FAREWELL)
 
 
 def _context(authority: Path | None) -> ssl.SSLContext:
@@ -188,8 +162,6 @@ def _context(authority: Path | None) -> ssl.SSLContext:
 
 def _translated(server: Server, error: Exception, has_begun: bool) -> FleetError:
     text = str(error) or type(error).__name__
-    if isinstance(error, FleetError):
-        return error
     if re.search("authorization|authentication|permissions|credential|nkey|jwt", text.lower()):
         user = f" the user {server.user!r}" if server.user else " this robot"
         return RefusedError(
@@ -207,7 +179,7 @@ def _translated(server: Server, error: Exception, has_begun: bool) -> FleetError
 
 
 class Log:
-    """The log of a fleet, while there is a connection.
+    """The log of a fleet, while there is a connection; see `connected`.
 
     Args:
         server: Where it is.
@@ -215,9 +187,41 @@ class Log:
     """
 
     def __init__(self, server: Server, client: "Client") -> None:
-        self.server = server
-        self._client = client
+        self.server, self.client = server, client
+        self.is_open = False
         self._stream: JetStreamContext = client.jetstream(timeout=PATIENCE)
+        self._arrived: list[Msg] = []
+        self._sign = asyncio.Event()
+        """Of life, or that the connection has ended."""
+
+    async def open(self, name: str) -> None:
+        """Connect; see `connected`."""
+        from nats.errors import NoServersError
+
+        server, errors = self.server, list[Exception]()
+
+        async def note(error: Exception) -> None:
+            errors[:] = [error]
+
+        async def end() -> None:
+            self._sign.set()
+
+        options: dict[str, Any] = {
+            "name": name, "error_cb": note, "closed_cb": end, "allow_reconnect": False,
+            "connect_timeout": CONNECT, "max_reconnect_attempts": 1, "reconnect_time_wait": 0,
+            "ping_interval": 10,
+        }  # fmt: skip
+        if server.creds is not None:
+            options["user_credentials"] = str(server.creds)
+        if server.user:
+            options["user"], options["password"] = server.user, server.password
+        if server.url.startswith("tls") or server.tls_ca is not None:
+            options["tls"] = _context(server.tls_ca)
+        try:
+            await asyncio.wait_for(self.client.connect(server.url, **options), CONNECT)
+        except NoServersError as error:
+            raise (errors or [error])[0] from error
+        self.is_open = True
 
     async def info(self, create: bool = False, subjects: str | None = None) -> "StreamInfo":
         """Return what the server says about the log.
@@ -244,13 +248,13 @@ class Log:
     async def publish(self, subject: str, payload: bytes, message_id: str) -> int:
         """Publish a message, and return its sequence when it is stored."""
         headers = {"Nats-Msg-Id": message_id}
-        answer = await self._stream.publish(subject, payload, PATIENCE, self.server.stream, headers)
+        answer = await self._stream.publish(subject, payload, PATIENCE, headers=headers)
         return answer.seq
 
     @property
     def largest(self) -> int:
         """The size of the largest message that the server accepts."""
-        return self._client.max_payload
+        return self.client.max_payload
 
     async def message(self, sequence: int) -> Received | None:
         """Return a message; None if it was erased."""
@@ -281,44 +285,45 @@ class Log:
         Raises:
             TimeoutError: The server shows no sign of life.
         """
-        inbox = self._client.new_inbox()
-        subscription = await self._client.subscribe(inbox)
+        inbox, consumer = self.client.new_inbox(), f".{self.server.stream}.{robot}."
+        await self.client.subscribe(inbox, cb=self._note)
         if not await self._stand_in_line(parts, robot, start, inbox):
             yield []
-        while True:
-            message = await subscription.next_msg(4 * HEARTBEAT)
-            batch, raw = list[Received](), [message]
-            while subscription.pending_msgs and len(raw) < IN_FLIGHT:
-                raw.append(await subscription.next_msg(HEARTBEAT))
-            data = [each for each in raw if not await self._is_sign_of_life(each)]
-            pending = 0
-            for each in data:
-                about = each.metadata
-                pending = about.num_pending
-                time = about.timestamp.timestamp() * 1e6
-                one = _received(each.subject, about.sequence.stream, each.data, int(time))
-                if one is not None:
-                    batch.append(one)
-            if batch:
-                yield batch
-            if data:
-                await data[-1].ack()
-            if data and not pending:
-                yield []
+        while not self.client.is_closed:
+            await asyncio.wait_for(self._sign.wait(), 4 * HEARTBEAT)
+            self._sign.clear()
+            while raw := self._arrived:
+                self._arrived = []
+                # The subject of an answer ends with how often the message was delivered, its
+                # sequences in the stream and for this robot, its time, and how many follow.
+                about = [each.reply.rpartition(consumer)[2].split(".") for each in raw]
+                yield [
+                    _received(each.subject, int(numbers[1]), each.data, int(numbers[3]) // 1000)
+                    for each, numbers in zip(raw, about, strict=True)
+                ]
+                await raw[-1].ack()
+                if about[-1][4] == "0":
+                    yield []
+        raise ConnectionResetError("the server has closed it")
+
+    async def _note(self, message: "Msg") -> None:
+        if message.reply:  # otherwise it is a heartbeat
+            self._arrived.append(message)
+        self._sign.set()
 
     async def _stand_in_line(self, parts: str, robot: str, start: int, inbox: str) -> int:
         """Let the server send what follows a sequence, and return how many messages there are."""
         from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
         from nats.js.errors import APIError
 
-        with _quiet():
+        with suppress(Exception):
             await self.forget(robot)
         config = ConsumerConfig(
             durable_name=robot, deliver_subject=inbox,
             filter_subject=self.server.subject("*", parts=parts),
             deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=start,
             ack_policy=AckPolicy.ALL, max_ack_pending=IN_FLIGHT, ack_wait=600.0,
-            idle_heartbeat=HEARTBEAT, inactive_threshold=FORGOTTEN, flow_control=True,
+            idle_heartbeat=HEARTBEAT, inactive_threshold=FORGOTTEN,
         )  # fmt: skip
         try:
             info = await self._stream.add_consumer(self.server.stream, config)
@@ -327,14 +332,6 @@ class Log:
                 f"the server does not let {robot} read: {error.description}"
             ) from error
         return info.num_pending or 0
-
-    async def _is_sign_of_life(self, message: "Msg") -> bool:
-        if (message.headers or {}).get("Status") != "100":
-            return False
-        stalled = (message.headers or {}).get("Nats-Consumer-Stalled")
-        if message.reply or stalled:
-            await self._client.publish(message.reply or str(stalled))
-        return True
 
     async def forget(self, robot: str) -> None:
         """Make the server forget a robot. What it has published stays."""
@@ -352,11 +349,8 @@ class Log:
         await self._stream.delete_msg(self.server.stream, sequence)
 
 
-def _received(subject: str, sequence: int, payload: bytes, time: int) -> Received | None:
-    """Return a message, if it has the subject of one."""
+def _received(subject: str, sequence: int, payload: bytes, time: int) -> Received:
+    """Return a message; one of a subject that no robot has is nothing that robots take in."""
     names = subject.split(".")
-    if len(names) != 5 or names[3] not in KINDS:
-        return Received(sequence, "hello", "?", b"", time=time)
-    kind, robot = names[3:]
-    group = {"group": robot} if kind == "pin" else {}
-    return Received(sequence, kind, robot[:64], payload, time=time, **group)  # type: ignore[arg-type]
+    kind, robot = names[3:] if len(names) == 5 and names[3] in KINDS else ("hello", "?")
+    return Received(sequence, kind, robot[:64], payload, time)  # type: ignore[arg-type]
