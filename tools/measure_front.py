@@ -1,33 +1,34 @@
-"""Measure accuracy against milliseconds: `python tools/measure_front.py DATA [--time]`.
+"""Measure accuracy against milliseconds: `python tools/measure_front.py DATA`.
 
 DATA holds the folders office_caltech10, grocery_store, icub_camera and world; the rendered home
 comes with robocle. Each point is a backbone at one input size, with its looks at a picture to
 recognise. Five pictures per label are taught, in five orderings, and a half of the test pictures is
 predicted. The points are written to docs/results/front.json, and drawn by docs/front.py.
 
-With --time, only the times of the points are measured again: on a quiet machine.
+Points that are in that file keep their accuracy: delete them there to measure them again. The times
+of all points are measured together. The int8 twins must have been made:
+`robocle backbones quantise efficientnet_lite2:size=256 --calibrate DATA/world`.
 """
 
 import hashlib
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from time import perf_counter
 
 import numpy as np
+from kept_embeddings import kept
 from numpy.typing import NDArray
 
 from robocle import Learner
+from robocle._internal.timing import shortest_times
 from robocle.backbones import backbone
-from robocle.backbones.model_folder import cache_folder
 from robocle.classifiers import classifier
 from robocle.evaluation.backbones.world_building import NOTHING, as_kept, things_in
 from robocle.evaluation.datasets import dataset
 from robocle.evaluation.scenarios import scenario
-from robocle.images import Picture, read
 from robocle.images.nothing import pictures_of_nothing
 from robocle.images.views import Centre
 from robocle.learner.pipeline import Pipeline
@@ -36,6 +37,7 @@ from robocle.profiles import DEFAULT
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs/results/front.json"
 ORDERINGS = 5
+LABELS, ROUNDS = 20, 10
 DOMAINS = ("amazon", "caltech10", "dslr", "webcam")
 STUDIES = [
     *(("folder:layout=domains", "office_caltech10", f"cross_domain:shots=5,domain={domain}")
@@ -48,6 +50,8 @@ STUDIES = [
 WHOLE = "1/0.67"
 """The looks at a taught picture, for points whose looks were not chosen anew."""
 Rows = NDArray[np.float32]
+Embedded = dict[Path, Rows]
+"""The embedding of each picture."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +65,12 @@ class Point:
     """The shares of a taught picture."""
 
 
+TWINS = ("efficientnet_lite0_int8", "efficientnet_lite2_256_int8")
 POINTS = (
     *(Point(f"efficientnet_lite0:size={size}", looks, WHOLE)
-      for size in (192, 224, 256, 288, 320) for looks in ("1", WHOLE)),
+      for size in (192, 224, 256, 288, 320, 352) for looks in ("1", WHOLE)),
+    *(Point(f"efficientnet_lite1:size={size}", looks, WHOLE)
+      for size in (240, 256, 288) for looks in ("1", WHOLE)),
     *(Point(f"efficientnet_lite2:size={size}", looks, WHOLE)
       for size in (256, 260, 320) for looks in ("1", WHOLE)),
     Point("efficientnet_lite0", "0.8"),
@@ -72,6 +79,8 @@ POINTS = (
     Point("efficientnet_lite0:size=320", "1/0.6"),
     Point("efficientnet_lite2:size=256", "0.8"),
     Point("efficientnet_lite2:size=256", "1/0.6"),
+    *(Point(twin, looks) for twin in TWINS for looks in ("0.8", "1/0.6")),
+    Point(TWINS[1], "1/0.7/0.5"),
 )  # fmt: skip
 
 
@@ -109,90 +118,88 @@ def is_chosen(path: Path) -> bool:
     return hashlib.sha256("/".join(path.parts[-3:]).encode()).digest()[0] % 2 == 0
 
 
+def by_name(paths: Iterable[Path]) -> list[Path]:
+    """Return paths once each, in the same order on every machine."""
+    return sorted(set(paths), key=lambda path: path.parts[-3:])
+
+
+def embedded_looks(name: str, shares: str, pictures: Sequence[Path | NDArray[np.uint8]]) -> Rows:
+    """Return the mean embedding of the looks at each picture; each look is kept by itself."""
+    looks = (Pipeline.build(name, DEFAULT.pooling, f"centre:shares={share}")
+             for share in shares.split("/"))  # fmt: skip
+    rows: Rows = np.mean([kept(each, pictures) for each in looks], axis=0)
+    return rows
+
+
 class Front:
     """The pictures of all orderings, and their embeddings."""
 
     def __init__(self, data: Path) -> None:
         self.orderings = list(orderings(data))
-        shown = (
-            pair
-            for each in self.orderings
-            for pairs in (each.taught, *each.tests.values())
-            for pair in pairs
+        self.taught = by_name(path for each in self.orderings for path, _ in each.taught)
+        self.tested = by_name(
+            path for each in self.orderings for shown in each.tests.values() for path, _ in shown
         )
-        # In the same order on every machine: the embeddings that are kept are in this order.
-        self.paths = sorted({path for path, _ in shown}, key=lambda path: path.parts[-3:])
-        self.rows = {path: row for row, path in enumerate(self.paths)}
         self.objects = things_in(data / "world")
 
-    def embedded(self, name: str, shares: str) -> tuple[Rows, Rows]:
-        """Return the embeddings of a world, and those of all pictures."""
-        looks = [self._look(name, share) for share in shares.split("/")]
-        rows: Rows = np.mean(looks, axis=0)
-        world = len(self.objects) + NOTHING
-        return as_kept(rows[:world]), rows[world:]
+    def embedded_taught(self, name: str, shares: str) -> Embedded:
+        """Return the embeddings of all taught pictures."""
+        return dict(zip(self.taught, embedded_looks(name, shares, self.taught), strict=True))
 
-    def _look(self, name: str, share: str) -> Rows:
-        pipeline = Pipeline.build(name, DEFAULT.pooling, f"centre:shares={share}")
-        network = pipeline.backbone
-        facts = DEFAULT.pooling, *("/".join(path.parts[-3:]) for path in self.paths)
-        key = hashlib.sha256("\n".join(facts).encode()).hexdigest()[:12]
-        file = cache_folder() / "measure_front" / f"{network.fingerprint[:12]}-{key}-{share}.npy"
-        if not file.is_file():
-            side = network.input_size
-            shown: list[Picture] = [
-                *self.objects, *pictures_of_nothing(NOTHING, side), *self.paths
-            ]  # fmt: skip
-            rows = [pipeline.embed([read(each, side).pixels])[0] for each in shown]
-            file.parent.mkdir(parents=True, exist_ok=True)
-            np.save(file, np.stack(rows).astype(np.float16))
-        return np.asarray(np.load(file), np.float32)
+    def embedded_tests(self, name: str, shares: str) -> tuple[Rows, Embedded]:
+        """Return the embeddings of a world, and those of all test pictures."""
+        nothing = pictures_of_nothing(NOTHING, backbone(name).input_size)
+        rows = embedded_looks(name, shares, [*self.objects, *nothing, *self.tested])
+        world, tests = np.split(rows, [len(self.objects) + NOTHING])
+        return as_kept(world), dict(zip(self.tested, tests, strict=True))
 
     def accuracy(self, point: Point) -> dict[str, float]:
         """Return the accuracy of a point in percent, by column."""
         blocks = Pipeline.build(point.backbone, DEFAULT.pooling).blocks
-        taught, predicted = (self.embedded(point.backbone, each)
-                             for each in (point.taught, point.looks))  # fmt: skip
+        taught = self.embedded_taught(point.backbone, point.taught)
+        world, tested = self.embedded_tests(point.backbone, point.looks)
         found: dict[str, list[float]] = {}
         for each in self.orderings:
             clf = classifier(f"{DEFAULT.classifier},blocks={blocks}")
-            clf.use_world(predicted[0])
+            clf.use_world(world)
             for path, label in each.taught:
-                clf.learn(taught[1][self.rows[path]], label)
+                clf.learn(taught[path], label)
             for test, shown in each.tests.items():
-                scores = clf.scores(predicted[1][[self.rows[path] for path, _ in shown]])
+                scores = clf.scores(np.stack([tested[path] for path, _ in shown]))
                 named = np.array(clf.labels)[scores.argmax(axis=1)]
                 right = named == np.array([label for _, label in shown])
                 found.setdefault(each.column(test), []).append(100 * float(right.mean()))
         return {column: round(float(np.mean(values)), 2) for column, values in found.items()}
 
 
-def milliseconds(point: Point, frames: int = 60) -> float:
-    """Return the time of one prediction from a 640x480 frame, one thread."""
-    views = f"centre:shares={point.looks}"
-    learner = Learner(backbone(point.backbone), prediction_views=views)
+def milliseconds(points: Sequence[Point]) -> list[float]:
+    """Return the times of one prediction from a 640x480 frame, one thread."""
     rng = np.random.default_rng(0)
     frame = rng.integers(0, 256, (480, 640, 3), np.uint8)
-    for number in range(20):
-        learner.teach(np.roll(frame, 17 * number, 0), f"object {number}", poor="accept")
-    times = []
-    for work in [partial(learner.predict, frame)] * frames:
-        start = perf_counter()
-        work()
-        times.append(1e3 * (perf_counter() - start))
-    return round(float(np.median(times)), 1)
+    functions = []
+    for point in points:
+        views = f"centre:shares={point.looks}"
+        learner = Learner(backbone(point.backbone), prediction_views=views)
+        for number in range(LABELS):
+            learner.teach(np.roll(frame, 17 * number, 0), f"object {number}", poor="accept")
+        functions.append(partial(learner.predict, frame))
+    return [round(1e3 * seconds, 1) for seconds in shortest_times(functions, ROUNDS)]
+
+
+def accuracies(data: Path) -> list[dict[str, float]]:
+    """Return the accuracies of all points: those of the file, or else measured now."""
+    found = json.loads(RESULTS.read_text("utf-8")) if RESULTS.is_file() else []
+    known = {(e["backbone"], e["looks"], e["taught"]): e["accuracy"] for e in found}
+    front = cache(Front)
+    return [known.get((point.backbone, point.looks, point.taught))
+            or front(data).accuracy(point) for point in POINTS]  # fmt: skip
 
 
 def main() -> None:
     """Measure all points and write them."""
-    known = json.loads(RESULTS.read_text("utf-8")) if RESULTS.is_file() else []
-    accuracies = {(each["backbone"], each["looks"]): each["accuracy"] for each in known}
-    front = None if "--time" in sys.argv else Front(Path(sys.argv[1]))
-    points = []
-    for point in POINTS:
-        accuracy = front.accuracy(point) if front else accuracies[point.backbone, point.looks]
-        points.append({**vars(point), "accuracy": accuracy, "milliseconds": milliseconds(point)})
-        print(point, accuracy, points[-1]["milliseconds"], flush=True)
+    measured = zip(POINTS, accuracies(Path(sys.argv[1])), milliseconds(POINTS), strict=True)
+    points = [{**vars(point), "accuracy": accuracy, "milliseconds": time}
+              for point, accuracy, time in measured]  # fmt: skip
     RESULTS.write_text(json.dumps(points, indent=1) + "\n", "utf-8")
 
 

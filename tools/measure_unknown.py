@@ -23,11 +23,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from kept_embeddings import embedded, kept
 from numpy.typing import NDArray
 
 from robocle._internal.randomness import keyed_rng
 from robocle.backbones import backbone
-from robocle.backbones.model_folder import cache_folder
 from robocle.backbones.world import World, used_world
 from robocle.classifiers import StreamingClassifier, classifier
 from robocle.classifiers.labels import UNKNOWN
@@ -35,7 +35,6 @@ from robocle.evaluation.backbones.world_building import things_in
 from robocle.evaluation.datasets.home import Home
 from robocle.evaluation.keys import code_of
 from robocle.evaluation.metrics.recognition import area_under_curve, mixed_calibration_error
-from robocle.images import read
 from robocle.images.folders import pictures_under
 from robocle.images.views import VIEWS
 from robocle.learner.pipeline import Pipeline
@@ -133,30 +132,8 @@ def pictures_of(name: str, data: Path, pipeline: Pipeline) -> Pictures:
     chosen = [group[place] for key, group in groups.items()
               for place in keyed_rng(0, *key).permutation(len(group))[:PER_CLASS]]  # fmt: skip
     paths, labels, domains = zip(*chosen, strict=True)
-    taught, predicted = (
-        kept(f"{name}-{VIEWS.describe(each.views)}", each, paths)
-        for each in (pipeline, pipeline.for_prediction)
-    )
+    taught, predicted = (kept(each, paths) for each in (pipeline, pipeline.for_prediction))
     return Pictures(np.array(labels), np.array(domains), taught, predicted)
-
-
-def kept(name: str, pipeline: Pipeline, pictures: Iterable[Path]) -> NDArray[np.float32]:
-    """Return the embeddings of pictures, from an earlier run if there was one."""
-    pooling = POOLINGS.describe(pipeline.pooling)
-    named = f"{name}-{pipeline.backbone.fingerprint[:12]}-{pooling}.npy"
-    file = cache_folder() / "measure_unknown" / named.replace(":", "-").replace("/", "-")
-    if not file.is_file():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        np.save(file, embedded(pipeline, pictures))
-    return np.asarray(np.load(file))
-
-
-def embedded(
-    pipeline: Pipeline, pictures: Iterable[Path | NDArray[np.uint8]]
-) -> NDArray[np.float32]:
-    """Return the embeddings of pictures."""
-    side = pipeline.backbone.input_size
-    return np.vstack([pipeline.embed([read(picture, side).pixels]) for picture in pictures])
 
 
 def walls(side: int = 224) -> Iterator[NDArray[np.uint8]]:
@@ -251,7 +228,7 @@ class Measurement:
             spec,
             {name: pictures_of(name, data, pipeline) for name in SETS},
             pictures_of("world", data, pipeline).predicted,
-            embedded(pipeline.for_prediction, walls(network.input_size)),
+            embedded(pipeline.for_prediction, list(walls(network.input_size))),
             used_world(classifier(spec), *seen),
         )
 

@@ -1,8 +1,9 @@
 """The int8 twin of a backbone: how much speed it gains and accuracy it loses.
 
 Some pictures of a folder calibrate the quantisation, others test the result. Each picture is read
-once and embedded with both backbones. The few-shot accuracy is that of the default pooling and
-classifier, taught five pictures per label, averaged over several orderings.
+once and embedded with both backbones, as the default learner embeds a picture to recognise. The
+few-shot accuracy is that of its classifier, taught five pictures per label, averaged over several
+orderings.
 """
 
 from collections import Counter
@@ -30,7 +31,7 @@ from robocle.evaluation.scenarios import Stream, scenario
 from robocle.evaluation.teach_and_test import evaluate, teach_classifier
 from robocle.images import to_pixels
 from robocle.images.folders import pictures_under
-from robocle.images.views import Plain
+from robocle.images.views import views
 from robocle.learner.pipeline import feature_maps, pooled
 from robocle.poolings import block_layout, pooling
 from robocle.profiles import DEFAULT
@@ -165,12 +166,13 @@ class _Pair:
     def __init__(self, original: Backbone, twin: Backbone) -> None:
         self._both = (original, twin)
         self._pooling = pooling(DEFAULT.pooling)
+        self._views = views(DEFAULT.prediction_views)
         self.blocks = block_layout(self._pooling, earlier_channels(original))
         self._difference = self._size = 0.0
 
     def embed(self, path: Path) -> tuple[Embeddings, Embeddings]:
         pixels = to_pixels(path, self._both[0].input_size)
-        maps = [feature_maps(network, Plain(), [pixels]) for network in self._both]
+        maps = [feature_maps(network, self._views, [pixels]) for network in self._both]
         self._difference += float(np.square(maps[1].grid - maps[0].grid).sum())
         self._size += float(np.square(maps[0].grid).sum())
         first, second = (pooled(self._pooling, each, 1)[0] for each in maps)

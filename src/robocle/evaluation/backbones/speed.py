@@ -15,7 +15,6 @@ from robocle.backbones.onnx_backbone import model_of
 from robocle.errors import BackboneError, RobocleError, SpecError
 from robocle.evaluation.teach_and_test import teach
 from robocle.images import to_pixels
-from robocle.images.views import Plain
 from robocle.learner import Learner
 from robocle.learner.pipeline import Pipeline, feature_maps, pooled
 from robocle.poolings import POOLINGS
@@ -122,10 +121,11 @@ def _stages(learner: Learner, frame: NDArray[np.uint8]) -> tuple[float, float]:
     caches that it finds there than in a loop of its own.
     """
     start = time.perf_counter()
-    pixels = to_pixels(frame, learner.backbone.input_size)
-    maps = feature_maps(learner.backbone, Plain(), [pixels])
+    pipeline = learner.pipeline
+    pixels = to_pixels(frame, pipeline.backbone.input_size)
+    maps = feature_maps(pipeline.backbone, pipeline.prediction_views, [pixels])
     mapped = time.perf_counter()
-    learner.predict_embedding(pooled(learner.pooling, maps, 1)[0])
+    learner.predict_embedding(pooled(pipeline.pooling, maps, 1)[0])
     return mapped - start, time.perf_counter() - mapped
 
 
