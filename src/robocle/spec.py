@@ -95,8 +95,12 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     close = sorted(difflib.get_close_matches(name, known))
     if not close:
         return f"known: {', '.join(known)}"
-    best = max(close, key=lambda each: difflib.SequenceMatcher(None, each, name).ratio())
-    return f"did you mean {best!r}?"
+
+    def closeness(each: str) -> tuple[float, int]:
+        alike = difflib.SequenceMatcher(None, each, name).ratio()
+        return alike, sum(a == b for a, b in zip(each, name, strict=False))
+
+    return f"did you mean {max(close, key=closeness)!r}?"
 
 
 def require_choice(option: str, value: object, choices: tuple[str, ...]) -> None:

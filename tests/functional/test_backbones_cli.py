@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from click.testing import Result
 from onnx import TensorProto, helper
 from PIL import Image
 
@@ -28,6 +29,11 @@ def network(tmp_path: Path) -> Callable[[int], Path]:
     """Writes an ONNX file of a network from pictures (n, 3, 64, 64) to a map (n, 6, 4, 4)."""
 
     return lambda seed: small_network(tmp_path / f"net{seed}.onnx", seed)
+
+
+def added(path: Path, *options: str) -> Result:
+    """Add a network without its world, which takes a second."""
+    return run("backbones", "add", f"onnx:{path}", "--name", "mine", "--no-world", *options)
 
 
 def listed() -> dict[str, str]:
@@ -56,7 +62,7 @@ def test_the_list_shows_the_default_and_all_sixteen_in_80_columns() -> None:
 def test_an_added_backbone_is_listed_with_its_source_until_it_is_removed(
     network: Callable[[int], Path], cache: Path
 ) -> None:
-    assert run("backbones", "add", f"onnx:{network(0)}", "--name", "mine").exit_code == 0
+    assert added(network(0)).exit_code == 0
     assert listed()["mine"].split()[1:5] == ["64", "4x4x6", "1", "added,"]
     assert "onnx file" in listed()["mine"]
     assert "  mine  " in run("parts").output
@@ -69,7 +75,7 @@ def test_an_added_backbone_is_listed_with_its_source_until_it_is_removed(
 
 
 def test_a_damaged_folder_is_listed_as_damaged(network: Callable[[int], Path], cache: Path) -> None:
-    run("backbones", "add", f"onnx:{network(0)}", "--name", "mine")
+    added(network(0))
     (cache / "backbones" / "added" / "mine" / "manifest.json").write_text("{")
     assert "damaged" in listed()["mine"]
     assert all(len(line) <= 80 for line in listed().values())
@@ -92,9 +98,9 @@ def test_a_built_in_backbone_without_its_weights_is_listed_with_what_to_install(
 
 
 def test_adding_the_same_backbone_again_does_nothing(network: Callable[[int], Path]) -> None:
-    first = run("backbones", "add", f"onnx:{network(0)}", "--name", "mine")
+    first = added(network(0))
     assert first.output.startswith("added mine: 64x64 pixels to 16 positions of 6 channels, in ")
-    again = run("backbones", "add", f"onnx:{network(0)}", "--name", "mine")
+    again = added(network(0))
     assert again.exit_code == 0
     assert again.output.startswith("mine was already added, from onnx file ")
 
@@ -110,23 +116,25 @@ def test_the_earlier_map_of_an_added_backbone_is_shown(
         helper.make_tensor_value_info("last", TensorProto.FLOAT, ["n", 6, 2, 2])
     )
     onnx.save(model, tmp_path / "halving.onnx")
-    result = run("backbones", "add", f"onnx:{tmp_path}/halving.onnx", "--name", "mine")
+    result = added(tmp_path / "halving.onnx")
     assert "64x64 pixels to 4 positions of 6 channels" in result.output
     assert "earlier map: 16 positions of 6 channels, map\n" in result.output
     spec = f"onnx:{tmp_path}/halving.onnx,earlier=none"
-    assert "earlier map" not in run("backbones", "add", spec, "--name", "other").output
+    assert (
+        "earlier map" not in run("backbones", "add", spec, "--name", "other", "--no-world").output
+    )
 
 
 def test_another_backbone_of_the_same_name_is_only_replaced_on_request(
     network: Callable[[int], Path],
 ) -> None:
-    run("backbones", "add", f"onnx:{network(0)}", "--name", "mine")
+    added(network(0))
     before = listed()["mine"]
     line = error_of("backbones", "add", f"onnx:{network(1)}", "--name", "mine")
     assert line.startswith("mine was already added, from onnx file")
     assert "--replace" in line
     assert listed()["mine"] == before
-    result = run("backbones", "add", f"onnx:{network(1)}", "--name", "mine", "--replace")
+    result = added(network(1), "--replace")
     assert result.exit_code == 0
     assert listed()["mine"] != before
     assert error_of("backbones", "add", f"onnx:{network(1)},mean=0.5", "--name", "mine")
@@ -183,7 +191,7 @@ def test_adding_an_existing_backbone_again_does_not_need_pytorch(
     network: Callable[[int], Path], cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """This happens on a robot that a folder was copied to."""
-    run("backbones", "add", f"onnx:{network(0)}", "--name", "mine")
+    added(network(0))
     folder = cache / "backbones" / "added" / "mine"
     rewrite(name="resnet18", source="torchvision resnet18 IMAGENET1K_V1")(folder)
     folder.rename(folder.with_name("resnet18"))
@@ -215,7 +223,7 @@ def test_a_state_needs_the_backbone_it_was_taught_with(
     network: Callable[[int], Path], objects: Path, tmp_path: Path
 ) -> None:
     state = tmp_path / "home.robocle"
-    run("backbones", "add", f"onnx:{network(0)}", "--name", "mine")
+    added(network(0))
     taught = run("teach", state, objects, "--backbone", "mine:threads=2")
     assert taught.exit_code == 0, taught.output
     assert run("predict", state, objects / "ball").exit_code == 0
@@ -224,9 +232,9 @@ def test_a_state_needs_the_backbone_it_was_taught_with(
     line = error_of("predict", state, objects / "ball")
     assert "the backbone mine (sha " in line
     assert f"copy its folder from one that has it to {added_folder('mine')}" in line
-    run("backbones", "add", f"onnx:{network(1)}", "--name", "mine")
+    added(network(1))
     assert "was learned on another mine" in error_of("predict", state, objects / "ball")
-    run("backbones", "add", f"onnx:{network(0)}", "--name", "mine", "--replace")
+    added(network(0), "--replace")
     assert run("predict", state, objects / "ball").exit_code == 0
 
 
@@ -263,8 +271,7 @@ def test_a_damaged_folder_is_rejected_and_adding_again_repairs_it(
     network: Callable[[int], Path], objects: Path, tmp_path: Path, cache: Path
 ) -> None:
     state = tmp_path / "home.robocle"
-    add = ("backbones", "add", f"onnx:{network(0)}", "--name", "mine")
-    run(*add)
+    added(network(0))
     run("teach", state, "ball", objects / "ball" / "0.jpg", "--backbone", "mine")
     predict = ("predict", state, objects / "ball" / "1.jpg")
     for name, damage in DAMAGES.items():
@@ -272,7 +279,7 @@ def test_a_damaged_folder_is_rejected_and_adding_again_repairs_it(
         line = error_of(*predict)
         assert "is damaged" in line, name
         assert "add it again" in line, name
-        assert run(*add).output.startswith("added mine"), name
+        assert added(network(0)).output.startswith("added mine"), name
         assert run(*predict).exit_code == 0, name
 
 
@@ -318,7 +325,7 @@ def test_an_added_network_of_torchvision_teaches_and_predicts_without_pytorch(
 def test_a_folder_name_cannot_lead_to_another_folder(
     cache: Path, network: Callable[[int], Path]
 ) -> None:
-    run("backbones", "add", f"onnx:{network(0)}", "--name", "mine")
+    added(network(0))
     (cache / "backbones" / "added" / "%2E%2E").mkdir()
     assert run("backbones", "remove", "..").exit_code == 0
     assert "mine" in run("backbones").stdout
@@ -331,7 +338,7 @@ def test_a_folder_name_cannot_lead_to_another_folder(
 def test_a_folder_with_an_invalid_manifest_is_listed_as_damaged(
     wrong: dict[str, Any], cache: Path, network: Callable[[int], Path]
 ) -> None:
-    run("backbones", "add", f"onnx:{network(0)}", "--name", "mine")
+    added(network(0))
     manifest = cache / "backbones" / "added" / "mine" / "manifest.json"
     manifest.write_text(json.dumps(json.loads(manifest.read_text()) | wrong))
     listed = run("backbones")
@@ -365,7 +372,7 @@ def test_a_world_is_computed_when_a_backbone_is_added_and_again_from_a_folder(
 def test_a_world_can_be_left_out_and_needs_pictures(
     network: Callable[[int], Path], tmp_path: Path, cache: Path
 ) -> None:
-    run("backbones", "add", f"onnx:{network(1)}", "--name", "mine", "--no-world")
+    added(network(1))
     assert not (cache / "worlds").exists()
     (tmp_path / "few").mkdir()
     assert "has 0 pictures, but a world needs 20" in error_of(

@@ -28,6 +28,11 @@ def kitchen(tmp_path: Path) -> Path:
     return tmp_path / "kitchen"
 
 
+@pytest.fixture
+def briefly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("robocle.evaluation.backbones.speed.SECONDS", 0.1)
+
+
 @pytest.mark.exhaustive
 def test_quantise_adds_a_backbone_and_compares_it_with_the_original(
     kitchen: Path, tmp_path: Path
@@ -55,7 +60,8 @@ def test_quantise_adds_a_backbone_and_compares_it_with_the_original(
     assert "efficientnet_lite0_int8" in run("backbones").output
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
+@pytest.mark.usefixtures("briefly")
 def test_a_state_whose_int8_backbone_was_removed_says_how_to_make_it_again(
     kitchen: Path, tmp_path: Path, cache: Path
 ) -> None:
@@ -102,11 +108,6 @@ def test_a_folder_without_pictures_is_rejected(tmp_path: Path) -> None:
 def test_an_unknown_backbone_is_rejected_with_a_similar_name(kitchen: Path) -> None:
     line = error_of("backbones", "quantise", "efficientnet_lite", "--calibrate", kitchen)
     assert "did you mean 'efficientnet_lite0'" in line
-
-
-@pytest.fixture
-def briefly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("robocle.evaluation.backbones.speed.SECONDS", 0.1)
 
 
 @pytest.mark.slow

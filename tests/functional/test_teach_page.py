@@ -120,7 +120,11 @@ def teach_with_program(server: ServeProcess, *labels: str) -> None:
             assert answer.status == 200
 
 
-@pytest.mark.parametrize("device", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize(
+    "device",
+    [pytest.param(DESKTOP, marks=pytest.mark.exhaustive), PHONE],
+    ids=["desktop", "phone"],
+)
 def test_three_objects_are_taught_recognised_edited_and_survive_a_crash(
     device: dict[str, Any], tmp_path: Path, opened: Open
 ) -> None:
@@ -697,9 +701,14 @@ def test_the_second_page_tests_exports_and_imports(tmp_path: Path, opened: Open)
 
 @pytest.mark.parametrize(
     ("width", "height", "scheme"),
-    [(1920, 1080, "light"), (1280, 800, "dark"), (1024, 768, "light"), (844, 390, "light"),
-     (390, 844, "dark")],
-)  # fmt: skip
+    [
+        (1280, 800, "light"),
+        (390, 844, "dark"),
+        pytest.param(1920, 1080, "dark", marks=pytest.mark.exhaustive),
+        pytest.param(1024, 768, "light", marks=pytest.mark.exhaustive),
+        pytest.param(844, 390, "light", marks=pytest.mark.exhaustive),
+    ],
+)
 def test_the_page_is_accessible_and_all_is_in_reach(
     width: int, height: int, scheme: str, tmp_path: Path, opened: Open
 ) -> None:
