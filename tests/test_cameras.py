@@ -61,17 +61,6 @@ def test_every_frame_of_a_video_comes_in_order_and_in_rgb(video: Path) -> None:
         assert np.abs(frame.pixels - true).mean() < 6  # what the codec loses; BGR would be over 20
 
 
-def test_a_slow_reader_still_gets_every_frame_if_time_does_not_matter(video: Path) -> None:
-    with open_camera(video, realtime=False) as camera:
-        time.sleep(0.3)
-        first = camera.newest()
-        again = camera.newest()
-        assert first is not None
-        assert again is not None
-        assert (first.number, again.number) == (0, 0)
-        assert camera.newest(after=0, timeout=20) is not None
-
-
 def test_a_video_plays_at_its_own_rate_and_a_slow_reader_sees_the_newest_frame(
     tmp_path: Path,
 ) -> None:

@@ -8,7 +8,7 @@ import pytest
 import robocle
 from robocle import Learner
 from robocle.backbones import Backbone
-from robocle.errors import SpecError, StateError
+from robocle.errors import SpecError
 from robocle.profiles import DEFAULT_PROFILE, PROFILES, Objects, ProfileName
 from scripts import imported_script
 
@@ -75,14 +75,6 @@ def test_what_will_be_recognised_sets_the_weight_of_the_earlier_map(
 ) -> None:
     assert weight in Learner(lite0, objects=objects).parts.classifier
     assert "earlier=auto" in Learner(lite0).parts.classifier
-
-
-def test_learners_for_different_objects_cannot_be_merged(lite0: Backbone) -> None:
-    same, kinds = Learner(lite0, objects="same"), Learner(lite0, objects="kinds")
-    teach(same)
-    teach(kinds)
-    with pytest.raises(StateError, match="earlier"):
-        same.merge(kinds)
 
 
 def test_an_unknown_profile_or_purpose_is_refused_with_what_there_is(lite0: Backbone) -> None:

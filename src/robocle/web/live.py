@@ -125,7 +125,7 @@ async def _answer(
     service: Service, client: Client, request: FrameRequest, picture: Picture
 ) -> dict[str, Any]:
     work = partial(_recognised, service, client, request.header, picture)
-    found = await service.workers.predict(work)
+    found = await service.predicting.do(work)
     spent = time.perf_counter() - request.arrived
     service.metrics.prediction_seconds.observe(spent)
     given = {"event": "prediction", "id": request.header.id}

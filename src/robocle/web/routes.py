@@ -65,7 +65,7 @@ async def health() -> answers.Health:
 @api.get("/metrics", **_answer("text/plain"))
 async def metrics(service: Served) -> Response:
     """Metrics for Prometheus."""
-    text = await service.workers.predict(partial(generate_latest, service.metrics.registry))
+    text = await service.predicting.do(partial(generate_latest, service.metrics.registry))
     return Response(text, media_type=CONTENT_TYPE_LATEST)
 
 
@@ -88,14 +88,14 @@ async def session(request: Request, response: Response) -> answers.Session:
 @api.get("/api/v1/labels")
 async def labels(service: Served) -> answers.Labels:
     """List the labels with their readiness."""
-    knowledge = await service.workers.predict(service.shared.knowledge)
+    knowledge = await service.predicting.do(service.shared.knowledge)
     return answers.Labels(labels=knowledge.labels)
 
 
 @api.get("/api/v1/state")
 async def state(service: Served) -> answers.State:
     """Describe what was learned, and where it is."""
-    return await service.workers.predict(service.shared.state)
+    return await service.predicting.do(service.shared.state)
 
 
 @api.post("/api/v1/teach", openapi_extra=PICTURE_OR_CAMERA)
@@ -115,7 +115,7 @@ async def predict(
 ) -> answers.Prediction:
     """Recognise one picture."""
     async with _picture_of(request, service, question.source) as picture:
-        return await service.workers.predict(partial(service.shared.answer, picture, question))
+        return await service.predicting.do(partial(service.shared.answer, picture, question))
 
 
 @api.post("/api/v1/find", openapi_extra=PICTURE_OR_CAMERA, response_model_exclude_unset=True)
@@ -124,13 +124,13 @@ async def find(
 ) -> answers.Finds:
     """Find objects in one picture. Without a finder, the whole picture is looked at."""
     async with _picture_of(request, service, search.source) as picture:
-        return await service.workers.predict(partial(service.shared.find, picture, search))
+        return await service.predicting.do(partial(service.shared.find, picture, search))
 
 
 @api.get("/api/v1/samples")
 async def samples(service: Served, label: requests.Label) -> answers.Samples:
     """List the taught pictures of a label, and how well each is recognised when left out."""
-    return await service.workers.predict(partial(service.shared.samples, label))
+    return await service.predicting.do(partial(service.shared.samples, label))
 
 
 def _add_change(name: str, body: type[BaseModel], change: Callable[..., BaseModel]) -> None:
@@ -188,20 +188,20 @@ async def check(
     """Test one picture clean and under corruptions; nothing is taught."""
     async with _uploaded(request) as picture:
         work = partial(service.shared.check, picture, given.label, given.draws)
-        return await service.workers.predict(work)
+        return await service.predicting.do(work)
 
 
 @api.get("/api/v1/export/state", **_answer(BYTES))
 async def export_state(service: Served) -> Response:
     """Download the state, to send it to another device."""
-    content = await service.workers.change(service.shared.state_to_send)
+    content = await service.changing.do(service.shared.state_to_send)
     return _download(content, service.shared.path.name)
 
 
 @api.get("/api/v1/export/onnx", **_answer(BYTES))
 async def export_onnx(service: Served) -> Response:
     """Download the learner as an ONNX model."""
-    content = await service.workers.predict(service.shared.onnx_model)
+    content = await service.predicting.do(service.shared.onnx_model)
     return _download(content, f"{service.shared.path.stem}.onnx")
 
 

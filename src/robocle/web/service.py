@@ -6,6 +6,7 @@ quickly are sent together.
 
 import asyncio
 import json
+import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -22,6 +23,8 @@ from robocle.web.robot_camera import RobotCamera
 from robocle.web.shared_learner import SharedLearner
 
 Result = TypeVar("Result")
+MOST_THREADS = 4
+"""How many pictures are recognised at the same time, at most."""
 POLL = 1.0
 """Seconds after which a change by another program is noticed, at most."""
 PAUSE = 0.1
@@ -66,7 +69,8 @@ class Service:
     def __init__(self, shared: SharedLearner, camera: RobotCamera | None = None) -> None:
         self.shared = shared
         self.camera = camera
-        self.workers = Workers()
+        self.changing = Workers(1, "changes")
+        self.predicting = Workers(min(os.cpu_count() or 1, MOST_THREADS), "predictions")
         self.clients = Clients()
         self.metrics = Metrics()
         self.stopping = False
@@ -76,9 +80,12 @@ class Service:
         self._add_gauges()
 
     async def change(self, work: Callable[[], Result]) -> Result:
-        """Change the learner, and notify all clients."""
+        """Change the learner, after all changes that were requested before, and notify clients.
+
+        A client that goes away does not stop it: what was begun is finished.
+        """
         try:
-            return await self.workers.change(work)
+            return await asyncio.shield(self.changing.do(work))
         finally:
             self._stale.set()
 
@@ -133,7 +140,7 @@ class Service:
         """Return the event with the knowledge, which is computed once after each change."""
         version, message = self._state_event
         if version != await self._version() or not message:
-            known, complete = await self.workers.predict(self.shared.knowledge_in_lesson)
+            known, complete = await self.predicting.do(self.shared.knowledge_in_lesson)
             event = {"event": "state", **known.model_dump(), "complete": complete}
             message = json.dumps(event)
             if complete:
@@ -185,7 +192,8 @@ class Service:
     def close(self) -> None:
         """Finish what was begun and close the state."""
         self.stop()
-        self.workers.close()
+        self.changing.close()
+        self.predicting.close()
         if self.camera is not None:
             self.camera.close()
         self.shared.learner.close()
