@@ -8,9 +8,10 @@ import pytest
 import robocle
 from robocle import Learner, NothingTaughtError, SpecError
 from robocle.backbones import Backbone
+from robocle.classifiers import classifier
 from robocle.images import read
 from robocle.poolings import pooling
-from robocle.recognition.explanation import heat_map, position_shares
+from robocle.recognition.explanation import heat_of, position_shares
 from robocle.types import FeatureMaps
 
 CLEAN = Path(robocle.__file__).parent / "demo/home/clean"
@@ -99,9 +100,11 @@ def test_the_shares_of_all_positions_sum_to_the_mean_blocks_part_of_the_score(sp
 
 
 def test_poolings_without_a_mean_and_maps_that_are_no_square_have_no_heat() -> None:
-    grid, weights = np.ones((9, 4), np.float32), np.ones(8)
-    assert heat_map(pooling("max"), grid, weights) is None
-    assert heat_map(pooling("avg"), grid[:6], weights) is None
+    grid, clf = np.ones((9, 4), np.float32), classifier("ncm")
+    clf.learn(np.ones(4), "mug")
+    assert heat_of(clf, "mug", pooling("avg"), grid, None) is not None
+    assert heat_of(clf, "mug", pooling("avg"), grid[:6], None) is None
+    assert heat_of(clf, "mug", pooling("max"), grid, None) is None
 
 
 def test_a_classifier_without_linear_scores_has_no_heat(lite0: Backbone) -> None:

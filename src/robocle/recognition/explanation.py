@@ -97,7 +97,7 @@ def heat_of(
     world: World | None,
     share: float = 1.0,
 ) -> NDArray[np.float32] | None:
-    """Return where in a picture the evidence for a label is; None if that cannot be determined.
+    """Return where in a picture the evidence for a label is.
 
     Args:
         classifier: The classifier.
@@ -106,6 +106,10 @@ def heat_of(
         grid: The feature map of the picture, (positions, channels).
         world: The world of the classifier, if it has one.
         share: The side of what the feature map covers, relative to the side of the picture.
+
+    Returns:
+        A map (rows, columns) from 0 to 1; None if the pooling has no mean, the map is no square, or
+        the classifier has no linear scores.
     """
     try:
         rows, bias = classifier.linear()
@@ -117,8 +121,13 @@ def heat_of(
     familiarity = answer.familiarity() if answer is not None else None
     rows = familiarity.linear(rows, bias)[0] if familiarity else rows
     anything = world.pictures.mean(axis=0, dtype=np.float64) if world else None
-    heat = heat_map(pooling, grid, rows[classifier.labels.index(label)], anything)
-    return None if heat is None else in_picture(heat, share)
+    shares = position_shares(pooling, grid, rows[classifier.labels.index(label)], anything)
+    side = math.isqrt(len(grid))
+    if shares is None or side * side != len(grid):
+        return None
+    positive = np.maximum(shares, 0)
+    heat = (positive / (positive.max() or 1)).astype(np.float32)
+    return in_picture(heat.reshape(side, side), share)
 
 
 def in_picture(heat: NDArray[np.float32], share: float) -> NDArray[np.float32]:
@@ -140,36 +149,19 @@ def in_picture(heat: NDArray[np.float32], share: float) -> NDArray[np.float32]:
     return whole
 
 
-def heat_map(
-    pooling: Pooling, grid: NDArray[np.float32], weights: Vector, anything: Vector | None = None
-) -> NDArray[np.float32] | None:
-    """Return where in a picture the evidence for a label is.
-
-    Args:
-        pooling: The pooling.
-        grid: The feature map of the picture, (positions, channels).
-        weights: The row of W of the label, (width,).
-        anything: The world's mean embedding, (width,). Evidence counts relative to it.
-
-    Returns:
-        A map (rows, columns) from 0 to 1; None if the pooling has no mean, or the map no square.
-    """
-    shares = position_shares(pooling, grid, weights, anything)
-    side = math.isqrt(len(grid))
-    if shares is None or side * side != len(grid):
-        return None
-    positive = np.maximum(shares, 0)
-    largest = positive.max()
-    heat: NDArray[np.float32] = (positive / largest if largest > 0 else positive).astype(np.float32)
-    return heat.reshape(side, side)
-
-
 def position_shares(
     pooling: Pooling, grid: NDArray[np.float32], weights: Vector, anything: Vector | None = None
 ) -> Vector | None:
     """Return the share of each position in the score: their sum is the mean block's part of it.
 
-    The arguments are those of `heat_map`; with `anything`, its score is subtracted.
+    Args:
+        pooling: The pooling.
+        grid: The feature map of the picture, (positions, channels).
+        weights: The row of W of the label, (width,).
+        anything: The world's mean embedding, (width,), whose score is subtracted.
+
+    Returns:
+        The shares, (positions,); None if the pooling has no mean.
     """
     counts = _position_weights(pooling, len(grid))
     if counts is None:

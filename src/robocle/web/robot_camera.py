@@ -7,9 +7,9 @@ it answers.
 
 import io
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image
 
 from robocle.cameras import Frame, open_camera
@@ -32,8 +32,9 @@ class RobotCamera:
 
     def __init__(self, source: str) -> None:
         self._camera = open_camera(source, loop=True, reconnect=True)
-        self._reduced: Frame | None = None
-        self._jpeg = -1, b""
+        # All clients share the last frame.
+        self._reduced = lru_cache(1)(_reduced)
+        self._jpeg = lru_cache(1)(_jpeg)
 
     def newest(self, after: int = -1, timeout: float = 1.0) -> Frame | None:
         """Return the newest frame after another one; None if there is none in time.
@@ -42,34 +43,24 @@ class RobotCamera:
             CameraError: A video file cannot be read any more.
         """
         frame = self._camera.newest(after, timeout)
-        if frame is None:
-            return None
-        kept = self._reduced  # read once: another thread may replace it
-        if kept is None or kept.number != frame.number:
-            kept = self._reduced = replace(frame, pixels=_reduced(frame.pixels))
-        return kept
+        return self._reduced(frame) if frame else None
 
     def newest_jpeg(self, after: int = -1, timeout: float = 1.0) -> tuple[int, bytes] | None:
         """Return the number of the newest frame, and the frame as a JPEG; see `newest`."""
         frame = self.newest(after, timeout)
-        if frame is None:
-            return None
-        kept = self._jpeg
-        if kept[0] != frame.number:
-            kept = self._jpeg = frame.number, _jpeg(frame)
-        return kept
+        return (frame.number, self._jpeg(frame)) if frame else None
 
     def close(self) -> None:
         """Release the camera."""
         self._camera.close()
 
 
-def _reduced(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    if max(pixels.shape) <= LARGEST_SIDE:
-        return pixels
-    image = Image.fromarray(pixels)
+def _reduced(frame: Frame) -> Frame:
+    if max(frame.pixels.shape) <= LARGEST_SIDE:
+        return frame
+    image = Image.fromarray(frame.pixels)
     image.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
-    return np.asarray(image)
+    return replace(frame, pixels=np.asarray(image))
 
 
 def _jpeg(frame: Frame) -> bytes:
