@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from robocle.classifiers import CLASSIFIERS, StreamingClassifier
 from robocle.classifiers import classifier as build
-from robocle.classifiers.softmax import softmax
+from robocle.classifiers.streaming import softmax
 from robocle.errors import LabelError, MissingExtraError
 from robocle.spec import parse_spec
 

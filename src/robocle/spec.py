@@ -122,6 +122,16 @@ def require_whole(option: str, value: int, low: int, high: int) -> None:
     require_between(option, int(value), low, high)
 
 
+def require_number_or(
+    option: str, value: float | str, low: float, high: float, words: tuple[str, ...]
+) -> None:
+    """Raise SpecError if an option's value is neither a number in low..high nor one of words."""
+    if not isinstance(value, str):
+        require_between(option, value, low, high)
+    elif value not in words:
+        raise SpecError(f"{option}={value} is unknown: give a number, {' or '.join(words)}")
+
+
 class Described:
     """Gives a part a `repr` that shows its constructor arguments with their current values.
 

@@ -30,8 +30,8 @@ from base_code import (
 )
 from robocle._internal.randomness import keyed_rng
 from robocle.classifiers import StreamingClassifier, classifier
+from robocle.classifiers.finetune import SoftmaxLayer
 from robocle.classifiers.icarl import OnlineICaRL
-from robocle.classifiers.softmax import SoftmaxLayer
 from robocle.evaluation import metrics
 from robocle.poolings import pooling
 from robocle.types import FeatureMaps

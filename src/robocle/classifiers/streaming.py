@@ -25,7 +25,6 @@ from robocle.classifiers.samples import (
     require_width,
     usable_float32,
 )
-from robocle.classifiers.softmax import softmax
 from robocle.classifiers.taught import Taught
 from robocle.errors import FeatureError, InexactError
 from robocle.types import Scores
@@ -269,6 +268,25 @@ class StreamingClassifier(Taught):
 
         They are neither learned nor stored in the state.
         """
+
+
+def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the softmax along the last axis.
+
+    `scipy.special.softmax` computes the same, but to import it takes longer than all of robocle.
+
+    Args:
+        logits: An array of any shape; the last axis may be empty.
+
+    Returns:
+        An array of the same shape. Entries along the last axis are not negative and sum to 1.
+
+    >>> softmax(np.array([[0.0, 0.0], [1000.0, 0.0]])).tolist()
+    [[0.5, 0.5], [1.0, 0.0]]
+    """
+    exponentials = np.exp(logits - logits.max(axis=-1, keepdims=True, initial=-np.inf))
+    probabilities: NDArray[np.float64] = exponentials / exponentials.sum(axis=-1, keepdims=True)
+    return probabilities
 
 
 def _values(x: Features, features: tuple[Hashable, ...] | None) -> ArrayLike:

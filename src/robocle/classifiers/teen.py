@@ -19,7 +19,7 @@ from robocle._internal.blas import one_blas_thread
 from robocle.classifiers.means import ClassMeanClassifier
 from robocle.classifiers.samples import Matrix, embedding_numbers
 from robocle.classifiers.shared import directions
-from robocle.classifiers.softmax import softmax
+from robocle.classifiers.streaming import softmax
 from robocle.spec import require_between
 from robocle.types import Scores
 

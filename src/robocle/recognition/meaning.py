@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from robocle.classifiers import StreamingClassifier
 from robocle.classifiers.samples import require_width
 from robocle.classifiers.slda.answer import Answer
-from robocle.classifiers.softmax import softmax
+from robocle.classifiers.streaming import softmax
 from robocle.recognition import NEVER_UNKNOWN, require_rate
 from robocle.recognition.decision import Decision
 from robocle.types import SURE, LabelNumbers, Prediction, Scores

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from robocle._internal.wording import plural
 from robocle.classifiers import StreamingClassifier
-from robocle.classifiers.softmax import softmax
+from robocle.classifiers.streaming import softmax
 from robocle.recognition.decision import Decision
 from robocle.types import Scores
 

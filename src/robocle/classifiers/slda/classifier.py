@@ -19,14 +19,14 @@ from robocle.blocks import Blocks, Layout
 from robocle.classifiers.labels import UNKNOWN
 from robocle.classifiers.samples import ClassifierState, Matrix, Sample, Vector, embedding_numbers
 from robocle.classifiers.slda.answer import Answer
-from robocle.classifiers.slda.estimates import Shrinkage, require_shrinkage, require_weight
+from robocle.classifiers.slda.estimates import Shrinkage
 from robocle.classifiers.slda.following import Following, Settings
 from robocle.classifiers.slda.left_out import LeaveOneOut
 from robocle.classifiers.slda.sums import ScatterKind, Sums
 from robocle.classifiers.streaming import StreamingClassifier
 from robocle.classifiers.taught import Taught
 from robocle.errors import FeatureError, SpecError, StateError
-from robocle.spec import require_between, require_choice, require_whole
+from robocle.spec import require_between, require_choice, require_number_or, require_whole
 from robocle.types import Embeddings, Scores
 
 Covariance = Literal["full", "blocks"]
@@ -85,9 +85,9 @@ class StreamingLDA(StreamingClassifier):
         require_choice("scatter", scatter, get_args(ScatterKind))
         require_choice("covariance", covariance, get_args(Covariance))
         require_choice("score", score, get_args(Score))
-        require_shrinkage(shrinkage)
+        require_number_or("shrinkage", shrinkage, 1e-9, 1, ("oas", "stepped"))
         require_whole("keep", keep, 0, 1_000_000_000)
-        require_weight(earlier)
+        require_number_or("earlier", earlier, 0, 16, ("auto",))
         require_between("world", world, 0, MAX_WORLD)
         if world and (score != "cosine" or scatter != "exact"):
             raise SpecError(f"world={world} needs score=cosine and scatter=exact")

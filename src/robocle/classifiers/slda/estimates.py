@@ -22,12 +22,9 @@ import numpy as np
 from robocle.classifiers.samples import Vector
 from robocle.classifiers.scatter import Scatter
 from robocle.classifiers.slda.left_out import LeftOut
-from robocle.errors import SpecError
-from robocle.spec import require_between
 
 Shrinkage = float | Literal["oas", "stepped"]
 
-MIN_SHRINKAGE = 1e-9
 STEP = 2**0.5  # the ratio of neighbouring ridges of stepped shrinkage
 NEGLIGIBLE = 1e-24  # a scatter below this, relative to the samples, is rounding error
 SMALLEST_RIDGE = 1e-13  # relative to the trace: a smaller ridge is lost in rounding
@@ -43,15 +40,6 @@ RIVALS = 32
 # The temperature of the softmax, relative to the mean score of the sample's own label. It is not
 # fitted: where almost all left-out samples are recognised, a fitted one sees only the others.
 TEMPERATURE = 0.1
-MAX_WEIGHT = 16
-
-
-def require_shrinkage(shrinkage: float | str) -> None:
-    """Raise SpecError if a shrinkage is neither a number in range nor `oas` or `stepped`."""
-    if not isinstance(shrinkage, str):
-        require_between("shrinkage", shrinkage, MIN_SHRINKAGE, 1)
-    elif shrinkage not in ("oas", "stepped"):
-        raise SpecError(f"shrinkage={shrinkage} is unknown: give a number, oas or stepped")
 
 
 @dataclass(frozen=True)
@@ -127,14 +115,6 @@ def _mean(probabilities: Vector) -> float:
 
 PRIOR_WEIGHT = _mean(PRIOR)
 """The weight of the earlier map's blocks before any sample can be left out."""
-
-
-def require_weight(weight: float | str) -> None:
-    """Raise SpecError if a weight is neither a number in range nor `auto`."""
-    if not isinstance(weight, str):
-        require_between("earlier", weight, 0, MAX_WEIGHT)
-    elif weight != "auto":
-        raise SpecError(f"earlier={weight} is unknown: give a number or auto")
 
 
 def estimated_weight(samples: LeftOut | None, taught: int) -> float:
