@@ -32,8 +32,10 @@ PYTEST = $(BIN)/python -m pytest -n 2 --dist worksteal
 test: lint
 	COVERAGE_CORE=$(CORE) $(PYTEST) -m "not exhaustive" --durations=15 $(COVERAGE)
 
-# What takes minutes: exports, hundreds of kills, fuzzing, quick benchmarks, other platforms. Each of
-# the parts uses one core, and two run at a time. There are wheels of ROS 2 for Python 3.11 only.
+# What takes minutes: exports, kills, fuzzing, quick benchmarks, other platforms. Two parts run at a
+# time. The exhaustive tests use two processes beside another part, because they wait for a third of
+# their time, for networks that are cut and programs that are killed. There are wheels of ROS 2 for
+# Python 3.11 only.
 HAS_ROS = $(shell $(PYTHON) -c 'import sys; print("yes" if sys.version_info[:2] == (3, 11) else "")')
 test-exhaustive: $(TORCH)
 	$(if $(HAS_ROS),,@echo "no wheels of ROS 2 for this Python: the node is not tested")
@@ -42,7 +44,7 @@ test-exhaustive: $(TORCH)
 
 # Only the files that have such tests are collected.
 exhaustive: $(TORCH)
-	$(BIN)/python -m pytest -m exhaustive $$(grep -rlE "exhaustive" tests --include="test_*.py")
+	$(PYTEST) -m exhaustive --durations=15 $$(grep -rlE "exhaustive" tests --include="test_*.py")
 
 # The types, as Windows and macOS see them.
 other-platforms: $(READY)

@@ -23,6 +23,14 @@ settings.register_profile("search", deadline=None, max_examples=2000)
 settings.load_profile("repeatable")
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave generated examples out of the coverage: they run the same lines again and again."""
+    for item in items:
+        if item.get_closest_marker("hypothesis"):
+            item.add_marker("no_cover")
+
+
 @pytest.fixture(scope="session")
 def lite0() -> Backbone:
     """The default backbone."""

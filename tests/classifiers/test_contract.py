@@ -41,6 +41,7 @@ SPECS = [
 ]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("check", CLASSIFIER_CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("spec", SPECS)
 def test_every_classifier_satisfies_the_contract(spec: str, check: Callable[[str], None]) -> None:

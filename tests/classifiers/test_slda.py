@@ -111,6 +111,7 @@ def test_any_operations_result_in_the_answers_of_the_formulas(
     assert_same(home.clf, taught(spec, home.samples, home.world))
 
 
+@pytest.mark.no_cover
 @pytest.mark.slow
 @pytest.mark.parametrize("labels", [260, *only(520, [520, 1000])])
 def test_with_many_labels_left_out_samples_are_scored_for_the_most_similar_ones(

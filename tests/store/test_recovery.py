@@ -97,6 +97,7 @@ def recovered(state: Path, *options: str | Path) -> tuple[dict[str, str], list[s
 # ---- damage in any place
 
 
+@pytest.mark.no_cover
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["zeros", "noise"])
 def test_damaged_pages_lose_only_their_samples_and_are_found(
@@ -298,6 +299,7 @@ def test_damage_to_the_mean_of_a_class_loses_that_class(folded: Path) -> None:
     assert lost == [f"lost: {before.counts['mug'] - count} pictures of 'mug'"]
 
 
+@pytest.mark.no_cover
 @pytest.mark.slow
 def test_any_damaged_page_of_a_state_with_sums_leaves_a_state_that_predicts(folded: Path) -> None:
     content = folded.read_bytes()
