@@ -38,8 +38,9 @@ NOT_EMBEDDINGS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("kind", NOT_EMBEDDINGS)
-def test_a_classifier_refuses_what_is_no_embedding(kind: str) -> None:
-    clf = classifier("slda")
+def test_a_classifier_and_a_learner_refuse_what_is_no_embedding(kind: str) -> None:
+    clf, learner = classifier("slda"), Learner(pooling="avg", classifier="ncm")
+    learner.teach_embedding(np.ones(4), "mug")
     clf.learn(np.arange(4.0), "mug")
     clf.learn(np.ones(4), "pan")
     wrong = NOT_EMBEDDINGS[kind]
@@ -49,24 +50,13 @@ def test_a_classifier_refuses_what_is_no_embedding(kind: str) -> None:
         lambda: clf.predict_one(wrong),
         lambda: clf.scores([wrong]),
         lambda: classifier("ncm").learn(wrong, "jar"),
+        lambda: learner.teach_embedding(wrong, "mug"),
+        lambda: learner.predict_embedding(wrong),
     ):
         with pytest.raises(FeatureError) as caught:
             attempt()
         assert "\n" not in str(caught.value)
     assert clf.counts == {"mug": 1, "pan": 1}
-
-
-@pytest.mark.parametrize("kind", NOT_EMBEDDINGS)
-def test_a_learner_refuses_what_is_no_embedding(kind: str) -> None:
-    learner = Learner(pooling="avg", classifier="ncm")
-    learner.teach_embedding(np.ones(4), "mug")
-    for attempt in (
-        lambda: learner.teach_embedding(NOT_EMBEDDINGS[kind], "mug"),
-        lambda: learner.predict_embedding(NOT_EMBEDDINGS[kind]),
-    ):
-        with pytest.raises(FeatureError) as caught:
-            attempt()
-        assert "\n" not in str(caught.value)
     assert (learner.counts, learner.undoable) == ({"mug": 1}, 1)
 
 

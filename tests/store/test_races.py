@@ -15,7 +15,7 @@ import pytest
 from from_scratch import equals_learning_from_scratch
 from refusal import Refusal
 from robocle import Learner
-from robocle.errors import StateError, StateLockedError
+from robocle.errors import StateLockedError
 from stub_backbone import STUB, embedding
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
@@ -159,23 +159,6 @@ def test_the_next_prediction_sees_what_another_program_has_just_taught(tmp_path:
         assert learner.counts == {f"{number}": 1 for number in range(20)}
 
 
-def test_a_fork_and_its_parent_teach_the_same_learner(tmp_path: Path) -> None:
-    with opened(tmp_path / "home") as learner:
-        teach(learner, 0, "mug")
-
-        def program() -> None:
-            for number in range(20):
-                teach(learner, 1 + number, "cup")
-            learner.close()
-
-        child = started(program)
-        for number in range(20):
-            teach(learner, 100 + number, "mug")
-        assert exit_codes([child]) == [0]
-        assert learner.counts == {"mug": 21, "cup": 20}
-    assert Learner.load(tmp_path / "home", STUB).counts == {"mug": 21, "cup": 20}
-
-
 def test_a_state_that_stays_locked_is_an_error_after_a_while_and_predictions_go_on(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -201,19 +184,3 @@ def test_a_state_that_stays_locked_is_an_error_after_a_while_and_predictions_go_
         other.close()
         teach(learner, 1)
         assert learner.counts == {"mug": 2}
-
-
-def test_a_state_that_is_moved_while_it_is_open_harms_no_other(
-    tmp_path: Path, refusal: Refusal
-) -> None:
-    (tmp_path / "here").mkdir()
-    learner = opened(tmp_path / "here" / "home")
-    teach(learner, 1)
-    (tmp_path / "here").rename(tmp_path / "there")
-    assert "was deleted or replaced" in refusal(StateError, lambda: teach(learner, 2))
-    (tmp_path / "here").mkdir()
-    with opened(tmp_path / "here" / "home") as other:
-        teach(other, 3, "cup")
-    learner.close()
-    assert Learner.load(tmp_path / "here" / "home", STUB).counts == {"cup": 1}
-    assert Learner.load(tmp_path / "there" / "home", STUB).counts == {"mug": 1}

@@ -52,10 +52,13 @@ def test_a_loaded_learner_predicts_and_learns_like_the_saved_one(
 
 @pytest.mark.parametrize("classifier", CLASSIFIERS.names())
 def test_every_classifier_can_be_saved_and_loaded(classifier: str, tmp_path: Path) -> None:
-    learner = another("mug", 3, classifier)
-    teach(learner, "pan", 3, seed=1)
-    learner.rename("mug", "cup")
+    learner = in_memory(classifier)
     learner.save(tmp_path / "home")
+    assert loaded(tmp_path / "home").labels == ()
+    for label, seed in (("mug", 0), ("чашка ☕", 1)):
+        teach(learner, label, 3, seed)
+    learner.rename("mug", '"quoted", \\ and {odd}')
+    learner.save(tmp_path / "home", replace=True)
     assert visible(loaded(tmp_path / "home")) == visible(learner)
     assert are_close(scores(loaded(tmp_path / "home")), scores(learner))
 
@@ -76,26 +79,6 @@ def test_a_copy_has_the_samples_with_their_ids_and_nothing_that_was_removed(
     removed = "SELECT count(*), count(embedding), count(sketch) FROM samples WHERE label IS NULL"
     assert query(tmp_path / "copy", removed) == [(3, 0, 0)]
     assert b"pan" not in (tmp_path / "copy").read_bytes()
-
-
-def test_a_learner_without_samples_can_be_saved_and_taught_again(tmp_path: Path) -> None:
-    learner = in_memory()
-    learner.save(tmp_path / "home")
-    assert loaded(tmp_path / "home").labels == ()
-    teach(learner, "mug", 2)
-    learner.forget("mug")
-    learner.save(tmp_path / "home", replace=True)
-    again = loaded(tmp_path / "home")
-    assert (again.labels, again.samples) == ((), [])
-    teach(again, "mug")
-    assert scores(again).keys() == {"mug"}
-
-
-@pytest.mark.parametrize("label", ["чашка", "茶杯", "mug ☕", "a" * 200, '"quoted", \\ and {odd}'])
-def test_labels_in_any_script_are_stored_unchanged(label: str, tmp_path: Path) -> None:
-    another(label).save(tmp_path / "home")
-    assert loaded(tmp_path / "home").labels == (label,)
-    assert query(tmp_path / "home", "SELECT label FROM samples") == [(label,)]
 
 
 def test_a_state_names_the_parts_of_its_learner(state: Path, taught: Learner) -> None:
@@ -134,15 +117,6 @@ def test_only_a_state_is_replaced_and_only_on_request(
         assert message == f"cannot write {tmp_path / 'home'}: {reason}"
     assert loaded(tmp_path / "home").labels == (("mug",) if replace else ("pan",))
     assert files_in(tmp_path) == sorted([*others, "home"])
-
-
-def test_a_refused_copy_changes_nothing(tmp_path: Path, refusal: Refusal) -> None:
-    (tmp_path / "text").write_text("notes")
-    learner = another("mug", 3, "slda:keep=0")
-    steps = learner.steps
-    refusal(StateError, lambda: learner.save(tmp_path / "text"))
-    assert learner.steps == steps != []
-    learner.undo()
 
 
 @pytest.mark.parametrize("links", ["with links", "without links"])
