@@ -26,16 +26,16 @@ serve: $(READY)
 FLOOR = $(shell $(BIN)/python -c 'import importlib.util as u; print(95 if u.find_spec("torch") else 0)')
 CORE = $(shell $(BIN)/python -c 'import sys; print("sysmon" if sys.version_info >= (3, 12) else "ctrace")')
 COVERAGE = $(if $(CI),--cov --cov-report=term --cov-fail-under=$(FLOOR))
-PYTEST = $(BIN)/python -m pytest -n 2 --dist worksteal
+# One process more than a small machine has cores: tests of servers, browsers and cameras mostly wait.
+PYTEST = $(BIN)/python -m pytest -n 3 --dist worksteal
 
 # All tests but the exhaustive ones.
 test: lint
 	COVERAGE_CORE=$(CORE) $(PYTEST) -m "not exhaustive" --durations=15 $(COVERAGE)
 
 # What takes minutes: exports, kills, fuzzing, quick benchmarks, other platforms. Two parts run at a
-# time. The exhaustive tests use two processes beside another part, because they wait for a third of
-# their time, for networks that are cut and programs that are killed. There are wheels of ROS 2 for
-# Python 3.11 only.
+# time; the exhaustive tests, which are the longest part and often wait, have two processes. There are
+# wheels of ROS 2 for Python 3.11 only.
 HAS_ROS = $(shell $(PYTHON) -c 'import sys; print("yes" if sys.version_info[:2] == (3, 11) else "")')
 test-exhaustive: $(TORCH)
 	$(if $(HAS_ROS),,@echo "no wheels of ROS 2 for this Python: the node is not tested")
@@ -44,7 +44,7 @@ test-exhaustive: $(TORCH)
 
 # Only the files that have such tests are collected.
 exhaustive: $(TORCH)
-	$(PYTEST) -m exhaustive --durations=15 $$(grep -rlE "exhaustive" tests --include="test_*.py")
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m exhaustive --durations=15 $$(grep -rlE "exhaustive" tests --include="test_*.py")
 
 # The types, as Windows and macOS see them.
 other-platforms: $(READY)
