@@ -1,4 +1,7 @@
-"""The limit on BLAS threads is removed afterwards, even if several threads use it at once."""
+"""The limit on BLAS threads is removed afterwards, even if several threads use it at once.
+
+Forks run in processes of their own: OpenBLAS may not return from one while other threads use it.
+"""
 
 import os
 import subprocess
@@ -156,9 +159,41 @@ print("parent" if child else "child", outside, inside)
 """
 
 
+FORK_DURING_AN_IMPORT = """
+import os, signal, sys, threading, time
+from robocle._internal.blas import imported
+
+begun = threading.Event()
+
+class ColdDisk:
+    def find_spec(self, name, path=None, target=None):
+        if name == "robocle.recognition.decision":
+            begun.set()
+            time.sleep(0.5)
+
+sys.meta_path.insert(0, ColdDisk())
+other = threading.Thread(target=imported, args=["robocle.recognition.meaning"])
+other.start()
+assert begun.wait(30)
+child = os.fork()
+if child == 0:
+    signal.alarm(10)
+    import robocle.recognition.meaning
+    os._exit(0)
+other.join()
+print(os.waitpid(child, 0)[1])
+"""
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-def test_a_process_that_was_forked_inside_restores_the_number_and_limits_it_again() -> None:
-    # In a process of its own: OpenBLAS may not return from a fork while other threads use it.
-    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORK_INSIDE]
+@pytest.mark.parametrize(
+    ("program", "printed"),
+    [
+        pytest.param(FORK_INSIDE, ["child {2} {1}", "parent {2} {1}"], id="restores the number"),
+        pytest.param(FORK_DURING_AN_IMPORT, ["0"], id="waits for the import of another thread"),
+    ],
+)
+def test_a_process_that_was_forked(program: str, printed: list[str]) -> None:
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", program]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    assert done.stdout.splitlines() == ["child {2} {1}", "parent {2} {1}"]
+    assert done.stdout.splitlines() == printed
