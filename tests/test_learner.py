@@ -50,20 +50,6 @@ def test_an_object_taught_with_five_pictures_is_recognised_in_other_light(
     assert np.mean(right) >= 0.8
 
 
-def test_a_loaded_learner_predicts_and_learns_like_the_saved_one(
-    learner: robocle.Learner, pictures: list[DemoPicture], lite0: Backbone, tmp_path: Path
-) -> None:
-    learner.save(tmp_path / "home.robocle")
-    assert robocle.Learner.load(tmp_path / "home.robocle").parts == learner.parts
-    loaded = robocle.Learner.load(tmp_path / "home.robocle", backbone=lite0)
-    for each in (learner, loaded):
-        each.teach(pictures[-1].path, "something new")
-    for picture in pictures[::20]:
-        first, second = learner.predict(picture.path), loaded.predict(picture.path)
-        assert first.label == second.label
-        assert list(first.scores.values()) == pytest.approx(list(second.scores.values()))
-
-
 def test_predicting_before_teaching_raises(lite0: Backbone, pictures: list[DemoPicture]) -> None:
     with pytest.raises(NothingTaughtError, match="nothing has been taught"):
         robocle.Learner(backbone=lite0).predict(pictures[0].path)
@@ -120,21 +106,6 @@ def test_a_poor_picture_is_refused_skipped_taught_with_a_warning_or_accepted(
     assert learner.teach(night, "mug", poor="accept") == ()
     with pytest.raises(SpecError, match="poor=maybe"):
         learner.teach(night, "mug", poor="maybe")  # type: ignore[arg-type]
-
-
-def test_a_picture_is_a_duplicate_while_it_is_known_under_any_label(
-    lite0: Backbone, pictures: list[DemoPicture]
-) -> None:
-    learner, path = robocle.Learner(lite0), pictures[0].path
-    assert learner.teach(path, "mug") == ()
-    learner.rename("mug", "beaker")
-    (under_another_label,) = learner.teach(path, "cup")
-    assert under_another_label.kind == "duplicate"
-    assert str(under_another_label).startswith("the same picture was taught as 'beaker'")
-    learner.undo()
-    assert [each.kind for each in learner.teach(path, "beaker")] == ["duplicate"]
-    learner.forget("beaker")
-    assert learner.teach(path, "cup") == ()
 
 
 def test_an_embedding_of_another_width_is_refused(lite0: Backbone) -> None:

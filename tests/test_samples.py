@@ -57,21 +57,6 @@ def test_samples_are_listed_in_the_order_in_which_they_were_taught() -> None:
     assert times == sorted(times)
 
 
-@pytest.mark.parametrize("classifier", CLASSIFIERS.names())
-def test_samples_keep_their_ids_and_times_in_files(classifier: str, tmp_path: Path) -> None:
-    learner = taught(classifier)
-    expected = [(sample.id, sample.label, sample.time) for sample in learner.samples]
-    learner.save(tmp_path / "home")
-    assert list_of(Learner.load(tmp_path / "home", STUB)) == expected
-    with Learner.open(tmp_path / "home", STUB) as opened:
-        assert list_of(opened) == expected
-        opened.teach_embedding(picture("mug", [9]), "mug")
-        last = list_of(opened)[-1]
-    with Learner.open(tmp_path / "home", STUB) as opened:
-        assert list_of(opened) == [*expected, last]
-    assert list_of(Learner.load(tmp_path / "home", STUB)) == [*expected, last]
-
-
 def list_of(learner: Learner) -> list[tuple[str, str, float]]:
     return [(sample.id, sample.label, sample.time) for sample in learner.samples]
 
