@@ -56,9 +56,25 @@ class StreamingClassifier(Taught):
     numbers from a seed. `robocle.contract.check_classifier` checks these rules.
     """
 
+    _features: tuple[Hashable, ...] | None = None  # the names of features, in their order
+    _pictures: NDArray[Any] | None = None  # of the world, if they are used
+
     @abstractmethod
     def _scores(self, embeddings: Matrix) -> Scores:
         """Return the scores (n, labels) of embeddings (n, width)."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy needs: what was computed from the samples is computed again."""
+        taught = {"options": self._options(), "state": self.state()}
+        return {**taught, "features": self._features, "world": self._pictures}
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        """Continue from what was pickled or copied."""
+        self.__init__(**saved["options"])  # type: ignore[misc]
+        self._features = saved["features"]
+        self.restore(saved["state"])
+        if saved["world"] is not None:
+            self.use_world(saved["world"])
 
     def __repr__(self) -> str:
         taught = plural(sum(self._counts), "sample"), plural(len(self._labels), "label")

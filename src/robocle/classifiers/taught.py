@@ -6,9 +6,9 @@ computes from them is then computed again, when it is needed.
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -30,7 +30,6 @@ class Taught(Described, ABC):
 
     FOLDS: ClassVar[bool] = False
     """Whether it may have sums of samples that it does not keep."""
-    _features: tuple[Hashable, ...] | None = None  # the names of features, in their order
 
     def __init__(self) -> None:
         self._taught: dict[str, Sample] = {}
@@ -319,16 +318,6 @@ class Taught(Described, ABC):
         """Raise NothingTaughtError if no label was taught."""
         if not self._labels and all(each.label == UNKNOWN for each in self._taught.values()):
             raise NothingTaughtError
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what a copy needs: what was computed from the samples is computed again."""
-        return {"options": self._options(), "state": self.state(), "features": self._features}
-
-    def __setstate__(self, saved: dict[str, Any]) -> None:
-        """Continue from what was pickled or copied."""
-        self.__init__(**saved["options"])  # type: ignore[misc]
-        self._features = saved["features"]
-        self.restore(saved["state"])
 
     def _options(self) -> dict[str, object]:
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}

@@ -10,8 +10,6 @@ where u_c is the normalised class mean and p are the normalised pictures. The sc
 between the embedding and m'_c.
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -37,7 +35,6 @@ class CalibratedMeans(ClassMeanClassifier):
         require_between("world", world, 0, 1)
         require_between("temperature", temperature, 0, 1000)
         self.world, self.temperature = float(world), float(temperature)
-        self._pictures: Matrix | None = None
 
     def use_world(self, pictures: ArrayLike) -> None:
         """Use embeddings of pictures of anything, (n, width).
@@ -46,14 +43,6 @@ class CalibratedMeans(ClassMeanClassifier):
             FeatureError: The embeddings are not made of real, finite numbers.
         """
         self._pictures = np.array(embedding_numbers(pictures, 2), np.float64)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "world_pictures": self._pictures}
-
-    def __setstate__(self, saved: dict[str, Any]) -> None:
-        """Continue from what was pickled or copied."""
-        super().__setstate__(saved)
-        self._pictures = saved["world_pictures"]
 
     def _scores(self, embeddings: Matrix) -> Scores:
         with one_blas_thread():

@@ -27,7 +27,7 @@ from robocle.classifiers.streaming import StreamingClassifier
 from robocle.classifiers.taught import Taught
 from robocle.errors import FeatureError, SpecError, StateError
 from robocle.spec import require_between, require_choice, require_number_or, require_whole
-from robocle.types import Embeddings, Scores
+from robocle.types import Scores
 
 Covariance = Literal["full", "blocks"]
 Score = Literal["linear", "cosine"]
@@ -102,7 +102,6 @@ class StreamingLDA(StreamingClassifier):
         self.earlier = earlier
         self.world = float(world)
         self._given: object = None  # what `use_world` was called with
-        self._pictures: Embeddings | None = None  # of the world
         self._world_mean: Vector = np.empty(0)
         # The sums of samples that are not kept. With keep=0, the sums that `_following` adds to.
         self._folded: Sums | None = None
@@ -250,15 +249,6 @@ class StreamingLDA(StreamingClassifier):
             if known + self._unknown != len(self._taught):  # after an interrupt
                 self._begin(self.state(), self.width)
             self._is_current = True
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "world": self._pictures}
-
-    def __setstate__(self, saved: dict[str, Any]) -> None:
-        """Continue from what was pickled or copied."""
-        super().__setstate__(saved)
-        if saved["world"] is not None:
-            self.use_world(saved["world"])
 
     def use_world(self, pictures: ArrayLike) -> None:
         """Use embeddings of pictures of anything, to tell which pictures are familiar.
