@@ -66,12 +66,6 @@ def test_a_sample_with_other_features_than_the_first_is_refused() -> None:
     assert clf.labels == ("brick",)
 
 
-def test_repr_shows_the_options_and_what_was_learned() -> None:
-    clf = taught("snb:shrinkage=0.5", stream(30))
-    options = "variant='correct', shrinkage=0.5"
-    assert repr(clf) == f"<StreamingNaiveBayes({options}), 30 samples of 4 labels>"
-
-
 @pytest.mark.parametrize("zeros", [WIDTH, WIDTH // 3], ids=["all", "one block"])
 @pytest.mark.parametrize("spec", SPECS)
 def test_the_first_embedding_may_be_zero(spec: str, zeros: int) -> None:

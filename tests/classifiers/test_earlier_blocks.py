@@ -69,14 +69,6 @@ def test_one_picture_per_label_or_one_label_says_nothing_about_the_weight(
     assert weight_of(samples) == pytest.approx(PRIOR, abs=0.005)
 
 
-def test_the_weight_depends_neither_on_the_order_of_lessons_nor_on_merging() -> None:
-    samples = samples_apart(5, last=0.5, earlier=0.5)
-    merged = taught(SPEC, samples[:7])
-    merged.merge(taught(SPEC, samples[7:]))
-    for each in (taught(SPEC, samples[::-1]), merged):
-        assert_same(each, taught(SPEC, samples))
-
-
 def test_embeddings_without_an_earlier_map_are_learned_as_if_there_were_none() -> None:
     """A backbone that has none makes narrower embeddings."""
     samples = samples_of(40, 12, 4)
