@@ -1,6 +1,7 @@
 """The contract checks accept what is shipped and find parts that break a rule."""
 
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ from robocle.backbones.efficientnet_lite import PUBLISHED
 from robocle.classifiers.means import NearestClassMean
 from robocle.contract import (
     BACKBONE_CHECKS,
-    DATASET_CHECKS,
     VIEW_CHECKS,
     check_backbone,
     check_classifier,
@@ -46,104 +46,54 @@ def test_the_built_in_backbones_keep_the_contract(name: str, check: Callable[[st
     check(name)
 
 
-@pytest.mark.parametrize("check", DATASET_CHECKS, ids=lambda check: check.__name__)
-def test_a_folder_keeps_the_contract(objects: Path, check: Callable[[str, Path], None]) -> None:
-    check("folder", objects)
+class OtherBoxes:
+    """A finder that returns another box each time."""
+
+    fingerprint, input_size = "0", 8
+
+    def corners(self, pixels: Pixels) -> NDArray[np.float64]:
+        return np.random.default_rng().random((1, 4))
 
 
-def test_a_finder_is_checked(tmp_path: Path) -> None:
-    (tmp_path / "bright.onnx").write_bytes(bright_detector())
-    check_finder(f"onnx:{tmp_path / 'bright.onnx'}")
+class ByTheBatch(NearestClassMean):
+    """Scores relative to the batch."""
 
-    class Part:
-        """Returns another box each time."""
-
-        fingerprint, input_size = "0", 8
-
-        def corners(self, pixels: Pixels) -> NDArray[np.float64]:
-            return np.random.default_rng().random((1, 4))
-
-    with pytest.raises(AssertionError, match="Arrays are not equal"):
-        check_finder(Part)
+    def _scores(self, embeddings: object) -> Scores:
+        scores = super()._scores(np.asarray(embeddings))
+        centred: Scores = scores - scores.mean()
+        return centred
 
 
-def test_a_classifier_that_scores_by_the_batch_is_found() -> None:
-    class Part(NearestClassMean):
-        """Scores relative to the batch."""
+class NeverReset(NearestClassMean):
+    """Keeps its means when all samples are learned again."""
 
-        def _scores(self, embeddings: object) -> Scores:
-            scores = super()._scores(np.asarray(embeddings))
-            centred: Scores = scores - scores.mean()
-            return centred
-
-    with pytest.raises(AssertionError, match="Not equal to tolerance"):
-        check_classifier(Part)
+    def _reset(self) -> None:
+        if not hasattr(self, "_means"):
+            super()._reset()
 
 
-def test_a_classifier_that_does_not_discard_what_it_learned_is_found() -> None:
-    class Part(NearestClassMean):
-        """Keeps its means when all samples are learned again."""
+class ByTheDeviation(Average):
+    """Divides by the deviation."""
 
-        def _reset(self) -> None:
-            if not hasattr(self, "_means"):
-                super()._reset()
-
-    with pytest.raises(AssertionError, match="a removed sample leaves no trace"):
-        check_classifier(Part)
+    def __call__(self, maps: FeatureMaps) -> Embeddings:
+        with np.errstate(all="ignore"):
+            pooled: Embeddings = super().__call__(maps) / maps.grid.std(axis=1)
+        return pooled
 
 
-def test_a_part_is_checked_by_its_spec_its_class_or_an_instance(
-    lite0: Backbone, objects: Path
-) -> None:
-    for classifier in ("ncm", NearestClassMean, NearestClassMean()):
-        check_classifier(classifier)
-    check_backbone(lite0)
-    check_pooling(Moments(r=2))
-    check_views(Centre("0.9/0.6"))
-    check_corruption(Clean())
-    check_dataset(Folder(), objects)
+class RowCutOff(Plain):
+    """Cuts a row off."""
+
+    def __call__(self, pixels: Pixels) -> Pixels:
+        return pixels[None, 1:]
 
 
-def test_an_instance_is_not_taught_what_its_copies_are() -> None:
-    given = NearestClassMean()
-    check_classifier(given)
-    assert not given.labels
+class Blackening(Clean):
+    """Blackens a pixel in place."""
 
-
-def test_a_pooling_that_divides_by_zero_is_found() -> None:
-    class Part(Average):
-        """Divides by the deviation."""
-
-        def __call__(self, maps: FeatureMaps) -> Embeddings:
-            with np.errstate(all="ignore"):
-                pooled: Embeddings = super().__call__(maps) / maps.grid.std(axis=1)
-            return pooled
-
-    with pytest.raises(AssertionError, match="embeddings are finite for activations all 0"):
-        check_pooling(Part)
-
-
-def test_views_of_another_size_are_found() -> None:
-    class Part(Plain):
-        """Cuts a row off."""
-
-        def __call__(self, pixels: Pixels) -> Pixels:
-            return pixels[None, 1:]
-
-    with pytest.raises(AssertionError, match="pictures of the same size"):
-        check_views(Part)
-
-
-def test_a_corruption_that_writes_into_its_input_is_found() -> None:
-    class Part(Clean):
-        """Blackens a pixel in place."""
-
-        def __call__(self, pixels: Pixels, rng: np.random.Generator) -> Pixels:
-            pixels[0, 0] = 0
-            return pixels
-
-    with pytest.raises(AssertionError):
-        check_corruption(Part)
+    def __call__(self, pixels: Pixels, rng: np.random.Generator) -> Pixels:
+        pixels[0, 0] = 0
+        return pixels
 
 
 class Tiny:
@@ -163,18 +113,62 @@ class Tiny:
         return grid[:, ::2]
 
 
-def test_a_backbone_whose_fingerprint_changes_is_found() -> None:
-    class Part(Tiny):
-        """A new fingerprint at each load."""
+class OtherFingerprints(Tiny):
+    """A new fingerprint at each load."""
 
-        loads = 0
+    loads = count()
 
-        def __init__(self) -> None:
-            Part.loads += 1
-            self.fingerprint = str(Part.loads)
+    def __init__(self) -> None:
+        self.fingerprint = str(next(self.loads))
 
-    with pytest.raises(AssertionError, match="one fingerprint, not"):
-        check_backbone(Part)
+
+class SecretEarlierMap(Tiny):
+    """Does not say that it has an earlier map."""
+
+    earlier_channels = 0
+
+
+@pytest.mark.parametrize(
+    ("check", "part", "message"),
+    [
+        (check_finder, OtherBoxes, "Arrays are not equal"),
+        (check_classifier, ByTheBatch, "Not equal to tolerance"),
+        (check_classifier, NeverReset, "a removed sample leaves no trace"),
+        (check_pooling, ByTheDeviation, "embeddings are finite for activations all 0"),
+        (check_views, RowCutOff, "pictures of the same size"),
+        (check_corruption, Blackening, "Arrays are not equal"),
+        (check_backbone, OtherFingerprints, "one fingerprint, not"),
+        (check_backbone, SecretEarlierMap, "no earlier map without `earlier_channels`"),
+    ],
+)
+def test_a_part_that_breaks_a_rule_is_found(
+    check: Callable[[type], None], part: type, message: str
+) -> None:
+    with pytest.raises(AssertionError, match=message):
+        check(part)
+
+
+def test_a_finder_is_checked(tmp_path: Path) -> None:
+    (tmp_path / "bright.onnx").write_bytes(bright_detector())
+    check_finder(f"onnx:{tmp_path / 'bright.onnx'}")
+
+
+def test_a_part_is_checked_by_its_spec_its_class_or_an_instance(
+    lite0: Backbone, objects: Path
+) -> None:
+    for classifier in ("ncm", NearestClassMean, NearestClassMean()):
+        check_classifier(classifier)
+    check_backbone(lite0)
+    check_pooling(Moments(r=2))
+    check_views(Centre("0.9/0.6"))
+    check_corruption(Clean())
+    check_dataset(Folder(), objects)
+
+
+def test_an_instance_is_not_taught_what_its_copies_are() -> None:
+    given = NearestClassMean()
+    check_classifier(given)
+    assert not given.labels
 
 
 def test_a_backbone_with_an_earlier_map_keeps_the_contract() -> None:
@@ -200,16 +194,6 @@ def test_a_backbone_with_a_broken_earlier_map_is_found(message: str) -> None:
             return BROKEN_EARLIER_MAPS[message](grid)
 
     with pytest.raises(AssertionError, match=message):
-        check_backbone(Part)
-
-
-def test_an_earlier_map_without_its_number_of_channels_is_found() -> None:
-    class Part(Tiny):
-        """Does not say that it has an earlier map."""
-
-        earlier_channels = 0
-
-    with pytest.raises(AssertionError, match="no earlier map without `earlier_channels`"):
         check_backbone(Part)
 
 

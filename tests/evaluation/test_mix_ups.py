@@ -154,7 +154,7 @@ def test_the_same_pictures_elsewhere_are_the_same_data(pictures: Path, tmp_path:
     [
         ("folder.py", False),  # of evaluation/datasets
         ("classes.py", False),  # of evaluation/scenarios
-        ("ncm.py", False),
+        ("means.py", False),
         ("world.py", False),
         ("decision.py", False),
         ("boxes.py", True),  # of images

@@ -56,10 +56,6 @@ def test_one_process_does_the_jobs_in_order() -> None:
     assert [job for job, _ in Workers().run(double, JOBS)] == JOBS
 
 
-def test_no_jobs_have_no_outcomes() -> None:
-    assert list(Workers(jobs=2).run(double, [])) == []
-
-
 @pytest.mark.slow
 def test_no_outcome_is_lost_when_a_process_dies(
     tmp_path: Path, caplog: pytest.LogCaptureFixture

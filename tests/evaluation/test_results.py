@@ -39,11 +39,6 @@ def test_results_of_changed_code_are_not_averaged_with_older_ones(tmp_path: Path
         assert line in page
 
 
-def test_the_newest_results_are_shown_wherever_they_stand_in_the_file(tmp_path: Path) -> None:
-    records = [*run([50.0], "2026-01-02", code="bbbb"), *run([100.0], "2026-01-01")]
-    assert accuracy_in(written(tmp_path / "results.jsonl", records)) == Cell(50.0)
-
-
 @pytest.mark.parametrize(
     "changed",
     [
@@ -75,11 +70,6 @@ def test_options_changed_under_the_same_name_are_another_method(
     assert f"now {value})" in build_report(results).notes[0]
 
 
-def test_a_run_that_was_stopped_after_a_change_shows_only_what_it_ran(tmp_path: Path) -> None:
-    records = [*run([90.0] * 5, "2026-01-01"), *run([10.0], "2026-01-02", code="bbbb")]
-    assert accuracy_in(written(tmp_path / "results.jsonl", records)) == Cell(10.0)
-
-
 def old(commit: str, accuracies: list[float], time: str) -> list[Any]:
     """Results of a version that recorded no revision."""
     made = run(accuracies, time, code=commit)
@@ -98,9 +88,7 @@ def test_results_without_a_revision_are_shown_as_they_are(tmp_path: Path) -> Non
     assert build_report(results).notes == ()
 
 
-def test_repeated_results_without_a_revision_are_told_apart_by_their_commit(
-    tmp_path: Path,
-) -> None:
+def test_repeated_results_without_a_revision_are_told_apart_by_their_commit(tmp_path: Path) -> None:
     records = [*old("1111", [90.0, 92.0, 94.0], "2026-01-01"), *old("2222", [10.0], "2026-01-02")]
     results = written(tmp_path / "results.jsonl", records)
     assert accuracy_in(results) == Cell(10.0)

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,15 +16,18 @@ import pytest
 
 from robocle import Learner
 from robocle.backbones import Backbone
+from robocle.backbones.adding import add_backbone
 from robocle.backbones.model_folder import CACHE_VARIABLE
 from robocle.classifiers import classifier
 from robocle.errors import DataError, ImageError, RobocleError, SpecError
 from robocle.evaluation.experiment import MOMENTS, Experiment, Method, Study
 from robocle.evaluation.parallel import Workers
+from robocle.evaluation.results import read_results
 from robocle.evaluation.run_experiment import run_experiment
 from robocle.evaluation.trial import Trial
 from robocle.profiles import DEFAULT
 from robocle.reports.benchmark import as_markdown, build_report
+from small_networks import model, node, save
 from tiny_bench import METHODS, Bench, experiment, quietly
 
 
@@ -192,14 +195,6 @@ def test_an_unreadable_picture_stops_the_run_with_its_name_or_is_skipped_on_requ
         assert record["result"]["pictures_taught"] + record["result"]["pictures_tested"] == 26
 
 
-@pytest.mark.slow
-def test_other_pictures_are_another_trial(bench: Bench, tmp_path: Path) -> None:
-    bench.run()
-    other = shutil.copytree(bench.pictures, tmp_path / "other")
-    (other / "mug" / "8.jpg").unlink()
-    assert replace(bench, pictures=other).run() == (4, 4)
-
-
 def test_a_misspelt_part_is_reported_before_any_work(bench: Bench) -> None:
     wrong = replace(experiment(), methods=(*METHODS, Method("x", "avg", "slda:scatte=1")))
     with pytest.raises(SpecError, match="did you mean 'scatter'"):
@@ -248,84 +243,81 @@ def test_a_killed_run_continues_where_it_stopped(
         assert bench.results.with_suffix(f".{suffix}").stat().st_size > 100
 
 
-def worker_process(scheduler: str, folder: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "distributed.cli.dask_worker", scheduler]
-    return subprocess.Popen(
-        [*command, "--nthreads", "1", "--no-nanny", "--local-directory", str(folder)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+Dask = Callable[[int], tuple[Workers, list[Any]]]
+
+
+@pytest.fixture
+def dask(tmp_path: Path) -> Iterator[Dask]:
+    """Returns a function that starts workers of a cluster, and their processes."""
+    from distributed import LocalCluster
+
+    started = []
+    with LocalCluster(n_workers=0, dashboard_address=None) as cluster:  # type: ignore[no-untyped-call]
+
+        def start(workers: int) -> tuple[Workers, list[Any]]:
+            command = [sys.executable, "-m", "distributed.cli.dask_worker"]
+            command += [cluster.scheduler_address, "--nthreads", "1", "--no-nanny"]
+            for number in range(workers):
+                folder = str(tmp_path / f"worker {number}")
+                started.append(
+                    subprocess.Popen(
+                        [*command, "--local-directory", folder],
+                        stdout=subprocess.DEVNULL,
+                        stderr=subprocess.DEVNULL,
+                    )
+                )
+            return Workers(dask=cluster.scheduler_address), started
+
+        yield start
+        for worker in started:
+            worker.kill()
+            worker.wait()
 
 
 @pytest.mark.exhaustive
-def test_no_result_is_lost_when_a_dask_worker_dies(bench: Bench, tmp_path: Path) -> None:
-    from distributed import LocalCluster
-
+def test_no_result_is_lost_when_a_dask_worker_dies(bench: Bench, dask: Dask) -> None:
     study = Study("tiny", "folder", "class_iid:shots=3", seeds=tuple(range(12)))
-    plan = Experiment("Tiny", (study,), METHODS)
-    with LocalCluster(n_workers=0, dashboard_address=None) as cluster:  # type: ignore[no-untyped-call]
-        address = cluster.scheduler_address
-        workers = [worker_process(address, tmp_path / name) for name in ("first", "second")]
-        try:
-            killed: list[int] = []
+    workers, processes = dask(2)
+    killed: list[int] = []
 
-            def kill_one(items: Iterable[Any], what: str, total: int) -> Iterable[Any]:
-                for number, item in enumerate(items):
-                    if what == "running" and number == 3 and not killed:
-                        workers[0].kill()
-                        killed.append(number)
-                    yield item
+    def kill_one(items: Iterable[Any], what: str, total: int) -> Iterable[Any]:
+        for number, item in enumerate(items):
+            if what == "running" and number == 3 and not killed:
+                processes[0].kill()
+                killed.append(number)
+            yield item
 
-            bench.run(plan, kill_one, workers=Workers(dask=address))
-            assert killed
-        finally:
-            for worker in workers:
-                worker.kill()
-                worker.wait()
+    bench.run(Experiment("Tiny", (study,), METHODS), kill_one, workers=workers)
+    assert killed
     assert len({record["key"] for record in bench.records()}) == len(bench.records()) == 24
 
 
 @pytest.mark.exhaustive
 def test_a_dask_worker_notices_that_the_data_changed_between_two_runs(
-    bench: Bench, tmp_path: Path
+    bench: Bench, tmp_path: Path, dask: Dask
 ) -> None:
-    from distributed import LocalCluster
-
     own = replace(bench, pictures=shutil.copytree(bench.pictures, tmp_path / "own"))
     plan = replace(experiment(seeds=(0,)), methods=METHODS[:1])
-    with LocalCluster(n_workers=0, dashboard_address=None) as cluster:  # type: ignore[no-untyped-call]
-        address = cluster.scheduler_address
-        worker = worker_process(address, tmp_path / "worker")
-        try:
-            own.run(plan, workers=Workers(dask=address))
-            for path in [*own.pictures.glob("*/?.jpg")]:
-                shutil.copy(path, path.with_name(f"{path.stem}_more.jpg"))
-            own.run(plan, workers=Workers(dask=address))
-        finally:
-            worker.kill()
-            worker.wait()
+    workers, _ = dask(1)
+    own.run(plan, workers=workers)
+    for path in [*own.pictures.glob("*/?.jpg")]:
+        shutil.copy(path, path.with_name(f"{path.stem}_more.jpg"))
+    own.run(plan, workers=workers)
     assert [each["result"]["pictures_tested"] for each in own.records()] == [18, 45]
 
 
 @pytest.mark.exhaustive
 def test_a_dask_worker_that_loaded_other_code_is_refused(
-    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dask: Dask
 ) -> None:
-    from distributed import LocalCluster
-
     package = Path(str(sys.modules["robocle"].__file__)).parent
     older = shutil.copytree(package, tmp_path / "older" / "robocle")
-    with (older / "classifiers" / "ncm.py").open("a") as file:
+    with (older / "classifiers" / "means.py").open("a") as file:
         file.write("# another version")
     monkeypatch.setenv("PYTHONPATH", str(older.parent))
-    with LocalCluster(n_workers=0, dashboard_address=None) as cluster:  # type: ignore[no-untyped-call]
-        worker = worker_process(cluster.scheduler_address, tmp_path / "worker")
-        try:
-            with pytest.raises(RobocleError, match=r"the worker .* in code \(\w+, not \w+\)"):
-                bench.run(workers=Workers(dask=cluster.scheduler_address))
-        finally:
-            worker.kill()
-            worker.wait()
+    workers, _ = dask(1)
+    with pytest.raises(RobocleError, match=r"the worker .* in code \(\w+, not \w+\)"):
+        bench.run(workers=workers)
     assert not bench.records()
 
 
@@ -333,3 +325,47 @@ def test_a_dask_worker_that_loaded_other_code_is_refused(
 def test_a_dask_address_without_a_scheduler_is_an_error_of_one_line(bench: Bench) -> None:
     with pytest.raises(RobocleError, match="no Dask scheduler answers"):
         bench.run(workers=Workers(dask="tcp://127.0.0.1:9"))
+
+
+WITH_TOKEN = (Method("NCM", "avg", "ncm"), Method("[CLS]", "cls", "ncm"))
+
+
+@pytest.fixture
+def tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A small network with a class token, added under the name `tokens`."""
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
+    kernel = np.random.default_rng(0).normal(0, 0.1, (8, 3, 16, 16)).astype(np.float32)
+    nodes = [
+        node("Conv", "image", "kernel", output="map", strides=[16, 16]),
+        node("Reshape", "map", "shape", output="flat"),
+        node("Transpose", "flat", output="places", perm=[0, 2, 1]),
+        node("ReduceMean", "places", output="first", axes=[1], keepdims=1),
+        node("Concat", "first", "places", output="tokens", axis=1),
+    ]
+    constants = {"kernel": kernel, "shape": np.array([0, 8, 16])}
+    network = model(nodes, {"image": ["n", 3, 64, 64]}, ["tokens"], constants)
+    save(network, tmp_path / "tokens.onnx")
+    add_backbone(f"onnx:{tmp_path}/tokens.onnx,prefix=1", name="tokens")
+    return "tokens"
+
+
+@pytest.mark.slow
+def test_installed_backbones_are_used_and_others_are_skipped_with_how_to_add_them(
+    tokens: str, pictures: Path, tmp_path: Path, cache: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    named = ("efficientnet_lite0", "resnet50", "timm:resnet18", "resnet5O", tokens)
+    study = Study("tiny", "folder", "class_iid:shots=3", named, seeds=(0,))
+    results = tmp_path / "results.jsonl"
+    plan, roots = Experiment("Tiny", (study,), WITH_TOKEN), {"folder": str(pictures)}
+    run = run_experiment(plan, roots, results, lambda items, what, total: items, cache=cache)
+    assert run == (3, 3)
+    used = {(r["method"], r["trial"]["backbone"]) for r in read_results(results) if "trial" in r}
+    assert ("[CLS]", tokens) in used
+    assert ("[CLS]", "efficientnet_lite0") not in used
+    assert [record.message for record in caplog.records] == [
+        "skipped: the backbone resnet50 is not installed: run robocle backbones add resnet50",
+        "skipped: the backbone timm:resnet18 is not installed: "
+        "run robocle backbones add timm:resnet18",
+        "skipped: unknown backbone 'resnet5O': did you mean 'resnet50'?",
+        "skipped: [CLS] with efficientnet_lite0 has no class token",
+    ]

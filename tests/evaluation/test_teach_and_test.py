@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from robocle.classifiers import classifier
-from robocle.evaluation.metrics import accuracy
 from robocle.evaluation.teach_and_test import evaluate, teach, teach_classifier
 from robocle.types import Embeddings, Scores
 
@@ -39,16 +38,6 @@ def test_work_that_a_classifier_puts_off_until_it_predicts_counts_as_learning(
 
     monkeypatch.setattr(clf, "scores", slow)
     assert teach_classifier(clf, zip(*blobs(0, 10), strict=True)) > 0.05
-
-
-def test_a_taught_classifier_recognises_separated_classes() -> None:
-    clf = classifier("slda")
-    teach_classifier(clf, zip(*blobs(0, 30), strict=True))
-    embeddings, labels = blobs(1, 50)
-    found = evaluate(clf.predict, [(embeddings, labels)])
-    assert found.truth == tuple(labels)
-    assert accuracy(found.truth, found.predicted) == 100
-    assert found.seconds > 0
 
 
 def test_one_prediction_per_sample_is_required() -> None:

@@ -1,11 +1,14 @@
-"""Tables in every form: text, Markdown, LaTeX, and plain text for the terminal."""
+"""Tables in every form, and the text in plots."""
 
 import re
+from collections.abc import Iterator
 
+import matplotlib
 import pytest
 
 from robocle.reports.benchmark import Report, as_latex, as_markdown
-from robocle.reports.tables import Cell, Row, Table, markdown_text, text_table
+from robocle.reports.plots import heat_map, line_plot, scatter_plot
+from robocle.reports.tables import Cell, Row, Table, text_table
 
 TABLE = Table(
     "home_01: accuracy, %",
@@ -15,14 +18,6 @@ TABLE = Table(
         Row("gain over SLDA", (Cell(-3.25), None), "gain"),
     ),
 )
-
-
-def test_text_has_its_columns_in_line() -> None:
-    assert TABLE.as_text().splitlines() == [
-        "                                            clean  all_but_clean",
-        "NCM             47.00 ± 1.00 (paper 47.68, -0.68)          30.00",
-        "gain over SLDA                              -3.25              -",
-    ]
 
 
 def test_markdown_has_one_line_per_row() -> None:
@@ -83,10 +78,6 @@ def test_a_hostile_name_is_one_cell_of_a_markdown_table() -> None:
         assert "\x1b" not in line
 
 
-def test_underscores_within_words_stay_as_they_are_in_markdown() -> None:
-    assert markdown_text("all_but_clean _all_ __init__") == (r"all_but_clean \_all\_ \_\_init\_\_")
-
-
 def test_a_hostile_name_is_one_cell_of_a_latex_table() -> None:
     table = Table(HOSTILE, (HOSTILE,), (Row("[a", (Cell(1.0),)), Row(f"*{HOSTILE}", (None,))))
     lines = table.as_latex().splitlines()
@@ -114,11 +105,6 @@ def test_the_first_column_is_aligned_left_and_the_others_right() -> None:
     ]
 
 
-def test_columns_can_be_aligned_one_by_one_and_lines_indented() -> None:
-    table = text_table([[1, "a", "x"], [22, "bbb", ""]], align="rll", indent=2)
-    assert table.splitlines() == ["   1  a    x", "  22  bbb"]
-
-
 def test_a_table_without_rows_is_its_headers() -> None:
     assert text_table([], ["label", "pictures"]) == "label  pictures"
     assert text_table([]) == ""
@@ -127,3 +113,41 @@ def test_a_table_without_rows_is_its_headers() -> None:
 def test_a_row_with_a_missing_cell_is_refused() -> None:
     with pytest.raises(ValueError, match="every row must have 2 cells"):
         text_table([["mug"]], ["label", "pictures"])
+
+
+NAME = re.compile(r"<text [^>]*text-anchor: (start|end|middle)\"[^>]*>([^<]*)</text>")
+
+
+@pytest.fixture(autouse=True)
+def readable_text() -> Iterator[None]:
+    """Keep text as text: by default its glyphs are drawn as paths, which a test cannot read."""
+    with matplotlib.rc_context({"svg.fonttype": "none"}):
+        yield
+
+
+def texts(drawing: str) -> list[str]:
+    assert drawing.startswith("<svg")
+    return [text.strip() for text in re.findall(r"<text[^>]*>([^<]*)</text>", drawing)]
+
+
+def test_the_legend_of_lines_is_sorted_by_their_end_and_their_ticks_are_whole_numbers() -> None:
+    found = texts(line_plot({"low": [9.0, 1.0], "high": [5.0, 8.0]}, "labels", "accuracy, %"))
+    assert found.index("high") < found.index("low")
+    assert {"labels", "accuracy, %", "1", "2"} <= set(found)
+    assert "1.5" not in found
+
+
+def test_a_heat_map_shows_its_numbers_and_leaves_unknown_ones_empty() -> None:
+    drawing = heat_map([[80, float("nan")]], ["clean"], ["clean", "blur"], "tested", "taught")
+    found = texts(drawing)
+    assert "80.0" in found
+    assert "nan" not in found
+    assert {"tested", "taught", "blur"} <= set(found)
+
+
+def test_names_in_a_scatter_plot_do_not_cover_each_other() -> None:
+    names = ("iCaRL", "iCaRL (2pc)", "a name too long for the right edge")
+    points = dict(zip(names, ((2.0, 50.0), (2.0, 50.2), (2.1, 60.0)), strict=True))
+    drawing = scatter_plot(points | {"left": (0.1, 20.0)}, "ms", "accuracy, %")
+    anchors = {name: anchor for anchor, name in NAME.findall(drawing)}
+    assert [anchors[name] for name in names] == ["start", "end", "end"]

@@ -15,18 +15,9 @@ from command_line import assert_refused, run
 from robocle.evaluation.datasets import dataset
 from robocle.evaluation.datasets.openloris import FACTORS, level_of
 from robocle_sim.camera import project
-from robocle_sim.folder import QUALITY, encode
 from robocle_sim.home import categories
 from robocle_sim.mesh import all_points
-from robocle_sim.openloris import (
-    Recording,
-    frame_path,
-    openloris_plan,
-    record,
-    render_openloris,
-    scenes,
-)
-from robocle_sim.stage import covered_pixels, hidden_share
+from robocle_sim.openloris import Recording, frame_path, openloris_plan, render_openloris, scenes
 
 FRAMES = 5
 
@@ -93,40 +84,6 @@ def test_the_object_stays_in_the_picture(category: str) -> None:
             assert max(x.max(), y.max()) < 1
 
 
-@pytest.mark.parametrize("category", ["banana", "mug", "teapot"])
-@pytest.mark.parametrize(("segment", "share"), [(2, 0.2), (5, 0.4), (8, 0.6)])
-def test_the_occluder_hides_the_object_along_the_whole_path(
-    category: str, segment: int, share: float
-) -> None:
-    path = scenes(Recording(0, category, 1, "occlusion", segment), 7)
-    hidden = [hidden_share(scene.object, scene.occluder, scene.camera) for scene in path]
-    assert np.mean(hidden) == pytest.approx(share, abs=0.12)
-    assert np.ptp(hidden) < 0.4
-
-
-def test_the_occluder_stays_in_place_on_the_picture() -> None:
-    covered = [
-        set(covered_pixels(scene.occluder, scene.camera).tolist())
-        for scene in scenes(Recording(0, "mug", 1, "occlusion", 5), 4)
-    ]
-    for other in covered[1:]:
-        assert len(covered[0] ^ other) < 0.02 * len(covered[0])
-
-
-def test_the_factor_pixel_is_the_size_of_the_object() -> None:
-    sizes = [
-        np.mean(
-            [
-                len(covered_pixels(scene.object, scene.camera))
-                for segment in range(3 * level + 1, 3 * level + 4)
-                for scene in scenes(Recording(0, "mug", 1, "pixel", segment), 3)
-            ]
-        )
-        for level in range(3)
-    ]
-    assert sizes[0] > 1.3 * sizes[1] > 1.3 * 1.3 * sizes[2]
-
-
 # ---- a rendered tree
 
 TINY = [
@@ -156,13 +113,6 @@ def test_the_rendered_tree_is_read_by_the_reader_of_openloris(tree: Path) -> Non
     for example in found:
         with Image.open(example.path) as picture:
             assert (picture.format, picture.size) == ("JPEG", (96, 96))
-
-
-def test_a_frame_rendered_alone_equals_the_one_in_the_tree(tree: Path) -> None:
-    for recording in (TINY[0], TINY[-1]):
-        for number, picture in enumerate(record(recording, FRAMES, 96)):
-            path = tree / frame_path(recording, number, FRAMES)
-            assert path.read_bytes() == encode(picture, QUALITY)
 
 
 def test_the_index_of_the_tree_has_hashes_and_levels(tree: Path) -> None:

@@ -1,22 +1,23 @@
 """Pictures are the same everywhere, differ where they should, and show the planned condition."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
+from robocle._internal.randomness import keyed_rng
+from robocle.errors import SpecError
 from robocle_sim.camera import project
-from robocle_sim.conditions import FACTORS, Settings
-from robocle_sim.home import categories, render
+from robocle_sim.conditions import CONDITIONS, FACTORS, Settings
+from robocle_sim.home import categories, home_plan, render, render_home
 from robocle_sim.lighting import Lighting
 from robocle_sim.materials import Material
 from robocle_sim.mesh import SceneObject, all_points
@@ -75,10 +76,6 @@ def test_a_processor_without_extensions_renders_the_same_pixels() -> None:
     )
 
 
-def test_another_seed_renders_another_picture() -> None:
-    assert hashes_here([PLANNED[0]]) != hashes_here([replace(PLANNED[0], seed=1)])
-
-
 def on_grey(obj: SceneObject, size: int = 64) -> NDArray[np.float64]:
     """Draw an object alone, always from the same side and in the same light."""
     grey = plain((0.4, 0.4, 0.4))
@@ -133,3 +130,32 @@ def test_every_factor_and_level_changes_the_picture(factor: str) -> None:
     ]
     for one, two in ((0, 1), (0, 2), (1, 2)):
         assert np.abs(looks[one] - looks[two]).mean() > 2.0
+
+
+def test_every_instance_is_shown_under_every_condition() -> None:
+    shown = {(planned.category, planned.instance, planned.condition) for planned in home_plan(0)}
+    assert shown == {(c, n, x) for c in categories() for n in (1, 2, 3) for x in CONDITIONS}
+
+
+def test_factors_have_levels_one_to_three_and_clean_has_level_zero() -> None:
+    for factor in FACTORS:
+        assert {s.level for s in home_plan(0) if s.condition == factor} == {1, 2, 3}
+    assert {s.level for s in home_plan(0) if s.condition == "clean"} == {0}
+
+
+def test_more_instances_only_add_to_the_plan() -> None:
+    assert set(home_plan(0)) < set(home_plan(0, instances=5))
+
+
+def test_random_numbers_depend_on_their_key_alone() -> None:
+    first = keyed_rng(3, "light", "mug", 1).random(4).tolist()
+    keyed_rng(3, "light", "mug", 2).random(100)
+    assert keyed_rng(3, "light", "mug", 1).random(4).tolist() == first
+    assert keyed_rng(3, "light", "mug", "1").random(4).tolist() != first
+    assert keyed_rng(3, "light", "mug1").random(4).tolist() != first
+
+
+def test_pictures_of_two_seeds_cannot_share_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=r"one seed, not of \[0, 1\]"):
+        render_home(tmp_path, [PlannedPicture(0, "mug", 1), PlannedPicture(1, "mug", 1)])
+    assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""The shipped pictures are complete, intact, what the code renders, and well exposed."""
+"""The shipped pictures are complete, intact and what the code renders."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from PIL import Image
 
 from robocle_sim.folder import encode
 from robocle_sim.home import categories, home_plan, render
@@ -50,16 +48,3 @@ def test_a_picture_rendered_alone_equals_the_shipped_file(
 ) -> None:
     picture = render(planned, index["size"])
     assert encode(picture, index["quality"]) == (HOME / planned.path).read_bytes()
-
-
-@pytest.mark.slow
-def test_no_picture_is_blank_dark_or_overexposed() -> None:
-    bad = {}
-    for planned in PLAN:
-        with Image.open(HOME / planned.path) as picture:
-            assert (picture.size, picture.mode) == ((224, 224), "RGB")
-            grey = np.asarray(picture.convert("L"), dtype=np.float64)
-        shares = (grey < 6).mean(), (grey > 250).mean()
-        if not (18 < grey.mean() < 235 and grey.std() > 4 and max(shares) < 0.3):
-            bad[planned.path] = (grey.mean(), grey.std(), *shares)
-    assert bad == {}

@@ -76,8 +76,8 @@ def run_and_report(experiment: "Experiment", name: str, options: Mapping[str, An
         from robocle.backbones import require_backbone
         from robocle.evaluation.parallel import Workers
         from robocle.evaluation.run_experiment import run_experiment
+        from robocle.reports import require_report_extra
         from robocle.reports.benchmark import write_report
-        from robocle.reports.pages import require_report_extra
 
     require_report_extra()
     for spec in options["backbones"]:
@@ -158,8 +158,8 @@ def _require_backbone(experiment: "Experiment", given: Sequence[str]) -> None:
               help="The folder for the reports. [default: that of RESULTS]")  # fmt: skip
 def report(results: Path, out: Path | None) -> None:
     """Write a report of RESULTS as Markdown, LaTeX and one HTML page."""
+    from robocle.reports import require_report_extra
     from robocle.reports.benchmark import as_markdown, build_report, write_report
-    from robocle.reports.pages import require_report_extra
 
     require_report_extra()
     echo_lines(as_markdown(build_report(results)))

@@ -44,8 +44,8 @@ def check(pictures: tuple[Path, ...], state: Path | None, out: Path | None, seed
         )
         from robocle.evaluation.check_result import Conditions
         from robocle.learner import Learner
+        from robocle.reports import require_page_path
         from robocle.reports.check import as_text, as_values, write_report
-        from robocle.reports.pages import require_page_path
 
     if out:
         require_page_path(out)
@@ -93,8 +93,8 @@ def demo(out: Path, pictures: Path | None) -> None:
     """
     with activity("starting"):
         from robocle.demo.run import run_demo
+        from robocle.reports import require_page_path
         from robocle.reports.demo import as_text, write_report
-        from robocle.reports.pages import require_page_path
 
     if pictures:
         _write_pictures(pictures)

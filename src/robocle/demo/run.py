@@ -122,9 +122,11 @@ class DemoResult:
             other_instance: Whether to evaluate pictures of other instances of the taught
                 categories, or pictures of the taught instances.
         """
-        return {
-            condition: self._accuracy(result, condition, other_instance) for condition in CONDITIONS
-        }
+        pairs: dict[str, list[tuple[str, str]]] = {condition: [] for condition in CONDITIONS}
+        for picture, predicted in zip(self.tested, result.predicted, strict=True):
+            if picture.is_other_instance == other_instance:
+                pairs[picture.condition].append((picture.category, predicted))
+        return {each: accuracy(*zip(*found, strict=True)) for each, found in pairs.items()}
 
     def mean_of_others(self, result: MethodResult, *, other_instance: bool) -> float:
         """Return the mean accuracy over the conditions that were not taught, in percent."""
@@ -149,15 +151,6 @@ class DemoResult:
     def count(self, *, other_instance: bool) -> int:
         """Return the number of test pictures of the taught instances, or of other instances."""
         return sum(picture.is_other_instance == other_instance for picture in self.tested)
-
-    def _accuracy(self, result: MethodResult, condition: str, other_instance: bool) -> float:
-        pairs = [
-            (picture.category, predicted)
-            for picture, predicted in zip(self.tested, result.predicted, strict=True)
-            if picture.condition == condition and picture.is_other_instance == other_instance
-        ]
-        truth, predicted = zip(*pairs, strict=True)
-        return accuracy(truth, predicted)
 
 
 def run_demo(progress: Progress) -> DemoResult:
@@ -195,10 +188,7 @@ def _embedded(picture: DemoPicture, network: Backbone) -> dict[Method, Embedding
 
 
 def _evaluated(
-    method: Method,
-    channels: int,
-    pictures: Sequence[DemoPicture],
-    embeddings: Sequence[Embeddings],
+    method: Method, channels: int, pictures: Sequence[DemoPicture], embeddings: Sequence[Embeddings]
 ) -> MethodResult:
     blocks = block_layout(pooling(method.pooling), channels)
     clf = classifier(method.classifier, blocks=blocks)

@@ -8,7 +8,7 @@ its folder. Everything stays in memory: no picture, no embedding and no state is
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,7 @@ from numpy.typing import NDArray
 from robocle.backbones import Backbone
 from robocle.classifiers.labels import require_label
 from robocle.errors import DataError, ImageError, LabelError, NothingTaughtError
-from robocle.evaluation.check_result import (
-    CheckedPrediction,
-    CheckResult,
-    Conditions,
-    CorruptedPicture,
-)
+from robocle.evaluation.check_result import CheckedPrediction, CheckResult, Conditions
 from robocle.evaluation.keys import content_hash
 from robocle.evaluation.teach_and_test import teach
 from robocle.images import pictures_under
@@ -41,14 +36,8 @@ CROSS_VALIDATED = "a learner that was not taught it"
 
 Progress = Callable[[Iterable[Any], str, int], Iterable[Any]]
 TaughtEmbeddings = dict[Example, NDArray[np.float32]]
-
-
-@dataclass(frozen=True)
-class LearnerTest:
-    """A learner and a picture to test it on."""
-
-    learner: Learner
-    picture: Example
+LearnerTest = tuple[Learner, Example]
+"""A learner and a picture to test it on."""
 
 
 @dataclass(frozen=True)
@@ -71,19 +60,19 @@ class Evaluator:
         """Return all predictions, and one message per picture that cannot be read."""
         predictions: list[CheckedPrediction] = []
         unreadable: list[str] = []
-        for test in self.progress(tests, "testing", total):
+        for learner, picture in self.progress(tests, "testing", total):
+            is_taught = picture.label in learner.labels
             try:
-                seen = list(self.conditions.apply(test.picture.path, test.learner.backbone))
+                seen = list(self.conditions.apply(picture.path, learner.backbone))
             except ImageError as error:
                 unreadable.append(str(error))
-            else:
-                predictions += [self._prediction(test, each) for each in seen]
+                continue
+            for each in seen:
+                found = learner.predict(each.pixels, false_accept=self.false_accept).label
+                predictions.append(
+                    CheckedPrediction(picture, is_taught, each.condition, each.draw, found)
+                )
         return tuple(predictions), unreadable
-
-    def _prediction(self, test: LearnerTest, seen: CorruptedPicture) -> CheckedPrediction:
-        is_taught = test.picture.label in test.learner.labels
-        found = test.learner.predict(seen.pixels, false_accept=self.false_accept)
-        return CheckedPrediction(test.picture, is_taught, seen.condition, seen.draw, found.label)
 
 
 def check_state(
@@ -109,10 +98,11 @@ def check_state(
             f"{name} knows only {learner.labels[0]!r} and would predict it for every picture: "
             "teach it a second label"
         )
-    tests = (LearnerTest(learner, picture) for picture in pictures)
+    tests = ((learner, picture) for picture in pictures)
     predictions, unreadable = evaluator.run(tests, len(pictures))
-    found = _result(predictions, name, unreadable, [])
-    return replace(found, nothing=nothing_called_unknown(learner, evaluator.false_accept))
+    _require_readable(predictions, unreadable)
+    nothing = nothing_called_unknown(learner, evaluator.false_accept)
+    return CheckResult(predictions, name, tuple(unreadable), (), nothing)
 
 
 def nothing_called_unknown(learner: Learner, false_accept: float) -> tuple[int, int] | None:
@@ -143,15 +133,16 @@ def check_by_cross_validation(
     """
     require_enough(pictures, pictures)
     embeddings, unreadable, copies = _embedded(Learner(backbone), pictures, evaluator.progress)
-    if not embeddings:
-        raise _nothing_readable(unreadable)
+    _require_readable(embeddings, unreadable)
     require_enough(pictures, embeddings, unreadable + copies)
     tests = cross_validation_tests(embeddings, backbone)
     predictions, vanished = evaluator.run(tests, len(embeddings))
     whole = Learner(backbone)
     teach(whole.teach_embedding, ((z, each.label) for each, z in embeddings.items()))
-    found = _result(predictions, CROSS_VALIDATED, unreadable + vanished, copies)
-    return replace(found, nothing=nothing_called_unknown(whole, evaluator.false_accept))
+    unreadable += vanished
+    _require_readable(predictions, unreadable)
+    nothing = nothing_called_unknown(whole, evaluator.false_accept)
+    return CheckResult(predictions, CROSS_VALIDATED, tuple(unreadable), tuple(copies), nothing)
 
 
 def cross_validation_tests(
@@ -163,7 +154,7 @@ def cross_validation_tests(
         held_out = set(fold)
         taught = ((z, each.label) for each, z in embeddings.items() if each not in held_out)
         teach(learner.teach_embedding, taught)
-        yield from (LearnerTest(learner, picture) for picture in fold)
+        yield from ((learner, picture) for picture in fold)
 
 
 def folds(pictures: Sequence[Example]) -> list[list[Example]]:
@@ -206,20 +197,11 @@ def _embedded(
     return embeddings, unreadable, copies
 
 
-def _result(
-    predictions: tuple[CheckedPrediction, ...],
-    tested: str,
-    unreadable: list[str],
-    copies: list[str],
-) -> CheckResult:
-    if not predictions:
-        raise _nothing_readable(unreadable)
-    return CheckResult(predictions, tested, tuple(unreadable), tuple(copies))
-
-
-def _nothing_readable(unreadable: list[str]) -> ImageError:
-    others = f" (and {len(unreadable) - 1} more)" if len(unreadable) > 1 else ""
-    return ImageError(f"no picture can be read: {unreadable[0]}{others}")
+def _require_readable(found: Collection[Any], unreadable: Sequence[str]) -> None:
+    """Raise ImageError if nothing was found because no picture can be read."""
+    if not found:
+        others = f" (and {len(unreadable) - 1} more)" if len(unreadable) > 1 else ""
+        raise ImageError(f"no picture can be read: {unreadable[0]}{others}")
 
 
 def labelled_pictures(paths: Iterable[Path]) -> list[Example]:

@@ -113,9 +113,14 @@ def embed_into(
     """
     errors: dict[str, str] = {}
     fresh: dict[bytes, Embeddings] = {}
-    for path, missing in _missing(cache, setup, poolings, paths, errors).items():
+    readable = [path for path in paths if _is_readable(path, errors)]
+    keys = {spec: setup.keys(readable, spec) for spec in poolings}
+    known = cache.known([key for of_pooling in keys.values() for key in of_pooling])
+    cache.touch(list(known))
+    for path, *of_path in zip(readable, *keys.values(), strict=True):
+        missing = {s: key for s, key in zip(keys, of_path, strict=True) if key not in known}
         try:
-            fresh |= _embeddings(setup, path, missing)
+            fresh |= _embeddings(setup, path, missing) if missing else {}
         except ImageError as error:
             errors[str(path)] = str(error)
         if len(fresh) >= WRITTEN_AT_ONCE:
@@ -126,30 +131,13 @@ def embed_into(
     return errors
 
 
-def _missing(
-    cache: EmbeddingCache,
-    setup: EmbeddingSetup,
-    poolings: Sequence[str],
-    paths: Sequence[Path],
-    errors: dict[str, str],
-) -> dict[Path, dict[str, bytes]]:
-    """Return the keys that each picture lacks, by pooling; unreadable files go to the errors."""
-    readable = []
-    for path in paths:
-        try:
-            content_hash(path)
-            readable.append(path)
-        except ImageError as error:
-            errors[str(path)] = str(error)
-    keys = {spec: setup.keys(readable, spec) for spec in poolings}
-    known = cache.known([key for of_pooling in keys.values() for key in of_pooling])
-    cache.touch(list(known))
-    missing: dict[Path, dict[str, bytes]] = {}
-    for spec, of_pooling in keys.items():
-        for path, wanted in zip(readable, of_pooling, strict=True):
-            if wanted not in known:
-                missing.setdefault(path, {})[spec] = wanted
-    return missing
+def _is_readable(path: Path, errors: dict[str, str]) -> bool:
+    """Return whether a file can be read; if not, its message is added to the errors."""
+    try:
+        return bool(content_hash(path))
+    except ImageError as error:
+        errors[str(path)] = str(error)
+        return False
 
 
 def _embeddings(

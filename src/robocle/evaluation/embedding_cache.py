@@ -10,7 +10,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,6 @@ from robocle.types import Embeddings
 
 DEFAULT_GIGABYTES = 20.0
 LIMIT_VARIABLE = "ROBOCLE_CACHE_GB"
-KEYS_PER_QUERY = 500
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, used REAL, value BLOB);
 CREATE INDEX IF NOT EXISTS by_use ON vectors (used);
@@ -89,10 +88,9 @@ class EmbeddingCache:
     def touch(self, keys: Sequence[bytes]) -> None:
         """Mark embeddings as used now, at most once per hour."""
         now = time.time()
-        stale = f"UPDATE vectors SET used = {now} WHERE used < {now - 3600} AND key IN"
+        stale = f"UPDATE vectors SET used = {now} WHERE used < {now - 3600} AND key = ?"
         with self._connection() as database, database:
-            for chunk in _chunks(keys):
-                database.execute(f"{stale} ({_marks(chunk)})", chunk)
+            database.executemany(stale, [(key,) for key in keys])
 
     def size(self) -> int:
         """Return how many bytes the embeddings take."""
@@ -112,32 +110,19 @@ class EmbeddingCache:
 
     def _selected(self, columns: str, keys: Sequence[bytes]) -> Iterator[tuple[Any, ...]]:
         with self._connection() as database:
-            for chunk in _chunks(keys):
-                query = f"SELECT {columns} FROM vectors WHERE key IN ({_marks(chunk)})"
-                yield from database.execute(query, chunk)
+            for key in keys:
+                yield from database.execute(f"SELECT {columns} FROM vectors WHERE key = ?", (key,))
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
         try:
-            connection = sqlite3.connect(self.path, timeout=60)
-            try:
+            with closing(sqlite3.connect(self.path, timeout=60)) as connection:
                 yield connection
-            finally:
-                connection.close()
         except sqlite3.Error as error:
             raise RobocleError(
                 f"the embedding cache {self.path} cannot be used ({error}): free disk space, or "
                 "delete it"
             ) from error
-
-
-def _chunks(keys: Sequence[bytes]) -> Iterator[list[bytes]]:
-    for start in range(0, len(keys), KEYS_PER_QUERY):
-        yield list(keys[start : start + KEYS_PER_QUERY])
-
-
-def _marks(keys: Sequence[bytes]) -> str:
-    return ",".join("?" * len(keys))
 
 
 def _limit() -> int:

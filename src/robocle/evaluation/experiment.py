@@ -176,7 +176,10 @@ class Experiment:
         """
         found: dict[Trial, Place] = {}
         for study, root in self._studies_here(roots):
-            backbones = list(_installed(study.backbones))
+            absences = {name: _absence(name) for name in study.backbones}
+            for reason in filter(None, absences.values()):
+                log.warning("skipped: %s", reason)
+            backbones = [name for name, reason in absences.items() if not reason]
             for method in self.methods:
                 place = self._place(study, method, len(found))
                 for trial in self._trials(study, method, root, backbones):
@@ -252,15 +255,6 @@ def _missing_reading(study: Study, root: str) -> str:
     except DataError as error:
         return str(error)
     return ""
-
-
-def _installed(backbones: Iterable[str]) -> Iterator[str]:
-    """Yield those of the backbones that are on this machine."""
-    for backbone in backbones:
-        if reason := _absence(backbone):
-            log.warning("skipped: %s", reason)
-        else:
-            yield backbone
 
 
 def _absence(backbone: str) -> str:

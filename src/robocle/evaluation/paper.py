@@ -102,14 +102,6 @@ def paper_numbers() -> tuple[PaperNumber, ...]:
 
 
 @cache
-def _by_table() -> dict[str, list[PaperNumber]]:
-    tables: dict[str, list[PaperNumber]] = {}
-    for number in paper_numbers():
-        tables.setdefault(number.table, []).append(number)
-    return tables
-
-
-@cache
 def paper_backbones(table: str) -> frozenset[str]:
     """Return the backbones of a table, which its averages are over.
 
@@ -117,7 +109,8 @@ def paper_backbones(table: str) -> frozenset[str]:
         >>> sorted(paper_backbones("table3"))
         ['resnet152', 'vit_l_16']
     """
-    return frozenset(number.backbone for number in _by_table().get(table, [])) - {"avg", ""}
+    named = {number.backbone for number in paper_numbers() if number.table == table}
+    return frozenset(named - {"avg", ""})
 
 
 def paper_number(table: str, *, metric: str = "accuracy", **coordinates: str) -> float | None:
@@ -148,8 +141,9 @@ def paper_number(table: str, *, metric: str = "accuracy", **coordinates: str) ->
     wanted = {"metric": metric, **coordinates}
     found = [
         number
-        for number in _by_table().get(table, [])
-        if all(getattr(number, name) == place for name, place in wanted.items())
+        for number in paper_numbers()
+        if number.table == table
+        and all(getattr(number, name) == place for name, place in wanted.items())
     ]
     if len(found) > 1:
         given = ", ".join(f"{name} {place}" for name, place in wanted.items())

@@ -52,12 +52,17 @@ class Workers:
         if self.dask:
             yield from _on_dask(self.dask, work, jobs) if jobs else ()
             return
+        import joblib
+        from joblib.externals.loky.process_executor import BrokenProcessPool
+
         left = dict(enumerate(jobs))
         for attempt in range(1, ATTEMPTS + 1):
+            runner = joblib.Parallel(n_jobs=self.jobs, return_as="generator_unordered")
+            items = list(left.items())  # jobs leave the dictionary while others are handed out
             try:
-                for number, outcome in self._parallel(work, left):
+                for number, outcome in runner(joblib.delayed(_numbered)(work, *i) for i in items):
                     yield left.pop(number), outcome
-            except _worker_died() as error:
+            except BrokenProcessPool as error:
                 log.warning("a worker died (%s); running %d jobs again", error, len(left))
                 if attempt == ATTEMPTS:
                     raise RobocleError(
@@ -67,28 +72,12 @@ class Workers:
             if not left:
                 return
 
-    def _parallel(
-        self, work: Callable[[Job], Outcome], left: dict[int, Job]
-    ) -> Iterator[tuple[int, Outcome]]:
-        import joblib
-
-        runner = joblib.Parallel(n_jobs=self.jobs, return_as="generator_unordered")
-        items = list(left.items())  # jobs leave the dictionary while others are handed out
-        yield from runner(joblib.delayed(_numbered)(work, *item) for item in items)
-
 
 ONE_PROCESS = Workers()
 
 
 def _numbered(work: Callable[[Job], Outcome], number: int, job: Job) -> tuple[int, Outcome]:
     return number, work(job)
-
-
-def _worker_died() -> type[BaseException]:
-    from joblib.externals.loky.process_executor import BrokenProcessPool
-
-    died: type[BaseException] = BrokenProcessPool
-    return died
 
 
 def _on_dask(

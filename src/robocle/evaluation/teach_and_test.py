@@ -87,8 +87,7 @@ def teach_classifier(
 
 
 def evaluate(
-    predict: Callable[[Batch], Sequence[Outcome]],
-    batches: Iterable[tuple[Batch, Sequence[str]]],
+    predict: Callable[[Batch], Sequence[Outcome]], batches: Iterable[tuple[Batch, Sequence[str]]]
 ) -> Evaluation[Outcome]:
     """Predict test samples, batch by batch.
 

@@ -4,7 +4,7 @@ A trial is plain text and numbers, so it can be sent to another process or machi
 a result. Its key identifies it, so that an interrupted run can be continued.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -93,7 +93,7 @@ class Trial:
         return classifier(
             self.classifier,
             blocks=block_layout(POOLINGS.build(self.pooling), channels),
-            classes=_class_count(self.dataset, self.root),
+            classes=len({e.label for e in _examples(self.dataset, self.root).values()}),
             seed=int(keyed_rng(self.seed, "classifier").integers(2**63)),
         )
 
@@ -137,7 +137,8 @@ class Trial:
 
     def places(self, examples: Iterable[Example]) -> NDArray[np.int64]:
         """Return the place of each picture in the listing of the data set."""
-        places = _places(self.dataset, self.root)
+        listed = _examples(self.dataset, self.root)
+        places = {path: place for place, path in enumerate(listed)}
         return np.array([places[example.path] for example in examples], np.int64)
 
     def pictures(self) -> Iterator[tuple[EmbeddingSetup, Iterable[Path]]]:
@@ -150,22 +151,12 @@ class Trial:
 
 @lru_cache(maxsize=64)
 def _stream(dataset: str, root: str, plan: str, seed: int) -> Stream:
-    return scenario(plan).stream(_examples(dataset, root), seed)
+    return scenario(plan).stream(_examples(dataset, root).values(), seed)
 
 
 @lru_cache(maxsize=2)
-def _examples(spec: str, root: str) -> Sequence[Example]:
-    return dataset(spec).examples(_folder(spec, root))
-
-
-@lru_cache(maxsize=2)
-def _class_count(spec: str, root: str) -> int:
-    return len({example.label for example in _examples(spec, root)})
-
-
-@lru_cache(maxsize=2)
-def _places(spec: str, root: str) -> dict[Path, int]:
-    return {example.path: place for place, example in enumerate(_examples(spec, root))}
+def _examples(spec: str, root: str) -> dict[Path, Example]:
+    return {each.path: each for each in dataset(spec).examples(_folder(spec, root))}
 
 
 def _folder(spec: str, root: str) -> Path:
@@ -179,10 +170,10 @@ def _folder(spec: str, root: str) -> Path:
 def _data(dataset: str, root: str) -> str:
     folder = _folder(dataset, root)
     examples = _examples(dataset, root)
-    hashes = content_hashes(folder, (example.path for example in examples))
+    hashes = content_hashes(folder, examples)
     listed = (
         (e.path.relative_to(folder).as_posix(), e.label, e.split, e.instance, e.domain, e.video)
-        for e in examples
+        for e in examples.values()
     )
     return key(*zip(listed, hashes, strict=True))[:12]
 
@@ -194,5 +185,5 @@ def _identity(world: World) -> str:
 
 def forget_data() -> None:
     """Drop what this process remembers of data sets and worlds: they may have changed."""
-    for remembered in (_stream, _examples, _class_count, _places, _data, world_of):
+    for remembered in (_stream, _examples, _data, world_of):
         remembered.cache_clear()

@@ -16,6 +16,7 @@ from robocle.errors import DataError
 from robocle.evaluation.corruptions import CORRUPTIONS, corruption
 from robocle.evaluation.metrics import METRICS
 from robocle.evaluation.results import newest_results
+from robocle.reports import render_page, write_page
 from robocle.reports.benchmark_gains import (
     AVERAGE,
     GAINS,
@@ -38,7 +39,6 @@ from robocle.reports.benchmark_tables import (
     orderings,
     unknown_tables,
 )
-from robocle.reports.pages import render_page, write_page
 from robocle.reports.plots import Plot, cost_plots, matrix_plots, moment_plots, per_step_plots
 from robocle.reports.tables import Table, latex_text, markdown_text
 

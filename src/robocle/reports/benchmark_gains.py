@@ -154,10 +154,7 @@ def _with_feature_sizes(table: Table, methods: Methods) -> Table:
     rows = (replace(row, cells=(cells.get(row.name), *row.cells)) for row in table.rows)
     heading = METRICS["feature_size"].heading
     return replace(
-        table,
-        columns=(heading, *table.columns),
-        rows=tuple(rows),
-        better=("", *table.better),
+        table, columns=(heading, *table.columns), rows=tuple(rows), better=("", *table.better)
     )
 
 
@@ -183,11 +180,7 @@ def gain_tables(records: Sequence[Record]) -> Iterator[Table]:
             every = (each for of_method in methods.values() for each in of_method)
             title = f"{where}: gains{tested_on(methods)}"
             table = Table(
-                title,
-                GAINS,
-                rows,
-                better=("high", "high", ""),
-                caution=caution_about(every),
+                title, GAINS, rows, better=("high", "high", ""), caution=caution_about(every)
             )
             yield table.sorted_by(0)
 

@@ -374,9 +374,7 @@ def difference_tables(records: Sequence[Record]) -> Iterator[Table]:
                 rows.append(Row(f"{method}, minus {reference}", tuple(map(Cell, found))))
         if rows:
             yield Table(
-                f"{where}: {DIFFERENCES}{tested_on(methods)}",
-                DIFFERENCE_COLUMNS,
-                tuple(rows),
+                f"{where}: {DIFFERENCES}{tested_on(methods)}", DIFFERENCE_COLUMNS, tuple(rows)
             )
 
 

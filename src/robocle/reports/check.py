@@ -16,7 +16,7 @@ from robocle.evaluation.check_result import (
     weaknesses,
 )
 from robocle.images.square import thumbnail
-from robocle.reports.pages import render_page, write_page
+from robocle.reports import render_page, write_page
 from robocle.reports.tables import text_table
 
 ALL_CORRUPTED = "all but clean"

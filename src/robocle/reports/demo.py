@@ -9,7 +9,7 @@ from robocle.demo import CONDITIONS, DemoPicture
 from robocle.demo.run import KINDS, DemoResult, Kind, Outcome
 from robocle.images.square import jpeg_address
 from robocle.recognition import DEFAULT_RATE
-from robocle.reports.pages import render_page, write_page
+from robocle.reports import render_page, write_page
 from robocle.reports.tables import Cell, Row, Table
 
 MEAN = "mean without clean"

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
-from PIL import Image
 
 from refusal import Refusal
 from robocle.errors import DataError
@@ -13,7 +12,6 @@ from robocle.evaluation.data_check import DataCheck
 from robocle.evaluation.datasets import dataset
 from robocle.evaluation.datasets.core50 import CATEGORIES
 from robocle.evaluation.scenarios import scenario
-from robocle.images import to_pixels
 
 pytestmark = pytest.mark.slow
 
@@ -69,14 +67,6 @@ def test_nc_teaches_ten_objects_and_then_five_at_a_time_in_all_sessions_of_the_t
             name for _, name in frames[:2]
         ]  # a video is taught in one piece
     assert len(stream.tests["test"]) == 3 * 50 * 2
-
-
-def test_generated_pictures_in_this_layout_can_be_read(tmp_path: Path) -> None:
-    for name in (WHOLE[0], WHOLE[-1]):
-        (tmp_path / name).parent.mkdir(parents=True)
-        Image.new("RGB", (128, 128), (200, 30, 30)).save(tmp_path / name)
-    for example in dataset("core50").examples(tmp_path):
-        assert to_pixels(example.path, 64).shape == (64, 64, 3)
 
 
 def test_a_check_names_missing_sessions_and_objects(plant: Plant) -> None:

@@ -23,31 +23,39 @@ def listing(root: Path, spec: str = "folder") -> list[tuple[str, str, str, str]]
     ]
 
 
-@pytest.mark.parametrize("spec", ["folder", "folder:layout=classes"])
-def test_one_folder_per_class(spec: str, plant: Plant) -> None:
-    assert listing(plant(CLASSES), spec) == [
-        ("bowl/c.jpeg", "bowl", "", ""),
-        ("mug/a.jpg", "mug", "", ""),
-        ("mug/b.PNG", "mug", "", ""),
-    ]
+LAYOUTS = {
+    "classes": (
+        CLASSES,
+        [
+            ("bowl/c.jpeg", "bowl", "", ""),
+            ("mug/a.jpg", "mug", "", ""),
+            ("mug/b.PNG", "mug", "", ""),
+        ],
+    ),
+    "domains": (
+        DOMAINS,
+        [
+            ("attic/bowl/b.jpg", "bowl", "", "attic"),
+            ("attic/mug/a.jpg", "mug", "", "attic"),
+            ("cellar/mug/a.jpg", "mug", "", "cellar"),
+        ],
+    ),
+    "split": (  # other folders are ignored
+        SPLIT,
+        [
+            ("test/mug/c.jpg", "mug", "test", ""),
+            ("train/bowl/b.jpg", "bowl", "train", ""),
+            ("train/mug/a.jpg", "mug", "train", ""),
+        ],
+    ),
+}
 
 
-@pytest.mark.parametrize("spec", ["folder", "folder:layout=domains"])
-def test_one_folder_per_domain(spec: str, plant: Plant) -> None:
-    assert listing(plant(DOMAINS), spec) == [
-        ("attic/bowl/b.jpg", "bowl", "", "attic"),
-        ("attic/mug/a.jpg", "mug", "", "attic"),
-        ("cellar/mug/a.jpg", "mug", "", "cellar"),
-    ]
-
-
-@pytest.mark.parametrize("spec", ["folder", "folder:layout=split"])
-def test_a_train_and_a_test_folder_are_read_and_others_ignored(spec: str, plant: Plant) -> None:
-    assert listing(plant(SPLIT), spec) == [
-        ("test/mug/c.jpg", "mug", "test", ""),
-        ("train/bowl/b.jpg", "bowl", "train", ""),
-        ("train/mug/a.jpg", "mug", "train", ""),
-    ]
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_layout_is_detected_or_given(layout: str, plant: Plant) -> None:
+    files, expected = LAYOUTS[layout]
+    root = plant(files)
+    assert listing(root) == listing(root, f"folder:layout={layout}") == expected
 
 
 def test_classes_called_train_and_test_are_classes(plant: Plant) -> None:

@@ -166,8 +166,12 @@ def _measured(
         elsewhere: The embeddings of those under other conditions.
         shown: Shows the progress.
     """
+    classifier = CLASSIFIERS.build(DEFAULT.classifier, blocks=pipeline.blocks)
+    assert isinstance(classifier, StreamingLDA)
+    classifier.use_world(world)
     rows = _embedded(pipeline, home.taught, shown, "home", "teaching")
-    classifier = _scored(pipeline, world, np.repeat(home.labels, SEVERAL).tolist(), rows)
+    for row, label in zip(rows, np.repeat(home.labels, SEVERAL).tolist(), strict=True):
+        classifier.learn(row, label)
     distance = float(classifier.answer().familiarity_lengths.mean())
     right = np.repeat(np.arange(len(home.labels)), PER_LABEL)
     temperature = best_temperature(classifier.scores(elsewhere), right, distance) / distance
@@ -176,17 +180,6 @@ def _measured(
         for purpose in PURPOSES
     )
     return temperature, seen / taught if min(seen, taught) > 0 else 1.0
-
-
-def _scored(
-    pipeline: Pipeline, world: Embeddings, labels: list[str], rows: Embeddings
-) -> StreamingLDA:
-    classifier = CLASSIFIERS.build(DEFAULT.classifier, blocks=pipeline.blocks)
-    assert isinstance(classifier, StreamingLDA)
-    classifier.use_world(world)
-    for row, label in zip(rows, labels, strict=True):
-        classifier.learn(row, label)
-    return classifier
 
 
 def _familiarity(classifier: StreamingLDA, seen: Embeddings) -> float:

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from robocle.evaluation.corruptions import side_of
+from robocle.evaluation.corruptions import Corruption, side_of
 from robocle.evaluation.corruptions.appearance import Blur, Illumination, Noise
 from robocle.evaluation.corruptions.geometry import Geometry
 from robocle.spec import Described, require_between
@@ -23,12 +23,23 @@ class Clean(Described):
         return pixels
 
 
-class All(Described):
+class _Several(Described):
+    """Corruptions one after another."""
+
+    checked: ClassVar[bool] = False  # its components are tested one by one
+    _components: tuple[Corruption, ...]
+
+    def __call__(self, pixels: Pixels, rng: np.random.Generator) -> Pixels:
+        for corrupt in self._components:
+            pixels = corrupt(pixels, rng)
+        return pixels
+
+
+class All(_Several):
     """Illumination, then geometry, then noise."""
 
     in_words: ClassVar[str] = "in different lighting, turned or moved, and grainy"
     advice: ClassVar[str] = "also teach it in other lighting, poses and places"
-    checked: ClassVar[bool] = False  # its components are tested one by one
 
     def __init__(self, strength: float = 1.0, unit: float = 128.0) -> None:
         """Scale the components.
@@ -47,18 +58,12 @@ class All(Described):
             Noise(low=strength * noise.low, high=strength * noise.high, unit=unit),
         )
 
-    def __call__(self, pixels: Pixels, rng: np.random.Generator) -> Pixels:
-        for corrupt in self._components:
-            pixels = corrupt(pixels, rng)
-        return pixels
 
-
-class AllBlur(Described):
+class AllBlur(_Several):
     """Illumination, then geometry, then blur: `all` with the paper's noise read as blur."""
 
     in_words: ClassVar[str] = "in different lighting, turned or moved, and out of focus"
     advice: ClassVar[str] = All.advice
-    checked: ClassVar[bool] = False  # its components are tested one by one
 
     def __init__(self, strength: float = 1.0, low: float = 0.1, high: float = 0.5) -> None:
         """Scale the components.
@@ -71,8 +76,3 @@ class AllBlur(Described):
         require_between("strength", strength, 0, 2)
         self.strength, self.low, self.high = strength, low, high
         self._components = (Illumination(strength), Geometry(strength), Blur(low, high))
-
-    def __call__(self, pixels: Pixels, rng: np.random.Generator) -> Pixels:
-        for corrupt in self._components:
-            pixels = corrupt(pixels, rng)
-        return pixels

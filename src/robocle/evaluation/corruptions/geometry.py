@@ -84,7 +84,7 @@ def draw_motion(
     insets = strength * rng.uniform(0, 0.2 / 2, (4, 2)) * (slant < PERSPECTIVE_CHANCE)
     return Motion(
         scale=1 + 0.2 * scale,
-        shear=_tangent(0.1 * shear, shear_unit),
+        shear=0.1 * shear if shear_unit == "tangent" else math.tan(math.radians(0.1 * shear)),
         degrees=30 * degrees,
         right=0.2 * right,
         down=0.2 * down,
@@ -92,10 +92,6 @@ def draw_motion(
         mirrored=mirror < MIRROR_CHANCE,
         upended=upend < FLIP_CHANCE,
     )
-
-
-def _tangent(shear: float, unit: ShearUnit) -> float:
-    return shear if unit == "tangent" else math.tan(math.radians(shear))
 
 
 def moved(pixels: Pixels, motion: Motion) -> Pixels:

@@ -39,16 +39,7 @@ class Folder(Described):
         expected = ANY_LAYOUT if self.layout == "auto" else LAYOUTS[self.layout]
         root = require_root(root, expected)
         layout = detected(root) if self.layout == "auto" else self.layout
-        if layout == "classes":
-            found = list(_classes(root))
-        elif layout == "domains":
-            found = [
-                example
-                for domain in listed(root).folders
-                for example in _classes(root / domain, domain=domain)
-            ]
-        else:
-            found = _split(root)
+        found = [each for part in _parts(root, layout) for each in _classes(*part)]
         return require_some(found, root, LAYOUTS[layout])
 
 
@@ -84,17 +75,22 @@ def detected(root: Path) -> Layout:
     return "domains" if missing else "split"
 
 
-def _split(root: Path) -> list[Example]:
-    missing = set(SPLITS) - set(listed(root).folders)
-    if missing:
+def _parts(root: Path, layout: Layout) -> list[tuple[Path, str, str]]:
+    """Return the folders of classes, each with its split and its domain."""
+    if layout == "classes":
+        return [(root, "", "")]
+    folders = listed(root).folders
+    if layout == "domains":
+        return [(root / domain, "", domain) for domain in folders]
+    if missing := set(SPLITS) - set(folders):
         raise DataError(
             f"there is no {min(missing)} folder in {root}: the expected layout is "
             f"{LAYOUTS['split']}"
         )
-    return [example for split in SPLITS for example in _classes(root / split, split=split)]
+    return [(root / split, split, "") for split in SPLITS]
 
 
-def _classes(folder: Path, split: str = "", domain: str = "") -> Iterator[Example]:
+def _classes(folder: Path, split: str, domain: str) -> Iterator[Example]:
     for name in listed(folder).folders:
         label = label_of(folder / name)
         for picture in listed(folder / name).pictures:

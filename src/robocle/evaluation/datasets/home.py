@@ -8,13 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import ClassVar
 
-from robocle.evaluation.datasets import (
-    instance_of,
-    listed,
-    numbered,
-    require_root,
-    require_some,
-)
+from robocle.evaluation.datasets import instance_of, listed, numbered, require_root, require_some
 from robocle.spec import Described
 from robocle.types import Example
 

@@ -43,9 +43,7 @@ class OpenLoris(Described):
         the folder test are left out.
         """
         root = require_root(root, LAYOUT)
-        parts = list(_benchmark_parts(root) if _is_benchmark(root) else _original_parts(root))
-        if self.tested == "validation":
-            parts = _validated(parts, root)
+        parts = _parts(root) if self.tested == "test" else _validated(_parts(root), root)
         found = [example for part in parts for example in _recordings(part)]
         return require_some(found, root, LAYOUT)
 
@@ -102,18 +100,21 @@ def _is_benchmark(root: Path) -> bool:
     return bool(present & {*FACTORS})
 
 
-def _original_parts(root: Path) -> Iterator[_Part]:
-    for split in _splits(root):
-        for factor in _known(root / split, FACTORS):
-            yield _Part(split, factor, root / split / factor, SEGMENTS)
-
-
-def _benchmark_parts(root: Path) -> Iterator[_Part]:
-    splits = {name: _splits(root / name) for name in FACTORS if name in listed(root).folders}
-    for split in SPLITS:
-        for factor in splits:
-            if split in splits[factor]:
-                yield _Part(split, factor, root / factor / split, TASKS)
+def _parts(root: Path) -> list[_Part]:
+    """Return the recordings of each split and factor, split by split."""
+    if not _is_benchmark(root):
+        return [
+            _Part(split, factor, root / split / factor, SEGMENTS)
+            for split in _splits(root)
+            for factor in _known(root / split, FACTORS)
+        ]
+    parts = [
+        _Part(split, factor, root / factor / split, TASKS)
+        for factor in FACTORS
+        if factor in listed(root).folders
+        for split in _splits(root / factor)
+    ]
+    return sorted(parts, key=lambda part: SPLITS.index(part.split))
 
 
 def _validated(parts: list[_Part], root: Path) -> list[_Part]:

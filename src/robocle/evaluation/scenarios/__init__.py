@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol, TypeVar, get_args
+from typing import Literal, Protocol, TypeVar
 
 from robocle._internal.randomness import Key, keyed_rng
 from robocle.errors import DataError
@@ -174,11 +174,6 @@ def require_count(option: str, value: Count) -> None:
         require_choice(option, value, ("all",))
     else:
         require_between(option, value, 1, MOST)
-
-
-def require_few(few: Few) -> None:
-    """Raise a SpecError for an unknown choice."""
-    require_choice("few", few, get_args(Few))
 
 
 def is_enough(

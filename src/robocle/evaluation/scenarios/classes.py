@@ -5,6 +5,7 @@ from typing import Literal, get_args
 
 from robocle.errors import DataError, SpecError
 from robocle.evaluation.scenarios import (
+    MOST,
     Count,
     Few,
     Stream,
@@ -12,7 +13,6 @@ from robocle.evaluation.scenarios import (
     grouped,
     is_enough,
     require_count,
-    require_few,
     shuffled,
     split_pools,
     with_labels_of,
@@ -54,8 +54,11 @@ class ClassIid(Described):
         require_count("shots", shots)
         require_count("first", first)
         require_choice("disjoint", disjoint, get_args(Disjoint))
-        require_few(few)
-        require_known(known)
+        require_choice("few", few, get_args(Few))
+        if isinstance(known, str):
+            require_choice("known", known, ("all", "half"))
+        else:
+            require_whole("known", known, 1, MOST)
         require_choice("shared", shared, get_args(Shared))
         if (disjoint, shared) == ("instances", "instances"):
             raise SpecError("no picture can be tested with disjoint=instances,shared=instances")
@@ -164,14 +167,6 @@ class CrossDomain(ClassIid):
         known = [name for name in domains if name]
         hint = suggestion(self.domain, known) if known else "the data have no domains"
         return DataError(f"no picture is of domain {self.domain!r}: {hint}")
-
-
-def require_known(known: Known) -> None:
-    """Raise SpecError if a number of taught classes is neither a choice nor a whole number."""
-    if isinstance(known, str):
-        require_choice("known", known, ("all", "half"))
-    else:
-        require_whole("known", known, 1, 1_000_000)
 
 
 def _instance(example: Example) -> str:

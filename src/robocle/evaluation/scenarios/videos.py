@@ -14,7 +14,6 @@ from robocle.evaluation.scenarios import (
     grouped,
     is_enough,
     require_count,
-    require_few,
     shuffled,
     split_pools,
     with_labels_of,
@@ -39,7 +38,7 @@ class LowShotVideos(Described):
             disjoint: With "content", copies of a taught file are not tested.
         """
         _require_options(frames, disjoint)
-        require_few(few)
+        require_choice("few", few, get_args(Few))
         self.frames, self.few, self.disjoint = frames, few, disjoint
 
     def stream(self, examples: Iterable[Example], seed: int) -> Stream:
@@ -83,20 +82,14 @@ class AllVideos(Described):
             [frame for name in group for frame in _spread(videos[name], self.frames)]
             for group in groups
         ]
-        taught = (frames[0] for frames in videos.values())
-        stream = Stream.of(steps, {"test": with_labels_of(taught, to_test)})
-        return stream.disjoint_in(self.disjoint)
+        return _tested_on(steps, to_test).disjoint_in(self.disjoint)
 
 
 class NewClasses(Described):
     """Several new classes per step, all their videos in random order (NC of CORe50)."""
 
     def __init__(
-        self,
-        first: int = 10,
-        each: int = 5,
-        frames: Count = "all",
-        disjoint: Disjoint = "pictures",
+        self, first: int = 10, each: int = 5, frames: Count = "all", disjoint: Disjoint = "pictures"
     ) -> None:
         """Choose the steps and the frames.
 
@@ -122,9 +115,7 @@ class NewClasses(Described):
             taught = [frame.video for label in order[start:end] for frame in of_label[label]]
             mixed = shuffled(sorted(taught), seed, "video order", order[start])
             steps.append([frame for name in mixed for frame in _spread(videos[name], self.frames)])
-        taught_labels = (frames[0] for frames in videos.values())
-        stream = Stream.of(steps, {"test": with_labels_of(taught_labels, to_test)})
-        return stream.disjoint_in(self.disjoint)
+        return _tested_on(steps, to_test).disjoint_in(self.disjoint)
 
 
 def _require_options(frames: Count, disjoint: Disjoint) -> None:
@@ -144,6 +135,12 @@ def _train_videos(
         if not example.video:
             raise DataError(f"{name} needs videos, and {example.path} is not a frame of one")
     return grouped(to_teach, lambda example: example.video), to_test
+
+
+def _tested_on(steps: list[list[Example]], to_test: list[Example]) -> Stream:
+    """Return the stream of some steps, tested on all pictures of the taught labels."""
+    taught = (example for step in steps for example in step)
+    return Stream.of(steps, {"test": with_labels_of(taught, to_test)})
 
 
 def _spread(frames: list[Example], count: Count) -> list[Example]:
