@@ -31,9 +31,6 @@ def test_a_folder_with_too_few_pictures_is_rejected(
     fill(tmp_path, count)
     message = refusal(DataError, lambda: calibration_pictures(tmp_path))
     assert f"has {count} pictures, but calibration needs {FEWEST}" in message
-
-
-def test_a_missing_folder_is_rejected(tmp_path: Path, refusal: Refusal) -> None:
     assert "no such" in refusal(ImageError, lambda: calibration_pictures(tmp_path / "no such"))
 
 
@@ -47,18 +44,12 @@ def test_pictures_are_drawn_from_subfolders_and_are_always_the_same(
     assert found == calibration_pictures(tmp_path)
     assert len(found) == len(set(found)) == 30
     assert {path.parent.name for path in found} == {"mug", tmp_path.name}
+    shapes = [batch.shape for batch in pixel_batches(found[:6], 48)]
+    assert shapes == [(4, 48, 48, 3), (2, 48, 48, 3)]
 
 
 def test_the_number_of_pictures_is_limited(tmp_path: Path) -> None:
     assert len(calibration_pictures(fill(tmp_path, 3 * MOST + 30))) == MOST
-
-
-def test_pixels_are_read_in_small_batches(tmp_path: Path) -> None:
-    pictures = sorted(fill(tmp_path, 6).iterdir())
-    assert [batch.shape for batch in pixel_batches(pictures, 48)] == [
-        (4, 48, 48, 3),
-        (2, 48, 48, 3),
-    ]
 
 
 def test_calibration_pictures_are_not_used_for_testing(tmp_path: Path) -> None:

@@ -328,16 +328,3 @@ def test_a_manifest_that_denies_the_earlier_map_is_found_out(
     assert "its manifest does not belong to its model" in message
     manifest.write_text(json.dumps(record | {"earlier_channels": 9}))
     assert "does not belong" in refusal(BackboneError, lambda: robocle.backbone("mine"))
-
-
-def test_replacing_adds_a_network_again_with_another_earlier_map(
-    tmp_path: Path, refusal: Refusal
-) -> None:
-    path = bottleneck(tmp_path / "net.onnx")
-    first = add_backbone(f"onnx:{path},earlier=none", name="mine")
-    message = refusal(BackboneError, lambda: add_backbone(f"onnx:{path}", name="mine"))
-    assert "was already added, from onnx file" in message
-    second = add_backbone(f"onnx:{path}", name="mine", replaces=True)
-    assert (first.manifest.earlier, second.manifest.earlier) == ("", "wide")
-    message = refusal(BackboneError, lambda: add_backbone(f"onnx:{path}", "", "b", False, "stem"))
-    assert message == f"give the earlier map of an ONNX file as onnx:{path},earlier=stem"

@@ -12,7 +12,7 @@ from robocle.backbones.added import added_folder, how_to_add
 from robocle.backbones.adding import add_backbone
 from robocle.backbones.adding.int8 import int8_name, quantised
 from robocle.backbones.efficientnet_lite import PUBLISHED
-from robocle.backbones.names import ARCHITECTURES, SIZES, require_size, sized_name, split_size
+from robocle.backbones.names import ARCHITECTURES, SIZES, sized_name, split_size
 from robocle.backbones.onnx_backbone import OnnxBackbone, model_of
 from robocle.errors import BackboneError, SpecError
 from small_networks import small_network
@@ -25,21 +25,6 @@ def test_the_size_is_found_in_a_name_and_no_network_has_one_by_itself(name: str)
     assert split_size(name) == (name, 0)
     for size in SIZES:
         assert split_size(sized_name(name, size)) == (name, size)
-
-
-@pytest.mark.parametrize(
-    ("size", "expected"),
-    [
-        (100, "size=100 is not a multiple of 32: give 96 or 128"),
-        (32, "size=32 is out of range: give 64 to 1024"),
-        (1056, "size=1056 is out of range: give 64 to 1024"),
-        (-64, "size=-64 is out of range: give 64 to 1024"),
-    ],
-)
-def test_a_size_that_no_network_can_have_is_rejected(
-    size: int, expected: str, refusal: Refusal
-) -> None:
-    assert refusal(SpecError, lambda: require_size(size)) == expected
 
 
 # ---- a backbone that is not on this machine

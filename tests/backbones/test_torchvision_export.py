@@ -80,26 +80,18 @@ class Tap:
         self.output = found.detach().clone()
 
 
-def last_module(network: Any, name: str) -> Any:
-    """Return the module whose output is the map, independently of our code."""
+def last_and_earlier(network: Any, name: str) -> tuple[Any, Any]:
+    """Return the modules whose outputs are the maps, independently of our code."""
     if name.startswith("resnet"):
-        return network.layer4
+        return network.layer4, network.layer3
     if name.startswith("vit"):
-        return network.encoder
-    return network.norm if name.startswith("swin") else network.features
-
-
-def earlier_module(network: Any, name: str) -> Any:
-    """Return the module whose output is the earlier map, independently of our code."""
-    if name.startswith("resnet"):
-        return network.layer3
-    if name.startswith("vit"):
-        return network.encoder.layers[{"b": 7, "l": 15}[name.split("_")[1]]]
+        return network.encoder, network.encoder.layers[{"b": 7, "l": 15}[name.split("_")[1]]]
     if name.startswith("swin"):
-        return network.features[5]
+        return network.norm, network.features[5]
     if name.startswith("efficientnet"):
-        return network.features[6][0].block[0]
-    return network.features[{"mobilenet_v3_small": 9, "mobilenet_v3_large": 13}[name]].block[0]
+        return network.features, network.features[6][0].block[0]
+    place = {"mobilenet_v3_small": 9, "mobilenet_v3_large": 13}[name]
+    return network.features, network.features[place].block[0]
 
 
 def as_grid(output: Any, name: str) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
@@ -126,7 +118,7 @@ def test_the_table_of_the_sixteen_networks_is_theirs(name: str) -> None:
     known = ARCHITECTURES[name]
     with torch.device("meta"):
         network = get_model(name).eval()
-        earlier = Tap(earlier_module(network, name))
+        earlier = Tap(last_and_earlier(network, name)[1])
         family = next(family for start, family in FAMILIES.items() if name.startswith(start))
         last = family.feature_map(network, torch.zeros(1, 3, known.input_size, known.input_size))
     for found, side, channels in (
@@ -140,38 +132,50 @@ def test_the_table_of_the_sixteen_networks_is_theirs(name: str) -> None:
     assert (family.prefix > 0) == known.has_token
 
 
-# One network of each kind of block. The others are deeper or wider, or exported for another size.
-EXPORTED = ("resnet18", "resnet50", "swin_t", "vit_b_32")
+def at_size(network: Any, name: str, size: int, torchvision: Any) -> Any:
+    """Return a network that takes pictures of a size; only a ViT is made for one."""
+    if not size or not name.startswith("vit"):
+        return network
+    from torchvision.models.vision_transformer import interpolate_embeddings
+
+    patch = int(name.rpartition("_")[2])
+    sized = torchvision.models.get_model(name, image_size=size).eval()
+    sized.load_state_dict(interpolate_embeddings(size, patch, network.state_dict()))
+    return sized
+
+
+# One network of each kind of block, at its own size (0) and at others.
+OWN_SIZE = [("resnet18", 0), ("resnet50", 0), ("swin_t", 0), ("vit_b_32", 0)]
+SIZED = {"mobilenet_v3_small": 96, "efficientnet_b1": 224, "swin_t": 288, "vit_b_32": 288}
+EXPORTED = [*only("resnet18", OWN_SIZE), *only("mobilenet_v3_small", SIZED.items())]
 
 
 @pytest.mark.usefixtures("cache")
-@pytest.mark.parametrize("name", only("resnet18", EXPORTED))
-def test_the_map_the_token_and_the_logits_equal_pytorchs(
-    name: str, lively: Callable[[str], Any], tmp_path: Path
+@pytest.mark.parametrize(("name", "size"), EXPORTED)
+def test_the_maps_the_token_and_the_logits_equal_pytorchs(
+    name: str, size: int, lively: Callable[[str], Any], torchvision: Any, tmp_path: Path
 ) -> None:
     import torch
 
-    network = lively(name)
+    network, known = lively(name), ARCHITECTURES[name]
     torch.save(network.state_dict(), tmp_path / "weights.pth")
-    known = ARCHITECTURES[name]
-    add_backbone(name, str(tmp_path / "weights.pth"))
-    size = (added_folder(name) / "model.onnx").stat().st_size / 1e6
-    assert abs(size - known.megabytes) <= 1
-    backbone = robocle.backbone(name)
-    assert (backbone.input_size, backbone.has_token) == (known.input_size, known.has_token)
+    manifest = add_backbone(name, str(tmp_path / "weights.pth"), size=size).manifest
+    assert manifest.name == (f"{name}_{size}" if size else name)
+    assert manifest.source.endswith(f", size={size}") == (size > 0)
+    megabytes = (added_folder(manifest.name) / "model.onnx").stat().st_size / 1e6
+    assert abs(megabytes - known.megabytes) <= 1
+    backbone, side = robocle.backbone(manifest.name), size or known.input_size
+    assert (backbone.input_size, backbone.has_token) == (side, known.has_token)
     assert backbone.pixel_unit == pytest.approx(57.63)
-    tap, earlier_tap = Tap(last_module(network, name)), Tap(earlier_module(network, name))
+    network = at_size(network, name, size, torchvision)
+    taps = [Tap(module) for module in last_and_earlier(network, name)]
     for n in (1, 3):
-        pixels = noise(n, known.input_size)
-        logits = logits_of_pytorch(network, pixels)
-        grid, token = as_grid(tap.output, name)
-        maps = backbone.features(pixels)
-        assert maps.grid.shape == (n, known.side**2, known.channels)
-        assert relative(maps.grid, grid) < 1e-3
-        earlier, _ = as_grid(earlier_tap.output, name)
+        logits = logits_of_pytorch(network, noise(n, side))
+        maps = backbone.features(noise(n, side))
+        (grid, token), (earlier, _) = (as_grid(tap.output, name) for tap in taps)
         assert maps.earlier is not None
         assert maps.earlier.shape == earlier.shape
-        assert maps.earlier.shape == (n, known.earlier_side**2, known.earlier_channels)
+        assert relative(maps.grid, grid) < 1e-3
         assert relative(maps.earlier, earlier) < 1e-3
         if token is not None:
             assert maps.token is not None
@@ -230,53 +234,12 @@ def test_the_earlier_map_can_be_the_output_of_any_module_or_left_out(
     assert message == "resnet18 has no module 'laye2' before its last map: did you mean 'layer2'?"
 
 
-# ---- another size
-
-
-def at_size(network: Any, name: str, size: int, torchvision: Any) -> Any:
-    """Return a network that takes pictures of a size; only a ViT is made for one."""
-    if not name.startswith("vit"):
-        return network
-    from torchvision.models.vision_transformer import interpolate_embeddings
-
-    patch = int(name.rpartition("_")[2])
-    sized = torchvision.models.get_model(name, image_size=size).eval()
-    sized.load_state_dict(interpolate_embeddings(size, patch, network.state_dict()))
-    return sized
-
-
-SIZED = {"mobilenet_v3_small": 96, "efficientnet_b1": 224, "swin_t": 288, "vit_b_32": 288}
-
-
-@pytest.mark.usefixtures("cache")
-@pytest.mark.parametrize("name", only("mobilenet_v3_small", SIZED))
-def test_a_network_can_be_added_for_another_size(
-    name: str, lively: Callable[[str], Any], torchvision: Any, tmp_path: Path
-) -> None:
-    import torch
-
-    network, size, known = lively(name), SIZED[name], ARCHITECTURES[name]
-    torch.save(network.state_dict(), tmp_path / "weights.pth")
-    added = add_backbone(name, str(tmp_path / "weights.pth"), size=size).manifest
-    assert added.name == f"{name}_{size}"
-    assert added.source.endswith(f", size={size}")
-    backbone = robocle.backbone(f"{name}_{size}")
-    assert (backbone.input_size, backbone.has_token) == (size, known.has_token)
-    network = at_size(network, name, size, torchvision)
-    tap, earlier_tap = Tap(last_module(network, name)), Tap(earlier_module(network, name))
-    logits = logits_of_pytorch(network, noise(2, size))
-    maps = backbone.features(noise(2, size))
-    assert maps.grid.shape == (2, (size // 32) ** 2, known.channels)
-    assert relative(maps.grid, as_grid(tap.output, name)[0]) < 1e-3
-    assert maps.earlier is not None
-    assert relative(maps.earlier, as_grid(earlier_tap.output, name)[0]) < 1e-3
-    assert relative(logits_of_maps(network, name, maps).numpy(), logits.numpy()) < 1e-3
-
-
 @pytest.mark.usefixtures("cache")
 def test_the_size_of_a_network_is_part_of_its_name_unless_it_is_its_own(
     checkpoint: Any, refusal: Refusal
 ) -> None:
+    from robocle.backbones.adding.torchvision_networks import own_size
+
     weights = str(checkpoint("resnet18"))
     assert add_backbone("resnet18", weights, size=224).manifest.name == "resnet18"
     for size in (0, 224):
@@ -288,27 +251,11 @@ def test_the_size_of_a_network_is_part_of_its_name_unless_it_is_its_own(
     message = refusal(BackboneError, lambda: add_backbone("resnet18", other, size=64))
     assert message.startswith("resnet18_64 was already added, from torchvision resnet18 file ")
     assert ", size=64: replace it with --replace" in message
+    assert own_size("vit_b_16", "IMAGENET1K_SWAG_E2E_V1") == 384
     small = add_backbone("resnet18", weights, "small", size=96)
     assert robocle.backbone("small").input_size == small.manifest.input_size == 96
     message = refusal(SpecError, lambda: add_backbone("resnet18", weights, size=100))
     assert message == "size=100 is not a multiple of 32: give 96 or 128"
-
-
-@pytest.mark.parametrize(
-    ("name", "weights", "size"),
-    [
-        ("resnet50", "IMAGENET1K_V2", 224),
-        ("efficientnet_b1", "IMAGENET1K_V1", 240),
-        ("vit_b_16", "IMAGENET1K_SWAG_E2E_V1", 384),
-    ],
-)
-@pytest.mark.usefixtures("torchvision")
-def test_the_own_size_of_a_network_is_that_of_its_weights(
-    name: str, weights: str, size: int
-) -> None:
-    from robocle.backbones.adding.torchvision_networks import own_size
-
-    assert own_size(name, weights) == size
 
 
 # ---- weights from a file
@@ -371,29 +318,22 @@ def test_weights_of_another_network_are_rejected_with_the_first_misfit(
     assert not cache.exists()
 
 
-def narrower(tensors: dict[str, Any]) -> None:
-    tensors["layer4.1.conv2.weight"] = tensors["layer4.1.conv2.weight"][:, :100]
-
-
-def not_finite(tensors: dict[str, Any]) -> None:
-    tensors["conv1.weight"][0] = float("nan")
-
-
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("key", "change", "words"),
     [
-        (narrower, "layer4.1.conv2.weight is 512 x 100 x 3 x 3, not 512 x 512 x 3 x 3: give"),
-        (not_finite, "not finite"),
+        ("layer4.1.conv2.weight", lambda kernel: kernel[:, :100],
+         "layer4.1.conv2.weight is 512 x 100 x 3 x 3, not 512 x 512 x 3 x 3: give"),
+        ("conv1.weight", lambda kernel: kernel * float("nan"), "not finite"),
     ],
-)
+)  # fmt: skip
 def test_weights_of_another_shape_or_not_finite_are_rejected(
-    change: Callable[[dict[str, Any]], None], words: str, cache: Path, checkpoint: Any,
+    key: str, change: Callable[[Any], Any], words: str, cache: Path, checkpoint: Any,
     tmp_path: Path, refusal: Refusal,
 ) -> None:  # fmt: skip
     import torch
 
     tensors = torch.load(checkpoint("resnet18"), weights_only=True)
-    change(tensors)
+    tensors[key] = change(tensors[key])
     torch.save(tensors, tmp_path / "wrong.pth")
     message = refusal(BackboneError, lambda: add_backbone("resnet18", str(tmp_path / "wrong.pth")))
     assert words in message

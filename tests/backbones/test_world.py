@@ -72,17 +72,16 @@ def test_the_default_backbone_has_a_world_of_at_most_four_megabytes(shipped: Wor
 
 
 def test_every_profile_has_a_world_for_its_own_views() -> None:
-    wanted = {(each.backbone, views_of(each.prediction_views)) for each in PROFILES.values()}
+    wanted = {
+        (each.backbone, VIEWS.describe(VIEWS.build(each.prediction_views)))
+        for each in PROFILES.values()
+    }
     found = set()
     for path in SHIPPED.glob("*.safetensors"):
         with safe_open(path, "numpy") as file:
             head = json.loads(file.metadata()["robocle"])
         found.add((head["backbone"], head["views"]))
     assert found == wanted
-
-
-def views_of(spec: str) -> str:
-    return VIEWS.describe(VIEWS.build(spec))
 
 
 def test_a_state_is_judged_by_the_world_of_the_views_that_are_used(
@@ -94,12 +93,9 @@ def test_a_state_is_judged_by_the_world_of_the_views_that_are_used(
     twice = Learner.load(tmp_path / "home.robocle", lite0, prediction_views="centre:shares=1/0.6")
     assert twice.parts.world == Learner(lite0, profile="accurate").parts.world
     assert twice.parts.world != learner.parts.world
+    other = Learner(lite0, prediction_views="centre:shares=0.5")  # has no world of its own
+    assert other.parts.world == learner.parts.world
     assert not caplog.records
-
-
-def test_views_without_a_world_of_their_own_have_that_of_others(lite0: Backbone) -> None:
-    learner = Learner(lite0, prediction_views="centre:shares=0.5")
-    assert learner.parts.world == Learner(lite0).parts.world
 
 
 def test_a_learner_records_its_world_and_a_loaded_state_has_it(
@@ -150,13 +146,6 @@ def test_a_computed_world_is_found_and_used(small: Backbone, built: World) -> No
     assert learner.predict(noise).label is None
 
 
-@pytest.mark.slow
-def test_a_world_is_computed_from_a_folder(small: Backbone) -> None:
-    world = build_world(small, CLEAN / "..", pooling="avg")
-    assert world.pooling == "avg"
-    assert world.objects == 256
-
-
 def test_a_state_with_another_world_is_loaded_with_a_warning(
     small: Backbone, built: World, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -181,16 +170,19 @@ def test_large_features_are_kept_in_float32(built: World, tmp_path: Path) -> Non
 # ---- what is refused
 
 
-def test_a_world_of_another_backbone_is_refused(
+def test_a_world_of_another_backbone_or_with_infinite_numbers_is_refused(
     built: World, tmp_path: Path, refusal: Refusal
 ) -> None:
-    built.write(tmp_path / "world.safetensors")
-    message = refusal(
-        BackboneError,
-        lambda: read_world(tmp_path / "world.safetensors", "7" * 64, POOLING, "plain"),
-    )
+    path = tmp_path / "world.safetensors"
+    built.write(path)
+    message = refusal(BackboneError, lambda: read_world(path, "7" * 64, POOLING, "plain"))
     assert "belongs to small (sha 55555555)" in message
     assert "robocle backbones world" in message
+    rows: NDArray[np.float32] = built.pictures.copy()
+    rows[0, 0] = np.nan
+    replace(built, pictures=rows).write(path)
+    facts = built.fingerprint, built.pooling, built.views
+    assert "is damaged" in refusal(BackboneError, lambda: read_world(path, *facts))
 
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 64, b"not a world"])
@@ -204,25 +196,10 @@ def test_a_damaged_world_is_refused(
     assert "is damaged" in message
 
 
-def test_a_world_with_numbers_that_are_not_finite_is_refused(
-    built: World, tmp_path: Path, refusal: Refusal
+def test_a_folder_that_no_world_can_be_computed_from_is_refused(
+    small: Backbone, tmp_path: Path, refusal: Refusal
 ) -> None:
-    rows: NDArray[np.float32] = built.pictures.copy()
-    rows[0, 0] = np.nan
-    replace(built, pictures=rows).write(tmp_path / "bad.safetensors")
-    refusal(
-        BackboneError,
-        lambda: read_world(
-            tmp_path / "bad.safetensors", built.fingerprint, built.pooling, built.views
-        ),
-    )
-
-
-def test_too_few_pictures_are_refused(tmp_path: Path, refusal: Refusal) -> None:
     assert "has 0 pictures, but a world needs 20" in refusal(DataError, lambda: things_in(tmp_path))
-
-
-def test_unreadable_pictures_are_refused(small: Backbone, tmp_path: Path, refusal: Refusal) -> None:
     for number in range(20):
         (tmp_path / f"{number}.jpg").write_bytes(b"no picture")
     assert "take it out of the folder" in refusal(DataError, lambda: build_world(small, tmp_path))

@@ -97,16 +97,11 @@ def test_the_outputs_are_those_of_the_learner(
     pictures: NDArray[np.uint8],
 ) -> None:
     learner = taught(labels, shots, classifier)
-    assert_same(outputs_of(learner, pictures), learner.predict_many(pictures))
-
-
-@pytest.mark.parametrize(("labels", "shots"), [(1, 1), (2, 2), (5, 1)])
-def test_the_familiarity_is_that_of_the_learner(
-    labels: int, shots: int, taught: Callable[..., Learner], pictures: NDArray[np.uint8]
-) -> None:
-    learner = taught(labels, shots)
-    expected = [each.familiarity for each in learner.predict_many(pictures)]
-    assert outputs_of(learner, pictures)["familiarity"] == pytest.approx(expected, rel=1e-5)
+    outputs, expected = outputs_of(learner, pictures), learner.predict_many(pictures)
+    assert_same(outputs, expected)
+    if classifier == DEFAULT.classifier:
+        familiarity = [each.familiarity for each in expected]
+        assert outputs["familiarity"] == pytest.approx(familiarity, rel=1e-5)
 
 
 @pytest.mark.parametrize("views", ["centre", "centre:shares=0.9/0.6", "plain"])
@@ -155,15 +150,8 @@ def test_the_outputs_for_forty_labels_are_those_of_the_learner(
     scores = np.array([list(each.scores.values()) for each in expected])
     assert outputs["scores"] == pytest.approx(scores, abs=1e-6 * np.abs(scores).max())
     assert set(outputs["is_unknown"].tolist()) == {True, False}
-
-
-def test_an_unknown_object_has_the_label_unknown_and_still_a_nearest_label(
-    taught: Callable[..., Learner], pictures: NDArray[np.uint8]
-) -> None:
-    outputs = outputs_of(taught(3, 2), pictures[-1:])
-    assert outputs["label"].tolist() == ["unknown"]
-    assert outputs["is_unknown"].tolist() == [True]
-    assert outputs["nearest"][0] in OBJECTS[:3]
+    assert outputs["label"][-1] == "unknown"
+    assert outputs["nearest"][-1] in OBJECTS
 
 
 @pytest.mark.parametrize("rate", [0.001, 0.01, 0.5, 1.0])
@@ -173,16 +161,6 @@ def test_the_rate_of_the_model_can_be_chosen(
     learner = taught(3, 2)
     outputs = outputs_of(learner, pictures, false_accept=rate)
     assert_same(outputs, learner.predict_many(pictures, false_accept=rate))
-
-
-def test_a_strict_model_has_a_higher_threshold_than_the_default_one(
-    taught: Callable[..., Learner],
-) -> None:
-    def threshold(rate: float) -> float:
-        metadata = onnx_model(taught(3, 2), rate).metadata_props
-        return float(next(e.value for e in metadata if e.key == "robocle.unknown_below"))
-
-    assert threshold(0.01) > threshold(0.05) > threshold(0.2)
 
 
 def test_a_rate_out_of_range_and_a_learner_without_labels_are_refused(
