@@ -12,7 +12,6 @@ from PIL import Image
 
 from bright_detector import bright_detector
 from command_line import error_of, run
-from environments import unmeasured_environment
 from home_pictures import home_picture
 from robocle import Learner
 from robocle.bags import Bag, Tally, write_bag
@@ -252,7 +251,6 @@ def test_an_interrupted_lesson_keeps_what_was_taught(tmp_path: Path) -> None:
         [*command, *TOPICS, "--every", "0"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=unmeasured_environment(),
     ) as process:
         while not state.exists():
             time.sleep(0.05)

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from command_line import counts_of, run
-from environments import unmeasured_environment
 from robocle import Learner
 from robocle.cli.app import Interrupted, interruptible, stop_requests
 from robocle.demo import home_pictures
@@ -47,7 +46,7 @@ class Terminal:
             command,
             stderr=stderr,
             stdout=subprocess.PIPE,
-            env=unmeasured_environment() | {"TERM": "xterm"},
+            env=os.environ | {"TERM": "xterm"},
         )
         os.close(stderr)
         self.seen = ""

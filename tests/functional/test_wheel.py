@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from plain_wheel import run_in
+from environments import run_in
 from robocle.cli import main
 
 ROOT = Path(__file__).parents[2]

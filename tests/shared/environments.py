@@ -1,17 +1,17 @@
-"""Environments of the processes that tests start."""
+"""Running programs without anything of the tests."""
 
 import os
-
-
-def unmeasured_environment() -> dict[str, str]:
-    """Return the environment of a process whose coverage is not measured.
-
-    For one that gets a signal: it may arrive while coverage holds a lock, which nobody releases
-    then. And for one that is killed, which reports no coverage.
-    """
-    return {k: v for k, v in os.environ.items() if not k.startswith("COVERAGE_PROCESS")}
+import subprocess
+from pathlib import Path
 
 
 def plain_environment() -> dict[str, str]:
-    """Return the environment of a process that has nothing of the tests."""
-    return {k: v for k, v in unmeasured_environment().items() if k != "PYTHONPATH"}
+    """Return the environment of a process that finds only what is installed."""
+    return {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+
+
+def run_in(folder: Path, *command: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run a command in a folder, without the environment of the tests."""
+    return subprocess.run(
+        command, cwd=folder, env=plain_environment(), capture_output=True, text=True, check=False
+    )

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from environments import unmeasured_environment
 from exhaustive import only
 from faulty_disk import KILL_BEFORE, KILL_DURING, compiled, compiler
 from refusal import Refusal
@@ -46,7 +45,7 @@ def preloaded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def driven(program: str, *arguments: object, **variables: str) -> list[int]:
     """Run a program beside this file, and return the numbers that it prints."""
     places = [str(SHARED), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
-    environment = unmeasured_environment() | variables
+    environment = os.environ | variables
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, places))
     command = [sys.executable, str(Path(__file__).with_name(program)), *map(str, arguments)]
     result = subprocess.run(

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from environments import unmeasured_environment
 from exhaustive import only
 
 SHARED = Path(__file__).parents[1] / "shared"
@@ -21,7 +20,7 @@ def driven(*arguments: object) -> dict[str, Any]:
     """Run the driver, which limits its memory, and return its report."""
     # Each thread of OpenBLAS would reserve memory.
     paths = os.pathsep.join([str(SHARED), *filter(None, [os.environ.get("PYTHONPATH")])])
-    environment = {**unmeasured_environment(), "PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1"}
+    environment = {**os.environ, "PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1"}
     driver = Path(__file__).with_name("fuzz_driver.py")
     command = [sys.executable, str(driver), *map(str, arguments)]
     result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
