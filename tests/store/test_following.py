@@ -15,7 +15,6 @@ from robots import (
     WIDTH,
     another,
     are_close,
-    in_memory,
     loaded,
     opened,
     scores,
@@ -144,23 +143,6 @@ def test_a_learner_with_sums_follows_every_change(keep: int, tmp_path: Path) -> 
             for learner in (fleet, follower):
                 assert list(learner.counts.items()) == list(loaded(path).counts.items())
                 assert are_close(scores(learner), scores(loaded(path)), 1e-6)
-
-
-def test_a_sample_that_only_the_memory_has_folded_is_not_learned_twice(tmp_path: Path) -> None:
-    classifier = "slda:shrinkage=0.1,keep=1"
-    robot, other, folded = (in_memory(classifier) for _ in range(3))
-    teach(folded, "b", 3)
-    folded.purge()
-    teach(robot, "c", 1, seed=1)
-    teach(other, "b", 1, seed=2)
-    with opened(tmp_path / "fleet", classifier) as fleet:
-        for each in (folded, robot, other):
-            fleet.merge(each)
-        assert scores(fleet)
-        other.rename("b", "z")
-        fleet.merge(other)
-        assert fleet.counts == {"b": 3, "c": 1, "z": 1}
-        assert are_close(scores(fleet), scores(loaded(tmp_path / "fleet")))
 
 
 def test_undone_lessons_bring_back_samples_that_the_memory_had_folded(tmp_path: Path) -> None:

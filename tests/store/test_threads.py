@@ -15,11 +15,11 @@ import pytest
 
 from robocle import Learner
 from robocle.errors import RobocleError
+from robots import Scores, are_close
 from stub_backbone import STUB, embedding
 
 WIDTH = 96
 QUERY = embedding(1000, WIDTH)
-Scores = dict[str, float]
 
 
 @pytest.fixture
@@ -32,12 +32,6 @@ def _frequent_switches() -> Iterator[None]:
 
 def opened(path: Path, classifier: str = "slda:score=cosine") -> Learner:
     return Learner.open(path, STUB, pooling="avg", classifier=classifier)
-
-
-def close_to(found: Scores, expected: Scores) -> bool:
-    return list(found) == list(expected) and np.allclose(
-        list(found.values()), list(expected.values()), rtol=1e-7, atol=1e-9
-    )
 
 
 FOLLOWED = "slda:shrinkage=stepped,covariance=blocks,score=cosine,blocks=3"
@@ -75,8 +69,8 @@ def test_eight_threads_lose_nothing_and_see_only_what_one_thread_would_have_seen
         alone.teach_embedding(np.frombuffer(content, np.float32), label)
         possible.append(alone.predict_embedding(QUERY).scores)
     assert len(possible) == 2 + 4 * 15
-    assert all(any(close_to(scores, each) for each in possible) for scores in seen)
-    assert close_to(learner.predict_embedding(QUERY).scores, possible[-1])
+    assert all(any(are_close(scores, each, 1e-7) for each in possible) for scores in seen)
+    assert are_close(learner.predict_embedding(QUERY).scores, possible[-1], 1e-7)
     learner.close()
 
 
